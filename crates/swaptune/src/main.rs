@@ -1,0 +1,2 @@
+//! swaptune.
+fn main() {}
