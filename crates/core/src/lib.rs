@@ -1,1 +1,15 @@
-//! Pure room.
+//! The pure room of swaptune: facts, knobs, settings, changes, plans, findings and proofs.
+//!
+//! Nothing here performs I/O, reads a clock or uses unsafe code; `clippy.toml` of this crate forbids the first two.
+//! Everything is a function of its arguments, so every rule can be tested from a fixture.
+#![forbid(unsafe_code)]
+
+pub mod fact;
+pub mod facts;
+pub mod kernel;
+pub mod units;
+
+pub use fact::Fact;
+pub use facts::Facts;
+pub use kernel::KernelVersion;
+pub use units::Bytes;

@@ -1,0 +1,72 @@
+//! Boot loader, kernel arguments, initramfs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Fact;
+
+/// The boot loader that starts this machine, as far as its files tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BootLoader {
+    /// GRUB 2 with `/etc/default/grub`.
+    Grub,
+    /// Boot Loader Specification entries (systemd-boot, or GRUB on Fedora-like systems).
+    Bls,
+    /// A unified kernel image whose command line is inside the image.
+    Uki,
+    /// extlinux or U-Boot's `extlinux.conf`.
+    Extlinux,
+    /// The Raspberry Pi firmware's `cmdline.txt`.
+    Raspberry,
+    /// No loader on this machine: direct kernel boot, a cloud microVM, a container.
+    None,
+}
+
+/// Where the configured kernel arguments live.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelArgStore {
+    /// The file to edit or the drop-in folder's main file (`/etc/default/grub`, `/etc/kernel/cmdline`).
+    pub path: String,
+    /// The arguments as they are configured for the next boot.
+    pub configured: String,
+    /// True when `/etc/default/grub.d/*.cfg` is read by this distribution's GRUB.
+    pub reads_dropins: bool,
+    /// The generated file that the loader reads (`/boot/grub/grub.cfg`).
+    pub generated: Option<String>,
+    /// The command that regenerates it, absent when none was found.
+    pub regenerate: Option<Vec<String>>,
+}
+
+/// Boot facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BootFacts {
+    /// Which loader.
+    pub loader: Fact<BootLoader>,
+    /// Where its kernel arguments are kept.
+    pub arguments: Fact<KernelArgStore>,
+}
+
+/// The program that builds the initramfs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitramfsTool {
+    /// Debian's.
+    InitramfsTools,
+    /// dracut.
+    Dracut,
+    /// Arch's.
+    Mkinitcpio,
+}
+
+/// Initramfs facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct InitramfsFacts {
+    /// Which tool is installed.
+    pub tool: Fact<InitramfsTool>,
+    /// The image for the running kernel.
+    pub image: Fact<String>,
+    /// `MODULES=` of initramfs-tools (`most`, `dep`).
+    pub modules_setting: Fact<String>,
+    /// Modules that matter here and are in the image, as file names (`zstd.ko.xz`), and `liblzma` when that library is in it.
+    pub contents: Fact<Vec<String>>,
+}

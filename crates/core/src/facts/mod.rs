@@ -1,0 +1,105 @@
+//! Facts: what this machine is.
+//!
+//! One struct per part of the machine, every field either a [`Fact`] (known with its source, or absent with its
+//! reason) or a list that is empty when there is nothing. The host room fills them; rules only read them.
+
+mod boot;
+mod memory;
+mod storage;
+mod swap;
+mod system;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
+pub use memory::{MemoryFacts, Pressure, ThpFacts};
+pub use storage::{BlockDevice, Mount, Transport};
+pub use swap::{
+    Availability, Compressor, Encryption, SwapArea, SwapKind, SwapSignature, ZramDevice, ZramFacts, ZramMmStat, ZswapFacts,
+};
+pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
+
+use crate::fact::Fact;
+
+/// Version of the JSON form of [`Facts`]; raised when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that is known about one machine at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Version of this structure.
+    pub schema: u32,
+    /// Kernel release, build configuration, command line, log.
+    pub kernel: KernelFacts,
+    /// Init system, container, virtual machine, cgroups, other managers.
+    pub system: SystemFacts,
+    /// RAM, reclaim counters, pressure, huge pages.
+    pub memory: MemoryFacts,
+    /// Active swap areas, as `/proc/swaps` has them.
+    pub swaps: Vec<SwapArea>,
+    /// Partitions and files that carry a swap signature, active or not.
+    pub swap_signatures: Vec<SwapSignature>,
+    /// zswap.
+    pub zswap: Fact<ZswapFacts>,
+    /// zram.
+    pub zram: ZramFacts,
+    /// Page compressors that the kernel's crypto API has, can load, or lacks.
+    pub compressors: Vec<Compressor>,
+    /// Block devices with what matters for swap.
+    pub block_devices: Vec<BlockDevice>,
+    /// Mounted file systems that could hold a swap file, and `/` in any case.
+    pub mounts: Vec<Mount>,
+    /// Boot loader and kernel arguments.
+    pub boot: BootFacts,
+    /// Initramfs tool and contents.
+    pub initramfs: InitramfsFacts,
+    /// Every knob of the table that exists here, by name.
+    pub knobs: BTreeMap<String, Fact<String>>,
+    /// For each sysctl of the knob table: the files that set it, in the order in which they are read (last wins).
+    pub sysctl_sources: BTreeMap<String, Vec<SysctlSource>>,
+    /// Texts of configuration files that a plan may edit, by path.
+    pub files: BTreeMap<String, Fact<String>>,
+}
+
+impl Facts {
+    /// The live value of a knob, if this kernel has it.
+    #[must_use]
+    pub fn knob(&self, name: &str) -> Option<&str> {
+        self.knobs.get(name).and_then(Fact::value).map(String::as_str)
+    }
+
+    /// The text of a configuration file; `None` when it does not exist or cannot be read.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&str> {
+        self.files.get(path).and_then(Fact::value).map(String::as_str)
+    }
+
+    /// The block device with this kernel name (`vda3`).
+    #[must_use]
+    pub fn block_device(&self, name: &str) -> Option<&BlockDevice> {
+        self.block_devices.iter().find(|device| device.name == name)
+    }
+
+    /// The whole disk behind a device: itself, or the disk of a partition, or what a mapping lies on.
+    #[must_use]
+    pub fn disk_of(&self, name: &str) -> Option<&BlockDevice> {
+        let mut device = self.block_device(name)?;
+        // A mapping may lie on a mapping; a chain longer than this is not a swap device but a loop.
+        for _ in 0..8 {
+            let below = device.parent.as_deref().or_else(|| device.lies_on.first().map(String::as_str));
+            match below.and_then(|name| self.block_device(name)) {
+                Some(next) => device = next,
+                None => break,
+            }
+        }
+        Some(device)
+    }
+
+    /// True when zswap is built in and on.
+    #[must_use]
+    pub fn zswap_is_on(&self) -> bool {
+        self.zswap.value().is_some_and(|zswap| zswap.enabled)
+    }
+}

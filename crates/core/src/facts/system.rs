@@ -1,0 +1,107 @@
+//! Kernel, init system, virtualisation, other managers, sysctl files.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Fact;
+use crate::kernel::KernelVersion;
+use crate::units::Bytes;
+
+/// The running kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelFacts {
+    /// `uname -r`.
+    pub release: Fact<String>,
+    /// Major and minor of the release.
+    pub version: Fact<KernelVersion>,
+    /// Build options that matter here (`CONFIG_ZSWAP` → `y`), without the rest of the configuration.
+    pub config: Fact<BTreeMap<String, String>>,
+    /// The command line the kernel was booted with.
+    pub cmdline: Fact<String>,
+    /// Lines of the kernel log about zswap, zram, swap, btrfs and devices that timed out.
+    pub log: Fact<Vec<KernelLogLine>>,
+    /// Page size in bytes.
+    pub page_size: Bytes,
+    /// Processors online.
+    pub cpus: u32,
+    /// True when modules can be loaded (`CONFIG_MODULES`, no `nomodule`, a module folder for this release).
+    pub modules_loadable: Fact<bool>,
+}
+
+/// One line of the kernel log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelLogLine {
+    /// Seconds since boot, as text (`12.345678`), empty when unknown.
+    pub at: String,
+    /// The message.
+    pub text: String,
+}
+
+/// Which program is process 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InitSystem {
+    /// systemd.
+    Systemd,
+    /// OpenRC.
+    Openrc,
+    /// runit.
+    Runit,
+    /// System V init.
+    Sysvinit,
+    /// busybox init.
+    Busybox,
+}
+
+/// What kind of container this is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Container {
+    /// `docker`, `lxc`, `systemd-nspawn`, `wsl`, …
+    pub kind: String,
+}
+
+/// A program or service that sets what swaptune would set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manager {
+    /// Name as in the manager table (`zram-generator`, `tuned`, …).
+    pub name: String,
+    /// The file that gave it away.
+    pub evidence: String,
+    /// True when it is enabled or configured to act at boot, as far as files tell.
+    pub active: bool,
+}
+
+/// One line in one sysctl file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SysctlSource {
+    /// The file.
+    pub path: String,
+    /// Line number, from 1.
+    pub line: usize,
+    /// The value that it sets.
+    pub value: String,
+}
+
+/// Everything around the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SystemFacts {
+    /// `PRETTY_NAME` of os-release.
+    pub os: Fact<String>,
+    /// `ID` of os-release (`debian`).
+    pub os_id: Fact<String>,
+    /// Process 1.
+    pub init: Fact<InitSystem>,
+    /// The container this runs in; absent on a machine of its own.
+    pub container: Fact<Container>,
+    /// The hypervisor, from DMI or the CPU flags; absent on bare metal.
+    pub hypervisor: Fact<String>,
+    /// 1 or 2 (2 = unified); hybrid counts as 1 when the memory controller is there.
+    pub cgroup_version: Fact<u8>,
+    /// Whether the memory controller is on.
+    pub memory_controller: Fact<bool>,
+    /// Other managers found.
+    pub managers: Vec<Manager>,
+    /// True when this process is root.
+    pub root: bool,
+}
