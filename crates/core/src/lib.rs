@@ -4,9 +4,13 @@
 //! Everything is a function of its arguments, so every rule can be tested from a fixture.
 #![forbid(unsafe_code)]
 
+pub mod change;
 pub mod fact;
 pub mod facts;
 pub mod kernel;
+pub mod knobs;
+pub mod nearest;
+pub mod plan;
 pub mod units;
 
 pub use fact::Fact;

@@ -1,0 +1,246 @@
+//! Changes: the reversible steps that a plan is made of.
+//!
+//! A change states what it expects to find and what it leaves behind, so that carrying it out is a compare-and-set,
+//! its inverse is the same change with both sides exchanged, and a journal of changes is enough to go back. What only
+//! exists at the moment of the write (the bytes under a new swap header, owner and mode of a file) is captured in the
+//! journal beside the change.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// How a swap area is switched on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapState {
+    /// Priority, 0 to 32767; negative only for an area that somebody switched on without one.
+    pub priority: i32,
+    /// Discard the whole area once at swapon.
+    #[serde(default)]
+    pub discard_once: bool,
+}
+
+/// How a zram device is set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZramState {
+    /// Compressor.
+    pub algorithm: String,
+    /// Uncompressed capacity.
+    pub disksize: Bytes,
+    /// Most RAM the compressed data may take, zero for no limit.
+    pub mem_limit: Bytes,
+}
+
+/// A file to be made as swap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapFileState {
+    /// Size, a multiple of the page size.
+    pub size: Bytes,
+    /// True on btrfs: the file must be created with the NOCOW attribute before it has any extent.
+    pub nocow: bool,
+}
+
+/// The swap header to be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapHeaderState {
+    /// UUID, so that fstab can name the area before the header exists.
+    pub uuid: String,
+    /// Label, at most 16 bytes.
+    pub label: String,
+}
+
+/// What a step changes. Every variant is its own inverse with `before` and `after` exchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Change {
+    /// A kernel setting.
+    Knob {
+        /// Row of the knob table.
+        name: String,
+        /// The file, with every pattern resolved.
+        path: String,
+        /// Value that is expected.
+        before: String,
+        /// Value that is wanted.
+        after: String,
+        /// Values to try in this order when the kernel refuses `after` (a compressor that does not load).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        fallbacks: Vec<String>,
+    },
+    /// A text file, created, replaced or deleted as a whole.
+    File {
+        /// Path.
+        path: String,
+        /// Text that is expected; `None` when there must be no file.
+        before: Option<String>,
+        /// Text that is wanted; `None` to delete.
+        after: Option<String>,
+        /// Permission bits for a file that is created; a replaced file keeps its own.
+        mode: u32,
+    },
+    /// A symbolic link, such as the one that enables a unit.
+    Link {
+        /// Path.
+        path: String,
+        /// Target that is expected.
+        before: Option<String>,
+        /// Target that is wanted.
+        after: Option<String>,
+    },
+    /// A swap file created (`after`) or deleted (`before`).
+    SwapFile {
+        /// Path.
+        path: String,
+        /// The file that is expected.
+        before: Option<SwapFileState>,
+        /// The file that is wanted.
+        after: Option<SwapFileState>,
+    },
+    /// A swap header written over the first page of a device or file; going back restores the captured bytes.
+    SwapHeader {
+        /// Device or file.
+        path: String,
+        /// The header that is expected, `None` for anything else.
+        before: Option<SwapHeaderState>,
+        /// The header that is wanted, `None` for what was there before.
+        after: Option<SwapHeaderState>,
+        /// True when the user named the device to be overwritten in spite of what it carries.
+        #[serde(default)]
+        wipe: bool,
+    },
+    /// A swap area switched on, off, or to another priority.
+    Swap {
+        /// Device or file.
+        path: String,
+        /// How it is on now, `None` when off.
+        before: Option<SwapState>,
+        /// How it shall be on, `None` for off.
+        after: Option<SwapState>,
+    },
+    /// A zram device set up or freed.
+    Zram {
+        /// Kernel name (`zram0`).
+        name: String,
+        /// How it is set up now.
+        before: Option<ZramState>,
+        /// How it shall be set up.
+        after: Option<ZramState>,
+    },
+    /// A kernel module loaded or unloaded.
+    Module {
+        /// Module name.
+        name: String,
+        /// Loaded now.
+        before: bool,
+        /// Loaded afterwards.
+        after: bool,
+    },
+    /// Files that a generator makes out of others (`grub.cfg`, an initramfs); going back restores the captured bytes.
+    Generated {
+        /// What is generated, in words.
+        what: String,
+        /// The command and its arguments.
+        command: Vec<String>,
+        /// The files that it writes.
+        outputs: Vec<String>,
+        /// False: as captured before; true: made by the command.
+        before: bool,
+        /// As `before`.
+        after: bool,
+    },
+}
+
+impl Change {
+    /// The change that undoes this one.
+    #[must_use]
+    pub fn inverse(&self) -> Self {
+        let mut inverse = self.clone();
+        match &mut inverse {
+            Self::Knob { before, after, .. } => std::mem::swap(before, after),
+            Self::File { before, after, .. } | Self::Link { before, after, .. } => std::mem::swap(before, after),
+            Self::SwapFile { before, after, .. } => std::mem::swap(before, after),
+            Self::SwapHeader { before, after, .. } => std::mem::swap(before, after),
+            Self::Swap { before, after, .. } => std::mem::swap(before, after),
+            Self::Zram { before, after, .. } => std::mem::swap(before, after),
+            Self::Module { before, after, .. } | Self::Generated { before, after, .. } => std::mem::swap(before, after),
+        }
+        inverse
+    }
+
+    /// What is changed: a knob's name or a path. Two changes of one target must stay in order.
+    #[must_use]
+    pub fn target(&self) -> &str {
+        match self {
+            Self::Knob { name, .. } | Self::Zram { name, .. } | Self::Module { name, .. } => name,
+            Self::File { path, .. }
+            | Self::Link { path, .. }
+            | Self::SwapFile { path, .. }
+            | Self::SwapHeader { path, .. }
+            | Self::Swap { path, .. } => path,
+            Self::Generated { what, .. } => what,
+        }
+    }
+
+    /// True for changes that a reboot undoes by itself: kernel values, areas and devices that are on.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        matches!(self, Self::Knob { .. } | Self::Swap { .. } | Self::Zram { .. } | Self::Module { .. })
+    }
+
+    /// The two sides as short texts, for a diff: `60 → 100`, `off → priority 10`.
+    #[must_use]
+    pub fn sides(&self) -> (String, String) {
+        fn some<T>(side: &Option<T>, text: impl Fn(&T) -> String, none: &str) -> String {
+            side.as_ref().map_or_else(|| none.to_owned(), text)
+        }
+        let lines = |text: &String| format!("{} lines", text.lines().count());
+        match self {
+            Self::Knob { before, after, .. } => (before.clone(), after.clone()),
+            Self::File { before, after, .. } => (some(before, lines, "no file"), some(after, lines, "no file")),
+            Self::Link { before, after, .. } => {
+                (some(before, String::clone, "no link"), some(after, |to| format!("→ {to}"), "no link"))
+            }
+            Self::SwapFile { before, after, .. } => {
+                let text = |file: &SwapFileState| file.size.to_string();
+                (some(before, text, "no file"), some(after, text, "no file"))
+            }
+            Self::SwapHeader { before, after, .. } => {
+                let text = |header: &SwapHeaderState| format!("swap {}", header.uuid);
+                (some(before, text, "no swap header"), some(after, text, "as before"))
+            }
+            Self::Swap { before, after, .. } => {
+                let text = |area: &SwapState| format!("on, priority {}", area.priority);
+                (some(before, text, "off"), some(after, text, "off"))
+            }
+            Self::Zram { before, after, .. } => {
+                let text = |zram: &ZramState| format!("{} {}", zram.disksize, zram.algorithm);
+                (some(before, text, "not set up"), some(after, text, "not set up"))
+            }
+            Self::Module { before, after, .. } => {
+                let text = |loaded: bool| if loaded { "loaded" } else { "not loaded" }.to_owned();
+                (text(*before), text(*after))
+            }
+            Self::Generated { before, after, .. } => {
+                let text = |made: bool| if made { "made anew" } else { "as captured" }.to_owned();
+                (text(*before), text(*after))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (before, after) = self.sides();
+        match self {
+            Self::File { path, before: None, .. } => write!(f, "create {path}"),
+            Self::File { path, after: None, .. } => write!(f, "delete {path}"),
+            Self::File { path, .. } => write!(f, "edit {path}"),
+            Self::Module { name, after: true, .. } => write!(f, "load module {name}"),
+            Self::Module { name, .. } => write!(f, "unload module {name}"),
+            Self::Generated { what, command, after: true, .. } => write!(f, "{what}: run {}", command.join(" ")),
+            Self::Generated { what, .. } => write!(f, "{what}: restore"),
+            _ => write!(f, "{}: {before} → {after}", self.target()),
+        }
+    }
+}

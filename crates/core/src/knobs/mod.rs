@@ -1,0 +1,308 @@
+//! Knobs: every kernel setting that swaptune reads or turns, in one table.
+//!
+//! [`TABLE`] is the single origin of names, paths, ranges, kernel versions, the `knobs` command, the reference page and
+//! the range checks of configuration files. To add a knob is to add a row to one of the files beside this one.
+
+mod huge_pages;
+mod vm;
+mod zram;
+mod zswap;
+
+use std::borrow::Cow;
+
+use crate::kernel::KernelVersion;
+
+/// What values a knob takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `Y`/`N`, also written `1`/`0`, `true`/`false`, `on`/`off`.
+    Bool,
+    /// A whole number within this range, both ends included.
+    Integer {
+        /// Smallest.
+        min: i64,
+        /// Largest.
+        max: i64,
+    },
+    /// One word of these; the kernel shows the chosen one in brackets.
+    Choice(&'static [&'static str]),
+    /// A name that only the kernel can check (a compressor, an allocator, a device).
+    Name,
+    /// Bytes, with an optional K, M or G.
+    Size,
+    /// A trigger: it takes a command and has no value to go back to.
+    Trigger,
+    /// Read-only.
+    ReadOnly,
+}
+
+/// When a write takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// At once.
+    Live,
+    /// Only if written before the device is set up or the area is switched on.
+    BeforeSetup,
+}
+
+/// One kernel setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob {
+    /// Name as it is written in configuration files: `vm.swappiness`, `zswap.compressor`.
+    pub name: &'static str,
+    /// Absolute path; a `*` stands for a device or a size.
+    pub path: &'static str,
+    /// Values it takes.
+    pub kind: Kind,
+    /// Unit of the value, empty for none.
+    pub unit: &'static str,
+    /// The upstream default, in words where it depends on the machine.
+    pub default: &'static str,
+    /// First kernel version that has it, `None` when every supported kernel (5.10 and later) has.
+    pub since: Option<KernelVersion>,
+    /// First kernel version without it.
+    pub gone: Option<KernelVersion>,
+    /// What took its place, or why it went; empty while it lives.
+    pub replaced_by: &'static str,
+    /// When a write takes effect.
+    pub effect: Effect,
+    /// One sentence: what it does.
+    pub doc: &'static str,
+    /// The kernel document or source file that says so.
+    pub source: &'static str,
+}
+
+/// The whole table, in the order in which it is shown.
+pub static TABLE: &[&[Knob]] = &[zswap::ROWS, zram::ROWS, vm::ROWS, huge_pages::ROWS];
+
+/// All rows.
+pub fn all() -> impl Iterator<Item = &'static Knob> {
+    TABLE.iter().flat_map(|rows| rows.iter())
+}
+
+/// The row with this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Knob> {
+    all().find(|knob| knob.name == name)
+}
+
+/// Why a value was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KnobError {
+    /// No row has this name.
+    #[error("there is no knob `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The row whose name is nearest.
+        nearest: Option<String>,
+    },
+    /// The value is not of the knob's kind or out of its range.
+    #[error("{name} = {found}: expected {expected}")]
+    Value {
+        /// The knob.
+        name: String,
+        /// What was given.
+        found: String,
+        /// What it takes.
+        expected: String,
+    },
+}
+
+impl Knob {
+    /// True when this is a sysctl, and so can stand in a sysctl.d file.
+    #[must_use]
+    pub fn is_sysctl(&self) -> bool {
+        self.path.starts_with("/proc/sys/")
+    }
+
+    /// True when the path stands for many files (`*`).
+    #[must_use]
+    pub fn is_pattern(&self) -> bool {
+        self.path.contains('*')
+    }
+
+    /// Whether a kernel of this version has the knob, as far as the table knows. The running kernel has the last word.
+    #[must_use]
+    pub fn exists_in(&self, version: KernelVersion) -> bool {
+        self.since.is_none_or(|since| version >= since) && self.gone.is_none_or(|gone| version < gone)
+    }
+
+    /// Why a kernel of this version lacks it; `None` when it should be there.
+    #[must_use]
+    pub fn why_absent(&self, version: KernelVersion) -> Option<String> {
+        if let Some(since) = self.since.filter(|since| version < *since) {
+            return Some(format!("{} appears with Linux {since}; this is {version}", self.name));
+        }
+        let gone = self.gone.filter(|gone| version >= *gone)?;
+        Some(format!("{} is gone since Linux {gone}: {}", self.name, self.replaced_by))
+    }
+
+    /// What the knob takes, in words.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        match self.kind {
+            Kind::Bool => "Y or N".into(),
+            Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Kind::Choice(words) => format!("one of {}", words.join(", ")),
+            Kind::Name => "a name that the kernel knows".into(),
+            Kind::Size => "a size such as \"3G\"".into(),
+            Kind::Trigger => "a command; it is not a setting".into(),
+            Kind::ReadOnly => "nothing; it is read-only".into(),
+        }
+    }
+
+    /// The value in the form in which the kernel shows it, so that two spellings compare equal.
+    ///
+    /// # Errors
+    /// [`KnobError::Value`] when the value is not of the knob's kind or out of its range.
+    pub fn normalise<'a>(&self, value: &'a str) -> Result<Cow<'a, str>, KnobError> {
+        let error = || KnobError::Value { name: self.name.into(), found: value.into(), expected: self.expected() };
+        let value = value.trim();
+        match self.kind {
+            Kind::Bool => match value.to_ascii_lowercase().as_str() {
+                "y" | "1" | "true" | "on" | "yes" => Ok("Y".into()),
+                "n" | "0" | "false" | "off" | "no" => Ok("N".into()),
+                _ => Err(error()),
+            },
+            Kind::Integer { min, max } => {
+                // lru_gen/enabled is shown as a hexadecimal mask (0x0007).
+                let number = match value.strip_prefix("0x") {
+                    Some(digits) => i64::from_str_radix(digits, 16),
+                    None => value.parse(),
+                };
+                let number = number.map_err(|_| error())?;
+                if (min..=max).contains(&number) { Ok(number.to_string().into()) } else { Err(error()) }
+            }
+            Kind::Choice(words) => words.iter().find(|word| **word == value).map(|word| (*word).into()).ok_or_else(error),
+            Kind::Name if value.is_empty() || value.contains(char::is_whitespace) => Err(error()),
+            Kind::Name => Ok(value.into()),
+            Kind::Size => value.parse::<crate::Bytes>().map(|bytes| bytes.0.to_string().into()).map_err(|_| error()),
+            Kind::Trigger | Kind::ReadOnly => Err(error()),
+        }
+    }
+}
+
+impl Knob {
+    /// The spelling in which a value that [`Knob::normalise`] accepted is written to the kernel.
+    ///
+    /// Module parameters take `Y`; plain sysfs flags are parsed as numbers and take only `1`.
+    #[must_use]
+    pub fn spelling(&self, normalised: &str) -> String {
+        match (self.kind, normalised) {
+            (Kind::Bool, "Y") if !self.path.starts_with("/sys/module/") => "1".into(),
+            (Kind::Bool, "N") if !self.path.starts_with("/sys/module/") => "0".into(),
+            _ => normalised.into(),
+        }
+    }
+
+    /// True when two spellings mean the same value; values that the knob does not take are compared as text.
+    #[must_use]
+    pub fn same(&self, a: &str, b: &str) -> bool {
+        match (self.normalise(a), self.normalise(b)) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => a.trim() == b.trim(),
+        }
+    }
+}
+
+/// The row with this name, or an error that names the nearest one.
+///
+/// # Errors
+/// [`KnobError::Unknown`].
+pub fn get(name: &str) -> Result<&'static Knob, KnobError> {
+    find(name).ok_or_else(|| KnobError::Unknown {
+        name: name.into(),
+        nearest: crate::nearest::nearest(name, all().map(|knob| knob.name)).map(str::to_owned),
+    })
+}
+
+/// The word in brackets of `always [madvise] never`, or the text itself when there are none.
+#[must_use]
+pub fn chosen(text: &str) -> &str {
+    let text = text.trim();
+    match (text.find('['), text.find(']')) {
+        (Some(open), Some(close)) if open < close => &text[open + 1..close],
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::kernel::v;
+
+    #[test]
+    fn rows_are_whole_and_names_unique() {
+        let mut names = BTreeSet::new();
+        for knob in all() {
+            assert!(names.insert(knob.name), "{} stands twice", knob.name);
+            assert!(knob.path.starts_with("/sys/") || knob.path.starts_with("/proc/sys/"), "{}", knob.name);
+            assert!(knob.doc.ends_with('.') && knob.source.len() > 3, "{}", knob.name);
+            assert_eq!(knob.gone.is_some(), !knob.replaced_by.is_empty(), "{}", knob.name);
+            if let (Some(since), Some(gone)) = (knob.since, knob.gone) {
+                assert!(since < gone, "{}", knob.name);
+            }
+        }
+        assert!(names.len() >= 60, "only {}", names.len());
+    }
+
+    #[test]
+    fn a_sysctl_is_named_after_its_path() {
+        for knob in all().filter(|knob| knob.is_sysctl()) {
+            assert_eq!(format!("/proc/sys/{}", knob.name.replace('.', "/")), knob.path);
+        }
+    }
+
+    #[test]
+    fn parameters_are_born_and_die_where_the_kernel_sources_say() {
+        for (name, there, absent) in [
+            ("zswap.zpool", v(6, 17), v(6, 18)),
+            ("zswap.shrinker_enabled", v(6, 8), v(6, 6)),
+            ("zswap.exclusive_loads", v(6, 5), v(6, 9)),
+            ("zswap.same_filled_pages_enabled", v(6, 9), v(6, 10)),
+            ("zswap.non_same_filled_pages_enabled", v(5, 18), v(5, 15)),
+            ("lru_gen.enabled", v(6, 1), v(5, 15)),
+            ("zram.recomp_algorithm", v(6, 2), v(6, 1)),
+        ] {
+            let knob = find(name).unwrap();
+            assert!(knob.exists_in(there), "{name} in {there}");
+            assert!(!knob.exists_in(absent), "{name} in {absent}");
+            assert!(knob.why_absent(absent).is_some());
+        }
+    }
+
+    #[test]
+    fn values_are_normalised_and_checked() {
+        let check = |name: &str, value: &str, expect: Option<&str>| {
+            let result = find(name).unwrap().normalise(value);
+            assert_eq!(result.as_deref().ok(), expect, "{name} = {value}");
+        };
+        check("zswap.enabled", "1", Some("Y"));
+        check("zswap.enabled", "maybe", None);
+        check("vm.swappiness", "200", Some("200"));
+        check("vm.swappiness", "201", None);
+        check("vm.swappiness", "-1", None);
+        check("zswap.max_pool_percent", "101", None);
+        check("transparent_hugepage.enabled", "madvise", Some("madvise"));
+        check("transparent_hugepage.enabled", "sometimes", None);
+        check("zswap.compressor", "two words", None);
+        check("zram.disksize", "1G", Some("1073741824"));
+        check("lru_gen.enabled", "0x0007", Some("7"));
+    }
+
+    #[test]
+    fn an_unknown_name_gets_its_nearest() {
+        let error = get("vm.swapiness").unwrap_err();
+        assert_eq!(error.to_string(), "there is no knob `vm.swapiness`; did you mean `vm.swappiness`?");
+    }
+
+    #[test]
+    fn the_chosen_word_stands_in_brackets() {
+        for (text, word) in [("always [madvise] never\n", "madvise"), ("60\n", "60"), ("lzo [lz4]", "lz4"), ("] [", "] [")] {
+            assert_eq!(chosen(text), word);
+        }
+    }
+}

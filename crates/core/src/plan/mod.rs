@@ -1,0 +1,90 @@
+//! Plans: an ordered list of changes, each with its reason, its evidence and its risk.
+//!
+//! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::Change;
+
+/// Version of the JSON form of [`Plan`].
+pub const SCHEMA: u32 = 1;
+
+/// When a step takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum When {
+    /// Live, at once.
+    Now,
+    /// From the next boot on.
+    Boot,
+}
+
+/// One change and why it is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// What is changed.
+    pub change: Change,
+    /// When it takes effect.
+    pub when: When,
+    /// Why, as one sentence.
+    pub reason: String,
+    /// What the reason rests on: a kernel document, a fact's source, a measurement.
+    pub evidence: String,
+    /// Who asked for it: a profile, a file, a flag, a derivation.
+    pub provenance: String,
+    /// What can go wrong; empty when nothing that matters can.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub risk: String,
+}
+
+/// Something that was decided without a change, or that the user should know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What it is about: a knob, a device, a manager.
+    pub about: String,
+    /// What was decided or found, as one sentence.
+    pub text: String,
+    /// What it rests on.
+    pub evidence: String,
+}
+
+/// Why a plan may not be carried out as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What is refused.
+    pub what: String,
+    /// Why.
+    pub why: String,
+    /// What to type or change next.
+    pub hint: String,
+}
+
+/// The whole plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of this structure.
+    pub schema: u32,
+    /// The profile that it started from.
+    pub profile: String,
+    /// The steps in the order in which they are made.
+    pub steps: Vec<Step>,
+    /// What was decided without a change.
+    pub notes: Vec<Note>,
+    /// What forbids to carry it out; nothing is changed while there is one.
+    pub refusals: Vec<Refusal>,
+}
+
+impl Plan {
+    /// True when there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The plan with only the steps of this time.
+    #[must_use]
+    pub fn only(mut self, when: When) -> Self {
+        self.steps.retain(|step| step.when == when);
+        self
+    }
+}
