@@ -1,0 +1,53 @@
+#!/bin/sh
+# Installs the Debian packages that the guest tests need. Safe to run again: it
+# does nothing, quickly, when all of them are there. Needs root only to install.
+set -eu
+
+# What each package is for; keep this list to what tests/vm really calls.
+#   qemu-system-x86 seabios     the machines
+#   busybox-static cpio         the minimal guest's initramfs
+#   kmod xz-utils zstd          modules of Debian's kernels
+#   mmdebstrap fdisk e2fsprogs  a whole Debian and its disk image
+#   debian-archive-keyring      the signatures on both
+#   util-linux                  flock, setpriv, mkswap, unshare
+#   gcc libc6-dev               static linking of swaptune for the guests
+PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
+mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev"
+
+say() { echo "setup-tests: $*"; }
+
+if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+	say "this is no Debian-like system (no dpkg or apt-get)." >&2
+	say "guest tests will be reported as ignored; they need the programs of: $(echo $PACKAGES)" >&2
+	exit 1
+fi
+
+is_installed() {
+	dpkg-query -W -f '${db:Status-Status}\n' "$1" 2> /dev/null | grep -qx installed
+}
+
+missing=
+for package in $PACKAGES; do
+	is_installed "$package" || missing="$missing $package"
+done
+
+if [ -z "$missing" ]; then
+	say "all packages for the guest tests are installed"
+	exit 0
+fi
+
+say "missing:$missing"
+if [ "$(id -u)" -ne 0 ]; then
+	say "not root: run this as root, or install them with" >&2
+	say "    apt-get install --no-install-recommends$missing" >&2
+	exit 1
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+# Another apt run on the same machine is waited for instead of failed on.
+apt() { apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
+
+apt update
+# shellcheck disable=SC2086 # a list of words
+apt install -y --no-install-recommends $missing
+say "installed:$missing"

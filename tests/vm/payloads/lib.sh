@@ -1,0 +1,91 @@
+#!/bin/sh
+# Shared by all payloads; see payload.rs.
+
+failures=0
+ZSWAP=/sys/module/zswap/parameters
+
+ok() { echo "ok $*"; }
+
+fail() {
+	echo "FAIL $*"
+	failures=$((failures + 1))
+}
+
+# expect WHAT WANTED FOUND
+expect() {
+	if [ "$2" = "$3" ]; then ok "$1: $2"; else fail "$1: wanted '$2', found '$3'"; fi
+}
+
+# expect_line WHAT PATTERN FILE: a line of the file matches the basic regular expression
+expect_line() {
+	if grep -q -e "$2" "$3"; then ok "$1"; else
+		fail "$1: no line matches '$2' in:"
+		sed 's/^/    /' "$3"
+	fi
+}
+
+# expect_status WANTED COMMAND...: runs it, shows its output, compares its exit status
+expect_status() {
+	wanted=$1
+	shift
+	echo "\$ $*"
+	"$@" > /run/last-output 2>&1
+	got=$?
+	sed 's/^/    /' /run/last-output
+	expect "exit status of $1 $2" "$wanted" "$got"
+}
+
+# expect_same WHAT BEFORE AFTER: two files are equal
+expect_same() {
+	if cmp -s "$2" "$3"; then ok "$1: as before"; else
+		fail "$1: changed"
+		diff "$2" "$3" | sed 's/^/    /'
+	fi
+}
+
+# set_parameter FILE VALUE: write, then say what the write and the read back gave
+set_parameter() {
+	if echo "$2" 2> /dev/null > "$1"; then written=taken; else written=refused; fi
+	echo "$written $(cat "$1")"
+}
+
+# counter FILE KEY: one value of a "key value" file, 0 when it is absent
+counter() {
+	awk -v key="$2" '$1 == key || $1 == key ":" { found = $2 } END { print found + 0 }' "$1"
+}
+
+# bring_out NAME FOLDER: hand a folder to the host, see outcome.rs
+bring_out() {
+	echo "@@FILE $1"
+	tar -cf - -C "$2" . | gzip | base64
+	echo "@@ENDFILE"
+}
+
+# The payload's last line: its exit status says whether any check failed.
+finish() {
+	echo "checks failed: $failures"
+	[ "$failures" -eq 0 ]
+	exit $?
+}
+
+# live_state: everything alive that swaptune may touch, one "path value" per line
+live_state() {
+	for file in $ZSWAP/* /proc/sys/vm/* /sys/kernel/mm/lru_gen/enabled \
+		/sys/kernel/mm/lru_gen/min_ttl_ms /sys/kernel/mm/swap/* \
+		/sys/kernel/mm/transparent_hugepage/* \
+		/sys/kernel/mm/transparent_hugepage/khugepaged/* \
+		/sys/kernel/mm/transparent_hugepage/hugepages-*/* \
+		/sys/block/*/queue/rotational /sys/block/*/queue/scheduler \
+		/sys/block/*/queue/read_ahead_kb /sys/block/zram*/disksize \
+		/sys/block/zram*/comp_algorithm; do
+		case $file in
+		# Counters and one-way triggers, no settings.
+		*/stat_refresh | */compact_memory | */drop_caches | */pages_collapsed | \
+			*/full_scans | */stats | */nr_hugepages*) continue ;;
+		esac
+		[ -f "$file" ] && [ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
+	done
+	sort /proc/mounts
+	# Columns are padded with a mix of blanks; the use is no setting.
+	awk 'NR > 1 { print "swap", $1, $2, $3, $5 }' /proc/swaps | sort
+}

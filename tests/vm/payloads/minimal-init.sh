@@ -1,0 +1,25 @@
+#!/bin/busybox sh
+# The first process of a minimal guest: set the world up, run /payload, power off.
+export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root LC_ALL=C
+/bin/busybox mkdir -p /proc /sys /dev /run /tmp /var/lib /mnt
+/bin/busybox mount -t proc proc /proc
+/bin/busybox --install -s
+mount -t sysfs sysfs /sys
+mount -t devtmpfs devtmpfs /dev
+mount -t tmpfs -o mode=755 tmpfs /run
+mount -t tmpfs tmpfs /tmp
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+mkdir -p /dev/pts /dev/shm
+modprobe virtio_pci
+modprobe virtio_blk
+# Messages of the kernel belong to the console; less of them keeps it quick.
+echo 4 > /proc/sys/kernel/printk
+read -r uptime _ < /proc/uptime
+echo "@@START $uptime" > /dev/ttyS1
+/bin/busybox sh /payload < /dev/null > /dev/ttyS1 2>&1
+status=$?
+read -r uptime _ < /proc/uptime
+echo "@@END $status $uptime" > /dev/ttyS1
+sync
+poweroff -f

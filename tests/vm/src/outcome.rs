@@ -1,0 +1,198 @@
+//! What came of one boot.
+//!
+//! The guest's console and its test output are two serial ports, so the output
+//! holds nothing but what the script printed, framed by marker lines that start
+//! with `@@`. Files come out of the guest the same way, packed and written as
+//! base64 between two markers: a further disk would change what is measured.
+
+use std::fmt;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::last_lines;
+
+const CONSOLE_LINES: usize = 15;
+
+/// How the machine came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// QEMU ended by itself: power-off, or a panic (then there is no status).
+    Ended,
+    /// The script did not start within the boot limit.
+    Stalled,
+    /// The script started and was not done within the limit.
+    TimedOut,
+}
+
+/// Host times of one boot.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Times {
+    /// Making of initramfs or image copy.
+    pub prepare: Duration,
+    /// From QEMU's start to the script's start.
+    pub boot: Option<Duration>,
+    /// From QEMU's start to its end.
+    pub total: Duration,
+}
+
+/// The result of one boot.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The script's exit status, if it came to its end.
+    pub status: Option<i32>,
+    /// How the machine ended.
+    pub end: End,
+    /// What the script printed, without markers and packed files.
+    pub output: String,
+    /// The last lines of the kernel's console.
+    pub console_tail: String,
+    /// How long it took.
+    pub times: Times,
+    files: Vec<(String, String)>,
+}
+
+impl Outcome {
+    /// Reads the two port files of a machine that has ended.
+    pub fn read(output: &Path, console: &Path, end: End, times: Times) -> Result<Self> {
+        let text = text_of(output)?;
+        let mut outcome = Self {
+            status: None,
+            end,
+            output: String::new(),
+            console_tail: last_lines(&text_of(console)?, CONSOLE_LINES),
+            times,
+            files: Vec::new(),
+        };
+        outcome.sort_lines(&text);
+        Ok(outcome)
+    }
+
+    /// Whether the script ran to its end with status 0.
+    pub fn succeeded(&self) -> bool {
+        self.status == Some(0)
+    }
+
+    /// An error with everything that is known, unless the script succeeded.
+    pub fn ensure_success(&self) -> Result<()> {
+        ensure!(self.succeeded(), "{self}");
+        Ok(())
+    }
+
+    /// Values of the output's lines `KEY VALUE` for one key.
+    pub fn values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        self.output.lines().filter_map(move |line| line.strip_prefix(key).and_then(|rest| rest.strip_prefix(' ')))
+    }
+
+    /// Unpacks the folder that the script brought out under this name.
+    pub fn unpack(&self, name: &str, target: &Path) -> Result<()> {
+        let Some((_, packed)) = self.files.iter().find(|(found, _)| found == name) else {
+            bail!("the guest brought out no folder named {name}:\n{self}");
+        };
+        fs::create_dir_all(target)?;
+        let mut tar =
+            Command::new("sh").args(["-c", "base64 -d | tar -xzf - -C \"$0\""]).arg(target).stdin(Stdio::piped()).spawn()?;
+        tar.stdin.take().context("tar has an input")?.write_all(packed.as_bytes())?;
+        ensure!(tar.wait()?.success(), "could not unpack {name}");
+        Ok(())
+    }
+
+    /// Divides the raw output into the script's text, the markers and the packed files.
+    fn sort_lines(&mut self, text: &str) {
+        let mut packed: Option<(String, String)> = None;
+        for line in text.lines() {
+            match line.strip_prefix("@@").map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
+                Some(("END", rest)) => self.status = first_number(rest),
+                Some(("FILE", name)) => packed = Some((name.to_owned(), String::new())),
+                Some(("ENDFILE", _)) => self.files.extend(packed.take()),
+                Some(_) => {}
+                None => match &mut packed {
+                    Some((_, content)) => content.push_str(line),
+                    None => {
+                        self.output.push_str(line);
+                        self.output.push('\n');
+                    }
+                },
+            }
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+        let status = match (self.status, self.end) {
+            (Some(status), _) => format!("status {status}"),
+            (None, End::Ended) => "the guest ended before the script did".to_owned(),
+            (None, End::Stalled) => "the guest did not reach the script".to_owned(),
+            (None, End::TimedOut) => "the script was not done in time".to_owned(),
+        };
+        let boot = self.times.boot.map_or("never".to_owned(), seconds);
+        writeln!(
+            f,
+            "{status}; prepared in {}, script after {boot}, ended after {}",
+            seconds(self.times.prepare),
+            seconds(self.times.total)
+        )?;
+        writeln!(f, "--- output\n{}", last_lines(&self.output, 150))?;
+        write!(f, "--- end of the console\n{}", self.console_tail)
+    }
+}
+
+fn first_number(text: &str) -> Option<i32> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// A serial port's file as text with plain line ends.
+fn text_of(file: &Path) -> Result<String> {
+    let bytes = fs::read(file).with_context(|| format!("read {}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(text: &str) -> Outcome {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (output, console) = (folder.path().join("output"), folder.path().join("console"));
+        fs::write(&output, text).expect("write the output");
+        fs::write(&console, "a\r\nb\r\n").expect("write the console");
+        Outcome::read(&output, &console, End::Ended, Times::default()).expect("read both")
+    }
+
+    #[test]
+    fn markers_are_not_part_of_the_output() {
+        let outcome = outcome("@@START 5.1\r\nrelease 6.1\r\n@@END 3 9.2\r\n");
+        assert_eq!(outcome.status, Some(3));
+        assert_eq!(outcome.output, "release 6.1\n");
+        assert_eq!(outcome.values("release").collect::<Vec<_>>(), ["6.1"]);
+        assert_eq!(outcome.console_tail, "a\nb");
+    }
+
+    #[test]
+    fn an_unfinished_script_has_no_status() {
+        let outcome = outcome("@@START 5.1\nhalf");
+        assert_eq!(outcome.status, None);
+        assert!(outcome.ensure_success().is_err());
+    }
+
+    #[test]
+    fn packed_folders_come_out() {
+        let packed = crate::command::run(
+            crate::command::command("sh")
+                .args(["-c", "mkdir /tmp/x.$$ && cd /tmp/x.$$ && echo hi > a && tar -cz a | base64; rm -r /tmp/x.$$"]),
+        )
+        .expect("pack a folder");
+        let outcome = outcome(&format!("@@FILE facts\n{packed}@@ENDFILE\nrest\n@@END 0 1\n"));
+        assert_eq!(outcome.output, "rest\n");
+        let target = tempfile::tempdir().expect("a temporary folder");
+        outcome.unpack("facts", target.path()).expect("unpack");
+        let text = fs::read_to_string(target.path().join("a")).expect("the file came out");
+        assert_eq!(text, "hi\n");
+    }
+}

@@ -1,0 +1,26 @@
+//! The scripts that run inside guests, compiled into the library.
+//!
+//! Every script starts with the shared functions of `lib.sh`: checks that are
+//! counted, commands whose exit status is expected, snapshots of what swaptune
+//! may touch. They are plain POSIX shell, for busybox and for dash alike.
+
+macro_rules! payloads {
+    ($($(#[$doc:meta])* $name:ident = $file:literal;)*) => {$(
+        $(#[$doc])*
+        pub const $name: &str = concat!(
+            include_str!("../payloads/lib.sh"),
+            include_str!(concat!("../payloads/", $file)),
+        );
+    )*};
+}
+
+payloads! {
+    /// What the kernel offers: parameters, compressors, zpools, and how it takes wrong names.
+    PROBE = "probe.sh";
+}
+
+/// The init of a minimal guest.
+pub const MINIMAL_INIT: &str = include_str!("../payloads/minimal-init.sh");
+
+/// Where the functions of `lib.sh` are for scripts that a payload starts itself.
+pub const LIBRARY: &str = include_str!("../payloads/lib.sh");

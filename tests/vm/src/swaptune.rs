@@ -1,0 +1,63 @@
+//! The programs that go into guests, linked statically.
+//!
+//! Guests have no libraries that could be relied on: a busybox, or a Debian
+//! older or newer than the host. Both programs are built by cargo with a static
+//! C library into a target folder of their own, because other flags would
+//! otherwise rebuild everything in the usual one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use crate::command::{last_lines, run};
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// The swaptune program; `SWAPTUNE_VM_BINARY` names one that is ready.
+pub fn binary() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    if let Some(ready) = std::env::var_os("SWAPTUNE_VM_BINARY") {
+        return Ok(ready.into());
+    }
+    once(&BUILT, "swaptune", "swaptune")
+}
+
+/// The helper program of the guests (`guest-tool`).
+pub fn guest_tool() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&BUILT, "swaptune-vm", "guest-tool")
+}
+
+/// Whether the program already knows a command: guests for a missing one are ignored by name.
+pub fn knows(command: &str) -> Result<bool> {
+    let program = binary()?;
+    let output =
+        Command::new(&program).args([command, "--help"]).output().with_context(|| format!("start {}", program.display()))?;
+    Ok(output.status.success())
+}
+
+fn once(cell: &OnceLock<Result<PathBuf, String>>, package: &str, program: &str) -> Result<PathBuf> {
+    cell.get_or_init(|| build(package, program).map_err(|error| format!("{error:#}")))
+        .clone()
+        .map_err(|error| anyhow!("{}", last_lines(&error, 40)))
+}
+
+fn build(package: &str, program: &str) -> Result<PathBuf> {
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("this package lies two folders below the workspace")?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from).join("static");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    run(Command::new(cargo)
+        .args(["build", "--quiet", "--release", "--target", TARGET])
+        .args(["--package", package, "--bin", program])
+        .current_dir(workspace)
+        .env("CARGO_TARGET_DIR", &target)
+        .env("RUSTFLAGS", "-C target-feature=+crt-static")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS"))
+    .with_context(|| format!("build the static {program}"))?;
+    let file = target.join(TARGET).join("release").join(program);
+    ensure!(file.exists(), "{} was not built", file.display());
+    Ok(file)
+}

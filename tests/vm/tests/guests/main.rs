@@ -1,0 +1,31 @@
+//! One test per guest: real kernels first, then whole distributions.
+//!
+//! Every guest is a named test, so one can be run alone
+//! (`cargo test -p swaptune-vm --test guests -- minimal::probe::6.1`), and a
+//! machine that cannot run a guest reports it by name as ignored, with the
+//! reason. `SWAPTUNE_VM_REQUIRE=1` turns these into failures, for a CI that
+//! must not lose a guest unnoticed.
+
+mod probe;
+mod support;
+
+use libtest_mimic::{Arguments, Trial};
+use support::minimal;
+use swaptune_vm::kernels::KERNELS;
+
+/// Two processors are plenty for two guests; more only slow each other down.
+const PARALLEL: usize = 2;
+
+fn main() -> std::process::ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(PARALLEL);
+    libtest_mimic::run(&arguments, all()).exit_code()
+}
+
+fn all() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for kernel in KERNELS {
+        trials.push(minimal("probe", kernel, probe::run));
+    }
+    trials
+}

@@ -1,0 +1,62 @@
+//! What a machine needs to run a guest, and how the lack of it is told.
+
+use anyhow::{Result, bail};
+use libtest_mimic::{Completion, Failed, Trial};
+use swaptune_vm::command::find_program;
+use swaptune_vm::kernels::Kernel;
+
+/// A test in a minimal guest of one kernel.
+pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> Trial {
+    trial(format!("minimal::{group}::{}", kernel.name), &MINIMAL_PROGRAMS, move || test(kernel))
+        .with_ignored_flag(!kernel.default)
+}
+
+/// What a minimal guest needs on the host.
+const MINIMAL_PROGRAMS: [&str; 10] =
+    ["qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "xz", "apt-get", "dpkg-deb", "flock", "setpriv"];
+
+/// Wraps a test: ignored with the reason when the machine cannot run it.
+fn trial(name: String, programs: &'static [&'static str], test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+    let shown = name.clone();
+    Trial::ignorable_test(name, move || {
+        let result = present(programs).and_then(|()| test());
+        let Err(error) = result else {
+            return Ok(Completion::Completed);
+        };
+        let Some(reason) = lack(&error) else {
+            return Err(Failed::from(format!("{error:#}")));
+        };
+        if std::env::var_os("SWAPTUNE_VM_REQUIRE").is_some() {
+            return Err(Failed::from(format!("cannot run here: {reason}")));
+        }
+        eprintln!("\nIGNORED {shown}: {reason}");
+        Ok(Completion::ignored_with(reason))
+    })
+}
+
+/// What the machine lacks, if that is what the error says.
+fn lack(error: &anyhow::Error) -> Option<String> {
+    let missing = error.downcast_ref::<Missing>().map(ToString::to_string);
+    let unreachable = error.chain().any(|cause| cause.to_string().starts_with("could not fetch ")).then(|| format!("{error:#}"));
+    missing.or(unreachable)
+}
+
+/// Something that this machine lacks, as opposed to something that went wrong.
+#[derive(Debug)]
+struct Missing(String);
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+fn present(programs: &[&str]) -> Result<()> {
+    let missing: Vec<&str> = programs.iter().copied().filter(|name| find_program(name).is_none()).collect();
+    if !missing.is_empty() {
+        bail!(Missing(format!("{} not found; scripts/setup-tests.sh installs what guests need", missing.join(", "))));
+    }
+    Ok(())
+}
