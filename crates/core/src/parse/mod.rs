@@ -1,0 +1,27 @@
+//! Readers of the texts that a kernel and a distribution write: text or bytes in, a type out.
+//!
+//! Texts of the kernel are read leniently: a line that this tool does not understand is left out, because a later
+//! kernel may have added it, and no parser ever fails on one. Texts that people write (fstab, GRUB's defaults) keep
+//! what is wrong with them, so that it can be reported, and can be edited without touching any other byte.
+
+pub mod bls;
+pub mod choice;
+pub mod cmdline;
+pub mod cpio;
+pub mod crypto;
+pub mod crypttab;
+pub mod escape;
+pub mod fstab;
+pub mod grub;
+pub mod kconfig;
+pub mod keyed;
+pub mod klog;
+pub mod mm_stat;
+pub mod modules;
+pub mod mountinfo;
+pub mod pressure;
+pub mod shell;
+pub mod signature;
+pub mod swaps;
+pub mod sysctl;
+pub mod udevdb;

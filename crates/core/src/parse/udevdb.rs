@@ -1,0 +1,53 @@
+//! udev's database, `/run/udev/data/bMAJ:MIN`: what udev found on a block device, readable without root.
+//!
+//! Lines are `LETTER:value`; the properties are the `E:` lines. The format is private to systemd but has been the
+//! same since 2013, and lsblk(8) reads it through libudev.
+
+use std::collections::BTreeMap;
+
+/// The properties (`ID_FS_TYPE`, `ID_FS_UUID`, …), escapes of udev (`\x20`) resolved.
+#[must_use]
+pub fn parse(text: &str) -> BTreeMap<String, String> {
+    text.lines()
+        .filter_map(|line| {
+            let (key, value) = line.strip_prefix("E:")?.split_once('=')?;
+            Some((key.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+/// Resolves `\xNN`, which udev writes into `*_ENC` properties and link names under `/dev/disk/by-label`.
+#[must_use]
+pub fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = bytes.get(at..at + 4).filter(|group| group.starts_with(b"\\x"));
+        let byte =
+            escape.and_then(|group| std::str::from_utf8(&group[2..]).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 4 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_the_e_lines() {
+        let map = parse("S:disk/by-uuid/1234\nI:2000\nE:ID_FS_TYPE=swap\nE:ID_FS_UUID=8f2a\nE:ODD=a=b\nE:none\nG:systemd\n");
+        assert_eq!(map["ID_FS_TYPE"], "swap");
+        assert_eq!(map["ODD"], "a=b");
+        assert_eq!(map.len(), 3);
+    }
+
+    #[test]
+    fn escapes_in_labels() {
+        for (text, plain) in [("my\\x20swap", "my swap"), ("\\x", "\\x"), ("\\xzz", "\\xzz"), ("plain", "plain")] {
+            assert_eq!(unescape(text), plain);
+        }
+    }
+}
