@@ -10,6 +10,7 @@ pub mod facts;
 pub mod kernel;
 pub mod knobs;
 pub mod nearest;
+pub mod parse;
 pub mod plan;
 pub mod units;
 
