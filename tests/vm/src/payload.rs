@@ -17,6 +17,8 @@ macro_rules! payloads {
 payloads! {
     /// What the kernel offers: parameters, compressors, zpools, and how it takes wrong names.
     PROBE = "probe.sh";
+    /// Four equal areas, zswap with lz4 and zstd, pages out and back; needs the helper program.
+    SWAPPING = "swapping.sh";
 }
 
 /// The init of a minimal guest.

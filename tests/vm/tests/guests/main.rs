@@ -8,6 +8,7 @@
 
 mod probe;
 mod support;
+mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
 use support::minimal;
@@ -26,6 +27,10 @@ fn all() -> Vec<Trial> {
     let mut trials = Vec::new();
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
+        // memory.reclaim, which the script drives, came with 5.19.
+        if kernel.zswap && kernel.name != "5.10" {
+            trials.push(minimal("swapping", kernel, swapping::run));
+        }
     }
     trials
 }
