@@ -9,6 +9,7 @@ pub mod fact;
 pub mod facts;
 pub mod kernel;
 pub mod knobs;
+pub mod memory_map;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
