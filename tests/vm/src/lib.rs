@@ -9,7 +9,10 @@
 pub mod apt;
 pub mod cache;
 pub mod command;
+pub mod debian;
+pub mod full;
 pub mod guest;
+pub mod image;
 pub mod initramfs;
 pub mod kernels;
 pub mod outcome;

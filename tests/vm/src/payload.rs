@@ -19,10 +19,12 @@ payloads! {
     PROBE = "probe.sh";
     /// Four equal areas, zswap with lz4 and zstd, pages out and back; needs the helper program.
     SWAPPING = "swapping.sh";
+    /// First boot of a Debian image.
+    SETTLE = "settle.sh";
 }
 
 /// The init of a minimal guest.
 pub const MINIMAL_INIT: &str = include_str!("../payloads/minimal-init.sh");
 
-/// Where the functions of `lib.sh` are for scripts that a payload starts itself.
-pub const LIBRARY: &str = include_str!("../payloads/lib.sh");
+/// The program that a Debian guest starts: runs the payload of the boot.
+pub const DEBIAN_RUNNER: &str = include_str!("../payloads/debian-runner.sh");

@@ -6,12 +6,14 @@
 //! reason. `SWAPTUNE_VM_REQUIRE=1` turns these into failures, for a CI that
 //! must not lose a guest unnoticed.
 
+mod debian;
 mod probe;
 mod support;
 mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
-use support::minimal;
+use support::{full, minimal};
+use swaptune_vm::debian::RELEASES;
 use swaptune_vm::kernels::KERNELS;
 
 /// Two processors are plenty for two guests; more only slow each other down.
@@ -31,6 +33,9 @@ fn all() -> Vec<Trial> {
         if kernel.zswap && kernel.name != "5.10" {
             trials.push(minimal("swapping", kernel, swapping::run));
         }
+    }
+    for release in RELEASES {
+        trials.push(full("boots", release, debian::boots));
     }
     trials
 }

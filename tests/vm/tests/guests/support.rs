@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail};
 use libtest_mimic::{Completion, Failed, Trial};
-use swaptune_vm::command::find_program;
+use swaptune_vm::command::{find_program, is_root};
+use swaptune_vm::debian::Release;
 use swaptune_vm::kernels::Kernel;
 
 /// A test in a minimal guest of one kernel.
@@ -10,6 +11,20 @@ pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> T
     trial(format!("minimal::{group}::{}", kernel.name), &MINIMAL_PROGRAMS, move || test(kernel))
         .with_ignored_flag(!kernel.default)
 }
+
+/// A test in a whole Debian.
+pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> Trial {
+    trial(format!("{}::{group}", release.name), &FULL_PROGRAMS, move || {
+        if !is_root() {
+            bail!(Missing("building a Debian root needs root".to_owned()));
+        }
+        test(release)
+    })
+}
+
+/// What a full guest needs on the host.
+const FULL_PROGRAMS: [&str; 10] =
+    ["qemu-system-x86_64", "mmdebstrap", "sfdisk", "mkfs.ext4", "mkswap", "chroot", "tar", "apt-config", "flock", "setpriv"];
 
 /// What a minimal guest needs on the host.
 const MINIMAL_PROGRAMS: [&str; 10] =

@@ -1,0 +1,110 @@
+//! The full guest: a real Debian on its own disk, booted as often as a test wants.
+//!
+//! Every boot is a fresh QEMU on the same image: a "reboot" is a clean power-off
+//! and the next [`Full::boot`]. The payload of a boot (a script and files) comes in
+//! as a tar on the second disk. About 45 s from QEMU's start to the script.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use crate::cache;
+use crate::command::{command, run};
+use crate::debian::{Release, copy_sparse};
+use crate::outcome::Outcome;
+use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
+
+/// A guest with a disk that keeps its content from boot to boot.
+pub struct Full {
+    disk: PathBuf,
+    work: TempDir,
+    files: Vec<(PathBuf, String)>,
+    spares: Vec<PathBuf>,
+    limits: Limits,
+}
+
+impl Full {
+    /// A guest of this release on a copy of its image.
+    pub fn new(release: Release) -> Result<Self> {
+        let image = release.image()?;
+        let work = cache::work_folder(release.name)?;
+        let disk = work.path().join("disk");
+        copy_sparse(&image, &disk)?;
+        Ok(Self::with(disk, work))
+    }
+
+    /// A guest that works on the image itself.
+    pub fn on(disk: PathBuf, name: &str) -> Result<Self> {
+        Ok(Self::with(disk, cache::work_folder(name)?))
+    }
+
+    fn with(disk: PathBuf, work: TempDir) -> Self {
+        Self {
+            disk,
+            work,
+            files: Vec::new(),
+            spares: Vec::new(),
+            limits: Limits { boot: Duration::from_secs(300), total: Duration::from_secs(1200) },
+        }
+    }
+
+    /// Adds a file to every payload; the script finds it by this name in its working folder.
+    pub fn file(mut self, source: impl Into<PathBuf>, name: &str) -> Self {
+        self.files.push((source.into(), name.to_owned()));
+        self
+    }
+
+    /// Adds a text to every payload.
+    pub fn text(self, name: &str, text: &str) -> Result<Self> {
+        let source = self.work.path().join(format!("text-{name}"));
+        fs::write(&source, text)?;
+        Ok(self.file(source, name))
+    }
+
+    /// Plugs a further blank disk in for the boots to come: /dev/vdc and on.
+    pub fn plug(&mut self, mebibytes: u64) -> Result<()> {
+        let file = self.work.path().join(format!("spare{}", self.spares.len()));
+        sparse_disk(&file, mebibytes)?;
+        self.spares.push(file);
+        Ok(())
+    }
+
+    /// Pulls the further disks out.
+    pub fn unplug(&mut self) {
+        self.spares.clear();
+    }
+
+    /// Boots the guest with this script and waits until it is off.
+    pub fn boot(&self, script: &str) -> Result<Outcome> {
+        let payload = self.work.path().join("payload.tar");
+        self.pack(script, &payload)?;
+        let mut drives = vec![drive(&self.disk, "system", false), drive(&payload, "payload", true)];
+        for (number, file) in self.spares.iter().enumerate() {
+            drives.push(drive(file, &format!("spare{number}"), false));
+        }
+        Machine { memory: 1024, cpus: 1, translation_cache: 512, boot: Boot::FirstDrive, drives, limits: self.limits }
+            .run(self.work.path())
+    }
+
+    /// A raw tar is a block device's content as it is: no file system, no mount.
+    fn pack(&self, script: &str, payload: &Path) -> Result<()> {
+        let folder = self.work.path().join("payload");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir(&folder)?;
+        fs::write(folder.join("run.sh"), script)?;
+        for (source, name) in &self.files {
+            fs::copy(source, folder.join(name)).with_context(|| format!("copy {}", source.display()))?;
+        }
+        run(command("tar").arg("-cf").arg(payload).args(["--owner=0", "--group=0", "-C"]).arg(&folder).arg("."))?;
+        Ok(())
+    }
+}
+
+fn drive(file: &Path, serial: &str, read_only: bool) -> Drive {
+    Drive { file: file.to_path_buf(), serial: serial.to_owned(), read_only }
+}
