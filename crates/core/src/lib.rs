@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod change;
+pub mod edit;
 pub mod fact;
 pub mod facts;
 pub mod kernel;
