@@ -14,6 +14,10 @@ pub mod memory_map;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
+pub mod profiles;
+pub mod settings;
+pub mod swapoff;
+
 pub mod units;
 
 pub use fact::Fact;

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
+use crate::parse::cmdline::words as split;
 pub use crate::parse::cmdline::{get, parse, same_name};
-use crate::parse::cmdline::{parse, words as split};
 
 /// The text with these words, and without other words whose name starts with one of `remove`.
 ///

@@ -31,8 +31,8 @@ pub struct KernelArgStore {
     pub configured: String,
     /// True when `/etc/default/grub.d/*.cfg` is read by this distribution's GRUB.
     pub reads_dropins: bool,
-    /// The generated file that the loader reads (`/boot/grub/grub.cfg`).
-    pub generated: Option<String>,
+    /// The generated files that the loader reads (`/boot/grub/grub.cfg`, BLS entries).
+    pub generated: Vec<String>,
     /// The command that regenerates it, absent when none was found.
     pub regenerate: Option<Vec<String>>,
 }

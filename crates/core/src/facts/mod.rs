@@ -97,6 +97,12 @@ impl Facts {
         Some(device)
     }
 
+    /// Other managers whose business is zram.
+    pub fn managers_of_zram(&self) -> impl Iterator<Item = &Manager> {
+        const ZRAM: &[&str] = &["zram-generator", "zram-tools", "zramd", "zram-init", "zram-config", "rpi-swap", "systemd-swap"];
+        self.system.managers.iter().filter(|manager| ZRAM.contains(&manager.name.as_str()))
+    }
+
     /// True when zswap is built in and on.
     #[must_use]
     pub fn zswap_is_on(&self) -> bool {

@@ -6,7 +6,7 @@ use crate::fact::Fact;
 use crate::units::Bytes;
 
 /// How a disk is attached; decides what a page-in costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// NVMe.
@@ -28,11 +28,12 @@ pub enum Transport {
     /// zram.
     Zram,
     /// None of these.
+    #[default]
     Other,
 }
 
 /// One block device: a disk, a partition or a mapping.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockDevice {
     /// Kernel name (`vda`, `nvme0n1p2`, `dm-0`).
     pub name: String,
@@ -50,6 +51,8 @@ pub struct BlockDevice {
     pub lies_on: Vec<String>,
     /// Device-mapper UUID (`CRYPT-LUKS2-…`), for a mapping.
     pub dm_uuid: Option<String>,
+    /// Device-mapper name (`cryptswap`), for a mapping.
+    pub dm_name: Option<String>,
     /// What udev or the superblock says it holds (`ext4`, `swap`, `crypto_LUKS`).
     pub contents: Fact<String>,
     /// File-system or swap UUID.
@@ -63,7 +66,7 @@ pub struct BlockDevice {
 }
 
 /// One mounted file system.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mount {
     /// Mount point.
     pub at: String,

@@ -245,6 +245,7 @@ fn advice_names_the_worst_thing_only() {
                     parent: None,
                     lies_on: Vec::new(),
                     dm_uuid: None,
+                    dm_name: None,
                     contents: Fact::default(),
                     uuid: None,
                     label: None,

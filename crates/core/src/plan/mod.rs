@@ -2,9 +2,21 @@
 //!
 //! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
 
+mod areas;
+mod conflicts;
+mod draft;
+mod live;
+mod off;
+mod owned;
+mod persist;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
+
+use draft::Draft;
+pub use draft::{Request, first_usable, names_device};
+pub use owned::{APPLIED_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
 pub const SCHEMA: u32 = 1;
@@ -87,4 +99,29 @@ impl Plan {
         self.steps.retain(|step| step.when == when);
         self
     }
+}
+
+/// Makes the plan: what has to change on this machine for the settings to be in effect, now and at every boot.
+#[must_use]
+pub fn plan(request: &Request<'_>) -> Plan {
+    let mut draft = Draft::new(request);
+    if let Some(container) = request.facts.system.container.value() {
+        let why = format!("this is a {} container: kernel settings and swap belong to its host", container.kind);
+        draft.refuse("this machine", why, "run swaptune on the host");
+        return draft.finish();
+    }
+    if request.settings.profile.as_ref().is_some_and(|profile| profile.value == "off") {
+        live::zswap(&mut draft);
+        live::knobs(&mut draft);
+        off::plan(&mut draft);
+        return draft.finish();
+    }
+    live::knobs(&mut draft);
+    areas::plan(&mut draft);
+    live::zswap(&mut draft);
+    conflicts::zram_beside_zswap(&mut draft);
+    conflicts::inverted_tiers(&mut draft);
+    conflicts::others(&mut draft);
+    persist::plan(&mut draft);
+    draft.finish()
 }

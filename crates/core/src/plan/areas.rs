@@ -1,0 +1,351 @@
+//! Swap areas and zram devices: what is switched on now, in which order, and which lines of fstab make it last.
+
+use super::When;
+use super::draft::{Draft, Why, names_device, uuid};
+use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
+use crate::edit::fstab::{self, SwapLine};
+use crate::facts::{Availability, BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::settings::{SwapWanted, ZramWanted};
+use crate::units::Bytes;
+
+const FSTAB: &str = "/etc/fstab";
+
+/// What stands behind a wanted area on this machine.
+enum Place<'a> {
+    Device(&'a BlockDevice),
+    File(&'a str),
+    Missing,
+}
+
+/// One wanted area and what is known of it.
+struct Area<'a> {
+    wanted: &'a SwapWanted,
+    place: Place<'a>,
+    active: Option<&'a SwapArea>,
+    /// UUID of its header: the one it has or the one it gets.
+    uuid: Option<String>,
+}
+
+impl Area<'_> {
+    /// The path that system calls take.
+    fn path(&self) -> String {
+        match (&self.active, &self.place) {
+            (Some(active), _) => active.path.clone(),
+            (None, Place::Device(device)) => {
+                device.dm_name.as_ref().map_or(format!("/dev/{}", device.name), |dm| format!("/dev/mapper/{dm}"))
+            }
+            _ => self.wanted.path.clone(),
+        }
+    }
+
+    fn wanted_state(&self) -> SwapState {
+        SwapState { priority: self.wanted.priority, discard_once: self.wanted.discard_once }
+    }
+}
+
+fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
+    let device = facts.block_devices.iter().find(|device| names_device(&wanted.path, device));
+    let same = |on: &&SwapArea| {
+        on.path == wanted.path
+            || device.is_some_and(|device| on.kind == SwapKind::Partition && on.device.value() == Some(&device.name))
+    };
+    let active = facts.swaps.iter().find(same);
+    let place = match device {
+        Some(device) => Place::Device(device),
+        None if active.is_some_and(|on| on.kind == SwapKind::File) => Place::File(&wanted.path),
+        None if wanted.path.starts_with('/') && !wanted.path.starts_with("/dev/") => Place::File(&wanted.path),
+        None => Place::Missing,
+    };
+    let signature = facts.swap_signatures.iter().find(|signature| signature.path == wanted.path);
+    let uuid = active
+        .and_then(|on| on.uuid.value().cloned())
+        .or_else(|| {
+            device.filter(|device| device.contents.value().is_some_and(|c| c == "swap")).and_then(|device| device.uuid.clone())
+        })
+        .or_else(|| signature.and_then(|signature| signature.uuid.clone()));
+    Area { wanted, place, active, uuid }
+}
+
+/// All areas of the settings, then zram.
+pub(super) fn plan(draft: &mut Draft<'_>) {
+    let settings = draft.settings();
+    let mut lines = Vec::new();
+    let mut disks = Vec::new();
+    for wanted in settings.swap.iter().flat_map(|list| &list.value) {
+        let mut area = locate(draft.facts(), wanted);
+        if area_live(draft, &mut area, &mut disks) {
+            lines.push((fstab_line(&area), area));
+        }
+    }
+    if !lines.is_empty() {
+        fstab_lines(draft, &lines);
+    }
+    if !disks.is_empty() {
+        udev(draft, &disks);
+    }
+    for (number, wanted) in settings.zram.iter().flat_map(|list| &list.value).enumerate() {
+        zram(draft, number, wanted);
+    }
+}
+
+/// The live steps for one area; false when it is skipped or refused.
+fn area_live<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Vec<String>) -> bool {
+    let path = area.path();
+    if let Some(active) = area.active {
+        let spin = pretends_to_spin(draft.facts(), area);
+        active_area(draft, area, active, spin.as_deref());
+        disks.extend(spin);
+        return true;
+    }
+    match &area.place {
+        Place::Missing => {
+            let text = format!("{path} is not there: skipped, the other areas come up without it");
+            if area.wanted.optional {
+                draft.note(path, text, "block devices in /sys/class/block");
+            } else {
+                draft.refuse(
+                    path,
+                    "the device is not there and is not optional",
+                    "attach it, or write optional = true under its [[swap]]",
+                );
+            }
+            return false;
+        }
+        Place::Device(device) if !prepare_device(draft, device, &path, &mut area.uuid) => return false,
+        Place::File(file) if area.uuid.is_none() && !make_file(draft, area.wanted, file, &mut area.uuid) => return false,
+        _ => {}
+    }
+    if let Some(disk) = pretends_to_spin(draft.facts(), area) {
+        rotational(draft, &disk);
+        disks.push(disk);
+    }
+    let why =
+        Why::rule("swap area of the configuration", "swapon(2); the priority is explicit because defaults differ by kernel");
+    draft.step(When::Now, Change::Swap { path, before: None, after: Some(area.wanted_state()) }, why);
+    true
+}
+
+/// An area that is on: its priority, and the disk below it.
+fn active_area(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, spin: Option<&str>) {
+    let state = SwapState { priority: active.priority, discard_once: false };
+    let wanted = SwapState { priority: area.wanted.priority, discard_once: false };
+    if state.priority == wanted.priority && spin.is_none() {
+        return;
+    }
+    let path = active.path.clone();
+    if active.used > Bytes(0) {
+        let text = format!(
+            "{path} holds {}: its priority and disk kind change at the next boot, without moving those pages now",
+            active.used
+        );
+        return draft.note(path, text, "/proc/swaps");
+    }
+    let reason = "off and on again: priority and disk kind are taken at swapon only";
+    let why = || Why::rule(reason, "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19");
+    match spin {
+        Some(disk) => {
+            draft.step(When::Now, Change::Swap { path: path.clone(), before: Some(state), after: None }, why());
+            rotational(draft, disk);
+            draft.step(When::Now, Change::Swap { path, before: None, after: Some(wanted) }, why());
+        }
+        None => draft.step(When::Now, Change::Swap { path, before: Some(state), after: Some(wanted) }, why()),
+    }
+}
+
+/// A device gets a swap header unless it has one; what carries anything else is refused.
+fn prepare_device(draft: &mut Draft<'_>, device: &BlockDevice, path: &str, id: &mut Option<String>) -> bool {
+    let wipe = draft.request.wipe.iter().any(|named| named == path || names_device(named, device));
+    if let Some(at) = &device.mounted_at {
+        draft.refuse(path, format!("it is mounted at {at}"), "unmount it first, or name another device");
+        return false;
+    }
+    match device.contents.value().map(String::as_str) {
+        Some("swap") => return true,
+        Some(contents) if !wipe => {
+            let hint = format!("if you want to lose it: swaptune apply --wipe {path}");
+            draft.refuse(path, format!("it carries {contents}, and a swap header would destroy that"), hint);
+            return false;
+        }
+        _ => {}
+    }
+    if draft.facts().block_devices.iter().any(|other| other.parent.as_deref() == Some(&device.name)) && !wipe {
+        draft.refuse(path, "it has a partition table", "name one of its partitions");
+        return false;
+    }
+    header(draft, path, id, wipe);
+    true
+}
+
+fn header(draft: &mut Draft<'_>, path: &str, id: &mut Option<String>, wipe: bool) {
+    let new = uuid(draft.request.seed, path);
+    let state = SwapHeaderState { uuid: new.clone(), label: String::new() };
+    *id = Some(new);
+    let mut why = Why::rule(
+        "it has no swap header yet",
+        "signatures are probed again right before the write, and the bytes below are kept",
+    );
+    if wipe {
+        why.risk = "what the device carries now is lost to its file system; the overwritten page is kept for rollback";
+    }
+    draft.step(When::Now, Change::SwapHeader { path: path.into(), before: None, after: Some(state), wipe }, why);
+}
+
+/// A swap file that does not exist yet.
+fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, id: &mut Option<String>) -> bool {
+    let Some(size) = wanted.size else {
+        draft.refuse(path, "the file does not exist and no size is given", "write size = \"4G\" under its [[swap]]");
+        return false;
+    };
+    let Some(mount) = mount_of(draft.facts(), path) else {
+        draft.refuse(path, "no mounted file system is known for it", "name a path on ext4, xfs or btrfs");
+        return false;
+    };
+    if !matches!(mount.filesystem.as_str(), "ext4" | "ext3" | "xfs" | "btrfs") {
+        let why = format!("{} cannot hold a swap file here", mount.filesystem);
+        draft.refuse(path, why, "use a partition, or a path on ext4, xfs or btrfs");
+        return false;
+    }
+    if let Some(free) = mount.free.value().filter(|free| **free < size) {
+        let why = format!("{size} wanted, {free} free on {}", mount.at);
+        draft.refuse(path, why, "write a smaller size under its [[swap]]");
+        return false;
+    }
+    let state = SwapFileState { size, nocow: mount.filesystem == "btrfs" };
+    let why = Why::rule(
+        format!("a swap file on {} ({})", mount.at, mount.filesystem),
+        "swapon(8): no holes; on btrfs no copy-on-write",
+    );
+    draft.step(When::Now, Change::SwapFile { path: path.into(), before: None, after: Some(state) }, why);
+    header(draft, path, id, false);
+    true
+}
+
+/// The file system that holds a path: the longest mount point that is a prefix of it.
+fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
+    let holds = |mount: &&Mount| mount.at == "/" || path.strip_prefix(&mount.at).is_some_and(|rest| rest.starts_with('/'));
+    facts.mounts.iter().filter(holds).max_by_key(|mount| mount.at.len())
+}
+
+/// The disk of an area, when it says that it spins although a hypervisor stands behind it.
+fn pretends_to_spin(facts: &Facts, area: &Area<'_>) -> Option<String> {
+    let name = match (&area.place, area.active) {
+        (Place::Device(device), _) => device.name.clone(),
+        (_, Some(active)) => active.device.value()?.clone(),
+        (Place::File(path), None) => mount_of(facts, path)?.device.value()?.clone(),
+        (Place::Missing, None) => return None,
+    };
+    let disk = facts.disk_of(&name)?;
+    (disk.transport == Transport::Virtual && disk.rotational.value() == Some(&true)).then(|| disk.name.clone())
+}
+
+const ROTATIONAL: &str = "a virtual disk that says it spins gets the allocator and read-ahead of spinning disks";
+
+fn rotational(draft: &mut Draft<'_>, disk: &str) {
+    let path = format!("/sys/block/{disk}/queue/rotational");
+    let change =
+        Change::Knob { name: "block.rotational".into(), path, before: "1".into(), after: "0".into(), fallbacks: Vec::new() };
+    draft.step(When::Now, change, Why::rule(ROTATIONAL, "mm/swapfile.c: decided at swapon by the queue's rotational flag"));
+}
+
+fn udev(draft: &mut Draft<'_>, disks: &[String]) {
+    let mut disks = disks.to_vec();
+    disks.sort();
+    disks.dedup();
+    draft.file(super::owned::UDEV_FILE, Some(super::owned::udev_rules(&disks)), 0o644, Why::rule(ROTATIONAL, "mm/swapfile.c"));
+}
+
+fn fstab_line(area: &Area<'_>) -> SwapLine {
+    let spec = match (&area.place, &area.uuid) {
+        (Place::Device(_), Some(uuid)) => format!("UUID={uuid}"),
+        _ => area.path(),
+    };
+    let mut options = format!("sw,pri={}", area.wanted.priority);
+    if area.wanted.optional {
+        options.push_str(",nofail");
+    }
+    if area.wanted.discard_once {
+        options.push_str(",discard=once");
+    }
+    SwapLine { spec, options }
+}
+
+/// One line an area; older lines of the same area go.
+fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
+    let before = draft.facts().file(FSTAB).unwrap_or_default().to_owned();
+    if let Some(broken) = fstab::entries(&before).into_iter().find_map(Result::err) {
+        let why = format!("line {} is broken: {}", broken.line, broken.text.trim());
+        return draft.refuse(FSTAB, why, "mend the line (findmnt --verify shows all), then plan again");
+    }
+    let mut text = before.clone();
+    for (line, area) in lines {
+        let device = match &area.place {
+            Place::Device(device) => Some(*device),
+            _ => None,
+        };
+        let path = area.path();
+        let same = |entry: &fstab::Entry| {
+            entry.is_swap()
+                && (entry.spec == path
+                    || entry.spec == line.spec
+                    || device.is_some_and(|device| names_device(&entry.spec, device)))
+        };
+        text = fstab::set_swap(&text, line, same);
+    }
+    if text != before {
+        let reason = "the areas come up at each boot, by UUID, with an explicit priority, and none of them can hold up the boot";
+        draft.file(FSTAB, Some(text), 0o644, Why::rule(reason, "fstab(5), swapon(8), systemd.swap(5)"));
+    }
+}
+
+/// A zram device with its swap area.
+fn zram(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
+    let name = format!("zram{number}");
+    let path = format!("/dev/{name}");
+    let facts = draft.facts();
+    let device = facts.zram.devices.iter().find(|device| device.name == name);
+    if let Some(active) = facts.swaps.iter().find(|area| area.path == path) {
+        let size = device.map_or(Bytes(0), |device| device.disksize);
+        if size != wanted.size || active.priority != wanted.priority {
+            let text =
+                format!("{path} is on with {size} and priority {}; it is left as it is until the next boot", active.priority);
+            draft.note(path, text, "/proc/swaps");
+        }
+        return;
+    }
+    let driver = facts.zram.driver.value().copied();
+    if !driver.is_some_and(Availability::usable) {
+        return draft.refuse(
+            path,
+            format!("this kernel has no zram ({})", facts.zram.driver.source()),
+            "take the [[zram]] section out",
+        );
+    }
+    if driver == Some(Availability::Module) {
+        let why = Why::rule("zram is a module that is not loaded", facts.zram.driver.source());
+        draft.step(When::Now, Change::Module { name: "zram".into(), before: false, after: true }, why);
+    }
+    let algorithm = zram_algorithm(draft, device.map_or(&[][..], |device| &device.algorithms), &wanted.algorithm);
+    let state = ZramState { algorithm, disksize: wanted.size, mem_limit: wanted.mem_limit };
+    let provenance = draft.settings().zram.as_ref().map(|list| Why::setting(list, "zram.disksize", draft.settings()));
+    let why = provenance.unwrap_or_else(|| Why::rule("zram device of the configuration", "zram.rst"));
+    draft.step(When::Now, Change::Zram { name, before: None, after: Some(state) }, why);
+    let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
+    let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
+    draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
+    let on = SwapState { priority: wanted.priority, discard_once: false };
+    draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
+}
+
+/// The first algorithm that the device offers; before the module is loaded, the first that was asked for.
+fn zram_algorithm(draft: &mut Draft<'_>, offered: &[String], wanted: &[String]) -> String {
+    let first = wanted.first().cloned().unwrap_or_default();
+    if offered.is_empty() {
+        return first;
+    }
+    let chosen = wanted.iter().find(|name| offered.contains(name)).or(offered.first()).cloned().unwrap_or_default();
+    if chosen != first {
+        let text = format!("{first} is not among this kernel's zram compressors ({}), so {chosen} is taken", offered.join(", "));
+        draft.note("zram.comp_algorithm", text, "comp_algorithm; since 6.12 zram has backends of its own, fixed at build");
+    }
+    chosen
+}

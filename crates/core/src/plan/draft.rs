@@ -1,0 +1,174 @@
+//! A plan in the making, and the facts and settings that it is made from.
+
+use super::{Note, Plan, Refusal, SCHEMA, Step, When};
+use crate::change::Change;
+use crate::facts::{BlockDevice, Facts};
+use crate::knobs;
+use crate::settings::{Provenance, Setting, Settings};
+
+/// Everything a plan is a function of.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The machine.
+    pub facts: &'a Facts,
+    /// What is wanted, resolved.
+    pub settings: &'a Settings,
+    /// Plan live changes.
+    pub now: bool,
+    /// Plan what makes them last.
+    pub boot: bool,
+    /// Devices that may be overwritten whatever they carry.
+    pub wipe: &'a [String],
+    /// Where the binary is installed, for the boot service.
+    pub binary: &'a str,
+    /// Source of new UUIDs; two plans with the same seed are equal.
+    pub seed: u64,
+}
+
+/// Why a step is made, apart from the change itself.
+pub(super) struct Why<'a> {
+    pub(super) reason: String,
+    pub(super) evidence: String,
+    pub(super) provenance: String,
+    pub(super) risk: &'a str,
+}
+
+impl Why<'_> {
+    /// A step that follows from a rule of the planner.
+    pub(super) fn rule(reason: impl Into<String>, evidence: impl Into<String>) -> Self {
+        Why { reason: reason.into(), evidence: evidence.into(), provenance: "rule".into(), risk: "" }
+    }
+
+    /// A step that carries out a setting; `name` is the knob, for the remark on it.
+    pub(super) fn setting<T>(setting: &Setting<T>, name: &str, settings: &Settings) -> Self {
+        let remark = settings.remarks.get(name);
+        let doc = knobs::find(name).map_or_else(String::new, |knob| knob.doc.to_owned());
+        let source = knobs::find(name).map_or_else(String::new, |knob| knob.source.to_owned());
+        match &setting.provenance {
+            Provenance::Derived { reason, evidence } => {
+                Why { reason: reason.clone(), evidence: evidence.clone(), provenance: "derived".into(), risk: "" }
+            }
+            other => Why { reason: remark.cloned().unwrap_or(doc), evidence: source, provenance: other.to_string(), risk: "" },
+        }
+    }
+}
+
+/// The plan so far.
+pub(super) struct Draft<'a> {
+    pub(super) request: &'a Request<'a>,
+    plan: Plan,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(request: &'a Request<'a>) -> Self {
+        let profile = request.settings.profile.as_ref().map_or_else(String::new, |profile| profile.value.clone());
+        Self { request, plan: Plan { schema: SCHEMA, profile, ..Plan::default() } }
+    }
+
+    pub(super) fn facts(&self) -> &'a Facts {
+        self.request.facts
+    }
+
+    pub(super) fn settings(&self) -> &'a Settings {
+        self.request.settings
+    }
+
+    pub(super) fn step(&mut self, when: When, change: Change, why: Why<'_>) {
+        let wanted = match when {
+            When::Now => self.request.now,
+            When::Boot => self.request.boot,
+        };
+        if wanted {
+            let Why { reason, evidence, provenance, risk } = why;
+            self.plan.steps.push(Step { change, when, reason, evidence, provenance, risk: risk.into() });
+        }
+    }
+
+    pub(super) fn note(&mut self, about: impl Into<String>, text: impl Into<String>, evidence: impl Into<String>) {
+        let note = Note { about: about.into(), text: text.into(), evidence: evidence.into() };
+        if !self.plan.notes.contains(&note) {
+            self.plan.notes.push(note);
+        }
+    }
+
+    pub(super) fn refuse(&mut self, what: impl Into<String>, why: impl Into<String>, hint: impl Into<String>) {
+        self.plan.refusals.push(Refusal { what: what.into(), why: why.into(), hint: hint.into() });
+    }
+
+    /// An owned or edited text file brought to `after`; nothing when it is already so.
+    pub(super) fn file(&mut self, path: &str, after: Option<String>, mode: u32, why: Why<'_>) -> bool {
+        let before = self.facts().file(path).map(str::to_owned);
+        if before == after {
+            return false;
+        }
+        self.step(When::Boot, Change::File { path: path.into(), before, after, mode }, why);
+        true
+    }
+
+    pub(super) fn finish(self) -> Plan {
+        self.plan
+    }
+}
+
+/// True when `spec` of a configuration or fstab line means this block device.
+#[must_use]
+pub fn names_device(spec: &str, device: &BlockDevice) -> bool {
+    let tag = |tag: &str, value: &Option<String>| {
+        spec.strip_prefix(tag)
+            .is_some_and(|wanted| value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(wanted.trim_matches('"'))))
+    };
+    spec.strip_prefix("/dev/") == Some(&device.name)
+        || tag("UUID=", &device.uuid)
+        || tag("/dev/disk/by-uuid/", &device.uuid)
+        || tag("LABEL=", &device.label)
+        || tag("/dev/disk/by-label/", &device.label)
+        || spec.strip_prefix("/dev/mapper/").is_some_and(|name| device.dm_name.as_deref() == Some(name))
+}
+
+/// The first compressor of a list that this kernel has or can load.
+#[must_use]
+pub fn first_usable(facts: &Facts, names: &[String]) -> Option<String> {
+    let usable = |name: &&String| facts.compressors.iter().any(|c| c.name == **name && c.availability.usable());
+    names.iter().find(usable).cloned()
+}
+
+/// A random-looking (version 4) UUID from the seed and what it is for.
+pub(super) fn uuid(seed: u64, purpose: &str) -> String {
+    let mut state =
+        purpose.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let mut next = || {
+        // SplitMix64 (Steele, Lea, Flood 2014).
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let (high, low) = (next(), next());
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & !(0b11 << 62)) | (0b10 << 62);
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_are_well_formed_and_differ() {
+        let a = uuid(1, "/dev/vdb");
+        assert_eq!(a.len(), 36);
+        assert_eq!(a.as_bytes()[14], b'4');
+        assert!(matches!(a.as_bytes()[19], b'8' | b'9' | b'a' | b'b'));
+        assert_eq!(a, uuid(1, "/dev/vdb"));
+        assert_ne!(a, uuid(2, "/dev/vdb"));
+        assert_ne!(a, uuid(1, "/dev/vdc"));
+    }
+}

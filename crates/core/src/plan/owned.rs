@@ -1,0 +1,137 @@
+//! Files that swaptune owns as a whole: their paths and their texts.
+//!
+//! Owned drop-ins come first wherever a system reads them: to take one back is to delete it.
+
+use crate::facts::InitramfsTool;
+
+/// What the last apply resolved; the boot service switches on exactly this.
+pub const APPLIED_FILE: &str = "/etc/swaptune/applied.toml";
+/// The administrator's configuration.
+pub const CONFIG_FILE: &str = "/etc/swaptune/config.toml";
+/// Sysctls. The name sorts behind `99-sysctl.conf`, which many distributions link to `/etc/sysctl.conf`.
+pub const SYSCTL_FILE: &str = "/etc/sysctl.d/99-zz-swaptune.conf";
+/// The boot service.
+pub const UNIT_FILE: &str = "/etc/systemd/system/swaptune.service";
+/// What enables it.
+pub const UNIT_LINK: &str = "/etc/systemd/system/swap.target.wants/swaptune.service";
+/// Block devices that only claim to spin.
+pub const UDEV_FILE: &str = "/etc/udev/rules.d/60-swaptune.rules";
+/// Kernel arguments where GRUB reads drop-ins.
+pub const GRUB_FILE: &str = "/etc/default/grub.d/99-swaptune.cfg";
+
+/// All of them but the initramfs files, for the `off` profile.
+pub const ALL: &[&str] = &[APPLIED_FILE, SYSCTL_FILE, UNIT_LINK, UNIT_FILE, UDEV_FILE, GRUB_FILE];
+
+/// First lines of every owned file.
+#[must_use]
+pub fn header() -> String {
+    "# Written by swaptune; `swaptune rollback` takes it back. Change /etc/swaptune/config.toml instead and apply again.\n".into()
+}
+
+/// The unit that switches the applied configuration on at boot and, by `systemctl stop`, off.
+///
+/// It runs before swap is reached and after modules and sysctls are loaded. Without default dependencies it can neither
+/// close an ordering cycle with `swap.target` nor delay the boot of anything else.
+#[must_use]
+pub fn unit(binary: &str) -> String {
+    format!(
+        "{}[Unit]\n\
+         Description=Compressed swap as planned by swaptune\n\
+         Documentation=man:swaptune(8)\n\
+         DefaultDependencies=no\n\
+         RequiresMountsFor={binary} /etc/swaptune\n\
+         After=systemd-modules-load.service systemd-sysctl.service systemd-remount-fs.service\n\
+         Before=swap.target\n\
+         Conflicts=shutdown.target\n\
+         Before=shutdown.target\n\
+         ConditionPathExists={APPLIED_FILE}\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         ExecStart={binary} service start\n\
+         ExecStop={binary} service stop\n\
+         TimeoutStartSec=90s\n\
+         \n\
+         [Install]\n\
+         WantedBy=swap.target\n",
+        header()
+    )
+}
+
+/// A udev rule for disks that do not spin whatever they say.
+#[must_use]
+pub fn udev_rules(disks: &[String]) -> String {
+    let rule = |disk: &String| {
+        format!("ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{disk}\", ATTR{{queue/rotational}}=\"0\"\n")
+    };
+    header() + &disks.iter().map(rule).collect::<String>()
+}
+
+/// Path, text and mode of the file that puts a compressor module into the initramfs.
+#[must_use]
+pub fn initramfs_file(tool: InitramfsTool, modules: &[&str]) -> (&'static str, String, u32) {
+    let list = modules.join(" ");
+    match tool {
+        InitramfsTool::InitramfsTools => ("/etc/initramfs-tools/hooks/swaptune", initramfs_tools_hook(&list), 0o755),
+        InitramfsTool::Dracut => {
+            ("/etc/dracut.conf.d/50-swaptune.conf", format!("{}add_drivers+=\" {list} \"\n", header()), 0o644)
+        }
+        InitramfsTool::Mkinitcpio => {
+            ("/etc/mkinitcpio.conf.d/50-swaptune.conf", format!("{}MODULES+=({list})\n", header()), 0o644)
+        }
+    }
+}
+
+/// Debian's initramfs lacks liblzma, without which its kmod cannot unpack `.ko.xz` before `/sys` is mounted; so the hook
+/// brings the library along with the modules.
+fn initramfs_tools_hook(modules: &str) -> String {
+    format!(
+        "#!/bin/sh\n{}\
+         if [ \"$1\" = prereqs ]; then echo; exit 0; fi\n\
+         . /usr/share/initramfs-tools/hook-functions\n\
+         manual_add_modules {modules}\n\
+         for library in /usr/lib/*/liblzma.so.5 /lib/*/liblzma.so.5; do\n\
+         \x20   if [ -e \"$library\" ]; then copy_exec \"$library\"; break; fi\n\
+         done\n",
+        header()
+    )
+}
+
+/// The command that rebuilds the initramfs of one kernel release.
+#[must_use]
+pub fn initramfs_command(tool: InitramfsTool, release: &str) -> Vec<String> {
+    let words: &[&str] = match tool {
+        InitramfsTool::InitramfsTools => &["update-initramfs", "-u", "-k", release],
+        InitramfsTool::Dracut => &["dracut", "--force", "--kver", release],
+        InitramfsTool::Mkinitcpio => &["mkinitcpio", "-P"],
+    };
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_sysctl_file_sorts_behind_the_usual_last_one() {
+        assert!(SYSCTL_FILE > "/etc/sysctl.d/99-sysctl.conf");
+    }
+
+    #[test]
+    fn the_unit_cannot_close_an_ordering_cycle() {
+        let unit = unit("/usr/local/bin/swaptune");
+        assert!(unit.contains("DefaultDependencies=no") && unit.contains("Before=swap.target"));
+        // After=swap.target, local-fs.target or basic.target together with Before=swap.target would be a cycle.
+        assert!(!unit.lines().any(|line| line.starts_with("After=") && line.contains(".target")));
+        assert!(unit.contains("ExecStart=/usr/local/bin/swaptune service start\n"));
+    }
+
+    #[test]
+    fn hooks_carry_the_modules() {
+        for tool in [InitramfsTool::InitramfsTools, InitramfsTool::Dracut, InitramfsTool::Mkinitcpio] {
+            let (path, text, _) = initramfs_file(tool, &["zstd", "zstd_compress"]);
+            assert!(path.contains("swaptune") && text.contains("zstd zstd_compress"));
+        }
+    }
+}

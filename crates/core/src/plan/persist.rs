@@ -1,0 +1,347 @@
+//! What makes a configuration last: sysctl drop-in, boot service, kernel arguments, initramfs.
+
+use super::When;
+use super::draft::{Draft, Why, first_usable};
+use super::owned;
+use crate::change::Change;
+use crate::edit::{cmdline, grub, sysctl};
+use crate::facts::{Availability, BootLoader, Facts, InitSystem, KernelArgStore};
+use crate::knobs;
+use crate::settings::{Provenance, to_toml};
+
+/// All of it.
+pub(super) fn plan(draft: &mut Draft<'_>) {
+    sysctls(draft);
+    initramfs(draft);
+    kernel_arguments(draft);
+    service(draft);
+}
+
+/// Sysctls in one owned drop-in; a file that would win over it gets its line commented out.
+fn sysctls(draft: &mut Draft<'_>) {
+    let settings = draft.settings();
+    let mut entries = Vec::new();
+    for (name, setting) in &settings.knobs {
+        let Some(row) = knobs::find(name).filter(|row| row.is_sysctl()) else { continue };
+        if draft.facts().knob(name).is_none() {
+            continue;
+        }
+        let why = match &setting.provenance {
+            Provenance::Derived { reason, .. } => reason.clone(),
+            other => other.to_string(),
+        };
+        entries.push((row.name, setting.value.as_str(), why));
+        overriders(draft, name, &setting.value);
+    }
+    if entries.is_empty() {
+        return;
+    }
+    let rows: Vec<(&str, &str, &str)> = entries.iter().map(|(name, value, why)| (*name, *value, why.as_str())).collect();
+    let text = sysctl::dropin(&owned::header(), &rows);
+    let why = Why::rule("the sysctls above at each boot", "sysctl.d(5)");
+    draft.file(owned::SYSCTL_FILE, Some(text), 0o644, why);
+}
+
+/// Files that are read after ours and set the same key otherwise.
+fn overriders(draft: &mut Draft<'_>, name: &str, value: &str) {
+    let facts = draft.facts();
+    let sources = facts.sysctl_sources.get(name).map_or(&[][..], Vec::as_slice);
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let ours = base(owned::SYSCTL_FILE);
+    for source in sources.iter().filter(|source| source.path != owned::SYSCTL_FILE && source.value.trim() != value) {
+        let later = base(&source.path) > ours || source.path == "/etc/sysctl.conf" && base(&source.path) > ours;
+        if !later {
+            continue;
+        }
+        let Some(text) = facts.file(&source.path).filter(|_| source.path.starts_with("/etc/")) else {
+            draft.note(
+                name,
+                format!("{}:{} sets {} after our file and wins", source.path, source.line, source.value),
+                source.path.clone(),
+            );
+            continue;
+        };
+        let edited = sysctl::comment_out(text, name, "swaptune sets it");
+        let reason = format!("line {} sets {name} = {} and is read after our drop-in", source.line, source.value);
+        draft.file(&source.path, Some(edited), 0o644, Why::rule(reason, "sysctl.d(5): the last file wins"));
+    }
+}
+
+fn init_is_systemd(facts: &Facts) -> bool {
+    facts.system.init.value() == Some(&InitSystem::Systemd)
+}
+
+/// The service with the settings that it switches on.
+fn service(draft: &mut Draft<'_>) {
+    if !init_is_systemd(draft.facts()) {
+        let needs = draft.settings().wants_zram()
+            || draft.settings().knobs.keys().any(|name| !knobs::find(name).is_some_and(knobs::Knob::is_sysctl));
+        if needs {
+            let text = "no systemd here: run `swaptune service start` from your init to set what sysctl.d, fstab and the kernel command line cannot";
+            draft.note("boot", text, draft.facts().system.init.source());
+        }
+    }
+    let applied = format!("{}{}", owned::header(), to_toml(draft.settings()));
+    let why = || {
+        Why::rule("switches the applied configuration on before swap comes up, and off by systemctl stop", "systemd.special(7)")
+    };
+    draft.file(
+        owned::APPLIED_FILE,
+        Some(applied),
+        0o644,
+        Why::rule("what this plan resolved, for the next boot and for verify", "swaptune(5)"),
+    );
+    if !init_is_systemd(draft.facts()) {
+        return;
+    }
+    if !lasting_place(draft.request.binary) {
+        let why = format!("{} may be gone at the next boot, and the boot service calls it", draft.request.binary);
+        draft.refuse(owned::UNIT_FILE, why, "install it first (sudo make install), or change only the running system with --now");
+    }
+    draft.file(owned::UNIT_FILE, Some(owned::unit(draft.request.binary)), 0o644, why());
+    let before = draft.facts().file(owned::UNIT_LINK).map(|_| owned::UNIT_FILE.to_owned());
+    if before.is_none() {
+        let change = Change::Link { path: owned::UNIT_LINK.into(), before, after: Some(owned::UNIT_FILE.into()) };
+        draft.step(When::Boot, change, why());
+    }
+}
+
+/// A binary that a boot service may name.
+fn lasting_place(binary: &str) -> bool {
+    ["/usr/", "/opt/", "/bin/", "/sbin/", "/nix/store/"].iter().any(|place| binary.starts_with(place))
+        && !binary.contains("/target/")
+}
+
+/// zswap's words for the kernel command line: only parameters that this kernel has, and a compressor that it can load
+/// before the root file system is there. The service writes the wanted one once modules are loaded.
+fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
+    let (facts, settings) = (draft.facts(), draft.settings());
+    let Some(zswap) = facts.zswap.value() else { return Vec::new() };
+    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let wanted = &settings.zswap;
+    let mut words = Vec::new();
+    if let Some(on) = &wanted.enabled {
+        words.push(("enabled", flag(on.value)));
+    }
+    if settings.wants_zswap() {
+        if let Some(name) = wanted.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) {
+            words.push(("compressor", early_compressor(draft, name)));
+        }
+        if let Some(name) = wanted.zpool.as_ref().and_then(|list| list.value.first()) {
+            words.push(("zpool", early_zpool(draft, name)));
+        }
+        if let Some(percent) = wanted.pool.as_ref().and_then(|limit| limit.value.percent(facts.memory.total())) {
+            words.push(("max_pool_percent", percent.to_string()));
+        }
+        if let Some(percent) = &wanted.accept_threshold_percent {
+            words.push(("accept_threshold_percent", percent.value.to_string()));
+        }
+        if let Some(on) = &wanted.shrinker_enabled {
+            words.push(("shrinker_enabled", flag(on.value)));
+        }
+    }
+    words.retain(|(field, _)| zswap.parameter(field).is_some());
+    words.into_iter().map(|(field, value)| (format!("zswap.{field}"), value)).collect()
+}
+
+/// The compressor itself when it is there at boot, else the best built-in one.
+fn early_compressor(draft: &mut Draft<'_>, name: String) -> String {
+    let facts = draft.facts();
+    let state = facts.compressors.iter().find(|c| c.name == name).map(|c| c.availability);
+    if state == Some(Availability::BuiltIn) || in_initramfs(facts, &name) {
+        return name;
+    }
+    let built_in =
+        |candidate: &&&str| facts.compressors.iter().any(|c| c.name == ***candidate && c.availability == Availability::BuiltIn);
+    let early = ["lz4", "lzo-rle", "lzo"].iter().find(built_in).copied().unwrap_or("lzo");
+    let text = format!(
+        "{name} is not loadable when the kernel reads its command line ({}): it boots with {early}, and the service writes {name} once modules are loaded",
+        initramfs_words(facts, &name)
+    );
+    draft.note(
+        "zswap.compressor",
+        text,
+        "mm/zswap.c: zswap_setup at late_initcall; on Debian 13 kmod also needs liblzma in the initramfs",
+    );
+    early.into()
+}
+
+fn early_zpool(draft: &mut Draft<'_>, name: &str) -> String {
+    let facts = draft.facts();
+    let built_in = facts
+        .kernel
+        .config
+        .value()
+        .and_then(|config| config.get(&format!("CONFIG_{}", name.to_uppercase())))
+        .is_some_and(|v| v == "y");
+    if built_in || in_initramfs(facts, name) || !facts.kernel.config.is_known() {
+        return name.into();
+    }
+    let text = format!(
+        "{name} is a module outside the initramfs: the kernel boots with zbud, and the service writes {name} once modules are loaded"
+    );
+    draft.note("zswap.zpool", text, facts.initramfs.contents.source().to_owned());
+    "zbud".into()
+}
+
+/// True when the initramfs holds the module in a form that its kmod can load before /sys is mounted.
+fn in_initramfs(facts: &Facts, module: &str) -> bool {
+    let Some(contents) = facts.initramfs.contents.value() else { return false };
+    let liblzma = contents.iter().any(|name| name.contains("liblzma"));
+    contents.iter().any(|name| match name.strip_prefix(module) {
+        Some(".ko") => true,
+        Some(".ko.xz") => liblzma,
+        Some(".ko.zst") => contents.iter().any(|name| name.contains("libzstd")),
+        _ => false,
+    })
+}
+
+fn initramfs_words(facts: &Facts, module: &str) -> String {
+    match facts.initramfs.contents.value() {
+        Some(contents) if contents.iter().any(|name| name.starts_with(&format!("{module}.ko"))) => {
+            "its module is in the initramfs in compressed form, and the library to unpack it is not".into()
+        }
+        Some(_) => "its module is not in the initramfs".into(),
+        None => facts.initramfs.contents.source().to_owned(),
+    }
+}
+
+/// Prefix of zswap's words.
+const ZSWAP: &str = "zswap.";
+
+/// How many words of a command line are zswap's.
+pub(super) fn zswap_words(arguments: &str) -> usize {
+    cmdline::parse(arguments).iter().filter(|word| word.name.starts_with(ZSWAP)).count()
+}
+
+/// The loader's arguments: wanted words, and no older `zswap.*` word beside them.
+fn kernel_arguments(draft: &mut Draft<'_>) {
+    let facts = draft.facts();
+    let asked = draft.settings().boot.kernel_arguments.as_ref().is_some_and(|on| on.value);
+    let crate::Fact::Known { value: store, .. } = &facts.boot.arguments else {
+        if asked {
+            draft.note("kernel arguments", format!("left alone: {}", facts.boot.arguments.source()), facts.boot.loader.source());
+        }
+        return;
+    };
+    let present = zswap_words(&store.configured);
+    let stale = present > 0;
+    if !asked && !stale {
+        return;
+    }
+    let words = words(draft);
+    let right =
+        present == words.len() && words.iter().all(|(name, value)| cmdline::get(&store.configured, name).as_ref() == Some(value));
+    if right {
+        return;
+    }
+    match facts.boot.loader.value() {
+        Some(BootLoader::Grub) => grub_arguments(draft, store, &words),
+        Some(BootLoader::Bls | BootLoader::Uki | BootLoader::Raspberry) => one_line_arguments(draft, store, &words),
+        _ => {
+            let list: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            draft.note(
+                "kernel arguments",
+                format!("add them to your loader by hand: {}", list.join(" ")),
+                facts.boot.loader.source(),
+            );
+        }
+    }
+}
+
+const ARGUMENTS: &str = "zswap is configured from the first moment, and no older zswap word contradicts it";
+
+/// GRUB: older words leave the main file; the wanted ones go to a drop-in where GRUB reads one.
+fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)]) {
+    let facts = draft.facts();
+    let mut changed = false;
+    let here: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    for (path, text) in facts.files.iter().filter(|(path, _)| grub_file(path, &store.path) && path.as_str() != owned::GRUB_FILE) {
+        let Some(text) = text.value() else { continue };
+        let main = *path == store.path;
+        let wanted: &[(&str, &str)] = if main && !store.reads_dropins { &here } else { &[] };
+        match grub::set(text, wanted, &[ZSWAP]) {
+            Ok(edited) if edited != *text => changed |= draft.file(path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")),
+            Ok(_) => {}
+            Err(error) => {
+                return draft.refuse(
+                    path.clone(),
+                    error.to_string(),
+                    "write the value as one quoted text, or set [boot] kernel_arguments = false",
+                );
+            }
+        }
+    }
+    if store.reads_dropins {
+        changed |= draft.file(owned::GRUB_FILE, Some(grub::dropin(&here)), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c"));
+    }
+    if changed {
+        regenerate(draft, store);
+    }
+}
+
+fn grub_file(path: &str, main: &str) -> bool {
+    path == main || path.starts_with("/etc/default/grub.d/")
+}
+
+/// `/etc/kernel/cmdline` and `cmdline.txt`: one line.
+fn one_line_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)]) {
+    let Some(text) = draft.facts().file(&store.path) else {
+        return draft.note("kernel arguments", format!("{} is not readable", store.path), store.path.clone());
+    };
+    let words: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let (line, end) = text.strip_suffix('\n').map_or((text, ""), |line| (line, "\n"));
+    let edited = cmdline::set(line, &words, &[ZSWAP]) + end;
+    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) {
+        regenerate(draft, store);
+    }
+}
+
+pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
+    let Some(command) = &store.regenerate else {
+        return draft.note(
+            "kernel arguments",
+            "no command was found that rebuilds the loader's files: run yours",
+            store.path.clone(),
+        );
+    };
+    let outputs = store.generated.clone();
+    let change = Change::Generated {
+        what: "boot loader configuration".into(),
+        command: command.clone(),
+        outputs,
+        before: false,
+        after: true,
+    };
+    draft.step(When::Boot, change, Why::rule("the loader reads the generated file, not the edited one", store.path.clone()));
+}
+
+/// The compressor's modules in the initramfs, when that is asked for.
+fn initramfs(draft: &mut Draft<'_>) {
+    let (facts, settings) = (draft.facts(), draft.settings());
+    if !settings.boot.initramfs.as_ref().is_some_and(|on| on.value) || !settings.wants_zswap() {
+        return;
+    }
+    let Some(tool) = facts.initramfs.tool.value().copied() else {
+        return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
+    };
+    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
+    if facts.compressors.iter().any(|c| c.name == name && c.availability == Availability::BuiltIn) {
+        return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
+    }
+    let also = format!("{name}_compress");
+    let (path, text, mode) = owned::initramfs_file(tool, &[&name, &also]);
+    let why = || {
+        Why::rule(
+            format!("{name} is loadable before the root file system is there"),
+            "initramfs-tools(7), dracut.conf(5), mkinitcpio.conf(5)",
+        )
+    };
+    if !draft.file(path, Some(text), mode, why()) {
+        return;
+    }
+    let release = facts.kernel.release.value().cloned().unwrap_or_default();
+    let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
+    let command = owned::initramfs_command(tool, &release);
+    draft.step(When::Boot, Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true }, why());
+}

@@ -1,0 +1,100 @@
+//! The figures of `auto.toml`, typed.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::units::Bytes;
+
+/// Names in order of preference.
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice {
+    pub(super) names: Vec<String>,
+    pub(super) reason: String,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SpeedRatio {
+    pub(super) nvme: u64,
+    pub(super) scsi: u64,
+    #[serde(rename = "virtual")]
+    pub(super) virtual_disk: u64,
+    pub(super) mmc: u64,
+    pub(super) rotational: u64,
+    pub(super) zram_only: u64,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PageCluster {
+    pub(super) solid_state: u64,
+    pub(super) rotational: u64,
+    pub(super) zram_only: u64,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Pool {
+    pub(super) ratio_zstd: f64,
+    pub(super) ratio_lz4: f64,
+    pub(super) ratio_other: f64,
+    pub(super) min_percent: u64,
+    pub(super) max_percent: u64,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Watermark {
+    pub(super) scale_factor: u64,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SwapFile {
+    pub(super) path: String,
+    #[serde(deserialize_with = "size")]
+    pub(super) min: Bytes,
+    #[serde(deserialize_with = "size")]
+    pub(super) max: Bytes,
+    pub(super) free_percent: u64,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Zram {
+    pub(super) percent: u64,
+    #[serde(deserialize_with = "size")]
+    pub(super) max: Bytes,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Assumed {
+    pub(super) compressors: Choice,
+    pub(super) compressors_one_cpu: Choice,
+    pub(super) speed_ratio: SpeedRatio,
+    pub(super) page_cluster: PageCluster,
+    pub(super) pool: Pool,
+    pub(super) watermark: Watermark,
+    pub(super) swap_file: SwapFile,
+    pub(super) zram: Zram,
+}
+
+fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+}
+
+/// The parsed file. It is part of the program, so a mistake in it is caught by the first test and never by a user.
+pub(super) static ASSUMED: LazyLock<Assumed> =
+    LazyLock::new(|| toml::from_str(include_str!("../auto.toml")).unwrap_or_else(|error| panic!("profiles/auto.toml: {error}")));
+
+/// The assumed ratio of original to pool size for a compressor, allocator included.
+#[must_use]
+pub fn assumed_ratio(compressor: &str) -> f64 {
+    match compressor {
+        "zstd" => ASSUMED.pool.ratio_zstd,
+        "lz4" => ASSUMED.pool.ratio_lz4,
+        _ => ASSUMED.pool.ratio_other,
+    }
+}

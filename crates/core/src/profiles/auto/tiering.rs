@@ -1,0 +1,170 @@
+//! Which tier stands behind RAM: zswap over a disk, zram, or nothing.
+//!
+//! zswap wins wherever a disk can stand behind it, because it evicts its coldest pages there, while zram keeps what came
+//! first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to or
+//! without zswap in the kernel. In a container neither can be set.
+
+use crate::facts::{Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::settings::{Settings, SwapWanted};
+use crate::units::Bytes;
+
+use super::assume::ASSUMED;
+
+/// What stands behind RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// zswap in front of disk swap.
+    Zswap,
+    /// zram, with disk areas below it if there are any.
+    Zram,
+    /// Plain disk swap.
+    Disk,
+    /// Nothing can or should be set.
+    Nothing,
+}
+
+/// One disk area behind the tier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Area {
+    /// Device or file.
+    pub path: String,
+    /// Size that it has or shall have.
+    pub size: Bytes,
+    /// True for a file that is made when it is not there.
+    pub create: bool,
+}
+
+/// The decision and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tiering {
+    /// The tier.
+    pub tier: Tier,
+    /// Disk areas.
+    pub areas: Vec<Area>,
+    /// How the disk behind the areas is attached; `None` without a disk.
+    pub transport: Option<Transport>,
+    /// True for a spinning disk; a virtual disk that only says so is not one.
+    pub spinning: bool,
+    /// Why, as one sentence.
+    pub reason: String,
+    /// What the reason rests on.
+    pub evidence: String,
+}
+
+/// Decides for this machine below what the user configured.
+#[must_use]
+pub fn decide(facts: &Facts, above: &Settings) -> Tiering {
+    if let Some(container) = facts.system.container.value() {
+        let reason = format!("this is a {} container: swap belongs to its host", container.kind);
+        return nothing(reason, facts.system.container.source());
+    }
+    let areas = areas(facts, above);
+    let (transport, spinning) = disk_class(facts, &areas);
+    let zswap = facts.zswap.value().is_some();
+    let zram = facts.zram.driver.value().is_some_and(|driver| driver.usable());
+    let wants_zram = above.wants_zram();
+    let decided =
+        |tier, reason: String, evidence: String| Tiering { tier, areas: areas.clone(), transport, spinning, reason, evidence };
+    if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled.as_ref().is_none_or(|on| on.value) {
+        let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
+        return decided(Tier::Zswap, reason.into(), facts.zswap.source().into());
+    }
+    if zram {
+        let reason = if wants_zram {
+            "zram is configured; zswap in front of it would compress every page twice".to_owned()
+        } else if areas.is_empty() && facts.swaps.iter().any(SwapArea::is_zram) {
+            "zram is the swap here and no disk area stands behind it".to_owned()
+        } else if areas.is_empty() {
+            "no disk here is fit for swap, so compressed pages stay in RAM (zram)".to_owned()
+        } else {
+            format!("this kernel has no zswap ({}), so zram compresses and the disk takes what it cannot", facts.zswap.source())
+        };
+        return decided(Tier::Zram, reason, facts.zram.driver.source().into());
+    }
+    if areas.is_empty() {
+        return nothing("no disk is fit for swap and this kernel has no zram".into(), facts.zram.driver.source());
+    }
+    decided(
+        Tier::Disk,
+        format!("neither zswap nor zram here ({}): plain disk swap", facts.zswap.source()),
+        facts.zswap.source().into(),
+    )
+}
+
+fn nothing(reason: String, evidence: &str) -> Tiering {
+    Tiering { tier: Tier::Nothing, areas: Vec::new(), transport: None, spinning: false, reason, evidence: evidence.into() }
+}
+
+/// The user's areas, else the areas that are on, else those in fstab, else a file to be made on the root disk.
+fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
+    if let Some(wanted) = &above.swap {
+        let area = |area: &SwapWanted| {
+            Some(Area { path: area.path.clone(), size: Bytes(size_of(facts, area)?), create: area.size.is_some() })
+        };
+        return wanted.value.iter().filter_map(area).collect();
+    }
+    let on: Vec<Area> = facts
+        .swaps
+        .iter()
+        .filter(|area| !area.is_zram())
+        .map(|area| Area { path: area.path.clone(), size: whole_size(area), create: area.kind == SwapKind::File })
+        .collect();
+    // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
+    if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
+        return on;
+    }
+    swap_file(facts).into_iter().collect()
+}
+
+/// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
+fn whole_size(area: &SwapArea) -> Bytes {
+    match area.kind {
+        SwapKind::File => Bytes::from_mib(area.size.0.div_ceil(1 << 20)),
+        SwapKind::Partition => area.size,
+    }
+}
+
+/// Size of a wanted area: as written, or that of the device or active area.
+pub(super) fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
+    let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| on.size);
+    let device =
+        || facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|device| device.size);
+    area.size.or_else(active).or_else(device).map(|size| size.0)
+}
+
+/// A swap file on the root file system, where that can hold one.
+fn swap_file(facts: &Facts) -> Option<Area> {
+    let figures = &ASSUMED.swap_file;
+    let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
+    if !holds_swap_files(root) || facts.system.os_id.value().map(String::as_str) == Some("nixos") {
+        return None;
+    }
+    let disk = root.device.value().and_then(|name| facts.disk_of(name));
+    let slow = |transport| matches!(transport, Transport::Mmc | Transport::Usb);
+    if disk.is_some_and(|disk| disk.removable || slow(disk.transport)) {
+        return None;
+    }
+    let free = root.free.value()?.percent(figures.free_percent);
+    let size = facts.memory.total().clamp(figures.min, figures.max).min(free);
+    let size = Bytes::from_mib(size.mib() / 256 * 256);
+    (size >= figures.min).then(|| Area { path: figures.path.clone(), size, create: true })
+}
+
+/// File systems whose files can be swap and on which this tool makes them.
+fn holds_swap_files(mount: &Mount) -> bool {
+    !mount.read_only && matches!(mount.filesystem.as_str(), "ext4" | "ext3" | "xfs" | "btrfs")
+}
+
+/// How the disk behind the first area is attached, and whether it really spins.
+fn disk_class(facts: &Facts, areas: &[Area]) -> (Option<Transport>, bool) {
+    let Some(area) = areas.first() else { return (None, false) };
+    let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
+    let device = active
+        .or_else(|| {
+            facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|d| d.name.clone())
+        })
+        .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
+    let Some(disk) = device.as_deref().and_then(|name| facts.disk_of(name)) else { return (None, false) };
+    let says_so = disk.rotational.value().copied().unwrap_or(false);
+    (Some(disk.transport), says_so && disk.transport != Transport::Virtual)
+}

@@ -1,0 +1,95 @@
+//! Profiles: named starting points for settings, kept as data files beside this one.
+//!
+//! `idle-guide` and `off` are plain configuration texts. `auto` derives its values from facts: [`auto::derive`] holds the
+//! rules and `auto.toml` the figures that they assume.
+
+pub mod auto;
+
+use crate::facts::Facts;
+use crate::nearest::nearest;
+use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
+
+/// Name of the profile that is taken when nobody chose one.
+pub const DEFAULT: &str = "auto";
+
+/// Every profile: name and what it is for.
+pub const NAMES: &[(&str, &str)] = &[
+    ("auto", "values derived from this machine, each with its reason (the default)"),
+    ("idle-guide", "the values of a widely copied guide for many idle applications on 8 GB"),
+    ("off", "everything that swaptune set goes back to the kernel's defaults"),
+];
+
+/// The settings of a profile for this machine; `above` is what the user configured, which a derivation must respect.
+///
+/// # Errors
+/// [`SettingsError`] for a name that is no profile.
+pub fn load(name: &str, facts: &Facts, above: &Settings) -> Result<Settings, SettingsError> {
+    let text = match name {
+        "auto" => return Ok(named(auto::derive(facts, above), name)),
+        "idle-guide" => include_str!("idle-guide.toml"),
+        "off" => include_str!("off.toml"),
+        _ => return Err(unknown(name)),
+    };
+    let settings = read_toml(&format!("profiles/{name}.toml"), text, Some(name))?;
+    Ok(named(settings, name))
+}
+
+fn named(mut settings: Settings, name: &str) -> Settings {
+    settings.profile = Some(Setting::new(name.to_owned(), Provenance::Profile(name.to_owned())));
+    settings
+}
+
+fn unknown(name: &str) -> SettingsError {
+    let names = NAMES.iter().map(|(name, _)| *name);
+    let problem = match nearest(name, names.clone()) {
+        Some(near) => format!("there is no such profile; did you mean `{near}`?"),
+        None => format!("there is no such profile; known are {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    SettingsError { place: format!("profile `{name}`"), problem }
+}
+
+/// Resolves the layers of configuration, lowest first, into settings: the profile that they name lies below all of them.
+///
+/// # Errors
+/// [`SettingsError`] for an unknown profile.
+pub fn resolve(layers: Vec<Settings>, facts: &Facts) -> Result<Settings, SettingsError> {
+    let above = layers.into_iter().fold(Settings::default(), Settings::overlay);
+    let name = above.profile.as_ref().map_or(DEFAULT, |profile| profile.value.as_str()).to_owned();
+    let below = load(&name, facts, &above).map_err(|error| match above.profile.as_ref().map(|p| &p.provenance) {
+        Some(place @ Provenance::File { .. }) => SettingsError { place: format!("{place}: {}", error.place), ..error },
+        _ => error,
+    })?;
+    Ok(below.overlay(above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::PoolLimit;
+    use crate::units::Bytes;
+
+    #[test]
+    fn the_guide_gives_what_the_guide_says() {
+        let guide = load("idle-guide", &Facts::default(), &Settings::default()).unwrap();
+        let value = |name: &str| guide.knobs[name].value.as_str();
+        assert_eq!(guide.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
+        assert_eq!(guide.zswap.compressor.unwrap().value, ["lz4", "zstd", "lzo"]);
+        assert_eq!(value("vm.swappiness"), "80");
+        assert_eq!(value("vm.overcommit_memory"), "1");
+        assert_eq!(value("transparent_hugepage.defrag"), "never");
+        assert_eq!(guide.knobs.len(), 13);
+        assert!(guide.remarks.keys().all(|name| crate::knobs::find(name).is_some()));
+    }
+
+    #[test]
+    fn a_pool_of_3072_mb_on_8_gb_is_38_percent() {
+        let limit = PoolLimit::Size(Bytes::from_gib(3));
+        assert_eq!(limit.percent(Bytes::from_gib(8)), Some(38));
+    }
+
+    #[test]
+    fn an_unknown_profile_gets_its_nearest() {
+        let error = load("idle-guid", &Facts::default(), &Settings::default()).unwrap_err();
+        assert_eq!(error.to_string(), "profile `idle-guid`: there is no such profile; did you mean `idle-guide`?");
+    }
+}

@@ -1,0 +1,215 @@
+//! Settings: what is wanted, every field with its provenance.
+//!
+//! A profile, each configuration file and the command line are all read into the same structure; later layers are laid
+//! over earlier ones field by field. A field that nobody set is `None` and is left alone on the machine.
+
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::units::Bytes;
+
+pub use read::{SettingsError, read_toml};
+pub use write::to_toml;
+
+/// Who asked for a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provenance {
+    /// A profile by name.
+    Profile(String),
+    /// A line of a configuration file.
+    File {
+        /// The file.
+        path: String,
+        /// Line number, from 1.
+        line: usize,
+    },
+    /// A flag of the command line.
+    Flag(String),
+    /// Derived from facts by a rule.
+    Derived {
+        /// Why this value, as one sentence.
+        reason: String,
+        /// What the rule rests on.
+        evidence: String,
+    },
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Profile(name) => write!(f, "profile {name}"),
+            Self::File { path, line } => write!(f, "{path}:{line}"),
+            Self::Flag(flag) => write!(f, "flag {flag}"),
+            Self::Derived { .. } => write!(f, "derived"),
+        }
+    }
+}
+
+/// A wanted value, who wants it, and what speaks for or against it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Who asked for it.
+    pub provenance: Provenance,
+}
+
+impl<T> Setting<T> {
+    /// A value from this origin.
+    pub fn new(value: T, provenance: Provenance) -> Self {
+        Self { value, provenance }
+    }
+}
+
+/// The limit of the compressed pool, as a share of RAM or as a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolLimit {
+    /// `max_pool_percent`.
+    Percent(u64),
+    /// A size, turned into a share of this machine's RAM and rounded up.
+    Size(Bytes),
+}
+
+impl PoolLimit {
+    /// `max_pool_percent` on a machine with this much RAM; `None` when the RAM is unknown.
+    #[must_use]
+    pub fn percent(self, ram: Bytes) -> Option<u64> {
+        match self {
+            Self::Percent(percent) => Some(percent),
+            Self::Size(size) => size.percent_of(ram),
+        }
+    }
+}
+
+/// What is wanted of zswap.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ZswapSettings {
+    /// On or off.
+    pub enabled: Option<Setting<bool>>,
+    /// Compressors in order of preference; the first that this kernel can load is taken.
+    pub compressor: Option<Setting<Vec<String>>>,
+    /// Allocators in order of preference, for kernels that have a choice.
+    pub zpool: Option<Setting<Vec<String>>>,
+    /// Limit of the pool.
+    pub pool: Option<Setting<PoolLimit>>,
+    /// Share of the limit below which stores are accepted again.
+    pub accept_threshold_percent: Option<Setting<u64>>,
+    /// The dynamic shrinker.
+    pub shrinker_enabled: Option<Setting<bool>>,
+}
+
+/// One swap area that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SwapWanted {
+    /// A device, `UUID=…`, `LABEL=…`, or the path of a file.
+    pub path: String,
+    /// Size of a file that does not exist yet.
+    pub size: Option<Bytes>,
+    /// Priority.
+    pub priority: i32,
+    /// True when the machine may boot and run without it.
+    pub optional: bool,
+    /// Discard the whole area once when it is switched on.
+    pub discard_once: bool,
+}
+
+/// One zram swap device that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ZramWanted {
+    /// Uncompressed capacity.
+    pub size: Bytes,
+    /// Compressors in order of preference.
+    pub algorithm: Vec<String>,
+    /// Priority; above every disk.
+    pub priority: i32,
+    /// Most RAM that compressed data may take, zero for none.
+    pub mem_limit: Bytes,
+}
+
+/// How the configuration is made to last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BootSettings {
+    /// Put zswap's parameters on the kernel command line as well.
+    pub kernel_arguments: Option<Setting<bool>>,
+    /// Put the compressor into the initramfs.
+    pub initramfs: Option<Setting<bool>>,
+}
+
+/// Everything that is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Settings {
+    /// The profile to start from.
+    pub profile: Option<Setting<String>>,
+    /// zswap.
+    pub zswap: ZswapSettings,
+    /// Swap areas; `Some` replaces the list of a lower layer as a whole.
+    pub swap: Option<Setting<Vec<SwapWanted>>>,
+    /// zram swap devices.
+    pub zram: Option<Setting<Vec<ZramWanted>>>,
+    /// How to make it last.
+    pub boot: BootSettings,
+    /// Other knobs by name, values normalised.
+    pub knobs: BTreeMap<String, Setting<String>>,
+    /// What to tell the user about a value: knob name → sentence.
+    pub remarks: BTreeMap<String, String>,
+}
+
+/// Takes the upper value where there is one.
+fn over<T>(below: Option<T>, above: Option<T>) -> Option<T> {
+    above.or(below)
+}
+
+impl Settings {
+    /// Lays another layer over this one.
+    #[must_use]
+    pub fn overlay(mut self, above: Self) -> Self {
+        self.knobs.extend(above.knobs);
+        self.remarks.extend(above.remarks);
+        Self {
+            profile: over(self.profile, above.profile),
+            zswap: ZswapSettings {
+                enabled: over(self.zswap.enabled, above.zswap.enabled),
+                compressor: over(self.zswap.compressor, above.zswap.compressor),
+                zpool: over(self.zswap.zpool, above.zswap.zpool),
+                pool: over(self.zswap.pool, above.zswap.pool),
+                accept_threshold_percent: over(self.zswap.accept_threshold_percent, above.zswap.accept_threshold_percent),
+                shrinker_enabled: over(self.zswap.shrinker_enabled, above.zswap.shrinker_enabled),
+            },
+            swap: over(self.swap, above.swap),
+            zram: over(self.zram, above.zram),
+            boot: BootSettings {
+                kernel_arguments: over(self.boot.kernel_arguments, above.boot.kernel_arguments),
+                initramfs: over(self.boot.initramfs, above.boot.initramfs),
+            },
+            knobs: self.knobs,
+            remarks: self.remarks,
+        }
+    }
+
+    /// Reads `KNOB=VALUE` of the command line into a layer.
+    ///
+    /// # Errors
+    /// [`SettingsError`] for a missing `=`, an unknown knob or a value out of range.
+    pub fn from_flag(flag: &str) -> Result<Self, SettingsError> {
+        read::flag(flag)
+    }
+
+    /// True when zswap is wanted on.
+    #[must_use]
+    pub fn wants_zswap(&self) -> bool {
+        self.zswap.enabled.as_ref().is_some_and(|setting| setting.value)
+    }
+
+    /// True when a zram swap device is wanted.
+    #[must_use]
+    pub fn wants_zram(&self) -> bool {
+        self.zram.as_ref().is_some_and(|list| !list.value.is_empty())
+    }
+}

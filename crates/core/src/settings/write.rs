@@ -1,0 +1,113 @@
+//! Settings → configuration text that [`super::read_toml`] reads back to the same values.
+//!
+//! `apply` writes what it resolved to `/etc/swaptune/applied.toml`, so that the boot service switches on exactly what was
+//! planned and never derives anything anew in early boot.
+
+use std::fmt::Write;
+
+use super::{PoolLimit, Setting, Settings, SwapWanted, ZramWanted};
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn names(names: &[String]) -> String {
+    format!("[{}]", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "))
+}
+
+/// The settings as configuration text, provenance as comments.
+#[must_use]
+pub fn to_toml(settings: &Settings) -> String {
+    let mut text = String::new();
+    if let Some(profile) = &settings.profile {
+        let _ = writeln!(text, "profile = {}", quoted(&profile.value));
+    }
+    zswap(&mut text, settings);
+    boot(&mut text, settings);
+    for area in settings.swap.iter().flat_map(|list| &list.value) {
+        swap_area(&mut text, area);
+    }
+    for device in settings.zram.iter().flat_map(|list| &list.value) {
+        zram_device(&mut text, device);
+    }
+    if !settings.knobs.is_empty() {
+        text.push_str("\n[knobs]\n");
+    }
+    for (name, setting) in &settings.knobs {
+        let _ = writeln!(text, "{} = {} # {}", quoted(name), quoted(&setting.value), setting.provenance);
+    }
+    text
+}
+
+fn line<T>(text: &mut String, key: &str, setting: Option<&Setting<T>>, show: impl Fn(&T) -> String) {
+    if let Some(setting) = setting {
+        let _ = writeln!(text, "{key} = {} # {}", show(&setting.value), setting.provenance);
+    }
+}
+
+fn zswap(text: &mut String, settings: &Settings) {
+    let zswap = &settings.zswap;
+    if *zswap == super::ZswapSettings::default() {
+        return;
+    }
+    text.push_str("\n[zswap]\n");
+    line(text, "enabled", zswap.enabled.as_ref(), bool::to_string);
+    line(text, "compressor", zswap.compressor.as_ref(), |list| names(list));
+    line(text, "zpool", zswap.zpool.as_ref(), |list| names(list));
+    match zswap.pool.as_ref().map(|pool| pool.value) {
+        Some(PoolLimit::Percent(percent)) => line(text, "max_pool_percent", zswap.pool.as_ref(), |_| percent.to_string()),
+        Some(PoolLimit::Size(size)) => line(text, "pool", zswap.pool.as_ref(), |_| quoted(&size.compact())),
+        None => {}
+    }
+    line(text, "accept_threshold_percent", zswap.accept_threshold_percent.as_ref(), u64::to_string);
+    line(text, "shrinker_enabled", zswap.shrinker_enabled.as_ref(), bool::to_string);
+}
+
+fn boot(text: &mut String, settings: &Settings) {
+    if settings.boot == super::BootSettings::default() {
+        return;
+    }
+    text.push_str("\n[boot]\n");
+    line(text, "kernel_arguments", settings.boot.kernel_arguments.as_ref(), bool::to_string);
+    line(text, "initramfs", settings.boot.initramfs.as_ref(), bool::to_string);
+}
+
+fn swap_area(text: &mut String, area: &SwapWanted) {
+    let _ = write!(text, "\n[[swap]]\npath = {}\n", quoted(&area.path));
+    if let Some(size) = area.size {
+        let _ = writeln!(text, "size = {}", quoted(&size.compact()));
+    }
+    let _ = writeln!(text, "priority = {}\noptional = {}\ndiscard_once = {}", area.priority, area.optional, area.discard_once);
+}
+
+fn zram_device(text: &mut String, zram: &ZramWanted) {
+    let size = quoted(&zram.size.compact());
+    let _ = write!(text, "\n[[zram]]\nsize = {size}\nalgorithm = {}\npriority = {}\n", names(&zram.algorithm), zram.priority);
+    if zram.mem_limit.0 > 0 {
+        let _ = writeln!(text, "mem_limit = {}", quoted(&zram.mem_limit.compact()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::read_toml;
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = "profile = \"auto\"\n[zswap]\nenabled = true\ncompressor = [\"zstd\", \"lz4\"]\nzpool = \"zbud\"\npool = \"1536M\"\n\
+                    accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[[swap]]\npath = \"/a b\"\n\
+                    size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\n[[zram]]\nsize = \"4G\"\n\
+                    mem_limit = \"1G\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
+        let settings = read_toml("x", text, None).unwrap();
+        let again = read_toml("x", &to_toml(&settings), None).unwrap();
+        // The comments name the line that a value came from, and lines move; the values must not.
+        let values = |settings| -> Vec<String> {
+            to_toml(settings).lines().map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(values(&settings), values(&again));
+        assert_eq!(again.swap.unwrap().value, settings.swap.unwrap().value);
+        assert_eq!(again.zram.unwrap().value, settings.zram.unwrap().value);
+        assert_eq!(again.zswap.pool.unwrap().value, settings.zswap.pool.unwrap().value);
+    }
+}
