@@ -77,7 +77,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
             lines.push((fstab_line(&area), area));
         }
     }
-    if !lines.is_empty() {
+    if !lines.is_empty() && draft.request.boot {
         fstab_lines(draft, &lines);
     }
     if !disks.is_empty() {
@@ -96,6 +96,12 @@ fn area_live<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Vec<Str
         active_area(draft, area, active, spin.as_deref());
         disks.extend(spin);
         return true;
+    }
+    let fresh = area.uuid.is_none() && !matches!(area.place, Place::Missing);
+    if fresh && !draft.request.now {
+        let text = format!("{path} has no swap header yet: apply it live once (without --boot) to make one");
+        draft.note(path, text, "mkswap(8)");
+        return false;
     }
     match &area.place {
         Place::Missing => {

@@ -9,6 +9,8 @@ mod live;
 mod off;
 mod owned;
 mod persist;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +124,8 @@ pub fn plan(request: &Request<'_>) -> Plan {
     conflicts::zram_beside_zswap(&mut draft);
     conflicts::inverted_tiers(&mut draft);
     conflicts::others(&mut draft);
-    persist::plan(&mut draft);
+    if request.boot {
+        persist::plan(&mut draft);
+    }
     draft.finish()
 }

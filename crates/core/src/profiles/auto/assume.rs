@@ -36,9 +36,6 @@ pub(super) struct PageCluster {
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Pool {
-    pub(super) ratio_zstd: f64,
-    pub(super) ratio_lz4: f64,
-    pub(super) ratio_other: f64,
     pub(super) min_percent: u64,
     pub(super) max_percent: u64,
     pub(super) source: String,
@@ -88,13 +85,3 @@ fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::E
 /// The parsed file. It is part of the program, so a mistake in it is caught by the first test and never by a user.
 pub(super) static ASSUMED: LazyLock<Assumed> =
     LazyLock::new(|| toml::from_str(include_str!("../auto.toml")).unwrap_or_else(|error| panic!("profiles/auto.toml: {error}")));
-
-/// The assumed ratio of original to pool size for a compressor, allocator included.
-#[must_use]
-pub fn assumed_ratio(compressor: &str) -> f64 {
-    match compressor {
-        "zstd" => ASSUMED.pool.ratio_zstd,
-        "lz4" => ASSUMED.pool.ratio_lz4,
-        _ => ASSUMED.pool.ratio_other,
-    }
-}

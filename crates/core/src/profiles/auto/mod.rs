@@ -8,10 +8,10 @@ mod reclaim;
 pub mod tiering;
 
 use crate::facts::Facts;
+use crate::memory_map::PlanningRatio;
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
 
-pub use assume::assumed_ratio;
 use assume::{ASSUMED, Choice};
 pub use tiering::Tiering;
 
@@ -86,15 +86,15 @@ fn compressors(facts: &Facts) -> &'static Choice {
 /// The pool is sized so that all of the swap fits into it at the assumed ratio: then the limit is never the working point.
 fn pool(facts: &Facts, above: &Settings, tiering: &Tiering, compressor: &str) -> Setting<PoolLimit> {
     let ram = facts.memory.total();
-    let ratio = assumed_ratio(compressor);
+    let ratio = PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio;
     let swap = match &above.swap {
         Some(areas) => areas.value.iter().filter_map(|area| tiering::size_of(facts, area)).sum(),
         None => tiering.areas.iter().map(|area| area.size.0).sum::<u64>(),
     };
-    let needed = Bytes((swap as f64 / ratio) as u64);
+    let needed = ratio.ram_for(Bytes(swap));
     let percent = needed.percent_of(ram).unwrap_or(20).clamp(ASSUMED.pool.min_percent, ASSUMED.pool.max_percent);
     let reason = format!(
-        "{} of swap at an assumed {ratio:.1} : 1 takes {needed} = {} % of RAM (kept within {} to {} %), so that the limit is not reached",
+        "{} of swap at an assumed {ratio} : 1 takes {needed} = {} % of RAM (kept within {} to {} %), so that the limit is not reached",
         Bytes(swap),
         needed.percent_of(ram).unwrap_or(0),
         ASSUMED.pool.min_percent,
