@@ -14,10 +14,12 @@ pub mod memory_map;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
+pub mod proof;
 pub mod profiles;
 pub mod settings;
 pub mod swapoff;
 
+pub mod stats;
 pub mod units;
 
 pub use fact::Fact;

@@ -50,7 +50,7 @@ pub struct ZramPool {
     pub disksize: Bytes,
     /// RAM that it takes (mm_stat `mem_used_total`).
     pub ram: Fact<Bytes>,
-    /// What is stored, uncompressed (mm_stat `orig_data_size`; same-filled pages are not in it).
+    /// What is stored, uncompressed, same-filled pages included (mm_stat `orig_data_size`).
     pub original: Fact<Bytes>,
     /// `original` ÷ `ram`.
     pub ratio: Fact<Ratio>,

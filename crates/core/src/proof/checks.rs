@@ -1,0 +1,174 @@
+//! Which counters must move for pages in which place, and by how much.
+//!
+//! One table. A counter that this machine does not show is not checked, so a row needs a condition only where a
+//! counter exists but means something else. Versions: vmstat and debugfs tables of mm/zswap.c, mm/page_io.c,
+//! drivers/block/zram/zram_drv.c.
+
+use serde::{Deserialize, Serialize};
+
+use super::behaviour::{Behaviour, Destination};
+use super::canary::Class;
+use super::landing::Landing;
+use super::observation::{ClassObservation, Snapshot};
+use crate::kernel::v;
+
+/// When a counter was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// While pages were pushed out.
+    Store,
+    /// While pages were read back.
+    Load,
+}
+
+/// One counter that should have moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterCheck {
+    /// Pages of this class.
+    pub class: Class,
+    /// During this phase.
+    pub phase: Phase,
+    /// The counter, named by its file; a `*` stands for the sum of several.
+    pub counter: String,
+    /// What this kernel should do: `at least +512`.
+    pub expected: String,
+    /// What it did, in the counter's own unit.
+    pub moved: i64,
+    /// Whether that is what should happen.
+    pub holds: bool,
+}
+
+/// How a counter should move for `n` pages.
+#[derive(Clone, Copy)]
+enum Move {
+    /// An event counter: up by at least `n`; others may add to it.
+    Count,
+    /// A gauge of pages: up by about `n`; others may take pages out meanwhile.
+    Up,
+    /// A gauge of bytes: up by about `n` pages.
+    UpBytes,
+    /// A gauge of bytes: down by about `n` pages.
+    DownBytes,
+    /// A gauge of bytes: not down by more than a few pages.
+    StayBytes,
+}
+
+type When = fn(&Behaviour, &ClassObservation) -> bool;
+
+struct Row {
+    phase: Phase,
+    class: Option<Class>,
+    destination: Destination,
+    counter: &'static str,
+    how: Move,
+    when: When,
+}
+
+const ALWAYS: When = |_, _| true;
+
+const fn row(phase: Phase, class: Option<Class>, destination: Destination, counter: &'static str, how: Move) -> Row {
+    Row { phase, class, destination, counter, how, when: ALWAYS }
+}
+
+use Destination::{Disk, ZeroMark, Zram, Zswap};
+use Phase::{Load, Store};
+
+static ROWS: &[Row] = &[
+    row(Store, None, ZeroMark, "vmstat.swpout_zero", Move::Count),
+    row(Load, None, ZeroMark, "vmstat.swpin_zero", Move::Count),
+    row(Store, None, Zswap, "vmstat.zswpout", Move::Count),
+    row(Store, None, Zswap, "meminfo.Zswapped", Move::UpBytes),
+    row(Store, None, Zswap, "zswap.stored_pages", Move::Up),
+    row(Store, Some(Class::Zero), Zswap, "zswap.same_filled_pages", Move::Up),
+    row(Store, Some(Class::Random), Zswap, "zswap.stored_incompressible_pages", Move::Up),
+    row(Load, None, Zswap, "vmstat.zswpin", Move::Count),
+    Row {
+        // From 6.9 a load takes the entry out. A synchronous device is read past the swap cache, and zswap keeps its
+        // entry until the slot is freed (6.9 to 7.0).
+        when: |behaviour, class| behaviour.zswap_load_frees == Some(true) && !on_zram(behaviour, class),
+        ..row(Load, None, Zswap, "meminfo.Zswapped", Move::DownBytes)
+    },
+    Row {
+        // Up to 6.8 the entry stays beside the page, as long as the slot does (swap less than half full).
+        when: |behaviour, class| behaviour.zswap_load_frees == Some(false) && !on_zram(behaviour, class) && slots_are_kept(class),
+        ..row(Load, None, Zswap, "meminfo.Zswapped", Move::StayBytes)
+    },
+    row(Store, None, Disk, "vmstat.pswpout", Move::Count),
+    row(Load, None, Disk, "vmstat.pswpin", Move::Count),
+    Row {
+        // Before 6.7 a compressor's failure is counted nowhere.
+        when: |behaviour, _| {
+            behaviour.zswap && !behaviour.zswap_stores_raw && behaviour.version.is_some_and(|version| version >= v(6, 7))
+        },
+        ..row(Store, Some(Class::Random), Disk, "zswap.reject_*", Move::Count)
+    },
+    row(Store, None, Zram, "vmstat.pswpout", Move::Count),
+    row(Load, None, Zram, "vmstat.pswpin", Move::Count),
+    row(Store, None, Zram, "zram.*.orig_data_size", Move::UpBytes),
+    row(Store, Some(Class::Zero), Zram, "zram.*.same_pages", Move::Up),
+    row(Store, Some(Class::Random), Zram, "zram.*.huge_pages", Move::Up),
+];
+
+fn on_zram(behaviour: &Behaviour, class: &ClassObservation) -> bool {
+    let known = class.areas.keys().any(|path| behaviour.kind_of(path) == Some(Zram));
+    known || behaviour.first_areas().iter().any(|area| area.zram)
+}
+
+fn slots_are_kept(class: &ClassObservation) -> bool {
+    let (free, total) = (class.loaded.get("meminfo.SwapFree"), class.loaded.get("meminfo.SwapTotal"));
+    free.zip(total).is_some_and(|(free, total)| free > total / 2)
+}
+
+/// Checks every row that applies to where these pages landed.
+pub(super) fn check(behaviour: &Behaviour, class: &ClassObservation, landings: &[Landing]) -> Vec<CounterCheck> {
+    let mut checks = Vec::new();
+    for landing in landings {
+        let rows = ROWS.iter().filter(|row| row.destination == landing.destination);
+        let rows = rows.filter(|row| row.class.is_none_or(|wanted| wanted == class.class));
+        for row in rows.filter(|row| (row.when)(behaviour, class)) {
+            checks.extend(check_row(behaviour, class, landing, row));
+        }
+    }
+    checks
+}
+
+fn check_row(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing, row: &Row) -> Option<CounterCheck> {
+    let (earlier, later) = match row.phase {
+        Store => (&class.before, &class.stored),
+        Load => (&class.stored, &class.loaded),
+    };
+    let moved = moved(later, earlier, row.counter)?;
+    // Pages with a copy in RAM come back from there; pages that zswap wrote back meanwhile come from the area.
+    let written_back = class.loaded.since(&class.before, "vmstat.zswpwb").unwrap_or(0).max(0).cast_unsigned();
+    let elsewhere = match (row.phase, landing.destination) {
+        (Load, Zswap) => class.cached + written_back,
+        (Load, _) => class.cached,
+        (Store, Zswap) if !matches!(row.how, Move::Count) => written_back,
+        (Store, _) => 0,
+    };
+    let pages = i64::try_from(landing.pages.saturating_sub(elsewhere)).ok()?;
+    let page = i64::try_from(behaviour.page_size.0).ok()?;
+    let about = pages - pages / 20;
+    let (least, most) = match row.how {
+        Move::Count => (Some(pages), None),
+        Move::Up => (Some(about), None),
+        Move::UpBytes => (Some(about * page), None),
+        Move::DownBytes => (None, Some(-about * page)),
+        Move::StayBytes => (Some(-(pages / 20) * page), None),
+    };
+    let holds = least.is_none_or(|least| moved >= least) && most.is_none_or(|most| moved <= most);
+    let expected = match (least, most) {
+        (Some(least), _) => format!("at least {least:+}"),
+        (None, most) => format!("at most {:+}", most.unwrap_or(0)),
+    };
+    Some(CounterCheck { class: class.class, phase: row.phase, counter: row.counter.into(), expected, moved, holds })
+}
+
+/// Movement of a counter, or the sum of those that a `*` stands for; `None` when there is none.
+pub(super) fn moved(later: &Snapshot, earlier: &Snapshot, counter: &str) -> Option<i64> {
+    let Some((head, tail)) = counter.split_once('*') else { return later.since(earlier, counter) };
+    let matching = later.0.keys().filter(|name| name.starts_with(head) && name[head.len()..].ends_with(tail));
+    let moves: Vec<i64> = matching.filter_map(|name| later.since(earlier, name)).collect();
+    (!moves.is_empty()).then(|| moves.iter().sum())
+}

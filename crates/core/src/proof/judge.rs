@@ -1,0 +1,226 @@
+//! The judgement itself.
+
+use super::behaviour::{Behaviour, Destination};
+use super::canary::Class;
+use super::checks::{self, CounterCheck, moved};
+use super::landing::{Landing, landings, surplus};
+use super::observation::{ClassObservation, Impossible, Observation};
+use super::problems::{self, Problem, problem};
+use super::{ClassProof, Incompressible, Proof, Verdict};
+use crate::memory_map::Ratio;
+use crate::units::Bytes;
+
+/// What this observation means.
+#[must_use]
+pub fn judge(observation: &Observation) -> Proof {
+    if let Some(impossible) = &observation.impossible {
+        return impossible_proof(observation, impossible.clone());
+    }
+    let behaviour = &observation.behaviour;
+    let classes: Vec<_> = observation.classes.iter().map(|class| class_proof(behaviour, class)).collect();
+    if observation.classes.iter().all(|class| class.swapped == 0) && !any_corrupt(observation) {
+        let why = problems::why_stuck(&observation.cgroup, observation.classes.first());
+        return impossible_proof(observation, why);
+    }
+    let checks: Vec<_> = observation
+        .classes
+        .iter()
+        .zip(&classes)
+        .flat_map(|(class, proof)| checks::check(behaviour, class, &proof.landed))
+        .collect();
+    let mut problems: Vec<_> = observation
+        .classes
+        .iter()
+        .zip(&classes)
+        .flat_map(|(class, proof)| problems::of_class(observation, class, proof))
+        .collect();
+    problems.extend(undocumented(behaviour, &checks));
+    problems.sort_by_key(|problem| problem.code != "corrupt");
+    let verdict = verdict(observation, &classes);
+    let bytes_checked = Bytes(observation.classes.iter().map(|class| class.bytes_checked.0).sum());
+    let documented = checks.iter().all(|check| check.holds);
+    Proof {
+        summary: summary(verdict, &classes, bytes_checked),
+        verdict,
+        impossible: None,
+        ratio: ratio(observation, &classes),
+        incompressible: incompressible(&classes),
+        documented,
+        checks,
+        bytes_checked,
+        problems,
+        notes: notes(observation),
+        elapsed: observation.elapsed,
+        classes,
+    }
+}
+
+fn any_corrupt(observation: &Observation) -> bool {
+    observation.classes.iter().any(|class| class.corrupt.is_some())
+}
+
+fn impossible_proof(observation: &Observation, why: Impossible) -> Proof {
+    Proof {
+        verdict: Verdict::Impossible,
+        summary: format!("nothing can be proved: {}", why.reason),
+        classes: Vec::new(),
+        ratio: None,
+        incompressible: None,
+        checks: Vec::new(),
+        documented: true,
+        bytes_checked: Bytes(observation.classes.iter().map(|class| class.bytes_checked.0).sum()),
+        problems: vec![problem("impossible", why.reason.clone(), why.remedy.clone())],
+        impossible: Some(why),
+        notes: observation.blind.clone(),
+        elapsed: observation.elapsed,
+    }
+}
+
+fn class_proof(behaviour: &Behaviour, class: &ClassObservation) -> ClassProof {
+    let (expected, because) = behaviour.expect(class.class);
+    let landed = landings(behaviour, class);
+    let there = pages_in(&landed, expected);
+    // A few pages are always caught on some CPU's list, or in the swap cache with a copy on its way.
+    let as_planned = there + class.pages / 20 >= class.pages;
+    ClassProof {
+        class: class.class,
+        pages: class.pages,
+        expected,
+        because,
+        text: sentence(class, &landed),
+        landed,
+        areas: class.areas.iter().map(|(path, pages)| (path.clone(), *pages)).collect(),
+        as_planned,
+        store: class.store,
+        load: class.load,
+    }
+}
+
+fn pages_in(landed: &[Landing], destination: Destination) -> u64 {
+    landed.iter().filter(|landing| landing.destination == destination).map(|landing| landing.pages).sum()
+}
+
+/// Counters that a reader can look up to see the same.
+const DECIDING: [&str; 5] = ["vmstat.swpout_zero", "vmstat.zswpout", "vmstat.pswpout", "vmstat.zswpwb", "zswap.stored_pages"];
+
+fn sentence(class: &ClassObservation, landed: &[Landing]) -> String {
+    let places: Vec<_> = landed
+        .iter()
+        .map(|landing| match landing.at_least == landing.pages {
+            true => format!("{} in {}", landing.pages, landing.destination.words()),
+            false => format!("{} in {} (certainly {})", landing.pages, landing.destination.words(), landing.at_least),
+        })
+        .collect();
+    let counters: Vec<_> = DECIDING
+        .iter()
+        .filter_map(|name| Some((name, moved(&class.stored, &class.before, name)?)))
+        .filter(|(_, delta)| *delta != 0)
+        .map(|(name, delta)| format!("{name} {delta:+}"))
+        .collect();
+    let counters = if counters.is_empty() { "no deciding counter moved".to_owned() } else { counters.join(", ") };
+    format!("of {} {} pages {}: {counters}", class.pages, class.class, places.join(", "))
+}
+
+fn verdict(observation: &Observation, classes: &[ClassProof]) -> Verdict {
+    if any_corrupt(observation) {
+        return Verdict::Corrupt;
+    }
+    if classes.iter().any(|class| !class.as_planned) {
+        return Verdict::NotAsPlanned;
+    }
+    let certain = |(class, proof): (&ClassObservation, &ClassProof)| {
+        let sure: u64 = proof.landed.iter().filter(|at| at.destination == proof.expected).map(|at| at.at_least).sum();
+        // Without noise a lower bound below the likely number is only the swap cache speaking.
+        sure * 10 >= class.pages * 9 || surplus(class) * 50 <= class.pages
+    };
+    match observation.classes.iter().zip(classes).all(certain) {
+        true => Verdict::Proved,
+        false => Verdict::Undecided,
+    }
+}
+
+fn summary(verdict: Verdict, classes: &[ClassProof], checked: Bytes) -> String {
+    let places = |pick: fn(&ClassProof) -> Option<Destination>| {
+        let words: Vec<_> =
+            classes.iter().filter_map(|class| Some(format!("{} pages in {}", class.class, pick(class)?.words()))).collect();
+        words.join(", ")
+    };
+    let landed = places(|class| class.landed.first().map(|landing| landing.destination));
+    match verdict {
+        Verdict::Proved => format!("as planned: {landed}; all {checked} came back unchanged"),
+        Verdict::NotAsPlanned => {
+            format!(
+                "not as planned: {landed} instead of {}; all {checked} came back unchanged",
+                places(|class| Some(class.expected))
+            )
+        }
+        Verdict::Corrupt => "data came back changed: this swap is not safe to use".into(),
+        Verdict::Undecided => "other processes swapped too much meanwhile to say where pages went: run it again".into(),
+        Verdict::Impossible => "nothing can be proved".into(),
+    }
+}
+
+/// The text canary's size before and after, from the gauges of where it landed.
+fn ratio(observation: &Observation, classes: &[ClassProof]) -> Option<Ratio> {
+    let (class, proof) = observation.classes.iter().zip(classes).find(|(class, _)| class.class == Class::Text)?;
+    let landing = proof.landed.first()?;
+    let page = observation.behaviour.page_size;
+    let moved = |name: &str| moved(&class.stored, &class.before, name).filter(|delta| *delta > 0).map(i64::cast_unsigned);
+    let (original, ram) = match landing.destination {
+        Destination::Zswap => {
+            let original = moved("meminfo.Zswapped").or_else(|| Some(moved("zswap.stored_pages")? * page.0))?;
+            (original, moved("meminfo.Zswap").or_else(|| moved("zswap.pool_total_size"))?)
+        }
+        Destination::Zram => (moved("zram.*.orig_data_size")?, moved("zram.*.mem_used_total")?),
+        _ => return None,
+    };
+    // Gauges that others moved too say nothing about our pages.
+    let ours = landing.pages * page.0;
+    (original.abs_diff(ours) * 10 <= ours).then(|| Ratio::of(Bytes(original), Bytes(ram))).flatten()
+}
+
+fn incompressible(classes: &[ClassProof]) -> Option<Incompressible> {
+    let class = classes.iter().find(|class| class.class == Class::Random)?;
+    Some(match class.landed.first()?.destination {
+        Destination::Zswap | Destination::ZeroMark => Incompressible::StoredRaw,
+        Destination::Zram => Incompressible::StoredInZram,
+        Destination::Disk => Incompressible::WrittenToDisk,
+        Destination::Ram => Incompressible::KeptInRam,
+    })
+}
+
+fn undocumented(behaviour: &Behaviour, checks: &[CounterCheck]) -> Option<Problem> {
+    let wrong: Vec<_> = checks
+        .iter()
+        .filter(|check| !check.holds)
+        .map(|check| format!("{} {:+} for {} pages, expected {}", check.counter, check.moved, check.class, check.expected))
+        .collect();
+    let kernel = behaviour.version.map_or_else(|| "this kernel".to_owned(), |version| format!("Linux {version}"));
+    (!wrong.is_empty()).then(|| {
+        problem(
+            "counters",
+            format!("counters did not move as {kernel} documents: {}", wrong.join("; ")),
+            "run it again when nothing else swaps; if it stays so, this kernel is patched: report it with the JSON output",
+        )
+    })
+}
+
+fn notes(observation: &Observation) -> Vec<String> {
+    let mut notes = observation.blind.clone();
+    let noise: u64 = observation.classes.iter().map(surplus).sum();
+    if noise > 0 {
+        notes.push(format!("other processes swapped {noise} pages meanwhile, as far as the counters tell"));
+    }
+    let written = observation.classes.iter().filter_map(|class| class.loaded.since(&class.before, "vmstat.zswpwb"));
+    let written: i64 = written.filter(|delta| *delta > 0).sum();
+    if written > 0 {
+        notes.push(format!("zswap wrote {written} pages back to disk meanwhile (vmstat.zswpwb +{written})"));
+    }
+    let cached: u64 = observation.classes.iter().map(|class| class.cached).sum();
+    if cached > 0 {
+        notes.push(format!(
+            "{cached} pages still had a copy in the swap cache when they were read back: not in the load latencies"
+        ));
+    }
+    notes
+}

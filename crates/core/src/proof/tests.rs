@@ -1,0 +1,578 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::facts::{SwapArea, SwapKind, ZswapFacts};
+use crate::kernel::{KernelVersion, v};
+use crate::{Fact, Facts};
+
+const PAGE: u64 = 4096;
+const N: u64 = 500;
+const NPAGES: i64 = 500;
+const NBYTES: i64 = 500 * 4096;
+
+/// A machine on which the proof runs.
+#[derive(Clone, Copy)]
+struct Machine {
+    version: KernelVersion,
+    zswap: bool,
+    area: &'static str,
+    root: bool,
+}
+
+const fn on(version: KernelVersion, zswap: bool, area: &'static str) -> Machine {
+    Machine { version, zswap, area, root: true }
+}
+
+const DISK: &str = "/dev/vda3";
+const ZRAM: &str = "/dev/zram0";
+
+impl Machine {
+    /// Counters that this kernel shows, all at the same value: only movements count.
+    fn counters(&self) -> BTreeMap<String, u64> {
+        let mut names = vec!["vmstat.pswpin", "vmstat.pswpout"];
+        let mut since = |version, more: &[&'static str]| {
+            if self.version >= version {
+                names.extend(more);
+            }
+        };
+        since(v(5, 19), &["vmstat.zswpin", "vmstat.zswpout", "meminfo.Zswap", "meminfo.Zswapped"]);
+        since(v(6, 8), &["vmstat.zswpwb"]);
+        since(v(6, 12), &["vmstat.swpin_zero", "vmstat.swpout_zero"]);
+        if self.root {
+            since(v(5, 10), &["zswap.stored_pages", "zswap.pool_total_size", "zswap.pool_limit_hit", "zswap.reject_alloc_fail"]);
+            since(v(6, 7), &["zswap.reject_compress_fail"]);
+            since(v(6, 18), &["zswap.stored_incompressible_pages"]);
+            if self.version < v(6, 12) {
+                names.push("zswap.same_filled_pages");
+            }
+        }
+        if self.area == ZRAM {
+            names.extend([
+                "zram.zram0.orig_data_size",
+                "zram.zram0.mem_used_total",
+                "zram.zram0.same_pages",
+                "zram.zram0.huge_pages",
+            ]);
+        }
+        let mut counters: BTreeMap<_, _> = names.into_iter().map(|name| (name.to_owned(), 1 << 40)).collect();
+        // A pool of a gibibyte, below the limit of 20 % of 8 GiB.
+        for size in ["meminfo.Zswap", "zswap.pool_total_size"] {
+            counters.entry(size.into()).and_modify(|bytes| *bytes = 1 << 30);
+        }
+        counters.insert("meminfo.SwapTotal".into(), 8 << 30);
+        counters.insert("meminfo.SwapFree".into(), 7 << 30);
+        counters
+    }
+
+    fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        facts.kernel.version = Fact::known(self.version, "test");
+        facts.kernel.page_size = Bytes(PAGE);
+        let counters = self.counters();
+        let strip = |prefix: &str| -> BTreeMap<String, u64> {
+            counters.iter().filter_map(|(name, count)| Some((name.strip_prefix(prefix)?.to_owned(), *count))).collect()
+        };
+        facts.memory.vmstat = Fact::known(strip("vmstat."), "/proc/vmstat");
+        facts.memory.meminfo = Fact::known([("MemTotal".to_owned(), Bytes::from_gib(8))].into(), "/proc/meminfo");
+        let mut parameters: BTreeMap<String, String> = [("max_pool_percent".to_owned(), "20".to_owned())].into();
+        if self.version < v(6, 10) {
+            parameters.insert("same_filled_pages_enabled".into(), "Y".into());
+        }
+        let counters = if self.root { Fact::known(strip("zswap."), "debugfs") } else { Fact::absent("debugfs is for root") };
+        facts.zswap = Fact::known(ZswapFacts { enabled: self.zswap, parameters, counters, ..ZswapFacts::default() }, "test");
+        facts.swaps = vec![SwapArea {
+            path: self.area.into(),
+            kind: SwapKind::Partition,
+            size: Bytes::from_gib(8),
+            used: Bytes::from_gib(1),
+            priority: 10,
+            device: Fact::default(),
+            uuid: Fact::default(),
+            encryption: Fact::default(),
+            filesystem: Fact::default(),
+        }];
+        facts
+    }
+
+    fn class(&self, class: Class, store: &[(&str, i64)], load: &[(&str, i64)]) -> ClassObservation {
+        let before = Snapshot(self.counters());
+        let stored = shifted(&before, store);
+        ClassObservation {
+            class,
+            pages: N,
+            swapped: N,
+            cached: 0,
+            areas: [(self.area.to_owned(), N)].into(),
+            loaded: shifted(&stored, load),
+            stored,
+            before,
+            store: None,
+            load: None,
+            bytes_checked: Bytes(N * PAGE),
+            corrupt: None,
+        }
+    }
+
+    fn observe(&self, classes: Vec<ClassObservation>) -> Observation {
+        Observation { behaviour: Behaviour::from_facts(&self.facts()), classes, ..Observation::default() }
+    }
+}
+
+/// Moves counters; one that this kernel lacks is a mistake of the test.
+fn shifted(snapshot: &Snapshot, moves: &[(&str, i64)]) -> Snapshot {
+    let mut moved = snapshot.clone();
+    for (name, delta) in moves {
+        let counter = moved.0.get_mut(*name).unwrap_or_else(|| panic!("{name} does not exist here"));
+        *counter = counter.wrapping_add_signed(*delta);
+    }
+    moved
+}
+
+fn codes(proof: &Proof) -> Vec<&str> {
+    proof.problems.iter().map(|problem| problem.code.as_str()).collect()
+}
+
+fn places(proof: &Proof) -> Vec<Destination> {
+    proof.classes.iter().map(|class| class.landed[0].destination).collect()
+}
+
+use Destination::{Disk, Ram, ZeroMark, Zram, Zswap};
+
+/// What good machines show: kernel, then the movements of the zero, text and random classes, and what follows.
+struct Good {
+    machine: Machine,
+    store: [&'static [(&'static str, i64)]; 3],
+    load: [&'static [(&'static str, i64)]; 3],
+    places: [Destination; 3],
+    incompressible: Incompressible,
+    ratio: Option<&'static str>,
+}
+
+fn good_machines() -> Vec<Good> {
+    vec![
+        // 5.10: nothing about zswap outside debugfs; the entry stays after a load.
+        Good {
+            machine: on(v(5, 10), true, DISK),
+            store: [
+                &[("zswap.stored_pages", NPAGES), ("zswap.same_filled_pages", NPAGES)],
+                &[("zswap.stored_pages", NPAGES), ("zswap.pool_total_size", NBYTES / 2)],
+                &[("vmstat.pswpout", NPAGES), ("zswap.reject_alloc_fail", NPAGES)],
+            ],
+            load: [&[], &[], &[("vmstat.pswpin", NPAGES)]],
+            places: [Zswap, Zswap, Disk],
+            incompressible: Incompressible::WrittenToDisk,
+            ratio: Some("2.00"),
+        },
+        // 6.1: rejects of the compressor are counted nowhere.
+        Good {
+            machine: on(v(6, 1), true, DISK),
+            store: [
+                &[
+                    ("vmstat.zswpout", NPAGES),
+                    ("meminfo.Zswapped", NBYTES),
+                    ("zswap.stored_pages", NPAGES),
+                    ("zswap.same_filled_pages", NPAGES),
+                ],
+                &[
+                    ("vmstat.zswpout", NPAGES),
+                    ("meminfo.Zswapped", NBYTES),
+                    ("meminfo.Zswap", NBYTES / 4),
+                    ("zswap.stored_pages", NPAGES),
+                ],
+                &[("vmstat.pswpout", NPAGES)],
+            ],
+            load: [&[("vmstat.zswpin", NPAGES)], &[("vmstat.zswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
+            places: [Zswap, Zswap, Disk],
+            incompressible: Incompressible::WrittenToDisk,
+            ratio: Some("4.00"),
+        },
+        Good {
+            machine: on(v(6, 12), true, DISK),
+            store: [
+                &[("vmstat.swpout_zero", NPAGES)],
+                &[
+                    ("vmstat.zswpout", NPAGES),
+                    ("meminfo.Zswapped", NBYTES),
+                    ("meminfo.Zswap", NBYTES / 4),
+                    ("zswap.stored_pages", NPAGES),
+                ],
+                &[("vmstat.pswpout", NPAGES), ("zswap.reject_compress_fail", NPAGES)],
+            ],
+            load: [
+                &[("vmstat.swpin_zero", NPAGES)],
+                &[("vmstat.zswpin", NPAGES), ("meminfo.Zswapped", -NBYTES)],
+                &[("vmstat.pswpin", NPAGES)],
+            ],
+            places: [ZeroMark, Zswap, Disk],
+            incompressible: Incompressible::WrittenToDisk,
+            ratio: Some("4.00"),
+        },
+        Good {
+            machine: on(v(6, 18), true, DISK),
+            store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
+            load: [&[("vmstat.swpin_zero", NPAGES)], ZSWAP_LOAD, ZSWAP_LOAD],
+            places: [ZeroMark, Zswap, Zswap],
+            incompressible: Incompressible::StoredRaw,
+            ratio: Some("4.00"),
+        },
+        Good {
+            machine: on(v(7, 3), true, DISK),
+            store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
+            load: [&[("vmstat.swpin_zero", NPAGES)], ZSWAP_LOAD, ZSWAP_LOAD],
+            places: [ZeroMark, Zswap, Zswap],
+            incompressible: Incompressible::StoredRaw,
+            ratio: Some("4.00"),
+        },
+        // zswap off: plain disk.
+        Good {
+            machine: on(v(6, 18), false, DISK),
+            store: [&[("vmstat.swpout_zero", NPAGES)], &[("vmstat.pswpout", NPAGES)], &[("vmstat.pswpout", NPAGES)]],
+            load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
+            places: [ZeroMark, Disk, Disk],
+            incompressible: Incompressible::WrittenToDisk,
+            ratio: None,
+        },
+        // zram: all through the block layer, its own statistics beside it.
+        Good {
+            machine: on(v(6, 1), false, ZRAM),
+            store: [
+                &[("vmstat.pswpout", NPAGES), ("zram.zram0.orig_data_size", NBYTES), ("zram.zram0.same_pages", NPAGES)],
+                ZRAM_TEXT,
+                ZRAM_RAW,
+            ],
+            load: [&[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
+            places: [Zram, Zram, Zram],
+            incompressible: Incompressible::StoredInZram,
+            ratio: Some("2.00"),
+        },
+        Good {
+            machine: on(v(6, 18), false, ZRAM),
+            store: [&[("vmstat.swpout_zero", NPAGES)], ZRAM_TEXT, ZRAM_RAW],
+            load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
+            places: [ZeroMark, Zram, Zram],
+            incompressible: Incompressible::StoredInZram,
+            ratio: Some("2.00"),
+        },
+        // zram under zswap: zswap takes all, zram only has its slots.
+        Good {
+            machine: on(v(6, 18), true, ZRAM),
+            store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
+            load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.zswpin", NPAGES)], &[("vmstat.zswpin", NPAGES)]],
+            places: [ZeroMark, Zswap, Zswap],
+            incompressible: Incompressible::StoredRaw,
+            ratio: Some("4.00"),
+        },
+    ]
+}
+
+const ZSWAP_TEXT: &[(&str, i64)] =
+    &[("vmstat.zswpout", NPAGES), ("meminfo.Zswapped", NBYTES), ("meminfo.Zswap", NBYTES / 4), ("zswap.stored_pages", NPAGES)];
+const ZSWAP_RAW: &[(&str, i64)] = &[
+    ("vmstat.zswpout", NPAGES),
+    ("meminfo.Zswapped", NBYTES),
+    ("meminfo.Zswap", NBYTES),
+    ("zswap.stored_pages", NPAGES),
+    ("zswap.stored_incompressible_pages", NPAGES),
+];
+const ZSWAP_LOAD: &[(&str, i64)] = &[("vmstat.zswpin", NPAGES), ("meminfo.Zswapped", -NBYTES)];
+const ZRAM_TEXT: &[(&str, i64)] =
+    &[("vmstat.pswpout", NPAGES), ("zram.zram0.orig_data_size", NBYTES), ("zram.zram0.mem_used_total", NBYTES / 2)];
+const ZRAM_RAW: &[(&str, i64)] =
+    &[("vmstat.pswpout", NPAGES), ("zram.zram0.orig_data_size", NBYTES), ("zram.zram0.huge_pages", NPAGES)];
+
+#[test]
+fn good_machines_are_proved_on_every_kernel() {
+    for good in good_machines() {
+        let classes = Class::ALL.iter().enumerate();
+        let classes = classes.map(|(i, class)| good.machine.class(*class, good.store[i], good.load[i])).collect();
+        let proof = judge(&good.machine.observe(classes));
+        let name = format!("{} zswap {} on {}", good.machine.version, good.machine.zswap, good.machine.area);
+        assert_eq!(proof.verdict, Verdict::Proved, "{name}: {proof:#?}");
+        assert_eq!(places(&proof), good.places, "{name}");
+        assert_eq!(codes(&proof), Vec::<&str>::new(), "{name}: {:#?}", proof.problems);
+        assert!(proof.documented && !proof.checks.is_empty(), "{name}");
+        assert_eq!(proof.incompressible, Some(good.incompressible), "{name}");
+        assert_eq!(proof.ratio.map(|ratio| ratio.to_string()).as_deref(), good.ratio, "{name}");
+        assert_eq!(proof.bytes_checked, Bytes(3 * N * PAGE), "{name}");
+    }
+}
+
+/// What one class of text pages shows on a machine where something is wrong.
+struct Bad {
+    name: &'static str,
+    machine: Machine,
+    edit: fn(&mut Observation),
+    store: &'static [(&'static str, i64)],
+    load: &'static [(&'static str, i64)],
+    place: Destination,
+    verdict: Verdict,
+    codes: &'static [&'static str],
+    says: &'static str,
+}
+
+const TO_DISK: &[(&str, i64)] = &[("vmstat.pswpout", NPAGES)];
+const FROM_DISK: &[(&str, i64)] = &[("vmstat.pswpin", NPAGES)];
+
+fn bad_machines() -> Vec<Bad> {
+    let base = Bad {
+        name: "",
+        machine: on(v(6, 12), true, DISK),
+        edit: |_| (),
+        store: TO_DISK,
+        load: FROM_DISK,
+        place: Disk,
+        verdict: Verdict::NotAsPlanned,
+        codes: &[],
+        says: "",
+    };
+    vec![
+        Bad {
+            name: "pool at its limit",
+            store: &[("vmstat.pswpout", NPAGES), ("zswap.pool_limit_hit", 12)],
+            codes: &["zswap-at-limit"],
+            says: "pool_limit_hit +12",
+            ..base
+        },
+        Bad {
+            name: "pool at its limit, seen without root",
+            machine: Machine { root: false, ..base.machine },
+            edit: |observation| observation.behaviour.pool_limit = Some(Bytes(1 << 29)),
+            codes: &["zswap-at-limit"],
+            says: "the pool at 1 GiB is at its limit",
+            ..base
+        },
+        Bad {
+            name: "pool in the band below its limit",
+            machine: on(v(6, 1), true, DISK),
+            edit: |observation| observation.behaviour.pool_accepts_below = Some(Bytes(1 << 29)),
+            codes: &["zswap-draining"],
+            says: "counted nowhere",
+            ..base
+        },
+        Bad {
+            name: "allocator without memory",
+            store: &[("vmstat.pswpout", NPAGES), ("zswap.reject_alloc_fail", 500)],
+            codes: &["zswap-rejects"],
+            says: "zswap.reject_alloc_fail +500",
+            ..base
+        },
+        Bad {
+            name: "compressor that fails",
+            store: &[("vmstat.pswpout", NPAGES), ("zswap.reject_compress_fail", 500)],
+            codes: &["zswap-rejects"],
+            says: "the compressor failed",
+            ..base
+        },
+        Bad { name: "bypassed and nothing says why", codes: &["zswap-bypassed"], says: "no counter says why", ..base },
+        Bad {
+            name: "5.10 without any zswap counter",
+            machine: Machine { root: false, ..on(v(5, 10), true, DISK) },
+            codes: &["zswap-bypassed"],
+            says: "500 of 500 text pages went past zswap to the disk",
+            ..base
+        },
+        Bad {
+            name: "write-back forbidden for this group",
+            edit: |observation| {
+                observation.cgroup.path = "/a".into();
+                observation.cgroup.writeback_off = true;
+                observation.classes[0].cached = N;
+            },
+            store: &[],
+            load: &[],
+            place: Ram,
+            codes: &["zswap-writeback-off"],
+            says: "memory.zswap.writeback=0 on /a",
+            ..base
+        },
+        Bad {
+            name: "half of the pages would not move",
+            edit: |observation| {
+                observation.classes[0].swapped = N / 2;
+                observation.cgroup.swap_max = Some(Bytes::from_mib(1));
+            },
+            store: &[("vmstat.zswpout", 250), ("meminfo.Zswapped", NBYTES / 2), ("zswap.stored_pages", 250)],
+            load: &[("vmstat.zswpin", 250), ("meminfo.Zswapped", -NBYTES / 2)],
+            place: Zswap,
+            codes: &["stayed-in-ram"],
+            says: "memory.swap.max",
+            ..base
+        },
+        Bad {
+            name: "a byte came back wrong",
+            edit: |observation| {
+                observation.classes[0].corrupt = Some(Corruption { page: 7, offset: 9, expected: 1, found: 3 });
+            },
+            codes: &["corrupt", "zswap-bypassed"],
+            says: "page 7 came back wrong: byte 9 was 0x01 and is 0x03",
+            verdict: Verdict::Corrupt,
+            ..base
+        },
+        Bad {
+            name: "others swap ten times as much, everywhere",
+            store: &[
+                ("vmstat.pswpout", 5000),
+                ("vmstat.zswpout", 5000),
+                ("meminfo.Zswapped", 9 * NBYTES),
+                ("zswap.stored_pages", 4500),
+            ],
+            load: &[("vmstat.zswpin", 600), ("meminfo.Zswapped", -NBYTES)],
+            place: Zswap,
+            verdict: Verdict::Undecided,
+            ..base
+        },
+        Bad {
+            name: "a counter that does not move",
+            store: &[("vmstat.zswpout", NPAGES), ("zswap.stored_pages", NPAGES)],
+            load: &[("vmstat.zswpin", NPAGES)],
+            place: Zswap,
+            verdict: Verdict::Proved,
+            codes: &["counters"],
+            says: "meminfo.Zswapped +0 for text pages, expected at least +1945600",
+            ..base
+        },
+        Bad {
+            name: "slots on the slower area",
+            machine: on(v(6, 18), false, DISK),
+            edit: |observation| {
+                let fast = Area { path: "/dev/nvme0n1p3".into(), zram: false, priority: 20, free: Bytes::from_gib(1) };
+                observation.behaviour.areas.insert(0, fast);
+            },
+            verdict: Verdict::Proved,
+            codes: &["wrong-area"],
+            says: "/dev/nvme0n1p3 has the higher priority (20)",
+            ..base
+        },
+        Bad {
+            name: "zram was first, but is not used",
+            machine: on(v(6, 18), false, DISK),
+            edit: |observation| {
+                let fast = Area { path: ZRAM.into(), zram: true, priority: 100, free: Bytes::from_gib(1) };
+                observation.behaviour.areas.insert(0, fast);
+            },
+            codes: &["elsewhere", "wrong-area"],
+            says: "went to the disk and not to zram",
+            ..base
+        },
+    ]
+}
+
+#[test]
+fn bad_machines_are_explained() {
+    for bad in bad_machines() {
+        let mut observation = bad.machine.observe(vec![bad.machine.class(Class::Text, bad.store, bad.load)]);
+        (bad.edit)(&mut observation);
+        let proof = judge(&observation);
+        assert_eq!(proof.verdict, bad.verdict, "{}: {proof:#?}", bad.name);
+        assert_eq!(codes(&proof), bad.codes, "{}: {:#?}", bad.name, proof.problems);
+        assert_eq!(places(&proof), [bad.place], "{}", bad.name);
+        let texts: String = proof.problems.iter().map(|problem| problem.text.as_str()).collect();
+        assert!(texts.contains(bad.says), "{}: {texts}", bad.name);
+        assert!(proof.problems.iter().all(|problem| !problem.cure.is_empty()), "{}", bad.name);
+    }
+}
+
+#[test]
+fn what_cannot_be_pushed_is_impossible_with_a_reason() {
+    let machine = on(v(6, 18), true, DISK);
+    let stuck = || {
+        let mut class = machine.class(Class::Text, &[], &[]);
+        class.swapped = 0;
+        machine.observe(vec![class])
+    };
+    let proof = judge(&stuck());
+    assert_eq!(proof.verdict, Verdict::Impossible);
+    assert!(proof.summary.contains("MADV_PAGEOUT"), "{}", proof.summary);
+
+    let mut limited = stuck();
+    limited.cgroup = CgroupLimits { path: "/docker/1".into(), swap_max: Some(Bytes(0)), ..CgroupLimits::default() };
+    let proof = judge(&limited);
+    assert_eq!(proof.impossible.unwrap().reason, "memory.swap.max of /docker/1 allows 0 B of swap");
+
+    let mut full = stuck();
+    full.classes[0].before.0.insert("meminfo.SwapFree".into(), 0);
+    assert!(judge(&full).summary.contains("swap is full"));
+
+    let reason = Impossible { reason: "no swap area is on".into(), remedy: "add one".into() };
+    let proof = judge(&Observation { impossible: Some(reason.clone()), ..Observation::default() });
+    assert_eq!((proof.verdict, proof.impossible), (Verdict::Impossible, Some(reason)));
+}
+
+#[test]
+fn others_can_raise_counters_but_not_the_certain_numbers() {
+    let machine = on(v(6, 18), true, DISK);
+    // Our 500 went to zswap; others wrote 100 pages to disk and stored 40.
+    let store: &[_] =
+        &[("vmstat.zswpout", 540), ("vmstat.pswpout", 100), ("meminfo.Zswapped", NBYTES), ("zswap.stored_pages", 540)];
+    let proof = judge(&machine.observe(vec![machine.class(Class::Text, store, ZSWAP_LOAD)]));
+    assert_eq!(proof.classes[0].landed, [Landing { destination: Zswap, pages: 500, at_least: 400 }]);
+    assert_eq!(proof.verdict, Verdict::Undecided);
+    assert_eq!(proof.notes, ["other processes swapped 140 pages meanwhile, as far as the counters tell"]);
+
+    // zswap writes back what it took: pages that others need not have written.
+    let store: &[_] = &[
+        ("vmstat.zswpout", NPAGES),
+        ("vmstat.pswpout", 100),
+        ("vmstat.zswpwb", 100),
+        ("meminfo.Zswapped", NBYTES * 4 / 5),
+        ("zswap.stored_pages", 400),
+    ];
+    let load: &[_] = &[("vmstat.zswpin", 400), ("vmstat.pswpin", 100), ("meminfo.Zswapped", -NBYTES * 4 / 5)];
+    let proof = judge(&machine.observe(vec![machine.class(Class::Text, store, load)]));
+    assert_eq!(proof.classes[0].landed, [Landing { destination: Zswap, pages: 500, at_least: 500 }]);
+    assert_eq!((proof.verdict, proof.documented), (Verdict::Proved, true), "{:#?}", proof.problems);
+}
+
+#[test]
+fn pages_that_linger_in_the_swap_cache_do_not_spoil_the_proof() {
+    let machine = on(v(6, 18), false, DISK);
+    let load: &[_] = &[("vmstat.pswpin", 460)];
+    let mut class = machine.class(Class::Text, TO_DISK, load);
+    class.cached = 40;
+    let proof = judge(&machine.observe(vec![class]));
+    assert_eq!(proof.classes[0].landed, [Landing { destination: Disk, pages: 500, at_least: 460 }]);
+    assert_eq!((proof.verdict, proof.documented), (Verdict::Proved, true), "{:#?}", proof.problems);
+}
+
+#[test]
+fn expectations_follow_what_the_kernel_shows_before_its_version() {
+    // A 6.17 with the raw-store patch shows the counter, so random pages are expected in zswap.
+    let mut facts = on(v(6, 17), true, DISK).facts();
+    if let Fact::Known { value, .. } = &mut facts.zswap {
+        let counters = BTreeMap::from([("stored_incompressible_pages".to_owned(), 0)]);
+        value.counters = Fact::known(counters, "debugfs");
+    }
+    assert_eq!(Behaviour::from_facts(&facts).expect(Class::Random).0, Zswap);
+    // Without version and counters the older behaviour is assumed.
+    facts.kernel.version = Fact::absent("no release");
+    facts.zswap = Fact::known(ZswapFacts { enabled: true, ..ZswapFacts::default() }, "test");
+    let behaviour = Behaviour::from_facts(&facts);
+    assert_eq!(behaviour.expect(Class::Random).0, Disk);
+    assert_eq!(behaviour.zswap_load_frees, None);
+}
+
+#[test]
+fn only_areas_of_the_highest_priority_with_room_are_expected() {
+    let area = |path: &str, priority, free| Area { path: path.into(), zram: false, priority, free: Bytes::from_mib(free) };
+    let behaviour = Behaviour {
+        page_size: Bytes(PAGE),
+        areas: vec![area("full", 30, 1), area("a", 10, 100), area("b", 10, 100), area("c", 5, 100)],
+        ..Behaviour::default()
+    };
+    let first: Vec<_> = behaviour.first_areas().iter().map(|area| area.path.as_str()).collect();
+    assert_eq!(first, ["a", "b"]);
+    let (place, why) = Behaviour { page_size: Bytes(PAGE), ..Behaviour::default() }.expect(Class::Text);
+    assert_eq!((place, why.as_str()), (Ram, "no swap area has room"));
+}
+
+#[test]
+fn a_proof_reads_back_from_json() {
+    let good = &good_machines()[3];
+    let classes = vec![good.machine.class(Class::Text, good.store[1], good.load[1])];
+    let observation = good.machine.observe(classes);
+    let text = serde_json::to_string(&observation).unwrap();
+    assert_eq!(serde_json::from_str::<Observation>(&text).unwrap(), observation);
+    let proof = judge(&observation);
+    let text = serde_json::to_string(&proof).unwrap();
+    assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof);
+}

@@ -1,0 +1,94 @@
+//! Quantiles of latencies.
+//!
+//! A latency without its tail says nothing about swap: the median page comes back in microseconds and the
+//! hundredth may wait for a disk. Quantiles are nearest-rank, so each is a latency that really occurred.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A duration in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl fmt::Display for Nanos {
+    /// Two or three digits and the unit that suits: `850 ns`, `4.8 µs`, `62 µs`, `1.2 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.0 as f64;
+        let (value, unit) = match self.0 {
+            0..1_000 => return f.pad(&format!("{} ns", self.0)),
+            1_000..999_950 => (value / 1e3, "µs"),
+            999_950..999_950_000 => (value / 1e6, "ms"),
+            _ => (value / 1e9, "s"),
+        };
+        let text = if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") };
+        f.pad(&text)
+    }
+}
+
+/// What a set of latencies looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quantiles {
+    /// How many were measured.
+    pub samples: u64,
+    /// The shortest.
+    pub min: Nanos,
+    /// Half are no longer than this.
+    pub p50: Nanos,
+    /// 99 of 100 are no longer than this; with fewer than 100 samples, the longest.
+    pub p99: Nanos,
+    /// The longest.
+    pub max: Nanos,
+}
+
+impl Quantiles {
+    /// Quantiles of these nanoseconds, less an overhead that each of them contains; `None` when there are none.
+    ///
+    /// The slice is sorted in place.
+    #[must_use]
+    pub fn of(nanos: &mut [u64], overhead: Nanos) -> Option<Self> {
+        nanos.sort_unstable();
+        let rank = |percent: usize| {
+            let rank = (nanos.len() * percent).div_ceil(100).max(1);
+            nanos.get(rank - 1).map(|value| Nanos(value.saturating_sub(overhead.0)))
+        };
+        Some(Self { samples: nanos.len() as u64, min: rank(0)?, p50: rank(50)?, p99: rank(99)?, max: rank(100)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_latencies_that_occurred() {
+        let mut nanos: Vec<u64> = (1..=200).rev().collect();
+        let quantiles = Quantiles::of(&mut nanos, Nanos(0)).unwrap();
+        let (min, p50, p99, max) = (quantiles.min.0, quantiles.p50.0, quantiles.p99.0, quantiles.max.0);
+        assert_eq!((quantiles.samples, min, p50, p99, max), (200, 1, 100, 198, 200));
+        assert_eq!(Quantiles::of(&mut [], Nanos(0)), None);
+        let one = Quantiles::of(&mut [7], Nanos(2)).unwrap();
+        assert_eq!((one.min, one.p50, one.p99, one.max), (Nanos(5), Nanos(5), Nanos(5), Nanos(5)));
+    }
+
+    #[test]
+    fn overhead_never_makes_a_latency_negative() {
+        assert_eq!(Quantiles::of(&mut [3, 10], Nanos(5)).unwrap().min, Nanos(0));
+    }
+
+    #[test]
+    fn durations_read_well() {
+        for (nanos, text) in [
+            (0, "0 ns"),
+            (850, "850 ns"),
+            (4_812, "4.8 µs"),
+            (61_770, "62 µs"),
+            (999_960, "1.0 ms"),
+            (1_240_000, "1.2 ms"),
+            (2_000_000_000, "2.0 s"),
+        ] {
+            assert_eq!(Nanos(nanos).to_string(), text);
+        }
+    }
+}
