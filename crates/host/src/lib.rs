@@ -1,1 +1,4 @@
 //! Host room.
+
+pub mod inspect;
+pub mod machine;

@@ -56,17 +56,6 @@ pub fn boolean(value: &str) -> Option<bool> {
     }
 }
 
-/// The line without the arguments whose name `unwanted` picks, with `added` before ` -- `. What stays keeps its spelling.
-#[must_use]
-pub fn edit(text: &str, unwanted: impl Fn(&str) -> bool, added: &[String]) -> String {
-    let words = words(text);
-    let end = words.iter().position(|raw| *raw == "--").unwrap_or(words.len());
-    let (kernel, init) = words.split_at(end);
-    let kept = kernel.iter().copied().filter(|raw| !unwanted(&argument(raw).name));
-    let all: Vec<&str> = kept.chain(added.iter().map(String::as_str)).chain(init.iter().copied()).collect();
-    all.join(" ")
-}
-
 /// Names are equal when they differ only in dashes and underscores (`parameq`).
 #[must_use]
 pub fn same_name(a: &str, b: &str) -> bool {
@@ -125,14 +114,6 @@ mod tests {
         ] {
             assert_eq!(get(text, name).as_deref(), expect, "{name}");
         }
-    }
-
-    #[test]
-    fn an_edit_keeps_the_rest() {
-        let text = "root=/dev/vda1  quiet zswap.enabled=0 a=\"b  c\" -- init=1";
-        let edited = edit(text, |name| name.starts_with("zswap."), &["zswap.enabled=1".to_owned()]);
-        assert_eq!(edited, "root=/dev/vda1 quiet a=\"b  c\" zswap.enabled=1 -- init=1");
-        assert_eq!(edit("", |_| false, &[]), "");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Readers of the texts that a kernel and a distribution write: text or bytes in, a type out.
 //!
 //! Texts of the kernel are read leniently: a line that this tool does not understand is left out, because a later
-//! kernel may have added it, and no parser ever fails on one. Texts that people write (fstab, GRUB's defaults) keep
-//! what is wrong with them, so that it can be reported, and can be edited without touching any other byte.
+//! kernel may have added it, and no parser ever fails on one. What is meant to be changed is read in [`crate::edit`].
 
 pub mod bls;
 pub mod choice;
@@ -11,8 +10,6 @@ pub mod cpio;
 pub mod crypto;
 pub mod crypttab;
 pub mod escape;
-pub mod fstab;
-pub mod grub;
 pub mod kconfig;
 pub mod keyed;
 pub mod klog;

@@ -1,38 +1,9 @@
 //! Assignments in shell-like files: `/etc/default/*`, os-release, `initramfs.conf`.
 //!
-//! Only assignments are understood. They are read with their place in the text, so that one value can change and
-//! every other byte stays; commands, conditions and functions are passed over.
+//! Only assignments are understood; commands, conditions and functions are passed over. That is enough to know what a
+//! file sets, not to change it: editors are in [`crate::edit`].
 
 use std::collections::BTreeMap;
-use std::ops::Range;
-
-/// One `NAME=value`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assignment {
-    /// Variable name.
-    pub name: String,
-    /// Where the value stands in the text, quotes included.
-    pub span: Range<usize>,
-    pieces: Vec<Piece>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Variable(String),
-    Command(String),
-}
-
-/// All assignments, in order.
-#[must_use]
-pub fn assignments(text: &str) -> Vec<Assignment> {
-    let mut lexer = Lexer { text: text.as_bytes(), at: 0 };
-    let mut all = Vec::new();
-    while lexer.at < text.len() {
-        lexer.statement(&mut all);
-    }
-    all
-}
 
 /// The variables after all texts were read in this order, `$NAME` and `${NAME}` filled in.
 ///
@@ -61,6 +32,27 @@ pub fn evaluate<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeMap<String
 #[must_use]
 pub fn get(text: &str, name: &str) -> Option<String> {
     evaluate([text]).remove(name)
+}
+
+/// One `NAME=value`.
+struct Assignment {
+    name: String,
+    pieces: Vec<Piece>,
+}
+
+enum Piece {
+    Text(String),
+    Variable(String),
+    Command(String),
+}
+
+fn assignments(text: &str) -> Vec<Assignment> {
+    let mut lexer = Lexer { text: text.as_bytes(), at: 0 };
+    let mut all = Vec::new();
+    while lexer.at < text.len() {
+        lexer.statement(&mut all);
+    }
+    all
 }
 
 struct Lexer<'a> {
@@ -95,10 +87,8 @@ impl Lexer<'_> {
             return None;
         }
         let name = self.slice(self.at, self.at + length);
-        let start = self.at + length + 1;
-        self.at = start;
-        let pieces = self.value();
-        Some(Assignment { name, span: start..self.at, pieces })
+        self.at += length + 1;
+        Some(Assignment { name, pieces: self.value() })
     }
 
     fn value(&mut self) -> Vec<Piece> {
@@ -300,13 +290,6 @@ mod tests {
         check("echo \"\nC=4\n\"\nD=1", "C", None);
         check("echo \"\nC=4\n\"\nD=1", "D", Some("1"));
         check("1A=2\nA-B=2\n", "A", None);
-    }
-
-    #[test]
-    fn spans_point_at_the_value() {
-        let text = "X=1\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\" # here\n";
-        let all = assignments(text);
-        assert_eq!(&text[all[1].span.clone()], "\"quiet\"");
     }
 
     #[test]

@@ -1,0 +1,196 @@
+//! Block devices from sysfs, their contents from udev's database.
+//!
+//! Without udev (small guests, containers) the links under `/dev/disk` and, for root, the first bytes of the device
+//! answer instead.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::facts::{BlockDevice, Transport};
+use swaptune_core::parse::mountinfo::MountLine;
+use swaptune_core::parse::udevdb;
+use swaptune_core::{Bytes, Fact};
+
+use crate::machine::Machine;
+
+/// The unit of `size` in sysfs, whatever the device's own sector size.
+const SECTOR: u64 = 512;
+/// What SCSI disks of hypervisors give as their vendor.
+const VIRTUAL_VENDORS: [&str; 7] = ["QEMU", "VMware", "VBOX", "Msft", "Google", "XEN", "Amazon"];
+
+pub(super) fn inspect(machine: &Machine, mounts: &[MountLine]) -> Vec<BlockDevice> {
+    let names = machine.list("/sys/class/block").or_else(|_| machine.list("/sys/block")).unwrap_or_default();
+    let links = Links::read(machine);
+    names.iter().filter_map(|name| device(machine, name, &links, mounts)).collect()
+}
+
+/// The kernel name behind a device path: `/dev/mapper/swap` → `dm-0`.
+pub(super) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
+    let real = machine.real_path(path.strip_prefix("/dev/").map(|_| path)?).ok()?;
+    // Names with a slash (`cciss/c0d0`) have an exclamation mark in sysfs.
+    Some(real.strip_prefix("/dev/")?.replace('/', "!"))
+}
+
+fn device(machine: &Machine, name: &str, links: &Links, mounts: &[MountLine]) -> Option<BlockDevice> {
+    let base = format!("/sys/class/block/{name}");
+    let base = if machine.exists(&base) { base } else { format!("/sys/block/{name}") };
+    let read = |file: &str| machine.read_text(&format!("{base}/{file}")).map(|text| text.trim().to_owned());
+    let size = Bytes(read("size").ok()?.parse::<u64>().ok()?.saturating_mul(SECTOR));
+    // Loop devices without a file, empty card readers and optical drives.
+    if size.0 == 0 && !name.starts_with("zram") {
+        return None;
+    }
+    let place = machine.link(&base).unwrap_or_default();
+    let parent = machine.exists(&format!("{base}/partition")).then(|| parent(&place, name));
+    // A partition's folder lies in that of its disk.
+    let disk = if parent.is_some() { format!("{base}/..") } else { base.clone() };
+    let number = read("dev").unwrap_or_default();
+    let found = contents(machine, name, &number, links);
+    let mapping = name.starts_with("dm-");
+    Some(BlockDevice {
+        name: name.to_owned(),
+        size,
+        transport: transport(machine, parent.as_deref().unwrap_or(name), &place, &disk),
+        rotational: flag(machine, &format!("{disk}/queue/rotational"), &format!("{base}/queue/rotational")),
+        discard: flag(machine, &format!("{disk}/queue/discard_max_bytes"), &format!("{base}/queue/discard_max_bytes")),
+        lies_on: machine.list(&format!("{base}/slaves")).unwrap_or_default(),
+        dm_uuid: mapping.then(|| read("dm/uuid").ok()).flatten().filter(|uuid| !uuid.is_empty()),
+        dm_name: mapping.then(|| read("dm/name").ok()).flatten(),
+        contents: found.kind,
+        uuid: found.uuid,
+        label: found.label,
+        mounted_at: mounted_at(machine, name, &number, mounts),
+        removable: machine.read_text(&format!("{disk}/removable")).is_ok_and(|text| text.trim() == "1"),
+        parent,
+    })
+}
+
+/// The disk of a partition: the folder above it, or its name without the number where the tree has no links.
+fn parent(place: &str, name: &str) -> String {
+    let above = place.rsplit('/').nth(1).filter(|above| name.starts_with(*above) && !above.is_empty());
+    above.map_or_else(
+        || {
+            let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            disk.strip_suffix('p').filter(|disk| disk.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(disk).to_owned()
+        },
+        str::to_owned,
+    )
+}
+
+fn transport(machine: &Machine, disk_name: &str, place: &str, disk: &str) -> Transport {
+    let by_name = [
+        ("nvme", Transport::Nvme),
+        ("mmcblk", Transport::Mmc),
+        ("dm-", Transport::Dm),
+        ("md", Transport::Md),
+        ("loop", Transport::Loop),
+        ("zram", Transport::Zram),
+        ("vd", Transport::Virtual),
+        ("xvd", Transport::Virtual),
+    ];
+    if let Some((_, transport)) = by_name.iter().find(|(start, _)| disk_name.starts_with(start)) {
+        return *transport;
+    }
+    if !disk_name.starts_with("sd") && !disk_name.starts_with("sr") {
+        return Transport::Other;
+    }
+    let vendor = machine.read_text(&format!("{disk}/device/vendor")).unwrap_or_default();
+    if VIRTUAL_VENDORS.contains(&vendor.trim()) || place.contains("/virtio") || place.contains("/VMBUS:") {
+        return Transport::Virtual;
+    }
+    if place.contains("/usb") { Transport::Usb } else { Transport::Scsi }
+}
+
+/// A number that is a yes when it is not zero. The source is named by the shorter path.
+fn flag(machine: &Machine, path: &str, source: &str) -> Fact<bool> {
+    match machine.read_text(path) {
+        Ok(text) => match text.trim().parse::<u64>() {
+            Ok(number) => Fact::known(number != 0, source),
+            Err(_) => Fact::absent(format!("{source}: not a number")),
+        },
+        Err(error) => Fact::absent(format!("{source}: {}", error.reason)),
+    }
+}
+
+struct Contents {
+    kind: Fact<String>,
+    uuid: Option<String>,
+    label: Option<String>,
+}
+
+fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Contents {
+    let path = format!("/run/udev/data/b{number}");
+    let (uuid, label) = (links.uuid.get(name).cloned(), links.label.get(name).cloned());
+    if let Ok(text) = machine.read_text(&path) {
+        let found = udevdb::parse(&text);
+        let kind = match found.get("ID_FS_TYPE").or_else(|| found.get("ID_PART_TABLE_TYPE")) {
+            Some(kind) => Fact::known(kind.clone(), path),
+            None => Fact::absent(format!("{path}: udev found no signature")),
+        };
+        let label_property = found.get("ID_FS_LABEL_ENC").map(|text| udevdb::unescape(text));
+        return Contents { kind, uuid: found.get("ID_FS_UUID").cloned().or(uuid), label: label_property.or(label) };
+    }
+    // zram's content is RAM, and reading a loop device reads a file that belongs to somebody.
+    if name.starts_with("zram") || name.starts_with("loop") {
+        return Contents { kind: Fact::absent(format!("{path}: no such file")), uuid, label };
+    }
+    match machine.signatures(name) {
+        Ok(found) => match found.into_iter().next() {
+            Some(first) => Contents {
+                kind: Fact::known(first.kind, format!("/dev/{name}")),
+                uuid: first.uuid.or(uuid),
+                label: first.label.or(label),
+            },
+            None => Contents { kind: Fact::absent(format!("/dev/{name}: no signature")), uuid, label },
+        },
+        Err(error) => Contents { kind: error.absent(), uuid, label },
+    }
+}
+
+fn mounted_at(machine: &Machine, name: &str, number: &str, mounts: &[MountLine]) -> Option<String> {
+    let same = |mount: &&MountLine| {
+        let (major, minor) = mount.device;
+        if major != 0 {
+            return format!("{major}:{minor}") == number;
+        }
+        mount.source.starts_with("/dev/") && kernel_name(machine, &mount.source).as_deref() == Some(name)
+    };
+    mounts.iter().find(same).map(|mount| mount.at.clone())
+}
+
+/// `/dev/disk/by-uuid` and `by-label`, by kernel name.
+struct Links {
+    uuid: BTreeMap<String, String>,
+    label: BTreeMap<String, String>,
+}
+
+impl Links {
+    fn read(machine: &Machine) -> Self {
+        let folder = |dir: &str| {
+            let names = machine.list(dir).unwrap_or_default();
+            let pair = |name: String| {
+                let target = machine.link(&format!("{dir}/{name}")).ok()?;
+                Some((target.rsplit('/').next()?.to_owned(), udevdb::unescape(&name)))
+            };
+            names.into_iter().filter_map(pair).collect()
+        };
+        Self { uuid: folder("/dev/disk/by-uuid"), label: folder("/dev/disk/by-label") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_of_partitions() {
+        for (place, name, expect) in [
+            ("../../devices/pci0000:00/virtio1/block/vda/vda3", "vda3", "vda"),
+            ("../../devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p2", "nvme0n1p2", "nvme0n1"),
+            ("", "sda10", "sda"),
+            ("", "nvme0n1p2", "nvme0n1"),
+            ("", "mmcblk0p1", "mmcblk0"),
+        ] {
+            assert_eq!(parent(place, name), expect);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Texts of the configuration files that a plan may edit, or that swaptune itself wrote.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use swaptune_core::{Fact, Facts};
+
+use crate::machine::Machine;
+
+/// Files that are asked for by name; their absence is a fact too.
+const FILES: [&str; 13] = [
+    "/etc/fstab",
+    "/etc/crypttab",
+    "/etc/default/grub",
+    "/etc/default/u-boot",
+    "/etc/default/zramswap",
+    "/etc/initramfs-tools/hooks/swaptune",
+    "/etc/initramfs-tools/modules",
+    "/etc/kernel/cmdline",
+    "/etc/swaptune/applied.toml",
+    "/etc/swaptune/config.toml",
+    "/etc/sysctl.conf",
+    "/etc/systemd/system/swaptune.service",
+    "/etc/systemd/zram-generator.conf",
+];
+/// Folders, with what a name in them must contain and how it must end.
+const FOLDERS: [(&str, &str, &str); 14] = [
+    ("/etc/default/grub.d", "", ".cfg"),
+    ("/etc/dracut.conf.d", "swaptune", ".conf"),
+    ("/etc/initramfs-tools/conf.d", "swaptune", ""),
+    ("/etc/mkinitcpio.conf.d", "swaptune", ".conf"),
+    ("/etc/modules-load.d", "swaptune", ".conf"),
+    ("/etc/swaptune/config.d", "", ".toml"),
+    ("/etc/sysctl.d", "swaptune", ".conf"),
+    ("/etc/systemd/system", "", ".swap"),
+    ("/etc/systemd/zram-generator.conf.d", "", ".conf"),
+    ("/etc/tmpfiles.d", "swaptune", ".conf"),
+    ("/etc/udev/rules.d", "swaptune", ".rules"),
+    ("/usr/lib/systemd", "zram-generator", ".conf"),
+    ("/usr/lib/systemd/zram-generator.conf.d", "", ".conf"),
+    ("/usr/local/lib/systemd", "zram-generator", ".conf"),
+];
+
+pub(super) fn inspect(machine: &Machine, facts: &Facts) -> BTreeMap<String, Fact<String>> {
+    let sysctls = &facts.sysctl_sources;
+    let arguments = facts.boot.arguments.value().map(|store| store.path.clone());
+    let setters = sysctls.values().flatten().map(|source| source.path.clone()).filter(|path| !path.starts_with("/proc/"));
+    let listed = FOLDERS.iter().flat_map(|(folder, part, ending)| {
+        let is_named = move |path: &String| path.rsplit('/').next().is_some_and(|name| name.contains(part));
+        machine.files_in(folder, ending).into_iter().filter(is_named)
+    });
+    let fixed = FILES.iter().map(|path| (*path).to_owned());
+    let paths: BTreeSet<String> = fixed.chain(listed).chain(setters).chain(arguments).collect();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = match machine.read_text(&path) {
+                Ok(text) => Fact::known(text, path.clone()),
+                Err(error) => error.absent(),
+            };
+            (path, text)
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! The kernel: release, build options, command line, log.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use swaptune_core::facts::KernelFacts;
+use swaptune_core::parse::{cmdline, kconfig};
+use swaptune_core::{Fact, KernelVersion};
+
+use crate::machine::{Machine, ReadError};
+
+/// Build options that some rule looks at, without `CONFIG_`; a trailing `*` takes all that start so.
+const OPTIONS: [&str; 31] = [
+    "SWAP",
+    "MODULES",
+    "ZSWAP*",
+    "ZRAM*",
+    "ZSMALLOC*",
+    "ZPOOL",
+    "ZBUD*",
+    "Z3FOLD*",
+    "FRONTSWAP",
+    "CRYPTO_LZO",
+    "CRYPTO_LZ4",
+    "CRYPTO_LZ4HC",
+    "CRYPTO_ZSTD",
+    "CRYPTO_DEFLATE",
+    "CRYPTO_842",
+    "DM_CRYPT",
+    "TRANSPARENT_HUGEPAGE*",
+    "THP_SWAP",
+    "LRU_GEN*",
+    "PSI*",
+    "MEMCG*",
+    "DEBUG_FS*",
+    "SHRINKER_DEBUG",
+    "DAMON_*",
+    "IKCONFIG*",
+    "HIBERNATION",
+    "COMPACTION",
+    "MODULE_COMPRESS*",
+    "BLK_DEV_INITRD",
+    "SYSCTL",
+    "USERFAULTFD",
+];
+/// An unpacked configuration is 100–300 KiB; more than this is not one.
+const CONFIG_LIMIT: u64 = 8 << 20;
+
+pub(super) fn inspect(machine: &Machine, log: bool) -> KernelFacts {
+    let release = release(machine);
+    let config = config(machine, release.value().map(String::as_str));
+    let cmdline = match machine.read_text("/proc/cmdline") {
+        Ok(text) => Fact::known(text.trim().to_owned(), "/proc/cmdline"),
+        Err(error) => error.absent(),
+    };
+    KernelFacts {
+        version: release.clone().and_then(|release| {
+            KernelVersion::from_release(&release).ok_or_else(|| format!("`{release}` starts with no version"))
+        }),
+        modules_loadable: modules_loadable(machine, &release, &config, &cmdline),
+        release,
+        config,
+        cmdline,
+        log: match log.then(|| machine.kernel_log()) {
+            Some(Ok(lines)) => Fact::known(lines, "/dev/kmsg"),
+            Some(Err(error)) => error.absent(),
+            None => Fact::default(),
+        },
+        page_size: machine.page_size(),
+        cpus: cpus(machine),
+    }
+}
+
+/// The module folder of a release.
+pub(super) fn module_folder(machine: &Machine, release: &str) -> Option<String> {
+    ["/lib/modules", "/usr/lib/modules"].iter().map(|base| format!("{base}/{release}")).find(|path| machine.exists(path))
+}
+
+fn release(machine: &Machine) -> Fact<String> {
+    let path = "/proc/sys/kernel/osrelease";
+    let error = match machine.read_text(path) {
+        Ok(text) => return Fact::known(text.trim().to_owned(), path),
+        Err(error) => error,
+    };
+    // An image that is being built runs no kernel, but will run the one that is installed in it.
+    for base in ["/lib/modules", "/usr/lib/modules"] {
+        if let Ok([only]) = machine.list(base).as_deref() {
+            return Fact::known(only.clone(), format!("{base}: the only kernel there"));
+        }
+    }
+    error.absent()
+}
+
+fn config(machine: &Machine, release: Option<&str>) -> Fact<BTreeMap<String, String>> {
+    let mut tried = vec!["/proc/config.gz".to_owned()];
+    if let Ok(text) = packed(machine, "/proc/config.gz") {
+        return Fact::known(options(&text), "/proc/config.gz");
+    }
+    for pattern in ["/boot/config-", "/lib/modules/", "/usr/lib/modules/"] {
+        let Some(release) = release else { break };
+        let ending = if pattern.ends_with('/') { "/config" } else { "" };
+        let path = format!("{pattern}{release}{ending}");
+        if let Ok(text) = machine.read_text(&path) {
+            return Fact::known(options(&text), path);
+        }
+        tried.push(path);
+    }
+    Fact::absent(format!("no kernel configuration in {}", tried.join(", ")))
+}
+
+fn packed(machine: &Machine, path: &str) -> Result<String, ReadError> {
+    let bytes = machine.read_bytes(path, CONFIG_LIMIT)?;
+    let mut text = String::new();
+    let read = MultiGzDecoder::new(bytes.as_slice()).take(CONFIG_LIMIT).read_to_string(&mut text);
+    read.map(|_| text).map_err(|error| ReadError::from_io(path, &error))
+}
+
+fn options(text: &str) -> BTreeMap<String, String> {
+    kconfig::parse(text, |name| {
+        let name = name.trim_start_matches("CONFIG_");
+        OPTIONS.iter().any(|option| option.strip_suffix('*').map_or(name == *option, |start| name.starts_with(start)))
+    })
+}
+
+fn modules_loadable(
+    machine: &Machine,
+    release: &Fact<String>,
+    config: &Fact<BTreeMap<String, String>>,
+    cmdline: &Fact<String>,
+) -> Fact<bool> {
+    if config.value().and_then(|map| map.get("CONFIG_MODULES")).is_some_and(|value| value == "n") {
+        return Fact::known(false, format!("{}: CONFIG_MODULES is not set", config.source()));
+    }
+    if cmdline.value().is_some_and(|line| cmdline::has(line, "nomodule")) {
+        return Fact::known(false, "/proc/cmdline: nomodule");
+    }
+    let disabled = "/proc/sys/kernel/modules_disabled";
+    if machine.read_text(disabled).is_ok_and(|text| text.trim() == "1") {
+        return Fact::known(false, format!("{disabled}: 1 until reboot"));
+    }
+    let Some(release) = release.value() else { return Fact::absent(release.source()) };
+    match module_folder(machine, release) {
+        Some(path) => Fact::known(true, path),
+        None => Fact::known(false, format!("/lib/modules/{release}: no such file")),
+    }
+}
+
+/// Processors online, from the list that the kernel writes (`0-3,8`).
+fn cpus(machine: &Machine) -> u32 {
+    let online = machine.read_text("/sys/devices/system/cpu/online").unwrap_or_default();
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.saturating_add(1))
+    };
+    let total = online.trim().split(',').filter_map(count).fold(0, u32::saturating_add);
+    if total > 0 {
+        return total;
+    }
+    let cpuinfo = machine.read_text("/proc/cpuinfo").unwrap_or_default();
+    let lines = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    u32::try_from(lines.max(1)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::tree;
+    use super::*;
+
+    #[test]
+    fn processors_online() {
+        for (online, expect) in [("0-3\n", 4), ("0\n", 1), ("0-1,4,6-7\n", 5), ("", 2)] {
+            let dir = tree(&[
+                ("sys/devices/system/cpu/online", online),
+                ("proc/cpuinfo", "processor\t: 0\nflags\t: x\nprocessor\t: 1\n"),
+            ]);
+            assert_eq!(cpus(&Machine::at(dir.path())), expect, "{online}");
+        }
+    }
+
+    #[test]
+    fn an_image_takes_the_kernel_that_is_installed() {
+        let dir = tree(&[("lib/modules/6.12.1-amd64/config", "CONFIG_ZSWAP=y\nCONFIG_HZ=1\nCONFIG_MODULES=y\n")]);
+        let facts = inspect(&Machine::at(dir.path()), false);
+        assert_eq!(facts.release.value().unwrap(), "6.12.1-amd64");
+        assert_eq!(facts.config.source(), "/lib/modules/6.12.1-amd64/config");
+        assert_eq!(facts.config.value().unwrap().len(), 2);
+        assert_eq!(facts.modules_loadable.value(), Some(&true));
+        assert_eq!(facts.cmdline.source(), "/proc/cmdline: no such file");
+    }
+
+    #[test]
+    fn modules_that_cannot_be_loaded() {
+        let dir = tree(&[("proc/sys/kernel/osrelease", "6.18.1\n"), ("proc/cmdline", "quiet nomodule\n")]);
+        let facts = inspect(&Machine::at(dir.path()), false);
+        assert_eq!(facts.modules_loadable, Fact::known(false, "/proc/cmdline: nomodule"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Other programs that set what swaptune would set: one table, and what makes each of them active at boot.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::facts::Manager;
+
+use crate::machine::Machine;
+
+/// How a manager is switched on.
+enum Active {
+    /// By a service of this name: a link in a `.wants` folder, a runlevel, or runit's folder.
+    Service(&'static [&'static str]),
+    /// By a generator of systemd that acts when its configuration has a section `[zram…]`.
+    ZramGenerator,
+    /// By being there.
+    Installed,
+}
+
+struct Row {
+    name: &'static str,
+    evidence: &'static [&'static str],
+    active: Active,
+}
+
+const TABLE: &[Row] = &[
+    row("zram-generator", &["/usr/lib/systemd/system-generators/zram-generator"], Active::ZramGenerator),
+    row("zram-tools", &["/usr/sbin/zramswap"], Active::Service(&["zramswap"])),
+    row("zram-config", &["/usr/bin/init-zram-swapping", "/usr/sbin/zram-config"], Active::Service(&["zram-config"])),
+    row("zram-swap", &["/usr/local/sbin/zram-swap.sh"], Active::Service(&["zram-swap"])),
+    row("zram-init", &["/usr/sbin/zram-init", "/sbin/zram-init"], Active::Service(&["zram-init", "zram_swap"])),
+    row("zramd", &["/usr/bin/zramd"], Active::Service(&["zramd"])),
+    row("zramen", &["/usr/bin/zramen"], Active::Service(&["zramen"])),
+    row("pop-zram", &["/usr/bin/pop-zram-config", "/etc/default/pop-zram"], Active::Service(&["pop-default-settings-zram"])),
+    row("zswap-cli", &["/usr/bin/zswap-cli", "/usr/sbin/zswap-cli"], Active::Service(&["zswap-cli"])),
+    row("systemd-swap", &["/usr/bin/systemd-swap", "/etc/systemd/swap.conf"], Active::Service(&["systemd-swap"])),
+    row("rpi-swap", &["/usr/lib/systemd/system-generators/rpi-swap-generator"], Active::Installed),
+    row("dphys-swapfile", &["/usr/sbin/dphys-swapfile", "/sbin/dphys-swapfile"], Active::Service(&["dphys-swapfile"])),
+    row("swapspace", &["/usr/sbin/swapspace"], Active::Service(&["swapspace"])),
+    row("xzram", &["/etc/sysctl.d/99-xzram.conf"], Active::Installed),
+    row("tuned", &["/usr/sbin/tuned", "/usr/bin/tuned"], Active::Service(&["tuned"])),
+    row("systemd-oomd", &["/usr/lib/systemd/systemd-oomd"], Active::Service(&["systemd-oomd"])),
+    row("oomd", &["/usr/bin/oomd"], Active::Service(&["oomd"])),
+    row("earlyoom", &["/usr/bin/earlyoom", "/usr/sbin/earlyoom"], Active::Service(&["earlyoom"])),
+    row("nohang", &["/usr/sbin/nohang", "/usr/bin/nohang"], Active::Service(&["nohang", "nohang-desktop"])),
+    row("uresourced", &["/usr/libexec/uresourced"], Active::Service(&["uresourced"])),
+];
+
+const fn row(name: &'static str, evidence: &'static [&'static str], active: Active) -> Row {
+    Row { name, evidence, active }
+}
+
+/// Where zram-generator looks for its configuration, the first one found counts (zram-generator.conf(5)).
+const ZRAM_CONFIGS: [&str; 4] = [
+    "/etc/systemd/zram-generator.conf",
+    "/run/systemd/zram-generator.conf",
+    "/usr/local/lib/systemd/zram-generator.conf",
+    "/usr/lib/systemd/zram-generator.conf",
+];
+
+pub(super) fn inspect(machine: &Machine) -> Vec<Manager> {
+    let enabled = Enabled::read(machine);
+    let found = TABLE.iter().filter_map(|row| {
+        let evidence = row.evidence.iter().find(|path| machine.exists(path))?;
+        let reason = match row.active {
+            Active::Service(names) => enabled.any(names),
+            Active::ZramGenerator => zram_section(machine, evidence),
+            Active::Installed => Some((*evidence).to_owned()),
+        };
+        Some(Manager {
+            name: row.name.to_owned(),
+            active: reason.is_some(),
+            evidence: reason.unwrap_or_else(|| (*evidence).to_owned()),
+        })
+    });
+    found.chain(writers(machine)).collect()
+}
+
+/// tmpfiles.d and udev rules of others that write zswap's or zram's settings.
+fn writers(machine: &Machine) -> Vec<Manager> {
+    let folders = [
+        ("/etc/tmpfiles.d", ".conf"),
+        ("/run/tmpfiles.d", ".conf"),
+        ("/usr/lib/tmpfiles.d", ".conf"),
+        ("/etc/udev/rules.d", ".rules"),
+        ("/usr/lib/udev/rules.d", "zram.rules"),
+    ];
+    let paths = folders.iter().flat_map(|(folder, ending)| machine.files_in(folder, ending));
+    let others = paths.filter(|path| !path.contains("swaptune"));
+    let writes = |path: &String| {
+        let text = machine.read_text(path).unwrap_or_default();
+        let line = |line: &str| {
+            let line = line.trim_start();
+            let names = ["/sys/module/zswap", "/sys/block/zram", "KERNEL==\"zram", "transparent_hugepage", "lru_gen"];
+            !line.starts_with('#') && names.iter().any(|name| line.contains(name))
+        };
+        text.lines().any(line)
+    };
+    let manager = |path: String| Manager {
+        name: if path.contains("/udev/") { "udev rule".to_owned() } else { "tmpfiles.d".to_owned() },
+        evidence: path,
+        active: true,
+    };
+    others.filter(writes).map(manager).collect()
+}
+
+fn zram_section(machine: &Machine, generator: &str) -> Option<String> {
+    let masked = machine.link("/etc/systemd/system-generators/zram-generator").is_ok_and(|target| target == "/dev/null");
+    if masked || generator.is_empty() {
+        return None;
+    }
+    let main = ZRAM_CONFIGS.iter().copied().find(|path| machine.exists(path)).map(str::to_owned);
+    let folders = ZRAM_CONFIGS.iter().map(|path| format!("{path}.d"));
+    let dropins = folders.flat_map(|folder| machine.files_in(&folder, ".conf"));
+    let has_section =
+        |path: &String| machine.read_text(path).is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("[zram")));
+    main.into_iter().chain(dropins).find(has_section)
+}
+
+/// Services that start at boot, by name, with the link that starts them.
+struct Enabled(BTreeMap<String, String>);
+
+impl Enabled {
+    fn read(machine: &Machine) -> Self {
+        let mut names = BTreeMap::new();
+        for base in ["/usr/lib/systemd/system", "/etc/systemd/system"] {
+            for folder in machine.list(base).unwrap_or_default().into_iter().filter(|name| name.ends_with(".wants")) {
+                for unit in machine.list(&format!("{base}/{folder}")).unwrap_or_default() {
+                    let service = unit.split(['@', '.']).next().unwrap_or_default().to_owned();
+                    names.insert(service, format!("{base}/{folder}/{unit}"));
+                }
+            }
+        }
+        if !machine.exists("/run/systemd/system") {
+            for folder in ["/etc/runlevels/boot", "/etc/runlevels/default", "/etc/runit/runsvdir/default", "/etc/rc2.d"] {
+                for name in machine.list(folder).unwrap_or_default() {
+                    let started = name.strip_prefix('S').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+                    let service = if folder == "/etc/rc2.d" { started.unwrap_or_default() } else { &name };
+                    names.insert(service.to_owned(), format!("{folder}/{name}"));
+                }
+            }
+        }
+        for unit in machine.list("/etc/systemd/system").unwrap_or_default() {
+            if machine.link(&format!("/etc/systemd/system/{unit}")).is_ok_and(|target| target == "/dev/null") {
+                names.remove(unit.trim_end_matches(".service"));
+            }
+        }
+        Self(names)
+    }
+
+    fn any(&self, services: &[&str]) -> Option<String> {
+        services.iter().find_map(|service| self.0.get(*service).cloned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::tree;
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Vec<(String, bool)> {
+        let dir = tree(files);
+        inspect(&Machine::at(dir.path())).into_iter().map(|manager| (manager.name, manager.active)).collect()
+    }
+
+    fn check(files: &[(&str, &str)], expect: &[(&str, bool)]) {
+        let expect: Vec<(String, bool)> = expect.iter().map(|(name, active)| ((*name).to_owned(), *active)).collect();
+        assert_eq!(found(files), expect);
+    }
+
+    #[test]
+    fn installed_is_not_active() {
+        let tuned = ("usr/sbin/tuned", "");
+        let wants = ("etc/systemd/system/multi-user.target.wants/tuned.service", "-> /usr/lib/systemd/system/tuned.service");
+        check(&[tuned], &[("tuned", false)]);
+        check(&[tuned, wants], &[("tuned", true)]);
+        check(&[tuned, wants, ("etc/systemd/system/tuned.service", "-> /dev/null")], &[("tuned", false)]);
+        check(&[("usr/sbin/dphys-swapfile", ""), ("etc/rc2.d/S01dphys-swapfile", "")], &[("dphys-swapfile", true)]);
+        check(&[], &[]);
+    }
+
+    #[test]
+    fn a_generator_needs_a_section() {
+        let generator = ("usr/lib/systemd/system-generators/zram-generator", "");
+        check(&[generator], &[("zram-generator", false)]);
+        check(&[generator, ("etc/systemd/zram-generator.conf", "# [zram0]\n")], &[("zram-generator", false)]);
+        check(&[generator, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", true)]);
+        let emptied = ("etc/systemd/zram-generator.conf", "");
+        check(&[generator, emptied, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", false)]);
+    }
+
+    #[test]
+    fn files_that_write_the_settings() {
+        check(
+            &[
+                ("etc/tmpfiles.d/zswap.conf", "w /sys/module/zswap/parameters/enabled - - - - 1\n"),
+                ("etc/tmpfiles.d/other.conf", "# /sys/module/zswap\nd /tmp/x\n"),
+                ("etc/tmpfiles.d/50-swaptune.conf", "w /sys/module/zswap/parameters/enabled - - - - 1\n"),
+                ("usr/lib/udev/rules.d/30-zram.rules", "ACTION==\"change\", KERNEL==\"zram0\", ATTR{x}=\"1\"\n"),
+            ],
+            &[("tmpfiles.d", true), ("udev rule", true)],
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! Active swap areas, and devices that carry a swap signature.
+
+use swaptune_core::Fact;
+use swaptune_core::facts::{BlockDevice, Encryption, SwapArea, SwapKind, SwapSignature};
+use swaptune_core::parse::mountinfo::{self, MountLine};
+use swaptune_core::parse::swaps::{self, SwapLine};
+
+use super::{block, mounts};
+use crate::machine::Machine;
+
+/// A mapping may lie on a mapping; a longer chain is no disk but a loop.
+const DEEPEST_STACK: usize = 8;
+
+pub(super) fn areas(machine: &Machine, devices: &[BlockDevice], mounts: &[MountLine]) -> Vec<SwapArea> {
+    let text = machine.read_text("/proc/swaps").unwrap_or_default();
+    swaps::parse(&text).into_iter().map(|line| area(machine, line, devices, mounts)).collect()
+}
+
+pub(super) fn signatures(devices: &[BlockDevice]) -> Vec<SwapSignature> {
+    let is_swap = |device: &&BlockDevice| device.contents.value().is_some_and(|kind| kind == "swap");
+    let signature = |device: &BlockDevice| SwapSignature {
+        path: format!("/dev/{}", device.name.replace('!', "/")),
+        uuid: device.uuid.clone(),
+        label: device.label.clone(),
+    };
+    devices.iter().filter(is_swap).map(signature).collect()
+}
+
+fn area(machine: &Machine, line: SwapLine, devices: &[BlockDevice], mounts: &[MountLine]) -> SwapArea {
+    let (device, filesystem) = match line.kind {
+        SwapKind::Partition => {
+            let none = || Fact::absent(format!("{}: no such file", line.path));
+            let device = block::kernel_name(machine, &line.path).map_or_else(none, |name| Fact::known(name, "/proc/swaps"));
+            (device, Fact::absent("a block device holds no file system while it is swap"))
+        }
+        SwapKind::File => match mountinfo::holding(mounts, &line.path) {
+            Some(mount) => (
+                mounts::device_of(machine, mount, devices),
+                Fact::known(mount.filesystem.clone(), format!("/proc/self/mountinfo: {}", mount.at)),
+            ),
+            None => (
+                Fact::absent(format!("/proc/self/mountinfo: no mount above {}", line.path)),
+                Fact::absent(format!("/proc/self/mountinfo: no mount above {}", line.path)),
+            ),
+        },
+    };
+    SwapArea {
+        uuid: uuid(&line, &device, devices),
+        encryption: encryption(&line.path, &device, devices),
+        path: line.path,
+        kind: line.kind,
+        size: line.size,
+        used: line.used,
+        priority: line.priority,
+        device,
+        filesystem,
+    }
+}
+
+fn uuid(line: &SwapLine, device: &Fact<String>, devices: &[BlockDevice]) -> Fact<String> {
+    if line.kind == SwapKind::File {
+        return Fact::absent("a swap file is named by its path");
+    }
+    let Some(found) = device.value().and_then(|name| devices.iter().find(|device| device.name == *name)) else {
+        return Fact::absent(format!("{}: not among the block devices", line.path));
+    };
+    match &found.uuid {
+        Some(uuid) => Fact::known(uuid.clone(), found.contents.source()),
+        None => Fact::absent(format!("{}: no UUID known", found.contents.source())),
+    }
+}
+
+/// Looks for dm-crypt under the area: the prefix of the mapping's UUID tells (libcryptsetup, `dm_prepare_uuid`).
+fn encryption(path: &str, device: &Fact<String>, devices: &[BlockDevice]) -> Fact<Encryption> {
+    if path.starts_with("/dev/zram") {
+        return Fact::absent("zram is RAM: nothing reaches a disk");
+    }
+    let Some(name) = device.value() else { return Fact::absent(device.source()) };
+    let mut todo = vec![(name.clone(), 0)];
+    while let Some((name, depth)) = todo.pop() {
+        let Some(found) = devices.iter().find(|device| device.name == name).filter(|_| depth < DEEPEST_STACK) else { continue };
+        if let Some(how) = found.dm_uuid.as_deref().and_then(dm_crypt) {
+            return Fact::known(how, format!("/sys/class/block/{name}/dm/uuid"));
+        }
+        todo.extend(found.lies_on.iter().cloned().map(|below| (below, depth + 1)));
+    }
+    if devices.iter().any(|device| device.name == *name) {
+        return Fact::known(Encryption::None, format!("/sys/class/block/{name}: no dm-crypt below it"));
+    }
+    Fact::absent(format!("/sys/class/block/{name}: no such file"))
+}
+
+fn dm_crypt(uuid: &str) -> Option<Encryption> {
+    let kind = uuid.strip_prefix("CRYPT-")?;
+    match kind.split('-').next()? {
+        "LUKS1" => Some(Encryption::Luks { version: 1 }),
+        "LUKS2" => Some(Encryption::Luks { version: 2 }),
+        "PLAIN" | "LOOPAES" | "TCRYPT" | "BITLK" | "FVAULT2" => Some(Encryption::Plain),
+        // VERITY and INTEGRITY are no encryption.
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_mapping_is() {
+        for (uuid, expect) in [
+            ("CRYPT-LUKS2-0123-cryptswap", Some(Encryption::Luks { version: 2 })),
+            ("CRYPT-PLAIN-cryptswap", Some(Encryption::Plain)),
+            ("CRYPT-VERITY-x", None),
+            ("LVM-abc", None),
+        ] {
+            assert_eq!(dm_crypt(uuid), expect);
+        }
+    }
+}

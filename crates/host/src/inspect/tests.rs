@@ -1,0 +1,1 @@
+//! Whole trees, with the oddities of real machines.
