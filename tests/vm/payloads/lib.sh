@@ -68,6 +68,46 @@ finish() {
 	exit $?
 }
 
+# swap_round LABEL KIND [GROUP]: 48 MB of pages in a cgroup of their own; 32 of them are pushed
+# out and must come back whole. Says how many pages zswap took.
+swap_round() {
+	group=/sys/fs/cgroup/round
+	mkdir -p $group
+	# Emptied here: what the last round's holder said must not be taken for this one's.
+	: > /run/holder
+	(
+		echo 0 > $group/cgroup.procs
+		exec guest-tool hold 48 "$2" > /run/holder
+	) &
+	holder=$!
+	wait_for ready || return
+	before=$(counter /proc/vmstat zswpout)
+	# A single write may fall short of its wish, so in steps.
+	for _ in 1 2 3 4; do
+		echo 8M 2> /dev/null > $group/memory.reclaim
+	done
+	stored=$(($(counter /proc/vmstat zswpout) - before))
+	if [ $stored -ge 4000 ]; then ok "$1: pages went into zswap"; else
+		fail "$1: only $stored pages went into zswap"
+	fi
+	kill -USR1 $holder
+	wait_for verified && ok "$1: every page came back whole"
+	kill $holder
+	wait $holder 2> /dev/null
+	rmdir $group
+}
+
+# wait_for WORD: the holder says it, or ends
+wait_for() {
+	while ! grep -q "$1" /run/holder; do
+		kill -0 $holder 2> /dev/null || {
+			fail "the holder ended before '$1'"
+			return 1
+		}
+		sleep 0.2
+	done
+}
+
 # live_state: everything alive that swaptune may touch, one "path value" per line
 live_state() {
 	for file in $ZSWAP/* /proc/sys/vm/* /sys/kernel/mm/lru_gen/enabled \
@@ -81,11 +121,24 @@ live_state() {
 		case $file in
 		# Counters and one-way triggers, no settings.
 		*/stat_refresh | */compact_memory | */drop_caches | */pages_collapsed | \
-			*/full_scans | */stats | */nr_hugepages*) continue ;;
+			*/full_scans | */stats) continue ;;
 		esac
 		[ -f "$file" ] && [ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
 	done
-	sort /proc/mounts
+	# What comes and goes under /run, and the pipe numbers of autofs, are systemd's own.
+	awk '$3 != "autofs" && $2 !~ "^/run/" { print "mount", $0 }' /proc/mounts | sort
 	# Columns are padded with a mix of blanks; the use is no setting.
 	awk 'NR > 1 { print "swap", $1, $2, $3, $5 }' /proc/swaps | sort
+}
+
+# file_state: every file that swaptune may write, with content, mode and owner
+file_state() {
+	find /etc /boot ! -type f ! -type l -exec stat -c '%n %F %a %u:%g' {} + | sort
+	find /etc /boot -type l -exec stat -c '%N' {} + | sort
+	find /etc /boot -type f -exec stat -c '%n %a %u:%g' {} + | sort
+	find /etc /boot -type f -exec sha256sum {} + | sort -k 2
+	for folder in /root /usr/local /usr/lib/systemd /usr/lib/tmpfiles.d /usr/lib/sysctl.d \
+		/usr/lib/modules-load.d /usr/lib/udev/rules.d /usr/share/initramfs-tools; do
+		[ -d $folder ] && find $folder ! -name swaptune ! -type d -exec stat -c '%N %s %a' {} + | sort
+	done
 }

@@ -12,6 +12,7 @@ pub mod command;
 pub mod debian;
 pub mod full;
 pub mod guest;
+pub mod hosts;
 pub mod image;
 pub mod initramfs;
 pub mod kernels;

@@ -21,6 +21,22 @@ payloads! {
     SWAPPING = "swapping.sh";
     /// First boot of a Debian image.
     SETTLE = "settle.sh";
+    /// A picture of files and live state, compared with the last boot's.
+    PICTURE = "picture.sh";
+    /// swaptune in a minimal guest: apply, prove, roll back, for each line of `/rounds`.
+    APPLY_LIVE = "apply-live.sh";
+    /// swaptune on a kernel without zswap.
+    NO_ZSWAP = "no-zswap.sh";
+    /// Brings out the folder that `swaptune inspect --capture` makes.
+    CAPTURE = "capture.sh";
+    /// Debian, first boot: picture, apply.
+    DEBIAN_APPLY = "debian-apply.sh";
+    /// Debian, second boot: verify, service, rollback.
+    DEBIAN_VERIFY = "debian-verify.sh";
+    /// Debian, third boot: everything as in the picture.
+    DEBIAN_AFTER = "debian-after.sh";
+    /// Debian, booted without a disk that the configuration calls optional.
+    DEBIAN_MISSING = "debian-missing.sh";
 }
 
 /// The init of a minimal guest.

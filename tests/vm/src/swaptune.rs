@@ -35,7 +35,9 @@ pub fn knows(command: &str) -> Result<bool> {
     let program = binary()?;
     let output =
         Command::new(&program).args([command, "--help"]).output().with_context(|| format!("start {}", program.display()))?;
-    Ok(output.status.success())
+    // A program that ignores its arguments succeeds as well, but says nothing.
+    let help = String::from_utf8_lossy(&output.stdout);
+    Ok(output.status.success() && help.contains(&format!("swaptune {command}")))
 }
 
 fn once(cell: &OnceLock<Result<PathBuf, String>>, package: &str, program: &str) -> Result<PathBuf> {

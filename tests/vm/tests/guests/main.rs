@@ -7,6 +7,7 @@
 //! must not lose a guest unnoticed.
 
 mod debian;
+mod live;
 mod probe;
 mod support;
 mod swapping;
@@ -29,13 +30,20 @@ fn all() -> Vec<Trial> {
     let mut trials = Vec::new();
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
-        // memory.reclaim, which the script drives, came with 5.19.
-        if kernel.zswap && kernel.name != "5.10" {
+        if !kernel.zswap {
+            trials.push(minimal("no-zswap", kernel, live::without_zswap));
+        } else if kernel.name != "5.10" {
+            // memory.reclaim, which these scripts drive, came with 5.19.
             trials.push(minimal("swapping", kernel, swapping::run));
+            trials.push(minimal("apply", kernel, live::circle));
         }
     }
     for release in RELEASES {
-        trials.push(full("boots", release, debian::boots));
+        trials.push(full("circle", release, debian::circle));
+        trials.push(full("missing-disk", release, debian::missing_disk));
+        // Judges the comparison itself; worth its two boots only when that was changed.
+        let picture = full("picture", release, debian::picture);
+        trials.push(picture.with_ignored_flag(true));
     }
     trials
 }

@@ -22,6 +22,16 @@ pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> T
     })
 }
 
+/// The test is ignored while swaptune has not all of these commands.
+pub fn need_commands(commands: &[&str]) -> Result<()> {
+    for command in commands {
+        if !swaptune_vm::swaptune::knows(command)? {
+            bail!(Missing(format!("swaptune has no command {command}")));
+        }
+    }
+    Ok(())
+}
+
 /// What a full guest needs on the host.
 const FULL_PROGRAMS: [&str; 10] =
     ["qemu-system-x86_64", "mmdebstrap", "sfdisk", "mkfs.ext4", "mkswap", "chroot", "tar", "apt-config", "flock", "setpriv"];

@@ -1,0 +1,62 @@
+
+# swaptune turns zswap and four equal swap areas on, proves it, and takes all of it back.
+# Rounds of "compressor zpool" come in /rounds; zpool is "-" where the kernel has no choice.
+echo "+memory" > /sys/fs/cgroup/cgroup.subtree_control
+mkdir -p /etc/swaptune
+
+# configure COMPRESSOR ZPOOL
+configure() {
+	echo 'profile = "idle-guide"'
+	echo '[zswap]'
+	echo "compressor = \"$1\""
+	[ "$2" = - ] || echo "zpool = \"$2\""
+	echo 'max_pool_percent = 30'
+	for disk in vda vdb vdc vdd; do
+		echo '[[swap]]'
+		echo "path = \"/dev/$disk\""
+		echo 'priority = 10'
+	done
+	echo '[knobs]'
+	echo '"vm.swappiness" = 85'
+}
+
+# take_state PREFIX
+take_state() {
+	live_state > "$1-live"
+	file_state > "$1-files"
+}
+
+# in_effect COMPRESSOR ZPOOL: read from the kernel, without swaptune's help
+in_effect() {
+	expect "zswap" Y "$(cat $ZSWAP/enabled)"
+	expect "compressor" "$1" "$(cat $ZSWAP/compressor)"
+	[ "$2" = - ] || expect "zpool" "$2" "$(cat $ZSWAP/zpool)"
+	expect "pool limit" 30 "$(cat $ZSWAP/max_pool_percent)"
+	expect "areas with priority 10" 4 "$(awk 'NR > 1 && $5 == 10' /proc/swaps | wc -l)"
+	expect "swappiness" 85 "$(cat /proc/sys/vm/swappiness)"
+}
+
+expect_status 0 swaptune inspect
+expect_status 0 swaptune status
+while read -r compressor zpool; do
+	echo "=== $compressor $zpool"
+	configure "$compressor" "$zpool" > /etc/swaptune/config.toml
+	take_state /run/before
+	expect_status 0 swaptune plan
+	take_state /run/planned
+	expect_same "live state after plan" /run/before-live /run/planned-live
+	expect_same "files after plan" /run/before-files /run/planned-files
+	expect_status 0 swaptune apply --now --yes
+	in_effect "$compressor" "$zpool"
+	expect_status 0 swaptune verify --prove
+	swap_round "$compressor" c
+	expect_status 0 swaptune apply --now --yes
+	expect_line "a second apply finds nothing to do" "nothing" /run/last-output
+	expect_status 0 swaptune status
+	expect_status 0 swaptune rollback --yes
+	take_state /run/after
+	expect_same "live state after rollback" /run/before-live /run/after-live
+	expect_same "files after rollback" /run/before-files /run/after-files
+done < /rounds
+expect_status 0 swaptune history
+finish
