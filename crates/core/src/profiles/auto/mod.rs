@@ -59,7 +59,7 @@ fn zswap(facts: &Facts, above: &Settings, tiering: &Tiering, on: bool) -> ZswapS
     let first = crate::plan::first_usable(facts, first).unwrap_or_else(|| "lzo".into());
     ZswapSettings {
         enabled,
-        compressor: Some(derived(choice.names.clone(), choice.reason.clone(), choice.source.clone())),
+        compressor: Some(compressor(choice, &first)),
         zpool: Some(derived(
             vec!["zsmalloc".into(), "zbud".into()],
             "zsmalloc is the densest allocator",
@@ -77,6 +77,16 @@ fn zswap(facts: &Facts, above: &Settings, tiering: &Tiering, on: bool) -> ZswapS
             "mm/zswap.c, zswap_shrinker_count (6.8 and later)",
         )),
     }
+}
+
+/// The list of preference, with a reason that fits what this kernel has of it.
+fn compressor(choice: &Choice, first: &str) -> Setting<Vec<String>> {
+    let reason = if choice.names.first().is_some_and(|name| name == first) {
+        choice.reason.clone()
+    } else {
+        format!("the best that this kernel has of {}", choice.names.join(", "))
+    };
+    derived(choice.names.clone(), reason, choice.source.clone())
 }
 
 fn compressors(facts: &Facts) -> &'static Choice {
@@ -115,15 +125,21 @@ fn areas(tiering: &Tiering) -> Vec<SwapWanted> {
 }
 
 fn zram(facts: &Facts, tiering: &Tiering) -> Option<Setting<Vec<ZramWanted>>> {
-    let already = facts.swaps.iter().any(crate::facts::SwapArea::is_zram);
-    if already {
-        return None;
-    }
     let figures = &ASSUMED.zram;
     let size = facts.memory.total().percent(figures.percent).min(figures.max);
-    // Whole MiB, so that the size reads well and survives a reboot that finds a little less RAM.
+    // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
     let size = Bytes::from_mib(size.mib() / 64 * 64);
-    let device = ZramWanted { size, algorithm: compressors(facts).names.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
+    let mut device =
+        ZramWanted { size, algorithm: compressors(facts).names.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
+    if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
+        // What a manager set up is the manager's; what nobody sets up at boot is kept as it is.
+        if facts.managers_of_zram().any(|manager| manager.active) {
+            return None;
+        }
+        device.priority = area.priority;
+        device.size =
+            facts.zram.devices.iter().find(|zram| area.path.ends_with(&zram.name)).map_or(device.size, |zram| zram.disksize);
+    }
     Some(derived(vec![device], tiering.reason.clone(), figures.source.clone()))
 }
 
