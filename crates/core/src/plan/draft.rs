@@ -21,6 +21,8 @@ pub struct Request<'a> {
     pub wipe: &'a [String],
     /// Where the binary is installed, for the boot service.
     pub binary: &'a str,
+    /// Whether it is there.
+    pub installed: bool,
     /// Source of new UUIDs; two plans with the same seed are equal.
     pub seed: u64,
 }

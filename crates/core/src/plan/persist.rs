@@ -94,9 +94,9 @@ fn service(draft: &mut Draft<'_>) {
     if !init_is_systemd(draft.facts()) {
         return;
     }
-    if !lasting_place(draft.request.binary) {
-        let why = format!("{} may be gone at the next boot, and the boot service calls it", draft.request.binary);
-        draft.refuse(owned::UNIT_FILE, why, "install it first (sudo make install), or change only the running system with --now");
+    if !draft.request.installed {
+        let text = format!("the boot service calls {}, which is not there yet: sudo make install", draft.request.binary);
+        draft.note("swaptune.service", text, owned::UNIT_FILE);
     }
     draft.file(owned::UNIT_FILE, Some(owned::unit(draft.request.binary)), 0o644, why());
     let before = draft.facts().file(owned::UNIT_LINK).map(|_| owned::UNIT_FILE.to_owned());
@@ -104,12 +104,6 @@ fn service(draft: &mut Draft<'_>) {
         let change = Change::Link { path: owned::UNIT_LINK.into(), before, after: Some(owned::UNIT_FILE.into()) };
         draft.step(When::Boot, change, why());
     }
-}
-
-/// A binary that a boot service may name.
-fn lasting_place(binary: &str) -> bool {
-    ["/usr/", "/opt/", "/bin/", "/sbin/", "/nix/store/"].iter().any(|place| binary.starts_with(place))
-        && !binary.contains("/target/")
 }
 
 /// zswap's words for the kernel command line: only parameters that this kernel has, and a compressor that it can load

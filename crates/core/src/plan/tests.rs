@@ -86,8 +86,14 @@ fn disks() -> Vec<BlockDevice> {
     };
     let mut root = part("vda2", "ext4", "root");
     root.mounted_at = Some("/".into());
-    let empty =
-        BlockDevice { name: "vdb".into(), parent: None, contents: Fact::absent("no signature"), uuid: None, ..disk.clone() };
+    let empty = BlockDevice {
+        name: "vdb".into(),
+        size: Bytes::from_gib(4),
+        parent: None,
+        contents: Fact::absent("no signature"),
+        uuid: None,
+        ..disk.clone()
+    };
     vec![disk.clone(), root, part("vda3", "swap", "5a5a"), part("vda4", "ext4", "data"), empty]
 }
 
@@ -129,7 +135,11 @@ fn grub_store(configured: &str) -> KernelArgStore {
 
 fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
     let settings = resolved(facts, config);
-    plan(&Request { facts, settings: &settings, now: true, boot: true, wipe, binary: "/usr/local/bin/swaptune", seed: 7 })
+    plan(&request(facts, &settings, wipe))
+}
+
+fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> Request<'a> {
+    Request { facts, settings, now: true, boot: true, wipe, binary: "/usr/local/bin/swaptune", installed: true, seed: 7 }
 }
 
 fn resolved(facts: &Facts, config: &str) -> Settings {
@@ -387,21 +397,14 @@ fn a_later_sysctl_file_loses_its_line() {
 }
 
 #[test]
-fn a_binary_that_may_vanish_is_not_named_in_a_unit() {
+fn a_binary_that_is_not_installed_is_said() {
     let facts = server();
     let settings = resolved(&facts, "");
-    let mut request = Request {
-        facts: &facts,
-        settings: &settings,
-        now: true,
-        boot: true,
-        wipe: &[],
-        binary: "/home/a/target/debug/swaptune",
-        seed: 7,
-    };
-    assert!(refused(&plan(&request), "may be gone at the next boot"));
+    let mut request = request(&facts, &settings, &[]);
+    request.installed = false;
+    assert!(noted(&plan(&request), "sudo make install"));
     request.boot = false;
-    assert_eq!(plan(&request).refusals, []);
+    assert!(!noted(&plan(&request), "sudo make install"));
 }
 
 #[test]
@@ -436,6 +439,10 @@ fn carry_out(facts: &mut Facts, plan: &Plan) {
                     let mut on = area(&path, &device, state.priority, 0);
                     on.kind = if path.starts_with("/dev/") { SwapKind::Partition } else { SwapKind::File };
                     on.size = if on.kind == SwapKind::File { Bytes(Bytes::from_gib(7).0 + (1 << 29) - 4096) } else { on.size };
+                    let header = facts.block_devices.iter().find(|known| known.name == device);
+                    if let Some(uuid) = header.and_then(|known| known.uuid.clone()).filter(|_| on.kind == SwapKind::Partition) {
+                        on.uuid = Fact::known(uuid, "t");
+                    }
                     facts.swaps.push(on);
                 }
             }

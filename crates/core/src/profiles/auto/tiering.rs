@@ -107,7 +107,7 @@ fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
         .swaps
         .iter()
         .filter(|area| !area.is_zram())
-        .map(|area| Area { path: area.path.clone(), size: whole_size(area), create: area.kind == SwapKind::File })
+        .map(|area| Area { path: area.path.clone(), size: whole_size(facts, area), create: area.kind == SwapKind::File })
         .collect();
     // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
     if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
@@ -117,19 +117,17 @@ fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
 }
 
 /// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
-fn whole_size(area: &SwapArea) -> Bytes {
-    match area.kind {
-        SwapKind::File => Bytes::from_mib(area.size.0.div_ceil(1 << 20)),
-        SwapKind::Partition => area.size,
-    }
+fn whole_size(facts: &Facts, area: &SwapArea) -> Bytes {
+    let device = area.device.value().filter(|_| area.kind == SwapKind::Partition).and_then(|name| facts.block_device(name));
+    device.map_or_else(|| Bytes::from_mib(area.size.0.div_ceil(1 << 20)), |device| device.size)
 }
 
 /// Size of a wanted area: as written, or that of the device or active area.
 pub(super) fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
-    let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| on.size);
+    let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| whole_size(facts, on));
     let device =
         || facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|device| device.size);
-    area.size.or_else(active).or_else(device).map(|size| size.0)
+    area.size.or_else(device).or_else(active).map(|size| size.0)
 }
 
 /// A swap file on the root file system, where that can hold one.
