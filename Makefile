@@ -1,0 +1,71 @@
+# swaptune: the commands of the project. `make run` and `make test` do all their own set-up on a fresh Debian machine with Rust.
+
+CARGO  ?= cargo
+PREFIX ?= /usr/local
+BIN     = target/release/swaptune
+SECONDS_PER_TARGET ?= 20
+
+.PHONY: run test check unit guests guests-newest bench fuzz fixtures reference install uninstall clean
+
+# Builds, then shows what this machine's memory really is and the plan for it. Reads only.
+run: $(BIN)
+	@$(BIN) status
+	@echo
+	@$(BIN) plan
+
+$(BIN): FORCE
+	@$(CARGO) build --release --quiet --package swaptune
+FORCE:
+
+# Everything, virtual machines included. Installs the Debian packages that tests need.
+test: check unit guests
+
+check:
+	@scripts/setup-tests.sh
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
+	$(CARGO) xtask reference --check
+
+unit:
+	$(CARGO) test --workspace --exclude swaptune-vm
+
+# Real kernels and real distributions in QEMU, in software emulation.
+guests:
+	$(CARGO) test --package swaptune-vm
+
+# The newest kernels that Debian has; not part of `make test`, for these suites move every day.
+guests-newest:
+	SWAPTUNE_VM_NEWEST=1 $(CARGO) test --package swaptune-vm
+
+# Figures with their conditions; asserts nothing.
+bench: $(BIN)
+	@$(CARGO) xtask bench
+
+# Every parser, for SECONDS_PER_TARGET each. Needs a nightly toolchain; installs cargo-fuzz when it is missing.
+fuzz:
+	@scripts/fuzz.sh $(SECONDS_PER_TARGET)
+
+# Captures host fixtures anew in real guests.
+fixtures:
+	$(CARGO) run --quiet --package swaptune-vm --bin capture-hosts -- tests/fixtures/hosts
+
+# Writes the generated pages: reference, man page, completions.
+reference:
+	$(CARGO) xtask reference
+
+install: $(BIN)
+	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/swaptune
+	install -D -m 0644 docs/man/swaptune.8 $(DESTDIR)$(PREFIX)/share/man/man8/swaptune.8
+	install -D -m 0644 docs/completions/swaptune.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
+	install -D -m 0644 docs/completions/_swaptune $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
+	install -D -m 0644 docs/completions/swaptune.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/swaptune $(DESTDIR)$(PREFIX)/share/man/man8/swaptune.8
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
+	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
+	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
+
+clean:
+	$(CARGO) clean
