@@ -122,6 +122,8 @@ live_state() {
 		# Counters and one-way triggers, no settings.
 		*/stat_refresh | */compact_memory | */drop_caches | */pages_collapsed | \
 			*/full_scans | */stats) continue ;;
+		# Worked out from the memory that was free at boot, so no two boots agree.
+		*/user_reserve_kbytes | */admin_reserve_kbytes) continue ;;
 		esac
 		[ -f "$file" ] && [ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
 	done

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
 # The first process of a minimal guest: set the world up, run /payload, power off.
-export PATH=/bin:/sbin:/usr/bin:/usr/sbin HOME=/root LC_ALL=C
+export PATH=/usr/local/bin:/bin:/sbin:/usr/bin:/usr/sbin HOME=/root LC_ALL=C
 /bin/busybox mkdir -p /proc /sys /dev /run /tmp /var/lib /mnt
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s

@@ -48,6 +48,7 @@ pub fn entry(name: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<Path
 pub fn work_folder(name: &str) -> Result<tempfile::TempDir> {
     let parent = root()?.join("work");
     fs::create_dir_all(&parent)?;
+    remove_leftovers(&parent);
     let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let mut folder = tempfile::Builder::new().prefix(&format!("{safe}-")).tempdir_in(parent)?;
     if std::env::var_os("SWAPTUNE_VM_KEEP").is_some() {
@@ -100,6 +101,17 @@ impl Drop for Lock {
         // The end of its input ends the child, and with it the lock.
         drop(self.0.stdin.take());
         let _ = self.0.wait();
+    }
+}
+
+/// A run that was killed could not remove its folders; no run takes a day.
+fn remove_leftovers(parent: &Path) {
+    let day = std::time::Duration::from_secs(24 * 3600);
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
+        if age.is_some_and(|age| age > day) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -16,7 +16,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::last_lines;
 
+/// What an orderly end leaves on the console is short; a dead kernel's trace is not.
 const CONSOLE_LINES: usize = 15;
+const TRACE_LINES: usize = 90;
 
 /// How the machine came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,21 +62,17 @@ impl Outcome {
     /// Reads the two port files of a machine that has ended.
     pub fn read(output: &Path, console: &Path, end: End, times: Times) -> Result<Self> {
         let text = text_of(output)?;
-        let mut outcome = Self {
-            status: None,
-            end,
-            output: String::new(),
-            console_tail: last_lines(&text_of(console)?, CONSOLE_LINES),
-            times,
-            files: Vec::new(),
-        };
+        let mut outcome =
+            Self { status: None, end, output: String::new(), console_tail: String::new(), times, files: Vec::new() };
         outcome.sort_lines(&text);
+        let lines = if outcome.status.is_some() { CONSOLE_LINES } else { TRACE_LINES };
+        outcome.console_tail = last_lines(&text_of(console)?, lines);
         Ok(outcome)
     }
 
-    /// Whether the script ran to its end with status 0.
+    /// Whether the script ran to its end with status 0 and the machine went off after it.
     pub fn succeeded(&self) -> bool {
-        self.status == Some(0)
+        self.status == Some(0) && self.end == End::Ended
     }
 
     /// An error with everything that is known, unless the script succeeded.
@@ -126,7 +124,8 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         let status = match (self.status, self.end) {
-            (Some(status), _) => format!("status {status}"),
+            (Some(status), End::Ended) => format!("status {status}"),
+            (Some(status), _) => format!("status {status}, but the guest did not go off"),
             (None, End::Ended) => "the guest ended before the script did".to_owned(),
             (None, End::Stalled) => "the guest did not reach the script".to_owned(),
             (None, End::TimedOut) => "the script was not done in time".to_owned(),

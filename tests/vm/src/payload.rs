@@ -19,6 +19,8 @@ payloads! {
     PROBE = "probe.sh";
     /// Four equal areas, zswap with lz4 and zstd, pages out and back; needs the helper program.
     SWAPPING = "swapping.sh";
+    /// What became of zswap's words on the kernel command line.
+    BOOT_WORDS = "boot-words.sh";
     /// First boot of a Debian image.
     SETTLE = "settle.sh";
     /// A picture of files and live state, compared with the last boot's.

@@ -9,11 +9,12 @@
 mod debian;
 mod live;
 mod probe;
+mod runner;
 mod support;
 mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
-use support::{full, minimal};
+use support::{full, minimal, runner};
 use swaptune_vm::debian::RELEASES;
 use swaptune_vm::kernels::KERNELS;
 
@@ -27,13 +28,14 @@ fn main() -> std::process::ExitCode {
 }
 
 fn all() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
         if !kernel.zswap {
             trials.push(minimal("no-zswap", kernel, live::without_zswap));
         } else if kernel.name != "5.10" {
             // memory.reclaim, which these scripts drive, came with 5.19.
+            trials.push(minimal("boot-words", kernel, probe::boot_words));
             trials.push(minimal("swapping", kernel, swapping::run));
             trials.push(minimal("apply", kernel, live::circle));
         }

@@ -17,6 +17,14 @@ pub fn run(kernel: Kernel) -> Result<()> {
     Ok(())
 }
 
+/// Words on the command line that name what cannot be loaded: zswap comes up with its defaults and says so.
+pub fn boot_words(kernel: Kernel) -> Result<()> {
+    let outcome = Minimal::new(kernel.fetch()?, payload::BOOT_WORDS)
+        .command_line("zswap.enabled=1 zswap.compressor=bogus zswap.max_pool_percent=33")
+        .run()?;
+    outcome.ensure_success()
+}
+
 type Expectation<'a> = (&'static str, Vec<&'a str>);
 
 fn expectations(tree: &Tree) -> Vec<Expectation<'_>> {

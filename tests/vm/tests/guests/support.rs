@@ -12,6 +12,11 @@ pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> T
         .with_ignored_flag(!kernel.default)
 }
 
+/// A test of the runner itself.
+pub fn runner(name: &str, test: fn() -> Result<()>) -> Trial {
+    trial(format!("runner::{name}"), &MINIMAL_PROGRAMS, test)
+}
+
 /// A test in a whole Debian.
 pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> Trial {
     trial(format!("{}::{group}", release.name), &FULL_PROGRAMS, move || {
