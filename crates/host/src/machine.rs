@@ -103,7 +103,8 @@ impl Machine {
     pub fn read_bytes(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadError> {
         let inside = self.inside(path)?;
         let read = self.open_host(&inside).and_then(|file| {
-            let mut bytes = Vec::new();
+            // Room for a whole file of sysfs: without it the first reads are of 32 bytes each.
+            let mut bytes = Vec::with_capacity(4096);
             file.take(limit).read_to_end(&mut bytes).map(|_| bytes)
         });
         match read {
@@ -226,8 +227,8 @@ impl Machine {
     fn open_host(&self, inside: &str) -> std::io::Result<File> {
         // A folder may come from anywhere: a pipe or a device in it must not block the reader.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(self.host_path(inside))?;
-        let kind = file.metadata()?.file_type();
-        if kind.is_file() { Ok(file) } else { Err(std::io::Error::other("not a regular file")) }
+        let regular = self.live || file.metadata()?.is_file();
+        if regular { Ok(file) } else { Err(std::io::Error::other("not a regular file")) }
     }
 
     fn failed(&self, path: &str, inside: String, error: &std::io::Error) -> ReadError {

@@ -6,22 +6,6 @@
 use super::udevdb;
 use crate::facts::KernelLogLine;
 
-/// Texts that make a line worth keeping, in lower case.
-const WANTED: [&str; 12] = [
-    "zswap",
-    "zram",
-    "swap",
-    "zsmalloc",
-    "zbud",
-    "z3fold",
-    "out of memory",
-    "oom-kill",
-    "unknown kernel command line",
-    "text file busy",
-    "timed out waiting for device",
-    "page allocation stall",
-];
-
 /// One record of `/dev/kmsg` (Documentation/ABI/testing/dev-kmsg): `prio,seq,µs,flags;text`, then lines of properties.
 #[must_use]
 pub fn record(text: &str) -> Option<KernelLogLine> {
@@ -46,11 +30,27 @@ pub fn render(line: &KernelLogLine) -> String {
 /// True when the line is about what this tool looks after.
 #[must_use]
 pub fn concerns_swap(message: &str) -> bool {
-    let lower = message.to_ascii_lowercase();
-    // The command line is a fact of its own, and a long one.
-    !lower.starts_with("command line:")
-        && !lower.starts_with("kernel command line:")
-        && WANTED.iter().any(|word| lower.contains(word))
+    // The command line is a fact of its own.
+    let is_own_fact = message.starts_with("Command line:") || message.starts_with("Kernel command line:");
+    // A log has thousands of lines: words are compared in place, nothing is built.
+    !is_own_fact && message.split(|c: char| !c.is_ascii_alphanumeric()).any(is_wanted)
+        || ["Unknown kernel command line", "Out of memory", "Memory cgroup out of memory"]
+            .iter()
+            .any(|start| message.starts_with(start))
+        || message.ends_with("Text file busy")
+        || message.contains(" is not empty (contains file system")
+}
+
+fn is_wanted(word: &str) -> bool {
+    const WHOLE: [&str; 7] = ["swap", "swapon", "swapoff", "swapfile", "swaps", "zswap", "oom"];
+    const START: [&str; 5] = ["zram", "zsmalloc", "zbud", "z3fold", "zpool"];
+    let starts = |start: &&str| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    match word.as_bytes().first().map(u8::to_ascii_lowercase) {
+        Some(b's' | b'z' | b'o') => {
+            WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole)) || START.iter().any(|start| starts(&start))
+        }
+        _ => false,
+    }
 }
 
 /// What zswap said it loaded: the last `zswap: loaded using pool zstd/zsmalloc`.
@@ -122,7 +122,13 @@ mod tests {
     fn the_rest_of_the_log_is_not_ours() {
         assert!(concerns_swap("Adding 1000444k swap on /dev/vda3.  Priority:-2 extents:1 across:1000444k"));
         assert!(concerns_swap("BTRFS warning (device vda): swapfile must not be copy-on-write"));
+        assert!(concerns_swap("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null)"));
+        assert!(concerns_swap("Out of memory: Killed process 1 (x)"));
+        assert!(concerns_swap("systemd[1]: dev-zram0.device: Job timed out"));
+        assert!(concerns_swap("zram1: detected capacity change from 0 to 131072"));
         assert!(!concerns_swap("usb 1-1: SerialNumber: 0123"));
+        assert!(!concerns_swap("Spectre V1 : Mitigation: usercopy/swapgs barriers"));
+        assert!(!concerns_swap("CPU: 0 PID: 0 Comm: swapper/0"));
         assert!(!concerns_swap("Kernel command line: zswap.enabled=1 secret=x"));
     }
 }

@@ -8,6 +8,7 @@ use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::{cmdline, kconfig};
 use swaptune_core::{Fact, KernelVersion};
 
+use super::Scope;
 use crate::machine::{Machine, ReadError};
 
 /// Build options that some rule looks at, without `CONFIG_`; a trailing `*` takes all that start so.
@@ -47,9 +48,9 @@ const OPTIONS: [&str; 31] = [
 /// An unpacked configuration is 100–300 KiB; more than this is not one.
 const CONFIG_LIMIT: u64 = 8 << 20;
 
-pub(super) fn inspect(machine: &Machine, log: bool) -> KernelFacts {
+pub(super) fn inspect(machine: &Machine, scope: Scope) -> KernelFacts {
     let release = release(machine);
-    let config = config(machine, release.value().map(String::as_str));
+    let config = if scope.config { config(machine, release.value().map(String::as_str)) } else { Fact::default() };
     let cmdline = match machine.read_text("/proc/cmdline") {
         Ok(text) => Fact::known(text.trim().to_owned(), "/proc/cmdline"),
         Err(error) => error.absent(),
@@ -62,7 +63,7 @@ pub(super) fn inspect(machine: &Machine, log: bool) -> KernelFacts {
         release,
         config,
         cmdline,
-        log: match log.then(|| machine.kernel_log()) {
+        log: match scope.log.then(|| machine.kernel_log()) {
             Some(Ok(lines)) => Fact::known(lines, "/dev/kmsg"),
             Some(Err(error)) => error.absent(),
             None => Fact::default(),
@@ -119,8 +120,14 @@ fn packed(machine: &Machine, path: &str) -> Result<String, ReadError> {
 fn options(text: &str) -> BTreeMap<String, String> {
     kconfig::parse(text, |name| {
         let name = name.trim_start_matches("CONFIG_");
-        OPTIONS.iter().any(|option| option.strip_suffix('*').map_or(name == *option, |start| name.starts_with(start)))
+        let first = name.as_bytes().first();
+        // A configuration has ten thousand lines: most of them end here.
+        OPTIONS.iter().filter(|option| option.as_bytes().first() == first).any(|option| is_option(name, option))
     })
+}
+
+fn is_option(name: &str, option: &str) -> bool {
+    option.strip_suffix('*').map_or(name == option, |start| name.starts_with(start))
 }
 
 fn modules_loadable(
@@ -181,7 +188,7 @@ mod tests {
     #[test]
     fn an_image_takes_the_kernel_that_is_installed() {
         let dir = tree(&[("lib/modules/6.12.1-amd64/config", "CONFIG_ZSWAP=y\nCONFIG_HZ=1\nCONFIG_MODULES=y\n")]);
-        let facts = inspect(&Machine::at(dir.path()), false);
+        let facts = inspect(&Machine::at(dir.path()), Scope::PLAN);
         assert_eq!(facts.release.value().unwrap(), "6.12.1-amd64");
         assert_eq!(facts.config.source(), "/lib/modules/6.12.1-amd64/config");
         assert_eq!(facts.config.value().unwrap().len(), 2);
@@ -192,7 +199,7 @@ mod tests {
     #[test]
     fn modules_that_cannot_be_loaded() {
         let dir = tree(&[("proc/sys/kernel/osrelease", "6.18.1\n"), ("proc/cmdline", "quiet nomodule\n")]);
-        let facts = inspect(&Machine::at(dir.path()), false);
+        let facts = inspect(&Machine::at(dir.path()), Scope::PLAN);
         assert_eq!(facts.modules_loadable, Fact::known(false, "/proc/cmdline: nomodule"));
     }
 }

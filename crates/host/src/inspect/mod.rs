@@ -33,6 +33,8 @@ use crate::machine::Machine;
 pub struct Scope {
     /// Kernel log: what zswap said it loaded.
     pub log: bool,
+    /// Build configuration of the kernel: unpacks some hundred KiB.
+    pub config: bool,
     /// Boot loader, its arguments, which initramfs tool.
     pub boot: bool,
     /// What the initramfs contains: decompresses it, which takes much longer than everything else together.
@@ -45,17 +47,18 @@ pub struct Scope {
 
 impl Scope {
     /// Everything: `inspect`.
-    pub const FULL: Self = Self { log: true, boot: true, initramfs_contents: true, managers: true, files: true };
+    pub const FULL: Self = Self { log: true, config: true, boot: true, initramfs_contents: true, managers: true, files: true };
     /// Everything but the contents of the initramfs: `plan`, `apply`, `verify`. See [`look_into_initramfs`].
     pub const PLAN: Self = Self { initramfs_contents: false, ..Self::FULL };
     /// What memory is right now: `status`.
-    pub const STATUS: Self = Self { log: true, boot: false, initramfs_contents: false, managers: false, files: false };
+    pub const STATUS: Self =
+        Self { log: true, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
 }
 
 /// Looks at a machine.
 #[must_use]
 pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
-    let kernel = kernel::inspect(machine, scope.log);
+    let kernel = kernel::inspect(machine, scope);
     let mount_lines = mounts::lines(machine);
     let system = system::inspect(machine, &kernel, &mount_lines);
     let block_devices = block::inspect(machine, &mount_lines);

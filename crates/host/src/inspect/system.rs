@@ -68,7 +68,9 @@ fn init(machine: &Machine) -> Fact<InitSystem> {
     }
     let comm = machine.read_text("/proc/1/comm");
     let program = comm.as_deref().map(str::trim).unwrap_or_default();
-    let target = machine.link("/sbin/init").unwrap_or_default();
+    // The link says what would start; a process 1 with a name of its own says what did.
+    let generic = program.is_empty() || program == "init";
+    let target = machine.link("/sbin/init").ok().filter(|_| generic).unwrap_or_default();
     let target = target.rsplit('/').next().unwrap_or_default();
     for (name, source) in [(program, "/proc/1/comm"), (target, "/sbin/init")] {
         let init = match name {
@@ -80,7 +82,7 @@ fn init(machine: &Machine) -> Fact<InitSystem> {
         };
         return Fact::known(init, format!("{source}: {name}"));
     }
-    if (program == "init" || program.is_empty()) && machine.exists("/etc/inittab") && machine.exists("/etc/init.d") {
+    if generic && machine.exists("/etc/inittab") && machine.exists("/etc/init.d") {
         return Fact::known(InitSystem::Sysvinit, "/etc/inittab");
     }
     match comm {
@@ -191,7 +193,7 @@ mod tests {
     fn system(files: &[(&str, &str)]) -> SystemFacts {
         let dir = tree(files);
         let machine = Machine::at(dir.path());
-        let kernel = super::super::kernel::inspect(&machine, false);
+        let kernel = super::super::kernel::inspect(&machine, super::super::Scope::PLAN);
         inspect(&machine, &kernel, &super::super::mounts::lines(&machine))
     }
 
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(kind(&[("sbin/init", "-> /lib/systemd/systemd")]), Some(InitSystem::Systemd));
         assert_eq!(kind(&[("proc/1/comm", "init\n"), ("sbin/init", "-> /bin/busybox")]), Some(InitSystem::Busybox));
         assert_eq!(kind(&[("proc/1/comm", "init\n"), ("etc/inittab", ""), ("etc/init.d/rc", "")]), Some(InitSystem::Sysvinit));
-        assert_eq!(kind(&[("proc/1/comm", "tini\n")]), None);
+        assert_eq!(kind(&[("proc/1/comm", "tini\n"), ("sbin/init", "-> /lib/systemd/systemd")]), None);
     }
 
     #[test]
