@@ -98,13 +98,14 @@ impl Release {
     fn root(&self) -> Result<PathBuf> {
         let key = cache::hash(&format!("{} {PACKAGES}", self.suite));
         let folder = cache::entry(&format!("debian/{}-root-{key}", self.name), |target| {
+            // Tells a mirror that cannot be reached from a root that cannot be made.
+            apt::Tree::open(self.suite)?;
             let mut mmdebstrap = command("mmdebstrap");
             mmdebstrap.args(["--quiet", "--mode=root", "--variant=minbase", "--format=tar"]).arg(format!("--include={PACKAGES}"));
             for option in apt::system_options() {
                 mmdebstrap.arg(format!("--aptopt={option}"));
             }
-            run(mmdebstrap.arg(self.suite).arg(target.join("root.tar")).arg(apt::source_line(self.suite)?))
-                .with_context(|| apt::Unreachable(format!("a root file system of {}", self.suite)))?;
+            run(mmdebstrap.arg(self.suite).arg(target.join("root.tar")).arg(apt::source_line(self.suite)?))?;
             Ok(())
         })?;
         Ok(folder.join("root.tar"))

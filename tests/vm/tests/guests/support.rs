@@ -67,8 +67,10 @@ fn trial(name: String, programs: &'static [&'static str], test: impl FnOnce() ->
 /// What the machine lacks, if that is what the error says.
 fn lack(error: &anyhow::Error) -> Option<String> {
     let missing = error.downcast_ref::<Missing>().map(ToString::to_string);
-    let unreachable = error.chain().any(|cause| cause.to_string().starts_with("could not fetch ")).then(|| format!("{error:#}"));
-    missing.or(unreachable)
+    let unreachable = error.chain().map(ToString::to_string).find(|cause| cause.starts_with("could not fetch "));
+    // The first complaint of apt says why; the rest of its output would bury it.
+    let why = format!("{error:#}").lines().find(|line| line.starts_with("E: ")).unwrap_or_default().to_owned();
+    missing.or(unreachable.map(|what| format!("{what} {why}")))
 }
 
 /// Something that this machine lacks, as opposed to something that went wrong.
