@@ -18,8 +18,9 @@ say() { echo "setup-tests: $*"; }
 
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
 	say "this is no Debian-like system (no dpkg or apt-get)." >&2
-	say "guest tests will be reported as ignored; they need the programs of: $(echo $PACKAGES)" >&2
-	exit 1
+	say "guest tests whose programs are missing will be reported as ignored, by name." >&2
+	say "they need what Debian has in: $(echo $PACKAGES)" >&2
+	exit 0
 fi
 
 is_installed() {

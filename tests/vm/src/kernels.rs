@@ -28,8 +28,19 @@ pub struct Kernel {
     pub series: Option<&'static str>,
     /// Whether the flavour is built with zswap.
     pub zswap: bool,
-    /// Whether the default run takes it. Suites that never settle are asked for by name.
-    pub default: bool,
+    /// When a run takes it.
+    pub run: Run,
+}
+
+/// When a kernel is part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// Always: its suite stays.
+    Default,
+    /// With `SWAPTUNE_VM_NEWEST` set: its suite moves every day.
+    Newest,
+    /// Only when it is asked for (`--ignored`): it shows little that the others do not.
+    OnRequest,
 }
 
 /// What an image of 6.19 and later depends on: binary, modules, and its configuration.
@@ -39,7 +50,7 @@ const GENERIC: &str = "linux-image-amd64";
 const CLOUD: &str = "linux-image-cloud-amd64";
 
 const fn stable(name: &'static str, suite: &'static str, metapackage: &'static str) -> Kernel {
-    Kernel { name, suite, metapackage, series: None, zswap: true, default: true }
+    Kernel { name, suite, metapackage, series: None, zswap: true, run: Run::Default }
 }
 
 /// All kernels that the tests know.
@@ -49,11 +60,11 @@ pub const KERNELS: [Kernel; 9] = [
     Kernel { series: Some("linux-image-6.18."), ..stable("6.18", "trixie-backports", GENERIC) },
     // Debian's cloud flavour has no zswap up to 6.18: the natural guest for "this kernel has none".
     Kernel { zswap: false, ..stable("6.1-cloud", "bookworm", CLOUD) },
-    Kernel { zswap: false, default: false, ..stable("6.12-cloud", "trixie", CLOUD) },
-    Kernel { default: false, ..stable("5.10", "bullseye", GENERIC) },
-    Kernel { default: false, ..stable("backports", "trixie-backports", GENERIC) },
-    Kernel { default: false, ..stable("sid-cloud", "sid", CLOUD) },
-    Kernel { default: false, ..stable("experimental-cloud", "experimental", CLOUD) },
+    Kernel { zswap: false, run: Run::OnRequest, ..stable("6.12-cloud", "trixie", CLOUD) },
+    Kernel { run: Run::OnRequest, ..stable("5.10", "bullseye", GENERIC) },
+    Kernel { run: Run::Newest, ..stable("backports", "trixie-backports", GENERIC) },
+    Kernel { run: Run::Newest, ..stable("sid-cloud", "sid", CLOUD) },
+    Kernel { run: Run::Newest, ..stable("experimental-cloud", "experimental", CLOUD) },
 ];
 
 /// An unpacked kernel.
@@ -75,6 +86,15 @@ impl Kernel {
     /// Looks a row up by its short name.
     pub fn named(name: &str) -> Result<Self> {
         KERNELS.into_iter().find(|kernel| kernel.name == name).with_context(|| format!("no kernel is named {name}"))
+    }
+
+    /// Whether this run leaves the kernel out unless ignored tests are asked for.
+    pub fn left_out(&self) -> bool {
+        match self.run {
+            Run::Default => false,
+            Run::Newest => std::env::var_os("SWAPTUNE_VM_NEWEST").is_none(),
+            Run::OnRequest => true,
+        }
     }
 
     /// Brings the kernel into the cache, unless it is there, and locates its parts.

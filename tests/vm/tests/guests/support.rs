@@ -9,7 +9,7 @@ use swaptune_vm::kernels::Kernel;
 /// A test in a minimal guest of one kernel.
 pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> Trial {
     trial(format!("minimal::{group}::{}", kernel.name), &MINIMAL_PROGRAMS, move || test(kernel))
-        .with_ignored_flag(!kernel.default)
+        .with_ignored_flag(kernel.left_out())
 }
 
 /// A test of the runner itself.
