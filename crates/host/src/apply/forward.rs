@@ -1,0 +1,168 @@
+//! Making the steps of a transaction, from its beginning or from where a crash cut it short.
+
+use super::error::{ApplyError, StepError, chain};
+use super::kinds::{At, Back, Made, Stand, doer};
+use super::run::Run;
+use super::undo::{self, UndoReport};
+use super::{Options, Report, StepReport, preflight, settle, zswap};
+use crate::journal::record::{Ending, Outcome, Record};
+use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+use crate::rollback::{self, RollbackReport};
+
+/// What finishing a transaction did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resumed {
+    /// The rest was done.
+    Applied(Report),
+    /// It was being undone, and now it is.
+    RolledBack(RollbackReport),
+}
+
+/// Finishes a transaction that was cut short, in the direction in which it went.
+///
+/// # Errors
+/// As [`super::execute`]; `NotStanding` when it needs no finishing.
+pub fn resume(
+    machine: &Machine,
+    kernel: &dyn Kernel,
+    state: &StateDir,
+    id: &str,
+    options: &Options<'_>,
+) -> Result<Resumed, ApplyError> {
+    let run = Run { machine, kernel, faults: options.faults, progress: options.progress };
+    preflight::privileges(&run)?;
+    let _lock = super::begin(state)?;
+    let mut journal = Journal::open(machine, options.faults, state, id)?;
+    match journal.transaction().status {
+        Status::Undoing => rollback::go_on(&run, &mut journal, options.force).map(Resumed::RolledBack),
+        Status::Unfinished => {
+            journal.add(Record::Resume { time: Stamp::now().text(), boot: run.boot_id() })?;
+            forward(&run, &mut journal).map(Resumed::Applied)
+        }
+        status => Err(ApplyError::NotStanding { id: id.to_owned(), status }),
+    }
+}
+
+/// Makes every step that is not made yet. When one fails, all are undone.
+pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report, ApplyError> {
+    for seq in 0..journal.transaction().steps.len() {
+        let result = one(run, journal, seq).and_then(|()| zswap::confirm(run, journal, seq));
+        if let Err(cause) = result {
+            return Err(fail(run, journal, seq, cause));
+        }
+    }
+    let warnings = settle::settle(run, journal).into_iter().collect();
+    if let Err(error) = journal.add(Record::End { ending: Ending::Applied }) {
+        let last = journal.transaction().steps.len().saturating_sub(1);
+        return Err(fail(run, journal, last, error.into()));
+    }
+    let transaction = journal.transaction();
+    let step = |log: &StepLog| {
+        let outcome = log.outcome.clone().unwrap_or(Outcome::Unchanged);
+        StepReport { change: log.step.change.clone(), outcome }
+    };
+    Ok(Report { id: Some(transaction.id.clone()), steps: transaction.steps.iter().map(step).collect(), warnings })
+}
+
+fn one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {
+    let log = journal.transaction().steps[seq].clone();
+    match (&log.saved, &log.outcome) {
+        (None, None) => fresh(run, journal, seq, &log),
+        (Some(_), None) => half_made(run, journal, seq, &log),
+        (_, Some(_)) => made_before(run, journal, seq, &log),
+    }
+}
+
+/// A step that nobody has begun.
+fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
+    let change = &log.step.change;
+    let tag = undo::tag(&journal.transaction().id, seq);
+    let at = At { run: *run, tag: &tag };
+    let doer = doer(change);
+    match doer.stand(at)? {
+        Stand::After => done(journal, seq, Outcome::Unchanged.into()),
+        Stand::Gone(why) => done(journal, seq, Outcome::Skipped { why }.into()),
+        Stand::Other(found) => Err(preflight::conflict(change, found)),
+        Stand::Before => {
+            let saved = doer.save(at, journal, seq)?;
+            journal.add(Record::Intent { seq, saved })?;
+            let made = doer.make(at)?;
+            done(journal, seq, made)
+        }
+    }
+}
+
+/// A step that a crash cut short: made after all, not begun, or in between.
+fn half_made(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
+    let (id, state) = (journal.transaction().id.clone(), journal.state());
+    match undo::take_back(run, state, &id, seq, log)? {
+        Back::Saved | Back::Ours => make_again(run, journal, seq, log),
+        Back::Other(found) => Err(preflight::conflict(&log.step.change, found)),
+    }
+}
+
+/// A step that was made before the crash. A reboot may have undone it since.
+fn made_before(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
+    let change = &log.step.change;
+    if !change.is_volatile() || log.saved.is_none() {
+        return Ok(());
+    }
+    let tag = undo::tag(&journal.transaction().id, seq);
+    let at = At { run: *run, tag: &tag };
+    match doer(change).stand(at)? {
+        Stand::Before => make_again(run, journal, seq, log),
+        // What the kernel fell back to, or what a later step of this plan changed: neither is for this step to judge.
+        _ => Ok(()),
+    }
+}
+
+fn make_again(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
+    let tag = undo::tag(&journal.transaction().id, seq);
+    let made = doer(&log.step.change).make(At { run: *run, tag: &tag })?;
+    done(journal, seq, made)
+}
+
+fn done(journal: &mut Journal<'_>, seq: usize, made: Made) -> Result<(), StepError> {
+    Ok(journal.add(Record::Done { seq, outcome: made.outcome, outputs: made.outputs })?)
+}
+
+impl From<Outcome> for Made {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, outputs: Vec::new() }
+    }
+}
+
+/// Undoes everything after a failure, and says both when that fails too.
+fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) -> ApplyError {
+    // The journal may be what failed; the machine is brought back in any case.
+    let noted = note_failure(run, journal, seq, &cause);
+    let undoing = undo::undo(run, journal, true, false);
+    settle::settle(run, journal);
+    let left: Vec<_> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
+    let ended = match left.first() {
+        Some(first) => Err(format!("{}: {}", first.step, first.why)),
+        None => noted
+            .and(undoing.journal)
+            .and_then(|()| journal.add(Record::End { ending: Ending::Reverted }))
+            .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", chain(&error))),
+    };
+    let Transaction { id, steps, .. } = journal.transaction();
+    let step = steps.get(seq).map(|log| log.step.change.to_string()).unwrap_or_default();
+    match ended {
+        Ok(()) => {
+            journal.state().forget(id);
+            ApplyError::StepFailed { id: id.clone(), step, cause: Box::new(cause) }
+        }
+        Err(rollback) => {
+            let cause = format!("{step}: {}", chain(&cause));
+            ApplyError::RollbackFailed { id: id.clone(), cause, rollback, left }
+        }
+    }
+}
+
+fn note_failure(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: &StepError) -> Result<(), JournalError> {
+    journal.add(Record::Failed { seq, error: chain(cause) })?;
+    journal.add(Record::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: false })
+}

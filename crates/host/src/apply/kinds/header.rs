@@ -1,0 +1,258 @@
+//! Swap headers on devices and files, and the guard before them.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use swaptune_core::change::SwapHeaderState;
+use swaptune_core::parse::mountinfo;
+
+use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
+use crate::apply::error::StepError;
+use crate::apply::run::Run;
+use crate::journal::record::SavedRange;
+use crate::journal::{Journal, Saved, fingerprint};
+use crate::swap_header::{self, END, INFO};
+
+/// The unit in which a disk keeps its promise to write all or nothing.
+const SECTOR: usize = 512;
+
+pub(super) struct Header<'a> {
+    pub path: &'a str,
+    pub before: Option<&'a SwapHeaderState>,
+    pub after: Option<&'a SwapHeaderState>,
+    pub wipe: bool,
+}
+
+impl Doer for Header<'_> {
+    fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
+        let real = at.run.real(self.path)?;
+        if !at.run.exists(&real) {
+            return Ok(Stand::Gone(format!("{} is not there", self.path)));
+        }
+        let found = current(&at.run, &real)?;
+        Ok(match found {
+            found if self.after.is_some() && same(found.as_ref(), self.after) => Stand::After,
+            found if same(found.as_ref(), self.before) || self.before.is_none() && self.wipe => Stand::Before,
+            found => Stand::Other(words(found.as_ref())),
+        })
+    }
+
+    fn save(&self, at: At<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
+        let real = at.run.real(self.path)?;
+        let (file, ranges) = self.new_bytes(at, &real)?;
+        let save = |(part, (from, bytes)): (usize, &(u64, Vec<u8>))| {
+            let old = swap_header::range(&file, *from, bytes.len() as u64);
+            let old = old.map_err(|error| StepError::io("read", &real, error))?;
+            Ok(SavedRange { at: *from, blob: journal.save(seq, part, &old)? })
+        };
+        let ranges = ranges.iter().enumerate().map(save).collect::<Result<_, StepError>>()?;
+        Ok(Saved::Ranges { at: real, ranges })
+    }
+
+    fn make(&self, at: At<'_>) -> Result<Made, StepError> {
+        let real = at.run.real(self.path)?;
+        // Looked at again, right before the write: the user may have taken a long time to say yes.
+        guard(&at.run, &real, self.before, self.wipe)?;
+        let (_, ranges) = self.new_bytes(at, &real)?;
+        let file = at.run.open_exclusive(&real)?;
+        at.run.overwrite(&real, &file, &ranges)?;
+        drop(file);
+        let found = current(&at.run, &real)?;
+        if !same(found.as_ref(), self.after) {
+            let (wanted, found) = (words(self.after), words(found.as_ref()));
+            return Err(StepError::NotTaken { path: real, wanted, found });
+        }
+        Ok(Made::changed(words(self.before), words(self.after)))
+    }
+
+    fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError> {
+        let Saved::Ranges { at: real, ranges } = past.saved else { return Err(mismatch(self.path)) };
+        let is_zram = real.starts_with("/dev/zram");
+        if !at.run.exists(real) {
+            return Ok(if is_zram { Back::Saved } else { Back::Other("not there any more".into()) });
+        }
+        let (file, size) = open(&at.run, real)?;
+        // A zram device that was reset since holds nothing of before and nothing of ours.
+        if is_zram && size == 0 {
+            return Ok(Back::Saved);
+        }
+        let read = |range: &SavedRange| swap_header::range(&file, range.at, range.blob.length);
+        let found = ranges.iter().map(read).collect::<Result<Vec<_>, _>>();
+        let found = found.map_err(|error| StepError::io("read", real, error))?;
+        let is_saved = |(range, bytes): (&SavedRange, &Vec<u8>)| fingerprint(bytes) == range.blob.print;
+        if ranges.iter().zip(&found).all(is_saved) {
+            return Ok(Back::Saved);
+        }
+        let header = current(&at.run, real)?;
+        let ours = same(header.as_ref(), self.after) || is_zram || past.torn && self.is_torn(at, past, (ranges, &found), size)?;
+        if ours { Ok(Back::Ours) } else { Ok(Back::Other(words(header.as_ref()))) }
+    }
+
+    fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError> {
+        let Saved::Ranges { at: real, ranges } = past.saved else { return Err(mismatch(self.path)) };
+        refuse_if_used(&at.run, real)?;
+        let load = |range: &SavedRange| Ok((range.at, past.state.load(&range.blob)?));
+        let bytes = ranges.iter().map(load).collect::<Result<Vec<_>, StepError>>()?;
+        let file = at.run.open_exclusive(real)?;
+        at.run.overwrite(real, &file, &bytes)?;
+        Ok(Restored::Whole)
+    }
+}
+
+impl Header<'_> {
+    /// The bytes to be written, by where they go, and the file to be read.
+    fn new_bytes(&self, at: At<'_>, real: &str) -> Result<(File, Vec<(u64, Vec<u8>)>), StepError> {
+        let Some(after) = self.after else {
+            return Err(StepError::Refused {
+                what: self.path.to_owned(),
+                why: "what was there before a swap header comes back only by a rollback".into(),
+                hint: "`swaptune rollback` brings it back".into(),
+            });
+        };
+        let (file, size) = open(&at.run, real)?;
+        let mut page = swap_header::page(&after.uuid, &after.label, size, at.run.kernel.page_size())
+            .map_err(|source| StepError::Header { path: real.to_owned(), source })?;
+        if self.wipe {
+            let head = size.min(END);
+            page.resize(usize::try_from(head).unwrap_or(page.len()).max(page.len()), 0);
+            let mut ranges = vec![(0, page)];
+            if size > head {
+                let tail = (size - head).min(END);
+                ranges.push((size - tail, vec![0; usize::try_from(tail).unwrap_or(0)]));
+            }
+            return Ok((file, ranges));
+        }
+        let boot = swap_header::range(&file, 0, INFO as u64).map_err(|error| StepError::io("read", real, error))?;
+        page[..boot.len()].copy_from_slice(&boot);
+        Ok((file, vec![(0, page)]))
+    }
+
+    /// True when every sector is either a saved or a new one: a crash came in the middle of the write.
+    fn is_torn(
+        &self,
+        at: At<'_>,
+        past: Past<'_>,
+        (ranges, found): (&[SavedRange], &[Vec<u8>]),
+        size: u64,
+    ) -> Result<bool, StepError> {
+        let mut ours = vec![0; found.first().map_or(0, Vec::len)];
+        if let Some(after) = self.after {
+            if let Ok(page) = swap_header::page(&after.uuid, &after.label, size, at.run.kernel.page_size()) {
+                let length = page.len().min(ours.len());
+                ours[..length].copy_from_slice(&page[..length]);
+            }
+        }
+        for (index, (range, found)) in ranges.iter().zip(found).enumerate() {
+            let saved = past.state.load(&range.blob)?;
+            let zeros = vec![0; found.len()];
+            let new = if index == 0 { &ours } else { &zeros };
+            let sectors = found.chunks(SECTOR).zip(saved.chunks(SECTOR)).zip(new.chunks(SECTOR));
+            if !sectors.into_iter().all(|((found, saved), new)| found == saved || found == new) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Refuses a device or file that anybody may still need. `expected` is the swap header that may be replaced.
+pub(crate) fn guard(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool) -> Result<(), StepError> {
+    refuse_if_used(run, real)?;
+    let name = real.trim_start_matches("/dev/");
+    if !wipe && !partitions(run, name).is_empty() {
+        return Err(refused(real, "it has partitions", WIPE));
+    }
+    match run.kernel.open_exclusive(&run.host(real), false) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+            return Err(refused(real, "something in the kernel uses it", "see what lsblk shows on top of it"));
+        }
+        Err(error) => return Err(StepError::io("open", real, error)),
+    }
+    let (mut file, size) = open(run, real)?;
+    let found = swap_header::probe(&mut file, size).map_err(|error| StepError::io("read", real, error))?;
+    let header = current(run, real)?;
+    let is_expected = expected.is_some() && same(header.as_ref(), expected);
+    let others: Vec<&String> = found.iter().filter(|kind| !(is_expected && *kind == "swap")).collect();
+    if wipe || others.is_empty() {
+        return Ok(());
+    }
+    let kinds = others.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    Err(refused(real, &format!("it carries {kinds}"), WIPE))
+}
+
+const WIPE: &str = "if nothing on it is needed any more, name it with --wipe";
+
+/// Refuses what is mounted, swapped to, or held by another device. No option helps here.
+fn refuse_if_used(run: &Run<'_>, real: &str) -> Result<(), StepError> {
+    let name = real.trim_start_matches("/dev/").to_owned();
+    let areas = run.areas()?;
+    let mounts = mountinfo::parse(&run.read_setting("/proc/self/mountinfo")?.unwrap_or_default());
+    for part in std::iter::once(name.clone()).chain(partitions(run, &name)) {
+        let device = if real.starts_with("/dev/") { format!("/dev/{part}") } else { real.to_owned() };
+        let numbers = device_numbers(run, &device);
+        let is_it = |mount: &&mountinfo::MountLine| mount.source == device || Some(mount.device) == numbers;
+        if let Some(mount) = mounts.iter().find(is_it) {
+            return Err(refused(&device, &format!("it is mounted at {}", mount.at), "unmount it first"));
+        }
+        if areas.iter().any(|area| area.path == device) {
+            return Err(refused(&device, "it is in use as swap", "switch it off first"));
+        }
+        if let Some(holder) = names(run, &format!("/sys/class/block/{part}/holders")).first() {
+            return Err(refused(&device, &format!("{holder} lies on it"), "take that apart first"));
+        }
+    }
+    Ok(())
+}
+
+fn refused(real: &str, why: &str, hint: &str) -> StepError {
+    StepError::Refused { what: format!("swap header on {real}"), why: why.into(), hint: hint.into() }
+}
+
+/// Kernel names of the partitions of a disk.
+fn partitions(run: &Run<'_>, name: &str) -> Vec<String> {
+    let folder = format!("/sys/class/block/{name}");
+    let is_partition = |part: &String| run.exists_inside(&format!("{folder}/{part}/partition"));
+    names(run, &folder).into_iter().filter(|part| part.starts_with(name) && is_partition(part)).collect()
+}
+
+fn names(run: &Run<'_>, folder: &str) -> Vec<String> {
+    let Ok(real) = run.real(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(run.host(&real)) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Major and minor number of a block device.
+fn device_numbers(run: &Run<'_>, real: &str) -> Option<(u32, u32)> {
+    let found = std::fs::metadata(run.host(real)).ok()?;
+    let number = found.rdev();
+    found.file_type().is_block_device().then(|| (rustix::fs::major(number), rustix::fs::minor(number)))
+}
+
+fn open(run: &Run<'_>, real: &str) -> Result<(File, u64), StepError> {
+    let failed = |error| StepError::io("read", real, error);
+    let mut file = File::open(run.host(real)).map_err(failed)?;
+    let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    Ok((file, size))
+}
+
+fn current(run: &Run<'_>, real: &str) -> Result<Option<SwapHeaderState>, StepError> {
+    let (mut file, _) = open(run, real)?;
+    swap_header::read(&mut file, run.kernel.page_size()).map_err(|error| StepError::io("read", real, error))
+}
+
+fn same(a: Option<&SwapHeaderState>, b: Option<&SwapHeaderState>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => a.uuid.eq_ignore_ascii_case(&b.uuid) && a.label == b.label,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+fn words(header: Option<&SwapHeaderState>) -> String {
+    header.map_or_else(|| "without a swap header".into(), |header| format!("swap {}", header.uuid))
+}

@@ -1,0 +1,186 @@
+//! zram devices: added, set up, reset.
+//!
+//! The order of the writes is the driver's: compressor and limit before the size, and everything only while the device
+//! is not set up (Documentation/admin-guide/blockdev/zram.rst).
+
+use swaptune_core::Bytes;
+use swaptune_core::change::ZramState;
+use swaptune_core::knobs;
+
+use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
+use crate::apply::error::{StepError, chain};
+use crate::journal::{Journal, Saved};
+
+const CONTROL: &str = "/sys/class/zram-control";
+
+pub(super) struct Zram<'a> {
+    pub name: &'a str,
+    pub before: Option<&'a ZramState>,
+    pub after: Option<&'a ZramState>,
+}
+
+impl Doer for Zram<'_> {
+    fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
+        let found = state(at, self.name)?;
+        Ok(match found.as_ref() {
+            found if same(at, found, self.after) => Stand::After,
+            found if same(at, found, self.before) => Stand::Before,
+            found => Stand::Other(words(found)),
+        })
+    }
+
+    fn save(&self, at: At<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
+        if let Some(backing) = attribute(at, self.name, "backing_dev")?.filter(|backing| backing != "none") {
+            return Err(StepError::Refused {
+                what: self.name.to_owned(),
+                why: format!("it writes back to {backing}, which a reset would take from it"),
+                hint: format!("reset {} by hand, or choose another device", self.name),
+            });
+        }
+        Ok(Saved::Zram {
+            driver: at.run.exists_inside(CONTROL),
+            device: at.run.exists_inside(&folder(self.name)),
+            algorithm: algorithm(at, self.name)?,
+            state: state(at, self.name)?,
+        })
+    }
+
+    fn make(&self, at: At<'_>) -> Result<Made, StepError> {
+        if let Some(after) = self.after {
+            add(at, self.name)?;
+            set_up(at, self.name, after)?;
+        } else {
+            reset(at, self.name)?;
+        }
+        Ok(Made::changed(words(self.before), words(self.after)))
+    }
+
+    fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError> {
+        let Saved::Zram { device, driver, algorithm: saved_algorithm, state: saved } = past.saved else {
+            return Err(mismatch(self.name));
+        };
+        let found = state(at, self.name)?;
+        let exists = at.run.exists_inside(&folder(self.name));
+        let as_it_was = exists == *device && algorithm(at, self.name)? == *saved_algorithm;
+        let driver_too = *driver || !at.run.exists_inside(CONTROL);
+        Ok(match found.as_ref() {
+            found if same(at, found, saved.as_ref()) && as_it_was && driver_too => Back::Saved,
+            // Not set up: nothing of value can be in it, whether a crash or a reboot brought it there.
+            None if past.torn || saved.is_none() => Back::Ours,
+            found if same(at, found, self.after) => Back::Ours,
+            found => Back::Other(words(found)),
+        })
+    }
+
+    fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError> {
+        let Saved::Zram { driver, device, algorithm: saved, state } = past.saved else { return Err(mismatch(self.name)) };
+        match state {
+            Some(state) => {
+                add(at, self.name)?;
+                set_up(at, self.name, state)?;
+                return Ok(Restored::Whole);
+            }
+            None => reset(at, self.name)?,
+        }
+        let exists = at.run.exists_inside(&folder(self.name));
+        if exists && !device {
+            at.run.zram_remove(self.name)?;
+        } else if let Some(saved) = saved.as_ref().filter(|_| exists) {
+            // Up to 6.1 a reset keeps the compressor, later it goes back to the default.
+            if algorithm(at, self.name)?.as_ref() != Some(saved) {
+                at.run.set(&path(self.name, "comp_algorithm"), saved)?;
+            }
+        }
+        if !driver && at.run.exists_inside(CONTROL) {
+            // Somebody else's device may keep the driver busy.
+            if let Err(error) = at.run.unload_module("zram") {
+                return Ok(Restored::Kept(chain(&error)));
+            }
+        }
+        Ok(Restored::Whole)
+    }
+}
+
+/// Makes sure that the driver and the device are there.
+fn add(at: At<'_>, name: &str) -> Result<(), StepError> {
+    if !at.run.exists_inside(CONTROL) {
+        at.run.load_module("zram")?;
+    }
+    if at.run.exists_inside(&folder(name)) {
+        return Ok(());
+    }
+    let added = at.run.zram_add()?;
+    if added == name {
+        return Ok(());
+    }
+    // Devices are numbered by the kernel; somebody took or freed a number since the plan was made.
+    at.run.zram_remove(&added)?;
+    Err(StepError::Conflict { what: "the next zram device".into(), expected: name.to_owned(), found: added })
+}
+
+fn set_up(at: At<'_>, name: &str, wanted: &ZramState) -> Result<(), StepError> {
+    reset(at, name)?;
+    at.run.set(&path(name, "comp_algorithm"), &wanted.algorithm)?;
+    if wanted.mem_limit.0 > 0 {
+        at.run.set(&path(name, "mem_limit"), &wanted.mem_limit.0.to_string())?;
+    }
+    at.run.set(&path(name, "disksize"), &wanted.disksize.0.to_string())?;
+    let found = state(at, name)?;
+    if same(at, found.as_ref(), Some(wanted)) {
+        return Ok(());
+    }
+    Err(StepError::NotTaken { path: folder(name), wanted: words(Some(wanted)), found: words(found.as_ref()) })
+}
+
+fn reset(at: At<'_>, name: &str) -> Result<(), StepError> {
+    let is_set_up = attribute(at, name, "initstate")?.is_some_and(|state| state != "0");
+    if is_set_up { at.run.set(&path(name, "reset"), "1") } else { Ok(()) }
+}
+
+/// How a device is set up; `None` when it is not.
+fn state(at: At<'_>, name: &str) -> Result<Option<ZramState>, StepError> {
+    let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let disksize = Bytes(number(attribute(at, name, "disksize")?));
+    if disksize.0 == 0 {
+        return Ok(None);
+    }
+    // mem_limit itself can only be written; the fourth number of mm_stat shows it.
+    let mm_stat = attribute(at, name, "mm_stat")?.unwrap_or_default();
+    let mem_limit = Bytes(number(mm_stat.split_whitespace().nth(3).map(str::to_owned)));
+    Ok(Some(ZramState { algorithm: algorithm(at, name)?.unwrap_or_default(), disksize, mem_limit }))
+}
+
+fn algorithm(at: At<'_>, name: &str) -> Result<Option<String>, StepError> {
+    Ok(attribute(at, name, "comp_algorithm")?.map(|text| knobs::chosen(&text).to_owned()))
+}
+
+fn attribute(at: At<'_>, name: &str, attribute: &str) -> Result<Option<String>, StepError> {
+    at.run.read_setting(&path(name, attribute))
+}
+
+fn folder(name: &str) -> String {
+    format!("/sys/block/{name}")
+}
+
+fn path(name: &str, attribute: &str) -> String {
+    format!("/sys/block/{name}/{attribute}")
+}
+
+/// The driver rounds sizes up to whole pages.
+fn same(at: At<'_>, a: Option<&ZramState>, b: Option<&ZramState>) -> bool {
+    let page = at.run.kernel.page_size();
+    let pages = |bytes: Bytes| bytes.0.div_ceil(page);
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            a.algorithm == b.algorithm
+                && pages(a.disksize) == pages(b.disksize)
+                && pages(a.mem_limit) == pages(b.mem_limit)
+        }
+        _ => false,
+    }
+}
+
+fn words(state: Option<&ZramState>) -> String {
+    state.map_or_else(|| "not set up".into(), |state| format!("{} with {}", state.disksize, state.algorithm))
+}

@@ -1,0 +1,202 @@
+//! Undoing steps, newest first, each one a compare-and-set on what it made.
+
+use serde::Serialize;
+use swaptune_core::change::Change;
+
+use super::error::{NotUndone, StepError, chain};
+use super::kinds::{At, Back, Past, Restored, doer};
+use super::run::Run;
+use crate::journal::record::Record;
+use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
+
+/// What became of one step that was to be undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum UndoOutcome {
+    /// It was as before already.
+    AlreadyThere,
+    /// It is as before.
+    Restored,
+    /// Its files had been made again since, and were now made once more from what they are made of.
+    Regenerated,
+    /// It stays until the next boot and does no harm.
+    Kept {
+        /// Why.
+        why: String,
+    },
+    /// Something else has changed it since, and so it was left alone.
+    Left {
+        /// What is there.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// It could not be undone.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// One step that was undone, or not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UndoReport {
+    /// The change that was to be undone.
+    pub change: Change,
+    /// What became of it.
+    pub outcome: UndoOutcome,
+}
+
+impl UndoReport {
+    /// The step and the reason, when the change stands as it was made or as somebody else made it.
+    #[must_use]
+    pub fn not_undone(&self) -> Option<NotUndone> {
+        let why = match &self.outcome {
+            UndoOutcome::Left { found, expected } => format!("it is {found}, expected {expected}"),
+            UndoOutcome::Failed { why } => why.clone(),
+            _ => return None,
+        };
+        Some(NotUndone { step: self.change.to_string(), why })
+    }
+}
+
+/// What was undone, and whether the journal could be told.
+pub(crate) struct Undoing {
+    pub steps: Vec<UndoReport>,
+    pub journal: Result<(), JournalError>,
+}
+
+/// Undoes all steps that stand. A step that cannot be undone does not keep the others from it.
+pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, torn: bool, force: bool) -> Undoing {
+    let standing: Vec<usize> = (0..journal.transaction().steps.len()).rev().collect();
+    let mut undoing = Undoing { steps: Vec::new(), journal: Ok(()) };
+    let mut again = Vec::new();
+    for seq in standing {
+        if !journal.transaction().steps[seq].is_standing() {
+            continue;
+        }
+        match undo_one(run, journal, seq, torn, force) {
+            Ok(None) => again.push(seq),
+            Ok(Some(outcome)) => undoing.note(journal, seq, outcome),
+            Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: chain(&error) }),
+        }
+    }
+    // What is made from other files comes last: they must be back first.
+    for seq in again {
+        let outcome = match regenerate(run, &journal.transaction().steps[seq].step.change) {
+            Ok(()) => UndoOutcome::Regenerated,
+            Err(error) => UndoOutcome::Failed { why: chain(&error) },
+        };
+        undoing.note(journal, seq, outcome);
+    }
+    undoing
+}
+
+impl Undoing {
+    /// Why it is not finished: a step that could not be undone, or the journal.
+    pub fn failure(&self) -> Option<String> {
+        let failed = self.steps.iter().find_map(|step| match &step.outcome {
+            UndoOutcome::Failed { why } => Some(format!("{}: {why}", step.change)),
+            _ => None,
+        });
+        failed.or_else(|| self.journal.as_ref().err().map(|error| chain(error)))
+    }
+
+    /// Writes down what became of a step. When the journal fails, undoing goes on: the machine comes first, and what was
+    /// undone is found so the next time.
+    fn note(&mut self, journal: &mut Journal<'_>, seq: usize, outcome: UndoOutcome) {
+        let record = match &outcome {
+            UndoOutcome::Left { found, .. } => Some(Record::Left { seq, found: found.clone() }),
+            UndoOutcome::Failed { .. } => None,
+            _ => Some(Record::Undone { seq }),
+        };
+        let change = journal.transaction().steps[seq].step.change.clone();
+        self.steps.push(UndoReport { change, outcome });
+        if let Some(Err(error)) = record.map(|record| journal.add(record)) {
+            self.journal = Err(error);
+        }
+    }
+}
+
+/// Undoes one step. `None` when its files must be made again, after everything else.
+fn undo_one(
+    run: &Run<'_>,
+    journal: &Journal<'_>,
+    seq: usize,
+    torn: bool,
+    force: bool,
+) -> Result<Option<UndoOutcome>, StepError> {
+    let log = &journal.transaction().steps[seq];
+    let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
+    let tag = tag(&journal.transaction().id, seq);
+    let at = At { run: *run, tag: &tag };
+    sweep(at, saved)?;
+    let past = Past { log, saved, state: journal.state(), torn };
+    let doer = doer(&log.step.change);
+    let outcome = match doer.stand_back(at, past)? {
+        Back::Saved => UndoOutcome::AlreadyThere,
+        Back::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
+        Back::Other(found) if !force => {
+            return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
+        }
+        Back::Ours | Back::Other(_) => match doer.restore(at, past)? {
+            Restored::Kept(why) => UndoOutcome::Kept { why },
+            Restored::Whole => confirm(&log.step.change, doer.stand_back(at, past)?)?,
+        },
+    };
+    run.remove_folders(made(saved))?;
+    Ok(Some(outcome))
+}
+
+fn confirm(change: &Change, stand: Back) -> Result<UndoOutcome, StepError> {
+    let found = match stand {
+        Back::Saved => return Ok(UndoOutcome::Restored),
+        Back::Ours => change.sides().1,
+        Back::Other(found) => found,
+    };
+    Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
+}
+
+fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {
+    let tag = "again";
+    doer(change).make(At { run: *run, tag }).map(|_| ())
+}
+
+/// Brings a half-made step back to what was saved, so that it can be made again. For a transaction that goes on.
+pub(super) fn take_back(run: &Run<'_>, state: &StateDir, id: &str, seq: usize, log: &StepLog) -> Result<Back, StepError> {
+    let Some(saved) = &log.saved else { return Ok(Back::Saved) };
+    let tag = tag(id, seq);
+    let at = At { run: *run, tag: &tag };
+    sweep(at, saved)?;
+    let past = Past { log, saved, state, torn: true };
+    let doer = doer(&log.step.change);
+    let stand = doer.stand_back(at, past)?;
+    if stand == Back::Ours {
+        doer.restore(at, past)?;
+    }
+    Ok(stand)
+}
+
+/// What tells the temporary files of one step from others.
+pub(super) fn tag(id: &str, seq: usize) -> String {
+    format!("{id}-{seq}")
+}
+
+/// Takes away temporary files that a crash left.
+fn sweep(at: At<'_>, saved: &Saved) -> Result<(), StepError> {
+    match saved {
+        Saved::File { at: real, .. } | Saved::Link { at: real, .. } | Saved::SwapFile { at: real, .. } => {
+            at.run.sweep(real, at.tag)
+        }
+        Saved::Outputs { files } => files.iter().try_for_each(|(real, _)| at.run.sweep(real, at.tag)),
+        _ => Ok(()),
+    }
+}
+
+/// Folders that were made for a step.
+fn made(saved: &Saved) -> &[String] {
+    match saved {
+        Saved::File { made, .. } | Saved::Link { made, .. } | Saved::SwapFile { made, .. } => made,
+        _ => &[],
+    }
+}

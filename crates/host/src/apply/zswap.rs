@@ -1,0 +1,48 @@
+//! zswap takes any compressor while it has never been on, and replaces what it cannot get when it is switched on (6.3
+//! and later). So after the switch every zswap setting of the plan is read again.
+
+use swaptune_core::change::Change;
+
+use super::error::StepError;
+use super::kinds::{fall_back, read_knob, same_knob};
+use super::run::Run;
+use crate::journal::Journal;
+use crate::journal::record::{Outcome, Record};
+
+/// After the step `seq`: when it switched zswap on, the zswap settings before it are read again.
+pub(super) fn confirm(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {
+    let Change::Knob { name, after, .. } = &journal.transaction().steps[seq].step.change else { return Ok(()) };
+    if name != "zswap.enabled" || !same_knob(name, after, "Y") {
+        return Ok(());
+    }
+    for earlier in 0..seq {
+        confirm_one(run, journal, earlier)?;
+    }
+    Ok(())
+}
+
+fn confirm_one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {
+    let log = &journal.transaction().steps[seq];
+    let Change::Knob { name, path, after, fallbacks, .. } = log.step.change.clone() else { return Ok(()) };
+    let wanted = match &log.outcome {
+        Some(Outcome::FellBack { got, .. }) => got.clone(),
+        Some(Outcome::Skipped { .. }) | None => return Ok(()),
+        Some(_) => after.clone(),
+    };
+    let Some(found) = read_knob(run, &path)? else { return Ok(()) };
+    if !name.starts_with("zswap.") || same_knob(&name, &found, &wanted) {
+        return Ok(());
+    }
+    let replaced = StepError::NotTaken { path: path.clone(), wanted: wanted.clone(), found: found.clone() };
+    if log.saved.is_none() {
+        // It was as wanted before this transaction, and only the switch showed that the kernel cannot do it: what is
+        // there to go back to must be known before anything else is written.
+        let saved = crate::journal::Saved::Value { value: wanted.clone(), partner: None };
+        journal.add(Record::Intent { seq, saved })?;
+    }
+    let why = super::error::chain(&replaced);
+    let noted = Outcome::FellBack { wanted: wanted.clone(), got: found, why };
+    journal.add(Record::Done { seq, outcome: noted, outputs: Vec::new() })?;
+    let outcome = fall_back(run, &name, &path, (&after, &fallbacks), replaced)?;
+    Ok(journal.add(Record::Done { seq, outcome, outputs: Vec::new() })?)
+}

@@ -1,0 +1,131 @@
+//! All transactions of a state folder.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{JournalError, Kind, StateDir, Status, Transaction};
+
+/// One row of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HistoryEntry {
+    /// Id.
+    pub id: String,
+    /// UTC time of its beginning, empty when its journal cannot be read.
+    pub time: String,
+    /// What it is for; `None` when its journal cannot be read.
+    pub kind: Option<Kind>,
+    /// Where it stands; `None` when its journal cannot be read.
+    pub status: Option<Status>,
+    /// How many steps changed something.
+    pub changes: usize,
+    /// How many of its changes are not undone although it was taken back.
+    pub left: usize,
+    /// Profile.
+    pub profile: String,
+    /// What it did, in short.
+    pub summary: String,
+    /// UTC time at which it was taken back.
+    pub undone_at: Option<String>,
+    /// Why its journal cannot be read.
+    pub error: Option<String>,
+}
+
+/// All transactions, oldest first. A journal that cannot be read is a row with the reason.
+///
+/// # Errors
+/// [`JournalError`] when the folder cannot be listed; a missing folder is an empty history.
+pub fn history(state: &StateDir) -> Result<Vec<HistoryEntry>, JournalError> {
+    let rows = ids(state)?.into_iter().filter_map(|id| match transaction(state, &id) {
+        Ok(transaction) => transaction.map(|transaction| row(&transaction)),
+        Err(error) => Some(HistoryEntry {
+            id,
+            time: String::new(),
+            kind: None,
+            status: None,
+            changes: 0,
+            left: 0,
+            profile: String::new(),
+            summary: String::new(),
+            undone_at: None,
+            error: Some(error.to_string()),
+        }),
+    });
+    Ok(rows.collect())
+}
+
+/// The transaction that was cut short, if there is one: resume it or roll it back.
+///
+/// # Errors
+/// [`JournalError`] when any journal cannot be read: it might be the one.
+pub fn pending(state: &StateDir) -> Result<Option<Transaction>, JournalError> {
+    Ok(all(state)?.into_iter().rfind(|transaction| transaction.status.is_pending()))
+}
+
+/// The newest transaction of this kind that is in effect.
+///
+/// # Errors
+/// [`JournalError`] when any journal cannot be read.
+pub fn newest_applied(state: &StateDir, kind: Kind) -> Result<Option<Transaction>, JournalError> {
+    Ok(all(state)?.into_iter().rfind(|transaction| transaction.kind == kind && transaction.status == Status::Applied))
+}
+
+/// One transaction; `None` when a crash came before its first line, and so before any change.
+///
+/// # Errors
+/// [`JournalError`] when its journal does not exist or cannot be read.
+pub fn transaction(state: &StateDir, id: &str) -> Result<Option<Transaction>, JournalError> {
+    let path = state.journal(id);
+    let unknown = || JournalError::Unknown { id: id.to_owned() };
+    // An id is a file name; anything else would lead out of the folder.
+    if id.is_empty() || Path::new(id).components().count() != 1 || id.contains('/') {
+        return Err(unknown());
+    }
+    let bytes = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown()),
+        read => read.map_err(|source| JournalError::Io { operation: "read", path: path.clone(), source })?,
+    };
+    let (transaction, _) = Transaction::parse(&path, &bytes)?;
+    if let Some(other) = transaction.as_ref().filter(|transaction| transaction.id != id) {
+        let why = format!("it is the journal of `{}`", other.id);
+        return Err(JournalError::Malformed { path, line: 1, why });
+    }
+    Ok(transaction)
+}
+
+/// All transactions, oldest first.
+pub(crate) fn all(state: &StateDir) -> Result<Vec<Transaction>, JournalError> {
+    ids(state)?.iter().filter_map(|id| transaction(state, id).transpose()).collect()
+}
+
+fn ids(state: &StateDir) -> Result<Vec<String>, JournalError> {
+    let folder = state.journals();
+    let failed = |source| JournalError::Io { operation: "list", path: folder.clone(), source };
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let paths = entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect::<Result<Vec<PathBuf>, _>>()?;
+    let id = |path: &PathBuf| Some(path.file_name()?.to_str()?.strip_suffix(".jsonl")?.to_owned());
+    let mut ids: Vec<String> = paths.iter().filter_map(id).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+fn row(transaction: &Transaction) -> HistoryEntry {
+    let Transaction { id, time, kind, status, profile, summary, undone_at, steps, .. } = transaction.clone();
+    HistoryEntry {
+        id,
+        time,
+        kind: Some(kind),
+        status: Some(status),
+        changes: steps.iter().filter(|step| step.saved.is_some()).count(),
+        left: steps.iter().filter(|step| step.left.is_some()).count(),
+        profile,
+        summary,
+        undone_at,
+        error: None,
+    }
+}

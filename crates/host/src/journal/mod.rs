@@ -1,0 +1,231 @@
+//! The journal: what was there before each change, on disk before the change is made.
+//!
+//! One transaction is one file of JSON lines, `<state>/journal/<id>.jsonl`, that only grows. Each line is synced before
+//! the change that it announces; bytes that are too many for a line lie in `<state>/blobs/` and are synced before the
+//! line that names them. A last line without its end is what a crash leaves and is ignored. Everything else that is not
+//! understood is an error, and nothing is changed while there is one.
+
+mod blobs;
+mod error;
+mod history;
+pub mod record;
+mod stamp;
+mod transaction;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use swaptune_core::plan::Step;
+
+pub use blobs::fingerprint;
+pub use error::JournalError;
+pub(crate) use history::all;
+pub use history::{HistoryEntry, history, newest_applied, pending, transaction};
+pub use record::{Ending, Kind, Outcome, Saved};
+pub(crate) use stamp::Stamp;
+pub use transaction::{Status, StepLog, Transaction};
+
+use crate::checkpoint::{self, Faults};
+use crate::machine::Machine;
+use record::{Line, Record, VERSION};
+
+/// Where journals, saved bytes and the lock lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateDir {
+    path: PathBuf,
+}
+
+impl StateDir {
+    /// `/var/lib/swaptune` of the machine: for what a user applies.
+    #[must_use]
+    pub fn persistent(machine: &Machine) -> Self {
+        Self::inside(machine, "/var/lib/swaptune")
+    }
+
+    /// `/run/swaptune` of the machine: for what the boot service switches on and a reboot forgets.
+    #[must_use]
+    pub fn volatile(machine: &Machine) -> Self {
+        Self::inside(machine, "/run/swaptune")
+    }
+
+    /// Any folder.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn lock_path(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    /// The folder of the journals.
+    #[must_use]
+    pub fn journals(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+
+    /// The folder of saved bytes.
+    #[must_use]
+    pub fn blobs(&self) -> PathBuf {
+        self.path.join("blobs")
+    }
+
+    /// The journal of one transaction.
+    #[must_use]
+    pub fn journal(&self, id: &str) -> PathBuf {
+        self.journals().join(format!("{id}.jsonl"))
+    }
+
+    /// Makes the folders. They are closed to others: saved files may hold secrets.
+    pub(crate) fn create(&self) -> Result<(), JournalError> {
+        for path in [self.journals(), self.blobs()] {
+            let make = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
+            make.map_err(|source| JournalError::Io { operation: "create", path: path.clone(), source })?;
+        }
+        // A folder exists after a crash only if the one above it is synced.
+        for path in self.path.ancestors().take(3) {
+            sync_dir(path)?;
+        }
+        Ok(())
+    }
+
+    fn inside(machine: &Machine, path: &str) -> Self {
+        let real = machine.real_path(path).unwrap_or_else(|_| path.to_owned());
+        Self { path: machine.root().join(real.trim_start_matches('/')) }
+    }
+}
+
+/// What a transaction begins with.
+pub(crate) struct Beginning<'a> {
+    pub kind: Kind,
+    pub boot: String,
+    pub profile: &'a str,
+    pub summary: String,
+    pub steps: Vec<Step>,
+}
+
+/// A journal that is being written, and the transaction that it tells.
+pub(crate) struct Journal<'a> {
+    machine: &'a Machine,
+    faults: &'a dyn Faults,
+    state: &'a StateDir,
+    path: PathBuf,
+    file: File,
+    length: u64,
+    broken: bool,
+    transaction: Transaction,
+}
+
+impl<'a> Journal<'a> {
+    /// Begins a transaction; its first line is on disk when this returns.
+    pub fn create(
+        machine: &'a Machine,
+        faults: &'a dyn Faults,
+        state: &'a StateDir,
+        beginning: Beginning<'_>,
+    ) -> Result<Self, JournalError> {
+        let (id, path, file) = create_file(state)?;
+        let Beginning { kind, boot, profile, summary, steps } = beginning;
+        let tool = env!("CARGO_PKG_VERSION").to_owned();
+        let time = Stamp::now().text();
+        let begin = Record::Begin { id, time, tool, kind, boot, profile: profile.to_owned(), summary, steps };
+        let malformed = |why| JournalError::Malformed { path: path.clone(), line: 1, why };
+        let transaction = Transaction::begin(begin.clone()).map_err(malformed)?;
+        let mut journal = Self { machine, faults, state, path, file, length: 0, broken: false, transaction };
+        let written = journal.write(begin).and_then(|()| sync_dir(&state.journals()));
+        if written.is_err() {
+            // Nothing has been changed: a journal that says nothing would only be in the way.
+            let _ = fs::remove_file(&journal.path);
+        }
+        written.map(|()| journal)
+    }
+
+    /// Opens the journal of a transaction to go on with it. What a crash left of a line is cut off.
+    pub fn open(
+        machine: &'a Machine,
+        faults: &'a dyn Faults,
+        state: &'a StateDir,
+        id: &str,
+    ) -> Result<Self, JournalError> {
+        let path = state.journal(id);
+        let failed = |operation| {
+            let path = path.clone();
+            move |source| JournalError::Io { operation, path, source }
+        };
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(JournalError::Unknown { id: id.to_owned() });
+            }
+            read => read.map_err(failed("read"))?,
+        };
+        let (transaction, length) = Transaction::parse(&path, &bytes)?;
+        let transaction = transaction.ok_or_else(|| JournalError::Unknown { id: id.to_owned() })?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(failed("open"))?;
+        file.set_len(length).and_then(|()| file.sync_all()).map_err(failed("write"))?;
+        Ok(Self { machine, faults, state, path, file, length, broken: false, transaction })
+    }
+
+    pub fn transaction(&self) -> &Transaction {
+        &self.transaction
+    }
+
+    pub fn state(&self) -> &StateDir {
+        self.state
+    }
+
+    /// Adds a line; it is on disk when this returns.
+    pub fn add(&mut self, record: Record) -> Result<(), JournalError> {
+        self.write(record.clone())?;
+        let malformed = |why| JournalError::Malformed { path: self.path.clone(), line: 0, why };
+        self.transaction.add(record).map_err(malformed)
+    }
+
+    fn write(&mut self, record: Record) -> Result<(), JournalError> {
+        if self.broken {
+            return Err(JournalError::Broken { path: self.path.clone() });
+        }
+        let failed = |source| JournalError::Io { operation: "write", path: self.path.clone(), source };
+        self.faults.before("journal", &self.path).map_err(failed)?;
+        let mut line = serde_json::to_vec(&Line { v: VERSION, record }).map_err(|error| failed(error.into()))?;
+        line.push(b'\n');
+        if let Err(source) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
+            // A torn line may only be the last: cut it off, or else write no more.
+            self.broken = self.file.set_len(self.length).and_then(|()| self.file.sync_data()).is_err();
+            return Err(JournalError::Io { operation: "write", path: self.path.clone(), source });
+        }
+        self.length += line.len() as u64;
+        checkpoint::pass(self.machine);
+        Ok(())
+    }
+}
+
+fn create_file(state: &StateDir) -> Result<(String, PathBuf, File), JournalError> {
+    loop {
+        let id = Stamp::now().id();
+        let path = state.journal(&id);
+        match OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return Ok((id, path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(JournalError::Io { operation: "create", path, source }),
+        }
+    }
+}
+
+/// Makes names in a folder durable.
+pub(crate) fn sync_dir(path: &Path) -> Result<(), JournalError> {
+    let sync = File::open(path).and_then(|dir| dir.sync_all());
+    sync.map_err(|source| JournalError::Io { operation: "sync", path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests;

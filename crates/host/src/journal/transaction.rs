@@ -1,0 +1,203 @@
+//! One transaction as its lines tell it.
+
+use std::path::Path;
+
+use serde::Serialize;
+use swaptune_core::plan::Step;
+
+use super::error::JournalError;
+use super::record::{Ending, Kind, Line, Outcome, Output, Record, Saved, VERSION, Version};
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It was cut short while steps were made.
+    Unfinished,
+    /// It was cut short while steps were undone.
+    Undoing,
+    /// In effect.
+    Applied,
+    /// Something failed, everything was undone.
+    Reverted,
+    /// Taken back.
+    RolledBack,
+}
+
+impl Status {
+    /// As a word for a table.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unfinished => "unfinished",
+            Self::Undoing => "rollback unfinished",
+            Self::Applied => "applied",
+            Self::Reverted => "failed, undone",
+            Self::RolledBack => "rolled back",
+        }
+    }
+
+    /// True when something must still be done.
+    #[must_use]
+    pub fn is_pending(self) -> bool {
+        matches!(self, Self::Unfinished | Self::Undoing)
+    }
+}
+
+/// One step and what happened to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepLog {
+    /// The step.
+    pub step: Step,
+    /// What was there before; `None` when the step was not begun, or changed nothing.
+    pub saved: Option<Saved>,
+    /// What came of it.
+    pub outcome: Option<Outcome>,
+    /// What a generator made.
+    pub outputs: Vec<Output>,
+    /// Why it failed.
+    pub failed: Option<String>,
+    /// True when it was undone.
+    pub undone: bool,
+    /// What was found in place of ours, when it was not undone for that reason.
+    pub left: Option<String>,
+}
+
+impl StepLog {
+    /// True when there may be something to undo.
+    #[must_use]
+    pub fn is_standing(&self) -> bool {
+        self.saved.is_some() && !self.undone
+    }
+}
+
+/// One transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Id.
+    pub id: String,
+    /// UTC time of its beginning.
+    pub time: String,
+    /// Version of swaptune that began it.
+    pub tool: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// Id of the boot in which it was begun or last resumed.
+    pub boot: String,
+    /// Profile.
+    pub profile: String,
+    /// What it does, in short.
+    pub summary: String,
+    /// Steps.
+    pub steps: Vec<StepLog>,
+    /// How it ended, or that it did not.
+    pub status: Status,
+    /// True when it was in effect as a whole at some time.
+    pub applied: bool,
+    /// UTC time at which it was taken back.
+    pub undone_at: Option<String>,
+    /// True when undoing was asked for, false when it followed from a failure.
+    pub undo_asked: bool,
+}
+
+impl Transaction {
+    pub(super) fn begin(record: Record) -> Result<Self, String> {
+        let Record::Begin { id, time, tool, kind, boot, profile, summary, steps } = record else {
+            return Err("the first line must be `begin`".to_owned());
+        };
+        let log = |step| StepLog {
+            step,
+            saved: None,
+            outcome: None,
+            outputs: Vec::new(),
+            failed: None,
+            undone: false,
+            left: None,
+        };
+        let steps = steps.into_iter().map(log).collect();
+        Ok(Self {
+            id,
+            time,
+            tool,
+            kind,
+            boot,
+            profile,
+            summary,
+            steps,
+            status: Status::Unfinished,
+            applied: false,
+            undone_at: None,
+            undo_asked: false,
+        })
+    }
+
+    /// Takes in the next line.
+    pub(super) fn add(&mut self, record: Record) -> Result<(), String> {
+        match record {
+            Record::Begin { .. } => return Err("a second `begin`".to_owned()),
+            Record::Intent { seq, saved } => self.step(seq)?.saved = Some(saved),
+            Record::Done { seq, outcome, outputs } => {
+                let step = self.step(seq)?;
+                step.outcome = Some(outcome);
+                step.outputs = outputs;
+            }
+            Record::Failed { seq, error } => self.step(seq)?.failed = Some(error),
+            Record::Resume { boot, .. } => self.boot = boot,
+            Record::Undo { time, asked, .. } => {
+                self.status = Status::Undoing;
+                self.undone_at = Some(time);
+                self.undo_asked = asked;
+            }
+            Record::Undone { seq } => {
+                let step = self.step(seq)?;
+                step.undone = true;
+                step.left = None;
+            }
+            Record::Left { seq, found } => self.step(seq)?.left = Some(found),
+            Record::Settled { .. } => {}
+            Record::End { ending } => {
+                self.applied |= ending == Ending::Applied;
+                self.status = match ending {
+                    Ending::Applied => Status::Applied,
+                    Ending::Reverted => Status::Reverted,
+                    Ending::RolledBack => Status::RolledBack,
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, seq: usize) -> Result<&mut StepLog, String> {
+        let count = self.steps.len();
+        self.steps.get_mut(seq).ok_or_else(|| format!("step {seq} of {count}"))
+    }
+
+    /// Reads the lines of a journal. `None` when not even the first line was completed: nothing had been changed then.
+    /// Also says how many bytes are whole lines; what follows was torn by a crash and means nothing.
+    ///
+    /// # Errors
+    /// [`JournalError`] for any whole line that is not understood.
+    pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<(Option<Self>, u64), JournalError> {
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut transaction: Option<Self> = None;
+        for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let malformed = |why: String| JournalError::Malformed { path: path.to_owned(), line: index + 1, why };
+            let Version { v } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
+            if v != VERSION {
+                return Err(JournalError::Version { path: path.to_owned(), line: index + 1, found: v });
+            }
+            let Line { record, .. } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
+            match &mut transaction {
+                None => transaction = Some(Self::begin(record).map_err(malformed)?),
+                Some(transaction) => transaction.add(record).map_err(malformed)?,
+            }
+        }
+        Ok((transaction, whole as u64))
+    }
+}
+
+/// serde's message without its own line number, which is always 1 here.
+fn plain(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line 1").next().unwrap_or(&text).to_owned()
+}

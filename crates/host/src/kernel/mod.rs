@@ -1,0 +1,123 @@
+//! What is done to a kernel that is not a plain file write.
+//!
+//! [`Kernel`] is the seam: [`LiveKernel`] does it to the running machine, [`FixtureKernel`] to a folder that looks like
+//! one, so that the same apply can be killed, repeated and compared anywhere. Only `apply::write` calls these methods.
+
+mod fixture;
+mod fixture_zram;
+mod live;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use swaptune_core::change::SwapState;
+
+pub use fixture::FixtureKernel;
+pub use live::LiveKernel;
+
+use crate::machine::Machine;
+
+/// How far a long write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes done.
+    pub done: u64,
+    /// Bytes in all.
+    pub total: u64,
+}
+
+/// A file system, as far as a swap file cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its name, `None` when it is none that is known.
+    pub name: Option<&'static str>,
+    /// True when swapon takes files of it.
+    pub swap_files: bool,
+    /// Free bytes for root.
+    pub free: u64,
+}
+
+/// A command that was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// Exit code, `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// What it said, both streams, the last part of it.
+    pub output: String,
+}
+
+/// A kernel that can be changed. Paths are those of the host: the root is already in front of them.
+pub trait Kernel {
+    /// True when this kernel is the one of that machine; in an offline tree only files can be changed.
+    fn serves(&self, machine: &Machine) -> bool;
+
+    /// Page size, on which the swap header depends.
+    fn page_size(&self) -> u64;
+
+    /// Writes a value to a file of sysfs or procfs.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn set(&self, path: &Path, value: &str) -> io::Result<()>;
+
+    /// Switches a swap area on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn swap_on(&self, path: &Path, state: SwapState) -> io::Result<()>;
+
+    /// Switches a swap area off.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn swap_off(&self, path: &Path) -> io::Result<()>;
+
+    /// Creates a zram device and says its name.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn zram_add(&self) -> io::Result<String>;
+
+    /// Removes a zram device that is not set up.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn zram_remove(&self, name: &str) -> io::Result<()>;
+
+    /// Loads a module.
+    ///
+    /// # Errors
+    /// What modprobe says.
+    fn load_module(&self, name: &str) -> io::Result<()>;
+
+    /// Unloads a module.
+    ///
+    /// # Errors
+    /// What modprobe says.
+    fn unload_module(&self, name: &str) -> io::Result<()>;
+
+    /// Runs a command that makes files out of others.
+    ///
+    /// # Errors
+    /// When it cannot be started; a bad exit code is a result.
+    fn run(&self, command: &[String], outputs: &[PathBuf]) -> io::Result<Ran>;
+
+    /// Opens a device or file to be overwritten; a block device that anything uses is refused with EBUSY.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File>;
+
+    /// The file system that a swap file in this folder would lie on.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn file_system(&self, dir: &Path) -> io::Result<FileSystem>;
+
+    /// Gives an empty file all its blocks; without copy-on-write when `nocow`.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(Progress)) -> io::Result<()>;
+}
