@@ -1,6 +1,7 @@
 //! Host room.
 
 pub mod apply;
+pub mod capture;
 pub mod checkpoint;
 pub mod inspect;
 pub mod journal;

@@ -20,7 +20,7 @@ use record::Offline;
 
 pub use error::ReadError;
 pub use live::Space;
-pub(crate) use record::{DATA, Index, Record};
+pub(crate) use record::{DATA, Record};
 
 /// Enough for any file under `/proc`, `/sys` and `/etc` that is looked at.
 const TEXT_LIMIT: u64 = 16 << 20;
@@ -118,6 +118,28 @@ impl Machine {
         }
     }
 
+    /// The lines of a file that are worth keeping; a capture keeps no others.
+    ///
+    /// # Errors
+    /// [`ReadError`] with the path as it was asked for and the reason.
+    pub(crate) fn read_lines(&self, path: &str, keep: impl Fn(&str) -> bool) -> Result<String, ReadError> {
+        let text = self.read_text(path)?;
+        let kept: String = text.split_inclusive('\n').filter(|line| keep(line.trim_end_matches('\n'))).collect();
+        self.keep_instead(path, || kept.clone().into_bytes());
+        Ok(kept)
+    }
+
+    /// Lets a capture keep this instead of what was read, when both give the same facts.
+    pub(crate) fn keep_instead(&self, path: &str, bytes: impl FnOnce() -> Vec<u8>) {
+        if self.record.is_some()
+            && let Ok(inside) = self.inside(path)
+        {
+            self.note(|record| {
+                record.files.insert(inside, bytes());
+            });
+        }
+    }
+
     /// Opens a file without remembering its content: for images that a capture must not contain.
     pub(crate) fn open_unrecorded(&self, path: &str) -> Result<File, ReadError> {
         let inside = self.inside(path)?;
@@ -129,6 +151,11 @@ impl Machine {
     /// # Errors
     /// [`ReadError`] with the path as it was asked for and the reason.
     pub fn list(&self, dir: &str) -> Result<Vec<String>, ReadError> {
+        self.list_where(dir, |_| true)
+    }
+
+    /// The names in a folder that are worth keeping, sorted; a capture keeps no others.
+    pub(crate) fn list_where(&self, dir: &str, keep: impl Fn(&str) -> bool) -> Result<Vec<String>, ReadError> {
         let inside = self.inside(dir)?;
         if self.offline.is_empty_dir(&inside) {
             return Ok(Vec::new());
@@ -138,10 +165,9 @@ impl Machine {
         });
         match read {
             Ok(mut names) => {
+                names.retain(|name| keep(name));
                 names.sort_unstable();
-                self.note(|record| {
-                    record.folders.insert(inside, names.clone());
-                });
+                self.note(|record| record.folders.entry(inside).or_default().extend(names.iter().cloned()));
                 Ok(names)
             }
             Err(error) => Err(self.failed(dir, inside, &error)),
@@ -151,8 +177,8 @@ impl Machine {
     /// The files of a folder with this ending, as full paths, sorted; nothing when the folder is missing.
     #[must_use]
     pub fn files_in(&self, dir: &str, ending: &str) -> Vec<String> {
-        let names = self.list(dir).unwrap_or_default();
-        names.into_iter().filter(|name| name.ends_with(ending)).map(|name| format!("{dir}/{name}")).collect()
+        let names = self.list_where(dir, |name| name.ends_with(ending)).unwrap_or_default();
+        names.into_iter().map(|name| format!("{dir}/{name}")).collect()
     }
 
     /// Where a link points, as written in it.

@@ -35,9 +35,13 @@ pub(super) struct Modules {
 impl Modules {
     pub fn of(machine: &Machine, kernel: &KernelFacts) -> Self {
         let folder = kernel.release.value().and_then(|release| module_folder(machine, release));
-        let list = |name: &str| folder.as_ref().and_then(|folder| machine.read_text(&format!("{folder}/{name}")).ok());
+        let wanted = |path: &str| {
+            let module = modules::name(path.split([':', ' ']).next().unwrap_or_default());
+            module == "zram" || COMPRESSORS.iter().any(|(_, name, _)| *name == module)
+        };
+        let list = |name: &str| folder.as_ref().and_then(|folder| machine.read_lines(&format!("{folder}/{name}"), wanted).ok());
         Self {
-            loaded: machine.read_text("/proc/modules").unwrap_or_default(),
+            loaded: machine.read_lines("/proc/modules", wanted).unwrap_or_default(),
             builtin: list("modules.builtin").unwrap_or_default(),
             files: list("modules.dep").unwrap_or_default(),
             folder,

@@ -1,9 +1,11 @@
 //! The kernel: release, build options, command line, log.
 
 use std::collections::BTreeMap;
-use std::io::Read;
+use std::io::{Read, Write};
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::{cmdline, kconfig};
 use swaptune_core::{Fact, KernelVersion};
@@ -102,7 +104,7 @@ fn config(machine: &Machine, release: Option<&str>) -> Fact<BTreeMap<String, Str
         let Some(release) = release else { break };
         let ending = if pattern.ends_with('/') { "/config" } else { "" };
         let path = format!("{pattern}{release}{ending}");
-        if let Ok(text) = machine.read_text(&path) {
+        if let Ok(text) = machine.read_lines(&path, is_wanted_line) {
             return Fact::known(options(&text), path);
         }
         tried.push(path);
@@ -114,16 +116,27 @@ fn packed(machine: &Machine, path: &str) -> Result<String, ReadError> {
     let bytes = machine.read_bytes(path, CONFIG_LIMIT)?;
     let mut text = String::new();
     let read = MultiGzDecoder::new(bytes.as_slice()).take(CONFIG_LIMIT).read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| ReadError::from_io(path, &error))
+    read.map_err(|error| ReadError::from_io(path, &error))?;
+    let kept: String = text.split_inclusive('\n').filter(|line| is_wanted_line(line)).collect();
+    machine.keep_instead(path, || {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+        packer.write_all(kept.as_bytes()).and_then(|()| packer.finish()).unwrap_or_default()
+    });
+    Ok(kept)
+}
+
+/// `CONFIG_X=…` or `# CONFIG_X is not set` of a wanted option.
+fn is_wanted_line(line: &str) -> bool {
+    let line = line.strip_prefix("# ").unwrap_or(line);
+    let Some(rest) = line.strip_prefix("CONFIG_") else { return false };
+    // A configuration has ten thousand lines: most of them end here.
+    let first = rest.as_bytes().first();
+    let mut candidates = OPTIONS.iter().filter(|option| option.as_bytes().first() == first);
+    candidates.any(|option| is_option(rest.split(['=', ' ']).next().unwrap_or_default(), option))
 }
 
 fn options(text: &str) -> BTreeMap<String, String> {
-    kconfig::parse(text, |name| {
-        let name = name.trim_start_matches("CONFIG_");
-        let first = name.as_bytes().first();
-        // A configuration has ten thousand lines: most of them end here.
-        OPTIONS.iter().filter(|option| option.as_bytes().first() == first).any(|option| is_option(name, option))
-    })
+    kconfig::parse(text, |_| true)
 }
 
 fn is_option(name: &str, option: &str) -> bool {

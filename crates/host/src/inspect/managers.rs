@@ -86,15 +86,11 @@ fn writers(machine: &Machine) -> Vec<Manager> {
     ];
     let paths = folders.iter().flat_map(|(folder, ending)| machine.files_in(folder, ending));
     let others = paths.filter(|path| !path.contains("swaptune"));
-    let writes = |path: &String| {
-        let text = machine.read_text(path).unwrap_or_default();
-        let line = |line: &str| {
-            let line = line.trim_start();
-            let names = ["/sys/module/zswap", "/sys/block/zram", "KERNEL==\"zram", "transparent_hugepage", "lru_gen"];
-            !line.starts_with('#') && names.iter().any(|name| line.contains(name))
-        };
-        text.lines().any(line)
+    let line = |line: &str| {
+        let names = ["/sys/module/zswap", "/sys/block/zram", "KERNEL==\"zram", "transparent_hugepage", "lru_gen"];
+        !line.trim_start().starts_with('#') && names.iter().any(|name| line.contains(name))
     };
+    let writes = |path: &String| machine.read_lines(path, line).is_ok_and(|text| !text.is_empty());
     let manager = |path: String| Manager {
         name: if path.contains("/udev/") { "udev rule".to_owned() } else { "tmpfiles.d".to_owned() },
         evidence: path,
@@ -122,34 +118,41 @@ struct Enabled(BTreeMap<String, String>);
 impl Enabled {
     fn read(machine: &Machine) -> Self {
         let mut names = BTreeMap::new();
+        let mut add = |folder: &str| {
+            for unit in machine.list_where(folder, |name| is_ours(service_of(name))).unwrap_or_default() {
+                names.insert(service_of(&unit).to_owned(), format!("{folder}/{unit}"));
+            }
+        };
         for base in ["/usr/lib/systemd/system", "/etc/systemd/system"] {
-            for folder in machine.list(base).unwrap_or_default().into_iter().filter(|name| name.ends_with(".wants")) {
-                for unit in machine.list(&format!("{base}/{folder}")).unwrap_or_default() {
-                    let service = unit.split(['@', '.']).next().unwrap_or_default().to_owned();
-                    names.insert(service, format!("{base}/{folder}/{unit}"));
-                }
+            for folder in machine.files_in(base, ".wants") {
+                add(&folder);
             }
         }
         if !machine.exists("/run/systemd/system") {
             for folder in ["/etc/runlevels/boot", "/etc/runlevels/default", "/etc/runit/runsvdir/default", "/etc/rc2.d"] {
-                for name in machine.list(folder).unwrap_or_default() {
-                    let started = name.strip_prefix('S').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
-                    let service = if folder == "/etc/rc2.d" { started.unwrap_or_default() } else { &name };
-                    names.insert(service.to_owned(), format!("{folder}/{name}"));
-                }
+                add(folder);
             }
         }
-        for unit in machine.list("/etc/systemd/system").unwrap_or_default() {
-            if machine.link(&format!("/etc/systemd/system/{unit}")).is_ok_and(|target| target == "/dev/null") {
-                names.remove(unit.trim_end_matches(".service"));
-            }
-        }
+        names.retain(|service, _| {
+            let unit = format!("/etc/systemd/system/{service}.service");
+            !machine.link(&unit).is_ok_and(|target| target == "/dev/null")
+        });
         Self(names)
     }
 
     fn any(&self, services: &[&str]) -> Option<String> {
         services.iter().find_map(|service| self.0.get(*service).cloned())
     }
+}
+
+/// The service behind the name of a unit (`zram-init@0.service`) or of a start link (`S01dphys-swapfile`).
+fn service_of(name: &str) -> &str {
+    let started = name.strip_prefix('S').map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+    started.unwrap_or(name).split(['@', '.']).next().unwrap_or_default()
+}
+
+fn is_ours(service: &str) -> bool {
+    TABLE.iter().any(|row| matches!(row.active, Active::Service(names) if names.contains(&service)))
 }
 
 #[cfg(test)]

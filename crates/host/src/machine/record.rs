@@ -22,7 +22,7 @@ pub(crate) struct Record {
     /// Links by target.
     pub links: BTreeMap<String, String>,
     /// Folders by the names in them.
-    pub folders: BTreeMap<String, Vec<String>>,
+    pub folders: BTreeMap<String, BTreeSet<String>>,
     /// Paths of which only the existence was asked.
     pub seen: BTreeSet<String>,
     /// Computed texts by name.
