@@ -8,6 +8,7 @@ pub mod change;
 pub mod edit;
 pub mod fact;
 pub mod facts;
+pub mod findings;
 pub mod kernel;
 pub mod knobs;
 pub mod memory_map;

@@ -1,0 +1,137 @@
+//! The next boot: modules that must be in the initramfs, words that wait for a reboot, a GRUB file that cannot be edited.
+
+use super::ask::{booted_with, config, kernel_before, zswap_words};
+use super::{Evidence, Exhibit, Finding, Severity};
+use crate::edit::grub;
+use crate::facts::{Availability, BootLoader, Facts};
+use crate::kernel::v;
+use crate::parse::cmdline;
+
+pub(super) static ROWS: &[Finding] = &[
+    Finding {
+        code: "boot-compressor-not-loadable",
+        severity: Severity::Warning,
+        title: "the next boot asks zswap for a compressor that is not there that early",
+        source: "mm/zswap.c: zswap_init is a late_initcall, before the root file system is mounted",
+        detect: compressor_not_loadable,
+    },
+    Finding {
+        code: "boot-zpool-not-loadable",
+        severity: Severity::Warning,
+        title: "the next boot asks zswap for an allocator that is not there that early",
+        source: "mm/zswap.c: zswap_init; mm/zpool.c: zpool_has_pool (up to 6.17)",
+        detect: zpool_not_loadable,
+    },
+    Finding {
+        code: "boot-words-pending",
+        severity: Severity::Info,
+        title: "zswap's configured kernel arguments wait for a reboot",
+        source: "Documentation/admin-guide/kernel-parameters.txt",
+        detect: words_pending,
+    },
+    Finding {
+        code: "boot-grub-not-plain",
+        severity: Severity::Warning,
+        title: "a GRUB file sets the kernel arguments in a way that cannot be edited safely",
+        source: "grub-mkconfig(8) sources /etc/default/grub as shell code",
+        detect: grub_not_plain,
+    },
+];
+
+/// The value that the next boot gets: what is configured, or what this boot got when nothing is known of the loader.
+fn next_boot(facts: &Facts, name: &str) -> Option<(String, String)> {
+    match facts.boot.arguments.value() {
+        Some(store) => Some((store.path.clone(), cmdline::get(&store.configured, name)?)),
+        None => Some((facts.kernel.cmdline.source().to_owned(), booted_with(facts, name)?)),
+    }
+}
+
+/// Why the module cannot be loaded before the root file system is there; `None` when it can, or when that is not known.
+fn not_in_initramfs(facts: &Facts, module: &str) -> Option<String> {
+    let contents = facts.initramfs.contents.value()?;
+    let image = facts.initramfs.contents.source();
+    let has = |name: &str| contents.iter().any(|entry| entry.contains(name));
+    let file = contents.iter().find_map(|entry| entry.strip_prefix(module)?.strip_prefix(".ko"));
+    let dep = facts.initramfs.modules_setting.value().filter(|setting| *setting == "dep");
+    match file {
+        None if dep.is_some() => {
+            Some(format!("{module} is not in {image}, because MODULES=dep takes only what the root file system needs"))
+        }
+        None => Some(format!("{module} is not in {image}")),
+        Some(".xz") if !has("liblzma") => {
+            Some(format!("{image} has {module}.ko.xz, but not the liblzma that kmod needs to unpack it before /sys is mounted"))
+        }
+        Some(".zst") if !has("libzstd") => {
+            Some(format!("{image} has {module}.ko.zst, but not the libzstd that kmod needs to unpack it before /sys is mounted"))
+        }
+        Some(_) => None,
+    }
+}
+
+fn compressor_not_loadable(facts: &Facts) -> Option<Evidence> {
+    facts.zswap.value()?;
+    let (place, asked) = next_boot(facts, "zswap.compressor")?;
+    let compressor = facts.compressors.iter().find(|c| c.name == asked)?;
+    if !matches!(compressor.availability, Availability::Module | Availability::Loaded) {
+        return None;
+    }
+    let why = not_in_initramfs(facts, &asked)?;
+    let what = format!("zswap.compressor={asked} will silently become the built-in default at the next boot: {why}");
+    let found = Evidence::new(what, "swaptune apply --boot").seen(place, format!("zswap.compressor={asked}"));
+    let found = found.seen(facts.initramfs.contents.source(), facts.initramfs.contents.value()?.join(", "));
+    Some(found.seen(compressor.source.clone(), format!("{asked} is a module")))
+}
+
+fn zpool_not_loadable(facts: &Facts) -> Option<Evidence> {
+    let zswap = facts.zswap.value()?;
+    zswap.parameter("zpool")?;
+    let (place, asked) = next_boot(facts, "zswap.zpool")?;
+    let option = format!("CONFIG_{}", asked.to_uppercase());
+    config(facts, &option).filter(|value| *value == "m")?;
+    if !kernel_before(facts, v(6, 18)) {
+        return None;
+    }
+    let why = not_in_initramfs(facts, &asked)?;
+    let what = format!("zswap.zpool={asked} will silently become the built-in default at the next boot: {why}");
+    Some(
+        Evidence::new(what, "swaptune apply --boot")
+            .seen(place, format!("zswap.zpool={asked}"))
+            .seen(facts.kernel.config.source(), format!("{option}=m")),
+    )
+}
+
+fn words_pending(facts: &Facts) -> Option<Evidence> {
+    let store = facts.boot.arguments.value()?;
+    let running = facts.kernel.cmdline.value()?;
+    let mut words = zswap_words(facts);
+    words.retain(|(_, word)| {
+        let name = format!("zswap.{}", word.name);
+        cmdline::get(running, &name) != cmdline::get(&store.configured, &name)
+    });
+    let (_, first) = words.first()?;
+    let what = format!(
+        "`{}` and {} more words differ between the running kernel and {}: they count from the next boot on",
+        first.raw,
+        words.len() - 1,
+        store.path
+    );
+    let exhibits: Vec<Exhibit> = words.into_iter().map(|(source, word)| Exhibit { source, text: word.raw }).collect();
+    Some(Evidence::new(what, "systemctl reboot").seen_all(exhibits))
+}
+
+fn grub_not_plain(facts: &Facts) -> Option<Evidence> {
+    facts.boot.loader.value().filter(|loader| **loader == BootLoader::Grub)?;
+    let is_grub = |path: &str| path == "/etc/default/grub" || path.starts_with("/etc/default/grub.d/");
+    let files: Vec<(&str, &str)> = facts
+        .files
+        .iter()
+        .filter(|(path, _)| is_grub(path))
+        .filter_map(|(path, text)| Some((path.as_str(), text.value()?.as_str())))
+        .collect();
+    let error = grub::effective(&files).err()?;
+    let what = format!("line {} of {} has {}: {}", error.line, error.path, error.found, error.hint);
+    Some(
+        Evidence::new(what, format!("editor +{} {}", error.line, error.path))
+            .seen(format!("{} line {}", error.path, error.line), error.found),
+    )
+}

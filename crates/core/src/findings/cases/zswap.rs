@@ -1,0 +1,228 @@
+use super::*;
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        code: "zswap-no-swap",
+        base: |f| zswap(f, &[("enabled", "Y")]),
+        says: &["there is no swap area", "/proc/swaps: empty"],
+        but_not: &[
+            ("zswap is off", off),
+            ("there is swap", |f| f.swaps = vec![area("/dev/vda3", 10)]),
+            ("there is no zswap", no_zswap),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-over-zram",
+        base: |f| {
+            zswap(f, &[("enabled", "Y")]);
+            f.swaps = vec![area("/dev/zram0", 100), area("/dev/vda3", 10)];
+        },
+        says: &["/dev/zram0", "compressed twice", "swaptune apply"],
+        but_not: &[("zswap is off", off), ("swap is a disk", |f| f.swaps = vec![area("/dev/vda3", 10)])],
+        also: &[],
+    },
+    Case {
+        code: "zswap-exclusive-loads",
+        base: |f| {
+            kernel(f, "6.6.13");
+            zswap(f, &[("enabled", "Y"), ("exclusive_loads", "Y")]);
+            f.swaps = vec![area("/dev/zram0", 100)];
+        },
+        says: &["6.6.13", "/dev/zram0", "exclusive_loads=N"],
+        but_not: &[
+            ("zswap is off", off),
+            ("the parameter is off", |f| zswap(f, &[("exclusive_loads", "N")])),
+            ("swap is a disk", |f| f.swaps = vec![area("/dev/vda3", 10)]),
+            ("the kernel is mended", |f| kernel(f, "6.9.0")),
+            ("the kernel is older", |f| kernel(f, "6.4.0")),
+        ],
+        also: &[
+            ("persistent memory", |f| f.swaps = vec![area("/dev/pmem0", 1)], "/dev/pmem0"),
+            ("a RAM disk", |f| f.swaps = vec![area("/dev/ram0", 1)], "/dev/ram0"),
+            ("the last kernel with it", |f| kernel(f, "6.8.12"), "6.8.12"),
+            ("the first kernel with it", |f| kernel(f, "6.5.0"), "6.5.0"),
+        ],
+    },
+    Case {
+        code: "zswap-blocks-large-swapin",
+        base: |f| {
+            kernel(f, "6.12.1");
+            zswap(f, &[("enabled", "N")]);
+            with_zswap(f, |z| z.loaded = Fact::known("lzo/zsmalloc".into(), "/dev/kmsg"));
+            f.swaps = vec![area("/dev/zram0", 100)];
+        },
+        says: &["enabled since boot", "/dev/zram0", "loaded using pool lzo/zsmalloc"],
+        but_not: &[
+            ("it never was enabled", |f| with_zswap(f, |z| z.loaded = Fact::absent("no line"))),
+            ("swap is a disk", |f| f.swaps = vec![area("/dev/vda3", 10)]),
+            ("no kernel before reads whole folios", |f| kernel(f, "6.11.1")),
+        ],
+        also: &[(
+            "zswap on and no log",
+            |f| {
+                zswap(f, &[("enabled", "Y")]);
+                with_zswap(f, |z| z.loaded = Fact::absent("no log"));
+            },
+            "enabled: Y",
+        )],
+    },
+    Case {
+        code: "zswap-zsmalloc-no-writeback",
+        base: |f| {
+            kernel(f, "6.1.176");
+            zswap(f, &[("enabled", "Y"), ("zpool", "zsmalloc")]);
+            f.swaps = vec![area("/dev/vda3", 10)];
+        },
+        says: &["6.1.176", "never written back to /dev/vda3"],
+        but_not: &[
+            ("zswap is off", off),
+            ("the pool can be written back", |f| zswap(f, &[("zpool", "zbud")])),
+            ("the kernel can", |f| kernel(f, "6.2.0")),
+            ("there is no disk", |f| f.swaps = vec![area("/dev/zram0", 10)]),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-old-pool-blocks",
+        base: |f| {
+            kernel(f, "6.1.176");
+            zswap(f, &[("enabled", "Y"), ("zpool", "zbud")]);
+            with_zswap(f, |z| z.loaded = Fact::known("zstd/zsmalloc".into(), "/dev/kmsg"));
+        },
+        says: &["began with zstd/zsmalloc", "switched to zbud"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it was not switched", |f| zswap(f, &[("zpool", "zsmalloc")])),
+            ("it began otherwise", |f| with_zswap(f, |z| z.loaded = Fact::known("zstd/z3fold".into(), "/dev/kmsg"))),
+            ("the kernel shrinks zsmalloc too", |f| kernel(f, "6.6.0")),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-memcg-off",
+        base: |f| {
+            kernel(f, "6.12.1");
+            zswap(f, &[("enabled", "Y")]);
+            cmdline(f, "quiet cgroup_disable=pressure,memory");
+            configured(f, "quiet cgroup_disable=memory");
+        },
+        says: &["disabled", "6.12.1", "sed -i 's/ *cgroup_disable=memory//' /etc/default/grub && update-grub"],
+        but_not: &[
+            ("zswap is off", off),
+            ("another controller is off", |f| cmdline(f, "cgroup_disable=cpu")),
+            ("the kernel is older", |f| kernel(f, "6.6.1")),
+            ("the kernel is mended", |f| kernel(f, "7.2.0")),
+        ],
+        also: &[
+            (
+                "a kernel without the controller",
+                |f| {
+                    cmdline(f, "quiet");
+                    config(f, &[("CONFIG_MEMCG", "n")]);
+                },
+                "CONFIG_MEMCG=n",
+            ),
+            ("no known loader", |f| f.boot.arguments = Fact::absent("none"), "grep -rn"),
+        ],
+    },
+    Case {
+        code: "zswap-thp-bypass",
+        base: |f| {
+            kernel(f, "6.12.1");
+            zswap(f, &[("enabled", "Y")]);
+            thp(f, "always");
+            knob(f, "transparent_hugepage.enabled", "always");
+            disk(f, "nvme0n1", Transport::Nvme, false);
+            f.swaps = vec![area("/dev/nvme0n1", 10)];
+            vmstat(f, &[("thp_swpout", 32)]);
+        },
+        says: &["/dev/nvme0n1 whole and uncompressed: 32 since boot", "transparent_hugepage.enabled=madvise"],
+        but_not: &[
+            ("zswap is off", off),
+            ("huge pages are not for all", |f| {
+                thp(f, "madvise");
+                knob(f, "transparent_hugepage.enabled", "madvise");
+            }),
+            ("the kernel stores them", |f| kernel(f, "6.13.0")),
+            ("the disk spins, so they are split", |f| disk(f, "nvme0n1", Transport::Nvme, true)),
+            ("swap is a file, so they are split", |f| f.swaps[0].kind = SwapKind::File),
+            ("swap is zram", |f| {
+                f.swaps = vec![area("/dev/zram0", 10)];
+                disk(f, "zram0", Transport::Zram, false);
+            }),
+        ],
+        also: &[
+            ("the knob alone", |f| f.memory.thp = Fact::absent("x"), "always"),
+            ("the fact alone", |f| drop(f.knobs.remove("transparent_hugepage.enabled")), "always"),
+        ],
+    },
+    Case {
+        code: "zswap-percent-range",
+        base: |f| zswap(f, &[("enabled", "Y"), ("max_pool_percent", "150"), ("accept_threshold_percent", "90")]),
+        says: &["max_pool_percent is 150", "all memory"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it is within", |f| zswap(f, &[("max_pool_percent", "100")])),
+            ("it is small", |f| zswap(f, &[("max_pool_percent", "1")])),
+        ],
+        also: &[
+            ("nothing", |f| zswap(f, &[("max_pool_percent", "0")]), "every page is rejected"),
+            ("one more", |f| zswap(f, &[("max_pool_percent", "101")]), "is 101"),
+            ("a threshold above", |f| zswap(f, &[("max_pool_percent", "20"), ("accept_threshold_percent", "101")]), "no effect"),
+            ("no threshold", |f| zswap(f, &[("max_pool_percent", "20"), ("accept_threshold_percent", "0")]), "until it is empty"),
+        ],
+    },
+    Case {
+        code: "zswap-shrinker-off",
+        base: |f| {
+            zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "N")]);
+            f.swaps = vec![area("/dev/vda3", 10)];
+        },
+        says: &["shrinker is off", "shrinker_enabled=Y"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it is on", |f| zswap(f, &[("shrinker_enabled", "Y")])),
+            ("this kernel has none", |f| with_zswap(f, |z| drop(z.parameters.remove("shrinker_enabled")))),
+            ("there is no disk", |f| f.swaps = vec![area("/dev/zram0", 10)]),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-unused",
+        base: |f| {
+            zswap(f, &[("enabled", "Y")]);
+            f.swaps = vec![area("/dev/vda3", 10)];
+            vmstat(f, &[("zswpout", 0)]);
+        },
+        says: &["stored nothing since boot", "swaptune verify --prove"],
+        but_not: &[
+            ("zswap is off", off),
+            ("there is no swap", no_swap),
+            ("it has stored", |f| vmstat(f, &[("zswpout", 1)])),
+            ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),
+        ],
+        also: &[(
+            "an old kernel's counter",
+            |f| {
+                f.memory.vmstat = Fact::absent("x");
+                counters(f, &[("stored_pages", 0)]);
+            },
+            "stored nothing",
+        )],
+    },
+    Case {
+        code: "zswap-off-holds-pages",
+        base: |f| {
+            zswap(f, &[("enabled", "N")]);
+            meminfo(f, &[("Zswapped", 400), ("Zswap", 150), ("MemAvailable", 2048)]);
+        },
+        says: &["still holds 400 MiB of pages in 150 MiB", "2 GiB available", "swapoff -a"],
+        but_not: &[
+            ("zswap is on", |f| zswap(f, &[("enabled", "Y")])),
+            ("it is empty", |f| meminfo(f, &[("Zswapped", 0)])),
+            ("nothing is known", |f| f.memory.meminfo = Fact::absent("x")),
+        ],
+        also: &[],
+    },
+];

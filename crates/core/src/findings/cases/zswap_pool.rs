@@ -1,0 +1,202 @@
+use super::*;
+
+/// 8 GiB of RAM, a limit of 20 % (1638 MiB), a threshold of 90 % of that (1474 MiB).
+fn machine(facts: &mut Facts, pool_mib: u64) {
+    zswap(facts, &[("enabled", "Y"), ("max_pool_percent", "20"), ("accept_threshold_percent", "90")]);
+    facts.swaps = vec![area("/dev/vda3", 10)];
+    meminfo(facts, &[("MemTotal", 8192), ("Zswap", pool_mib)]);
+}
+
+fn half_full(facts: &mut Facts) {
+    meminfo(facts, &[("Zswap", 800)]);
+}
+
+fn zram_instead(facts: &mut Facts) {
+    facts.swaps = vec![area("/dev/zram0", 10)];
+}
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        code: "zswap-pool-stuck",
+        base: |f| {
+            machine(f, 1500);
+            vmstat(f, &[("pswpout", 44_000), ("zswpwb", 4)]);
+        },
+        says: &["1.5 GiB of 1.6 GiB (20 % of RAM)", "172 MiB went straight", "max_pool_percent=30", "= 43996 pages"],
+        but_not: &[
+            ("zswap is off", off),
+            ("the pool is below the threshold", |f| meminfo(f, &[("Zswap", 1470)])),
+            ("it drains", |f| vmstat(f, &[("zswpwb", 4_000)])),
+            ("hardly anything went to the disk", |f| vmstat(f, &[("pswpout", 200)])),
+            ("no limit is known", |f| meminfo(f, &[("MemTotal", 0)])),
+            ("the percentage is nonsense", |f| zswap(f, &[("max_pool_percent", "200")])),
+            ("write-back is not known", |f| f.memory.vmstat = Fact::absent("x")),
+        ],
+        also: &[
+            (
+                "the exact counter",
+                |f| {
+                    half_full(f);
+                    counters(f, &[("pool_total_size", 1600 << 20)]);
+                },
+                "1.6 GiB of",
+            ),
+            (
+                "an old kernel's counter",
+                |f| {
+                    f.memory.vmstat = Fact::default();
+                    vmstat(f, &[("pswpout", 44_000)]);
+                    counters(f, &[("written_back_pages", 4)]);
+                },
+                "written back = 4 pages",
+            ),
+            (
+                "a large share",
+                |f| {
+                    zswap(f, &[("max_pool_percent", "50")]);
+                    meminfo(f, &[("Zswap", 4000)]);
+                },
+                "max_pool_percent=51",
+            ),
+            (
+                "the whole",
+                |f| {
+                    zswap(f, &[("max_pool_percent", "100")]);
+                    meminfo(f, &[("Zswap", 8000)]);
+                },
+                "max_pool_percent=100",
+            ),
+        ],
+    },
+    Case {
+        code: "zswap-pool-near-limit",
+        base: |f| machine(f, 1500),
+        says: &["1.5 GiB of 1.6 GiB", "the hottest first"],
+        but_not: &[
+            ("zswap is off", off),
+            ("there is room", half_full),
+            ("it is stuck, which is worse", |f| vmstat(f, &[("pswpout", 44_000), ("zswpwb", 4)])),
+            ("it is just below", |f| meminfo(f, &[("Zswap", 1474)])),
+        ],
+        also: &[
+            ("it drains", |f| vmstat(f, &[("pswpout", 44_000), ("zswpwb", 30_000)]), "hottest first"),
+            ("a limit that was lowered", |f| meminfo(f, &[("Zswap", 2000)]), "only from the next store on"),
+            (
+                "another threshold",
+                |f| {
+                    half_full(f);
+                    zswap(f, &[("accept_threshold_percent", "40")]);
+                },
+                "800 MiB",
+            ),
+        ],
+    },
+    Case {
+        code: "zswap-limit-hit",
+        base: |f| {
+            machine(f, 800);
+            counters(f, &[("pool_limit_hit", 3)]);
+        },
+        says: &["3 times since boot", "pool_limit_hit: 3"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it never was", |f| counters(f, &[("pool_limit_hit", 0)])),
+            ("it still is", |f| meminfo(f, &[("Zswap", 1600)])),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-rejects",
+        base: |f| {
+            machine(f, 800);
+            vmstat(f, &[("pswpout", 5_000), ("zswpwb", 1_000), ("zswpout", 100_000), ("thp_swpout", 7)]);
+            counters(f, &[("reject_compress_poor", 4_000), ("pool_limit_hit", 0)]);
+        },
+        says: &["15.6 MiB went to the disk", "against 391 MiB", "reject_compress_poor 4000, thp_swpout 7", "= 4000 pages"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it was little", |f| vmstat(f, &[("pswpout", 2_023)])),
+            ("it was little beside what was stored", |f| vmstat(f, &[("zswpout", 400_000)])),
+            ("all of it was write-back", |f| vmstat(f, &[("zswpwb", 5_000)])),
+            ("it went to zram", zram_instead),
+            ("the pool is stuck, which says it already", |f| {
+                machine(f, 1600);
+                vmstat(f, &[("zswpwb", 0)]);
+            }),
+            ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),
+        ],
+        also: &[
+            (
+                "no reason",
+                |f| {
+                    vmstat(f, &[("thp_swpout", 0)]);
+                    counters(f, &[("reject_compress_poor", 0)]);
+                },
+                "no counter says why",
+            ),
+            ("just enough", |f| vmstat(f, &[("pswpout", 2_024)]), "4 MiB went"),
+        ],
+    },
+    Case {
+        code: "zswap-incompressible",
+        base: |f| {
+            machine(f, 800);
+            vmstat(f, &[("zswpout", 10_000)]);
+            counters(f, &[("reject_compress_poor", 300), ("reject_compress_fail", 300), ("stored_pages", 9_000)]);
+        },
+        says: &["2.3 MiB did not compress", "39.1 MiB stored"],
+        but_not: &[
+            ("zswap is off", off),
+            ("they are few", |f| counters(f, &[("reject_compress_poor", 0), ("reject_compress_fail", 255)])),
+            ("they are few among many", |f| vmstat(f, &[("zswpout", 12_000)])),
+            ("nothing is counted", |f| with_zswap(f, |z| z.counters = Fact::absent("not root"))),
+        ],
+        also: &[
+            ("pages stored raw", |f| counters(f, &[("stored_incompressible_pages", 3_000)]), "11.7 MiB of the 35.2 MiB"),
+            (
+                "few pages stored raw",
+                |f| counters(f, &[("stored_incompressible_pages", 255), ("stored_pages", 300)]),
+                "2.3 MiB did",
+            ),
+            ("a small part stored raw", |f| counters(f, &[("stored_incompressible_pages", 2_250)]), "2.3 MiB did"),
+        ],
+    },
+    Case {
+        code: "zswap-writeback-failing",
+        base: |f| {
+            machine(f, 800);
+            counters(f, &[("reject_reclaim_fail", 300), ("written_back_pages", 299)]);
+        },
+        says: &["failed 300 times", "against 299 pages"],
+        but_not: &[
+            ("zswap is off", off),
+            ("it was seldom", |f| counters(f, &[("reject_reclaim_fail", 255), ("written_back_pages", 0)])),
+            ("more was written", |f| counters(f, &[("written_back_pages", 300)])),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-no-memory",
+        base: |f| {
+            machine(f, 800);
+            counters(f, &[("reject_alloc_fail", 200), ("reject_kmemcache_fail", 56)]);
+        },
+        says: &["256 pages"],
+        but_not: &[("zswap is off", off), ("it was seldom", |f| counters(f, &[("reject_alloc_fail", 199)]))],
+        also: &[],
+    },
+    Case {
+        code: "zswap-decompress-fail",
+        base: |f| counters(f, &[("decompress_fail", 2)]),
+        says: &["2 pages could not", "compressor=lzo"],
+        but_not: &[("there were none", |f| counters(f, &[("decompress_fail", 0)]))],
+        also: &[(
+            "a line of the log",
+            |f| {
+                counters(f, &[("decompress_fail", 0)]);
+                log(f, "Decompression error from zswap (0:12 lzo 100->0)");
+            },
+            "1 pages could not",
+        )],
+    },
+];

@@ -1,0 +1,81 @@
+//! Hibernation: an image needs room on a disk that the next boot finds and can decrypt.
+
+use super::ask::{booted_with, paths, swap_lines, zram_areas};
+use super::{Evidence, Exhibit, Finding, Severity};
+use crate::facts::Facts;
+use crate::parse::crypttab::{self, Mapping};
+
+pub(super) static ROWS: &[Finding] = &[
+    Finding {
+        code: "hibernation-only-zram",
+        severity: Severity::Warning,
+        title: "hibernation is configured and all swap is zram",
+        source: "Documentation/power/swsusp.rst: the image is written to a swap device, and zram is memory",
+        detect: only_zram,
+    },
+    Finding {
+        code: "hibernation-random-key",
+        severity: Severity::Error,
+        title: "hibernation would write to swap whose key is lost at power-off",
+        source: "crypttab(5): a random key is made anew at each boot",
+        detect: random_key,
+    },
+    Finding {
+        code: "hibernation-device-missing",
+        severity: Severity::Warning,
+        title: "the kernel waits for a resume device that is not there",
+        source: "Documentation/admin-guide/kernel-parameters.txt: resume=",
+        detect: device_missing,
+    },
+];
+
+fn resume(facts: &Facts) -> Option<String> {
+    booted_with(facts, "resume").filter(|device| !device.is_empty())
+}
+
+fn word(facts: &Facts, device: &str) -> Exhibit {
+    Exhibit { source: facts.kernel.cmdline.source().to_owned(), text: format!("resume={device}") }
+}
+
+fn only_zram(facts: &Facts) -> Option<Evidence> {
+    let device = resume(facts)?;
+    let zram = zram_areas(facts);
+    if zram.is_empty() || zram.len() < facts.swaps.len() {
+        return None;
+    }
+    let what =
+        format!("resume={device} is on the command line, but swap is only {}: there is nowhere to write the image", paths(&zram));
+    Some(Evidence::new(what, "swaptune plan").seen_all([word(facts, &device)]).seen_all(swap_lines(&zram)))
+}
+
+fn random_key(facts: &Facts) -> Option<Evidence> {
+    let device = resume(facts)?;
+    let name = device.strip_prefix("/dev/mapper/")?;
+    let all = crypttab::parse(facts.file("/etc/crypttab").unwrap_or_default());
+    let found = all.into_iter().find(|mapping: &Mapping| mapping.name == name && mapping.random_key())?;
+    let what = format!("resume={device} names a mapping whose key is random: an image written there can never be read again");
+    let line = Exhibit { source: "/etc/crypttab".into(), text: format!("{} {} {}", found.name, found.source, found.key) };
+    Some(Evidence::new(what, super::ask::drop_word(facts, &format!("resume={device}"))).seen_all([word(facts, &device), line]))
+}
+
+fn device_missing(facts: &Facts) -> Option<Evidence> {
+    let device = resume(facts)?;
+    let there = |known: &crate::facts::BlockDevice| match device.split_once('=') {
+        Some(("UUID", uuid)) => known.uuid.as_deref() == Some(uuid),
+        Some(("LABEL", label)) => known.label.as_deref() == Some(label),
+        _ => {
+            let name = device.strip_prefix("/dev/").unwrap_or(&device);
+            known.name == name || name.strip_prefix("mapper/").is_some_and(|name| known.dm_name.as_deref() == Some(name))
+        }
+    };
+    let known_form = device.starts_with("UUID=")
+        || device.starts_with("LABEL=")
+        || device.starts_with("/dev/") && !device.starts_with("/dev/disk/");
+    // An LVM path (/dev/group/volume) is a link that the facts do not list.
+    let is_link = device.strip_prefix("/dev/").is_some_and(|name| name.contains('/') && !name.starts_with("mapper/"));
+    if facts.block_devices.is_empty() || !known_form || is_link || facts.block_devices.iter().any(there) {
+        return None;
+    }
+    let what = format!("resume={device} names a device that is not there: some initramfs images wait for it at each boot");
+    Some(Evidence::new(what, super::ask::drop_word(facts, &format!("resume={device}"))).seen_all([word(facts, &device)]))
+}

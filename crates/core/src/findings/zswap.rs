@@ -1,0 +1,290 @@
+//! zswap beside the rest of the machine: what it stands in front of, and what this kernel makes of the combination.
+
+use super::ask::{
+    booted_with, config, counter, device, disk_areas, drop_word, kernel_before, kernel_from, kernel_in, knob_exhibit, parameter,
+    paths, percent, release, swap_lines, zram_areas, zswap_on,
+};
+use super::{Evidence, Exhibit, Finding, Severity};
+use crate::Bytes;
+use crate::facts::{Facts, SwapArea, SwapKind};
+use crate::kernel::v;
+
+pub(super) static ROWS: &[Finding] = &[
+    Finding {
+        code: "zswap-no-swap",
+        severity: Severity::Error,
+        title: "zswap is on without any swap area",
+        source: "Documentation/admin-guide/mm/zswap.rst: every stored page holds a slot of a swap device",
+        detect: no_swap,
+    },
+    Finding {
+        code: "zswap-over-zram",
+        severity: Severity::Warning,
+        title: "zswap stands in front of zram",
+        source: "mm/zswap.c: every page is compressed by zswap first; what it writes back is compressed again by zram",
+        detect: over_zram,
+    },
+    Finding {
+        code: "zswap-exclusive-loads",
+        severity: Severity::Error,
+        title: "exclusive_loads over a synchronous swap device can lose data",
+        source: "mm/zswap.c: fixed by 25cd241408a2 in 6.9",
+        detect: exclusive_loads,
+    },
+    Finding {
+        code: "zswap-blocks-large-swapin",
+        severity: Severity::Info,
+        title: "zswap was enabled once, so zram swaps in single pages until the next boot",
+        source: "mm/memory.c: zswap_never_enabled() gates large-folio swap-in (6.12 and later)",
+        detect: blocks_large_swapin,
+    },
+    Finding {
+        code: "zswap-zsmalloc-no-writeback",
+        severity: Severity::Warning,
+        title: "this kernel cannot write zsmalloc pools back to the disk",
+        source: "mm/zsmalloc.c: zs_zpool_shrink appears in 6.2",
+        detect: zsmalloc_no_writeback,
+    },
+    Finding {
+        code: "zswap-old-pool-blocks",
+        severity: Severity::Warning,
+        title: "a left-over zsmalloc pool blocks the shrinking of zswap",
+        source: "mm/zswap.c: zswap_pool_last_get shrinks the oldest pool (up to 6.8)",
+        detect: old_pool_blocks,
+    },
+    Finding {
+        code: "zswap-memcg-off",
+        severity: Severity::Warning,
+        title: "without memory cgroups this kernel never writes back at the pool limit",
+        source: "mm/zswap.c: shrink_worker and mem_cgroup_iter (6.8 to 7.1, fixed in 7.2)",
+        detect: memcg_off,
+    },
+    Finding {
+        code: "zswap-thp-bypass",
+        severity: Severity::Warning,
+        title: "huge pages go to the disk past zswap",
+        source: "mm/zswap.c: large folios are stored from 6.13 on; mm/vmscan.c splits them on files and rotational devices",
+        detect: thp_bypass,
+    },
+    Finding {
+        code: "zswap-percent-range",
+        severity: Severity::Warning,
+        title: "a percentage of zswap is outside of 1 to 100",
+        source: "mm/zswap.c: max_pool_percent and accept_threshold_percent are not range checked",
+        detect: percent_range,
+    },
+    Finding {
+        code: "zswap-shrinker-off",
+        severity: Severity::Info,
+        title: "zswap drains only at its limit",
+        source: "Documentation/admin-guide/mm/zswap.rst: shrinker_enabled (6.8 and later)",
+        detect: shrinker_off,
+    },
+    Finding {
+        code: "zswap-unused",
+        severity: Severity::Info,
+        title: "zswap is on and has stored nothing yet",
+        source: "Documentation/admin-guide/mm/zswap.rst",
+        detect: unused,
+    },
+    Finding {
+        code: "zswap-off-holds-pages",
+        severity: Severity::Info,
+        title: "zswap is off and still holds pages",
+        source: "Documentation/admin-guide/mm/zswap.rst: disabling only stops new stores",
+        detect: off_holds_pages,
+    },
+];
+
+fn no_swap(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts).filter(|_| facts.swaps.is_empty())?;
+    let what = "zswap is on, but there is no swap area: it stores nothing, because each of its pages needs a slot of one";
+    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen("/proc/swaps", "empty"))
+}
+
+fn over_zram(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts)?;
+    let areas = zram_areas(facts);
+    if areas.is_empty() {
+        return None;
+    }
+    let what = format!(
+        "zswap is on and swap is on {}: pages are compressed twice, memory moves between two pools, and both statistics mislead",
+        paths(&areas)
+    );
+    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen_all(swap_lines(&areas)))
+}
+
+/// Areas that the kernel reads synchronously, past the swap cache.
+fn synchronous(facts: &Facts) -> Vec<&SwapArea> {
+    let is = |area: &&SwapArea| area.is_zram() || area.path.starts_with("/dev/pmem") || area.path.starts_with("/dev/ram");
+    facts.swaps.iter().filter(is).collect()
+}
+
+fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
+    let zswap = zswap_on(facts)?;
+    let value = zswap.parameter("exclusive_loads").filter(|value| *value == "Y")?;
+    let areas = synchronous(facts);
+    if areas.is_empty() || !kernel_in(facts, v(6, 5), v(6, 9)) {
+        return None;
+    }
+    let what = format!(
+        "on {} a load from {} frees zswap's copy although the page bypasses the swap cache: its content can be lost",
+        release(facts),
+        paths(&areas)
+    );
+    let cure = "swaptune apply --now --set zswap.exclusive_loads=N";
+    Some(Evidence::new(what, cure).seen_all([parameter("exclusive_loads", value)]).seen_all(swap_lines(&areas)))
+}
+
+fn blocks_large_swapin(facts: &Facts) -> Option<Evidence> {
+    let zswap = facts.zswap.value()?;
+    let areas = zram_areas(facts);
+    if areas.is_empty() || !kernel_from(facts, v(6, 12)) || !(zswap.enabled || zswap.loaded.is_known()) {
+        return None;
+    }
+    let what = format!(
+        "zswap was enabled since boot, so {} reads one page at a time: large folios come back whole only after a boot without zswap",
+        paths(&areas)
+    );
+    let evidence = match zswap.loaded.value() {
+        Some(pool) => Exhibit { source: zswap.loaded.source().to_owned(), text: format!("zswap: loaded using pool {pool}") },
+        None => parameter("enabled", "Y"),
+    };
+    Some(Evidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([evidence]).seen_all(swap_lines(&areas)))
+}
+
+fn zsmalloc_no_writeback(facts: &Facts) -> Option<Evidence> {
+    let zpool = zswap_on(facts)?.parameter("zpool").filter(|zpool| *zpool == "zsmalloc")?;
+    let areas = disk_areas(facts);
+    if areas.is_empty() || !kernel_before(facts, v(6, 2)) {
+        return None;
+    }
+    let what = format!(
+        "on {} a zsmalloc pool is never written back to {}: once it is full, cold pages stay in it and new ones go straight to the disk",
+        release(facts),
+        paths(&areas)
+    );
+    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("zpool", zpool)]))
+}
+
+fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
+    let zswap = zswap_on(facts)?;
+    let zpool = zswap.parameter("zpool").filter(|zpool| *zpool != "zsmalloc")?;
+    let loaded = zswap.loaded.value().filter(|loaded| loaded.ends_with("/zsmalloc"))?;
+    if !kernel_before(facts, v(6, 2)) {
+        return None;
+    }
+    let what = format!(
+        "zswap began with {loaded} and was switched to {zpool}: until the old pool is empty, {} tries to shrink that one, and cannot",
+        release(facts)
+    );
+    let failed = counter(facts, "reject_reclaim_fail").unwrap_or(0);
+    let found = Evidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([parameter("zpool", zpool)]);
+    Some(
+        found
+            .seen(zswap.loaded.source(), format!("loaded using pool {loaded}"))
+            .seen("/sys/kernel/debug/zswap/reject_reclaim_fail", failed.to_string()),
+    )
+}
+
+fn memcg_off(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts)?;
+    if !kernel_in(facts, v(6, 8), v(7, 2)) {
+        return None;
+    }
+    let disabled = booted_with(facts, "cgroup_disable").filter(|list| list.split(',').any(|name| name == "memory"));
+    let what = |why: &str| {
+        format!(
+            "{why}, and {} then never writes zswap back when its pool is full: new pages go straight to the disk",
+            release(facts)
+        )
+    };
+    if let Some(list) = disabled {
+        let found = Evidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
+        return Some(found.seen(facts.kernel.cmdline.source(), format!("cgroup_disable={list}")));
+    }
+    let value = config(facts, "CONFIG_MEMCG").filter(|value| *value == "n")?;
+    let found =
+        Evidence::new(what("this kernel is built without memory cgroups"), "swaptune apply --set zswap.shrinker_enabled=Y");
+    Some(found.seen(facts.kernel.config.source(), format!("CONFIG_MEMCG={value}")))
+}
+
+fn thp_bypass(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts)?;
+    let always = facts.memory.thp.value().is_some_and(|thp| thp.enabled == "always")
+        || facts.knob("transparent_hugepage.enabled") == Some("always");
+    if !always || !kernel_before(facts, v(6, 13)) {
+        return None;
+    }
+    let flash = |area: &&SwapArea| {
+        area.kind == SwapKind::Partition && device(facts, area).is_some_and(|d| d.rotational.value() == Some(&false))
+    };
+    let areas: Vec<&SwapArea> = disk_areas(facts).into_iter().filter(flash).collect();
+    if areas.is_empty() {
+        return None;
+    }
+    let whole = facts.memory.count("thp_swpout").unwrap_or(0);
+    let what = format!(
+        "transparent huge pages are `always`, and {} writes them to {} whole and uncompressed: {whole} since boot",
+        release(facts),
+        paths(&areas)
+    );
+    let found = Evidence::new(what, "swaptune apply --set transparent_hugepage.enabled=madvise");
+    Some(
+        found
+            .seen("/proc/vmstat", format!("thp_swpout {whole}"))
+            .seen_all([knob_exhibit(facts, "transparent_hugepage.enabled")])
+            .seen_all(swap_lines(&areas)),
+    )
+}
+
+fn percent_range(facts: &Facts) -> Option<Evidence> {
+    let zswap = zswap_on(facts)?;
+    let meaning = |name: &str, value: u64| match (name, value) {
+        ("max_pool_percent", 0) => "every page is rejected".to_owned(),
+        ("max_pool_percent", _) => "the pool may take all memory there is".to_owned(),
+        (_, 0) => "once full, the pool accepts nothing until it is empty".to_owned(),
+        _ => "the threshold lies above the limit and has no effect".to_owned(),
+    };
+    let (name, value) = ["max_pool_percent", "accept_threshold_percent"]
+        .into_iter()
+        .filter_map(|name| Some((name, percent(zswap, name)?)))
+        .find(|(_, value)| !(1..=100).contains(value))?;
+    let what = format!("zswap.{name} is {value}, which the kernel takes without a check: {}", meaning(name, value));
+    Some(Evidence::new(what, "swaptune apply").seen_all([parameter(name, &value.to_string())]))
+}
+
+fn shrinker_off(facts: &Facts) -> Option<Evidence> {
+    let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "N")?;
+    if disk_areas(facts).is_empty() {
+        return None;
+    }
+    let what = "the dynamic shrinker is off: cold pages stay in the pool until it is full, and then new ones are rejected";
+    Some(Evidence::new(what, "swaptune apply --set zswap.shrinker_enabled=Y").seen_all([parameter("shrinker_enabled", value)]))
+}
+
+fn unused(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts).filter(|_| !facts.swaps.is_empty())?;
+    let stored = facts.memory.count("zswpout").or_else(|| counter(facts, "stored_pages"))?;
+    if stored > 0 {
+        return None;
+    }
+    let what = "zswap is on and has stored nothing since boot: either there was no memory pressure yet, or something keeps pages from it";
+    Some(Evidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", "zswpout 0"))
+}
+
+fn off_holds_pages(facts: &Facts) -> Option<Evidence> {
+    facts.zswap.value().filter(|zswap| !zswap.enabled)?;
+    let held = facts.memory.get("Zswapped").filter(|held| *held > Bytes(0))?;
+    let pool = facts.memory.get("Zswap").unwrap_or_default();
+    let available = facts.memory.get("MemAvailable").unwrap_or_default();
+    let what = format!(
+        "zswap is off but still holds {held} of pages in {pool} of memory: they leave as they are read or freed, or at swapoff ({available} available)"
+    );
+    Some(
+        Evidence::new(what, "swapoff -a && swapon -a")
+            .seen("/proc/meminfo", format!("Zswapped: {held}, Zswap: {pool}"))
+            .seen_all([parameter("enabled", "N")]),
+    )
+}
