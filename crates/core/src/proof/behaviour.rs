@@ -28,9 +28,9 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// In words, to follow "in" or "as".
+    /// Its name.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::ZeroMark => "the zero map",
             Self::Zswap => "zswap",
@@ -38,6 +38,12 @@ impl Destination {
             Self::Disk => "the disk",
             Self::Ram => "RAM",
         }
+    }
+
+    /// Its name with the word that goes before it: `in zswap`.
+    #[must_use]
+    pub fn place(self) -> String {
+        format!("{} {}", if self == Self::Disk { "on" } else { "in" }, self.name())
     }
 }
 

@@ -65,8 +65,8 @@ fn write_stamp(stamp: &mut [u8], number: u64, seed: u64) {
     stamp.copy_from_slice(&whole[..stamp.len()]);
 }
 
-/// Words of eight bytes with their space, so that a page is filled by copying without a remainder. What stands
-/// between them is random: 37 of 100 places hold a number as programs have them, small with zero bytes above.
+/// Words of eight bytes with their space, so that a page is filled by copying without a remainder. They come in
+/// phrases; between phrases stand numbers as programs have them, small with zero bytes above.
 const WORDS: [&[u8; 8]; 32] = [
     b"memory  ",
     b"kernel  ",
@@ -103,11 +103,17 @@ const WORDS: [&[u8; 8]; 32] = [
 ];
 
 fn write_words(target: &mut [u8], random: &mut Random) {
+    let (mut words, mut next) = (0, 0);
     for chunk in target.chunks_mut(8) {
-        let bits = random.next();
-        let word = match bits % 100 {
-            0..37 => (bits >> 40).to_le_bytes(),
-            _ => *WORDS[(bits >> 8) as usize % WORDS.len()],
+        let word = if words == 0 {
+            let bits = random.next();
+            words = bits as usize % 6;
+            next = (bits >> 8) as usize;
+            (bits >> 46).to_le_bytes()
+        } else {
+            words -= 1;
+            next += 1;
+            *WORDS[next % WORDS.len()]
         };
         chunk.copy_from_slice(&word[..chunk.len()]);
     }

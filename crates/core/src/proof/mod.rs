@@ -37,7 +37,7 @@ pub enum Verdict {
     Proved,
     /// Pages went elsewhere; every byte came back.
     NotAsPlanned,
-    /// A byte came back wrong. Nothing else matters.
+    /// A byte came back wrong, or a page not at all. Nothing else matters.
     Corrupt,
     /// Others swapped so much meanwhile that the counters prove nothing.
     Undecided,

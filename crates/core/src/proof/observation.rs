@@ -59,6 +59,8 @@ pub struct ClassObservation {
     pub load: Option<Quantiles>,
     /// Bytes that were compared.
     pub bytes_checked: Bytes,
+    /// Pages that the kernel could not bring back (a device or decompression error).
+    pub unreadable: u64,
     /// The first byte that was wrong, if any.
     pub corrupt: Option<Corruption>,
 }

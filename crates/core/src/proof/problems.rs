@@ -34,7 +34,18 @@ pub(super) fn of_class(observation: &Observation, class: &ClassObservation, proo
                 "{} page {} came back wrong: byte {} was {:#04x} and is {:#04x}",
                 class.class, corrupt.page, corrupt.offset, corrupt.expected, corrupt.found
             ),
-            "stop using this swap area and this compressor, test the RAM and the disk, and keep the kernel log",
+            UNSAFE,
+        ));
+    }
+    if class.unreadable > 0 {
+        let failed = moved(&class.loaded, &class.stored, "zswap.decompress_fail").unwrap_or(0);
+        problems.push(problem(
+            "unreadable",
+            format!(
+                "{} of {} {} pages could not be brought back (zswap.decompress_fail +{failed})",
+                class.unreadable, class.pages, class.class
+            ),
+            UNSAFE,
         ));
     }
     if !proof.as_planned {
@@ -44,6 +55,8 @@ pub(super) fn of_class(observation: &Observation, class: &ClassObservation, proo
     problems.extend(wrong_area(&observation.behaviour, class));
     problems
 }
+
+const UNSAFE: &str = "stop using this swap area and this compressor, test the RAM and the disk, and keep the kernel log";
 
 /// The explanation for the largest group of pages in the wrong place.
 fn stray(observation: &Observation, class: &ClassObservation, expected: Destination, landing: &Landing) -> Problem {
@@ -58,8 +71,8 @@ fn stray(observation: &Observation, class: &ClassObservation, expected: Destinat
                 landing.pages,
                 class.pages,
                 class.class,
-                found.words(),
-                expected.words()
+                found.name(),
+                expected.name()
             ),
             "compare `swaptune inspect` with the plan: the kernel behaves otherwise than its settings say",
         ),
@@ -69,7 +82,7 @@ fn stray(observation: &Observation, class: &ClassObservation, expected: Destinat
 /// zswap refused pages that it should take. Its counters say why, except in the band below the limit.
 fn bypass(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing) -> Problem {
     let went =
-        format!("{} of {} {} pages went past zswap to {}", landing.pages, class.pages, class.class, landing.destination.words());
+        format!("{} of {} {} pages went past zswap to {}", landing.pages, class.pages, class.class, landing.destination.name());
     let moved = |name: &str| moved(&class.stored, &class.before, name).unwrap_or(0);
     let pool = class.before.get("meminfo.Zswap").or_else(|| class.before.get("zswap.pool_total_size")).map(Bytes);
     let raise =

@@ -109,6 +109,7 @@ impl Machine {
             store: None,
             load: None,
             bytes_checked: Bytes(N * PAGE),
+            unreadable: 0,
             corrupt: None,
         }
     }
@@ -405,6 +406,14 @@ fn bad_machines() -> Vec<Bad> {
             },
             codes: &["corrupt", "zswap-bypassed"],
             says: "page 7 came back wrong: byte 9 was 0x01 and is 0x03",
+            verdict: Verdict::Corrupt,
+            ..base
+        },
+        Bad {
+            name: "pages that do not come back",
+            edit: |observation| observation.classes[0].unreadable = 2,
+            codes: &["unreadable", "zswap-bypassed"],
+            says: "2 of 500 text pages could not be brought back",
             verdict: Verdict::Corrupt,
             ..base
         },
