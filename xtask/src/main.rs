@@ -1,2 +1,21 @@
-//! Tasks.
-fn main() {}
+//! Tasks of the project: generated pages and benchmarks.
+//!
+//! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
+//! `cargo xtask bench` prints figures with their conditions; it asserts nothing.
+
+mod bench;
+#[path = "../../crates/swaptune/src/cli.rs"]
+mod cli;
+mod reference;
+
+use anyhow::bail;
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["reference"] => reference::write(),
+        ["reference", "--check"] => reference::check(),
+        ["bench"] => bench::run(),
+        _ => bail!("usage: cargo xtask reference [--check] | bench"),
+    }
+}

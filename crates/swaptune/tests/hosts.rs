@@ -21,7 +21,8 @@ const VIEWS: &[(&str, &[&str])] = &[
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/hosts");
-    let mut folders: Vec<PathBuf> = fs::read_dir(&hosts).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(&hosts).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
     folders.retain(|path| path.is_dir());
     folders.sort();
     let trials = folders.into_iter().flat_map(|folder| VIEWS.iter().map(move |view| trial(folder.clone(), *view))).collect();
@@ -41,7 +42,8 @@ fn compare(folder: &Path, file: &str, words: &[&str]) -> Result<(), Failed> {
         fs::write(&path, &seen)?;
         return Ok(());
     }
-    let expected = fs::read_to_string(&path).map_err(|error| format!("{}: {error}; accept with SWAPTUNE_ACCEPT=1", path.display()))?;
+    let expected =
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}; accept with SWAPTUNE_ACCEPT=1", path.display()))?;
     match first_difference(&expected, &seen) {
         None => Ok(()),
         Some(text) => Err(format!("{}: {text}\naccept with SWAPTUNE_ACCEPT=1 if that is right", path.display()).into()),
@@ -50,7 +52,8 @@ fn compare(folder: &Path, file: &str, words: &[&str]) -> Result<(), Failed> {
 
 /// Output and exit code of the real binary on the folder.
 fn run(folder: &Path, words: &[&str]) -> Result<String, Failed> {
-    let output = Command::new(env!("CARGO_BIN_EXE_swaptune")).args(words).arg("--root").arg(folder).env("COLUMNS", "120").output()?;
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_swaptune")).args(words).arg("--root").arg(folder).env("COLUMNS", "120").output()?;
     let text = String::from_utf8(output.stdout).map_err(|error| error.to_string())?;
     let talk = String::from_utf8_lossy(&output.stderr);
     Ok(format!("{text}{talk}exit code {}\n", output.status.code().unwrap_or(-1)))
@@ -62,7 +65,13 @@ fn first_difference(expected: &str, seen: &str) -> Option<String> {
         match (a.next(), b.next()) {
             (None, None) => break,
             (left, right) if left == right => {}
-            (left, right) => return Some(format!("line {number}\n  expected: {}\n  seen:     {}", left.unwrap_or("(end)"), right.unwrap_or("(end)"))),
+            (left, right) => {
+                return Some(format!(
+                    "line {number}\n  expected: {}\n  seen:     {}",
+                    left.unwrap_or("(end)"),
+                    right.unwrap_or("(end)")
+                ));
+            }
         }
     }
     None

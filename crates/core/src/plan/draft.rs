@@ -17,6 +17,8 @@ pub struct Request<'a> {
     pub now: bool,
     /// Plan what makes them last.
     pub boot: bool,
+    /// Record what was resolved, so that `verify` and the boot service know it.
+    pub record: bool,
     /// Devices that may be overwritten whatever they carry.
     pub wipe: &'a [String],
     /// Where the binary is installed, for the boot service.
@@ -97,13 +99,18 @@ impl<'a> Draft<'a> {
         self.plan.refusals.push(Refusal { what: what.into(), why: why.into(), hint: hint.into() });
     }
 
-    /// An owned or edited text file brought to `after`; nothing when it is already so.
+    /// An owned or edited text file brought to `after` for the next boot; nothing when it is already so.
     pub(super) fn file(&mut self, path: &str, after: Option<String>, mode: u32, why: Why<'_>) -> bool {
+        self.file_when(When::Boot, path, after, mode, why)
+    }
+
+    /// The same, for a file that matters at another time.
+    pub(super) fn file_when(&mut self, when: When, path: &str, after: Option<String>, mode: u32, why: Why<'_>) -> bool {
         let before = self.facts().file(path).map(str::to_owned);
         if before == after {
             return false;
         }
-        self.step(When::Boot, Change::File { path: path.into(), before, after, mode }, why);
+        self.step(when, Change::File { path: path.into(), before, after, mode }, why);
         true
     }
 

@@ -18,7 +18,7 @@ use crate::change::Change;
 
 use draft::Draft;
 pub use draft::{Request, first_usable, names_device};
-pub use owned::{APPLIED_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
+pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
 pub const SCHEMA: u32 = 1;
@@ -95,10 +95,10 @@ impl Plan {
         self.steps.is_empty()
     }
 
-    /// The plan with only the steps of this time.
+    /// The plan less the steps that do not count.
     #[must_use]
-    pub fn only(mut self, when: When) -> Self {
-        self.steps.retain(|step| step.when == when);
+    pub fn without(mut self, unwanted: impl Fn(&Step) -> bool) -> Self {
+        self.steps.retain(|step| !unwanted(step));
         self
     }
 }
@@ -126,6 +126,9 @@ pub fn plan(request: &Request<'_>) -> Plan {
     conflicts::others(&mut draft);
     if request.boot {
         persist::plan(&mut draft);
+    }
+    if request.record {
+        persist::record(&mut draft);
     }
     draft.finish()
 }

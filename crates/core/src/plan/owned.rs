@@ -6,6 +6,8 @@ use crate::facts::InitramfsTool;
 
 /// What the last apply resolved; the boot service switches on exactly this.
 pub const APPLIED_FILE: &str = "/etc/swaptune/applied.toml";
+/// What the last `apply --now` resolved; a reboot takes it away together with what it describes.
+pub const APPLIED_NOW_FILE: &str = "/run/swaptune/applied.toml";
 /// The administrator's configuration.
 pub const CONFIG_FILE: &str = "/etc/swaptune/config.toml";
 /// Sysctls. The name sorts behind `99-sysctl.conf`, which many distributions link to `/etc/sysctl.conf`.

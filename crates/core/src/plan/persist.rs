@@ -71,7 +71,20 @@ fn init_is_systemd(facts: &Facts) -> bool {
     facts.system.init.value() == Some(&InitSystem::Systemd)
 }
 
-/// The service with the settings that it switches on.
+/// What was resolved: for the next boot, or, when only the running system is changed, for as long as that runs.
+pub(super) fn record(draft: &mut Draft<'_>) {
+    let text = format!("{}{}", owned::header(), to_toml(draft.settings()));
+    let why = Why::rule("what this plan resolved, for verify and for the boot service", "swaptune(5)");
+    if draft.request.boot {
+        draft.file(owned::APPLIED_FILE, Some(text), 0o644, why);
+        let stale = Why::rule("an earlier apply --now is replaced by this one", "swaptune(5)");
+        draft.file_when(When::Now, owned::APPLIED_NOW_FILE, None, 0o644, stale);
+    } else {
+        draft.file_when(When::Now, owned::APPLIED_NOW_FILE, Some(text), 0o644, why);
+    }
+}
+
+/// The service that switches them on.
 fn service(draft: &mut Draft<'_>) {
     if !init_is_systemd(draft.facts()) {
         let needs = draft.settings().wants_zram()
@@ -81,16 +94,9 @@ fn service(draft: &mut Draft<'_>) {
             draft.note("boot", text, draft.facts().system.init.source());
         }
     }
-    let applied = format!("{}{}", owned::header(), to_toml(draft.settings()));
     let why = || {
         Why::rule("switches the applied configuration on before swap comes up, and off by systemctl stop", "systemd.special(7)")
     };
-    draft.file(
-        owned::APPLIED_FILE,
-        Some(applied),
-        0o644,
-        Why::rule("what this plan resolved, for the next boot and for verify", "swaptune(5)"),
-    );
     if !init_is_systemd(draft.facts()) {
         return;
     }

@@ -139,7 +139,17 @@ fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
 }
 
 fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> Request<'a> {
-    Request { facts, settings, now: true, boot: true, wipe, binary: "/usr/local/bin/swaptune", installed: true, seed: 7 }
+    Request {
+        facts,
+        settings,
+        now: true,
+        boot: true,
+        record: true,
+        wipe,
+        binary: "/usr/local/bin/swaptune",
+        installed: true,
+        seed: 7,
+    }
 }
 
 fn resolved(facts: &Facts, config: &str) -> Settings {

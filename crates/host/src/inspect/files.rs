@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 13] = [
+const FILES: [&str; 14] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -17,6 +17,7 @@ const FILES: [&str; 13] = [
     "/etc/initramfs-tools/modules",
     "/etc/kernel/cmdline",
     "/etc/swaptune/applied.toml",
+    "/run/swaptune/applied.toml",
     "/etc/swaptune/config.toml",
     "/etc/sysctl.conf",
     "/etc/systemd/system/swaptune.service",

@@ -1,0 +1,173 @@
+//! The command line: what was typed. Nothing here does anything.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Compressed swap that is measured, planned, applied, proved and reversible.
+///
+/// Start with `swaptune status` (what this machine's memory really is) and `swaptune plan` (what would make it hold more,
+/// with a reason for every line). Both only read.
+#[derive(Debug, Parser)]
+#[command(
+    name = "swaptune",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done or nothing to do · 1 findings or drift · 2 usage or configuration error ·
+3 refused for safety · 4 failed and rolled back · 5 failed and not rolled back"
+)]
+pub struct Cli {
+    /// Flags of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Work on the machine below DIR (an image, a captured folder) instead of this one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what this machine is: every fact with its source, or why it is absent
+    Inspect(InspectArgs),
+    /// Show what memory really is: applications, compressed pool, swap, capacity
+    Status,
+    /// List every kernel setting that swaptune knows, with its live value
+    Knobs(KnobsArgs),
+    /// Show what would change, from what to what, when, and why; changes nothing
+    Plan(PlanArgs),
+    /// Carry the plan out: journalled, checked, reversible
+    Apply(ApplyArgs),
+    /// Check that what was applied is in effect, and what else is wrong
+    Verify(VerifyArgs),
+    /// Undo an apply: files, live values, swap areas and boot entries
+    Rollback(RollbackArgs),
+    /// List the applies and rollbacks of this machine
+    History,
+    /// Switch the applied configuration on or off; called by swaptune.service
+    #[command(hide = true)]
+    Service(ServiceArgs),
+}
+
+/// `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Copy just the files that were read into DIR: a test fixture, or an attachment to a bug report
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
+}
+
+/// `knobs`.
+#[derive(Debug, Args)]
+pub struct KnobsArgs {
+    /// A knob (vm.swappiness) or the start of names (zswap)
+    pub name: Option<String>,
+}
+
+/// What is wanted: profile, configuration, single values.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WantedArgs {
+    /// Start from this profile: auto, idle-guide or off [default: as configured, else auto]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G
+    #[arg(long = "set", value_name = "KNOB=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// When to change: both by default.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WhenArgs {
+    /// Only the running system; a reboot undoes it
+    #[arg(long, conflicts_with = "boot")]
+    pub now: bool,
+    /// Only what takes effect at the next boot
+    #[arg(long)]
+    pub boot: bool,
+}
+
+/// `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// What is wanted.
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// When.
+    #[command(flatten)]
+    pub when: WhenArgs,
+    /// Show the evidence and origin of each line, and the files as differences
+    #[arg(long)]
+    pub explain: bool,
+}
+
+/// `apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// What is wanted.
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// When.
+    #[command(flatten)]
+    pub when: WhenArgs,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Allow mkswap on DEVICE whatever it carries now
+    #[arg(long, value_name = "DEVICE")]
+    pub wipe: Vec<String>,
+    /// Finish an apply that was interrupted
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// What is wanted [default: what the last apply resolved].
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// Push a few MiB of known pages through the kernel's swap and read where they went
+    #[arg(long)]
+    pub prove: bool,
+}
+
+/// `rollback`.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// The apply to undo, as `history` shows it [default: the newest]
+    pub id: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// `service`.
+#[derive(Debug, Args)]
+pub struct ServiceArgs {
+    /// What to do.
+    pub action: ServiceAction,
+}
+
+/// What the boot service does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ServiceAction {
+    /// Switch the applied configuration on.
+    Start,
+    /// Switch it off until the next start.
+    Stop,
+}

@@ -1,0 +1,111 @@
+//! What commands that change a machine share: the kernel behind it, errors with hints, questions, reports.
+
+use std::io::{BufRead, IsTerminal};
+
+use swaptune_host::apply::{ApplyError, Options, Report};
+use swaptune_host::journal::Outcome;
+use swaptune_host::kernel::{FixtureKernel, Kernel, LiveKernel, Progress};
+
+use super::Context;
+use crate::failure::{Failure, REFUSED, USAGE};
+use crate::output::{self, text};
+
+/// Set to 1 together with `--root` to play live changes on the files of a folder; for tests.
+const FIXTURE_KERNEL: &str = "SWAPTUNE_FIXTURE_KERNEL";
+
+/// The kernel that live changes go to. A folder has none, so only what takes effect at boot can be changed there.
+pub fn kernel(context: &Context, live_changes: bool) -> Result<Box<dyn Kernel>, Failure> {
+    if context.machine.is_live() {
+        return Ok(Box::new(LiveKernel));
+    }
+    let played = std::env::var_os(FIXTURE_KERNEL).is_some_and(|value| value == "1");
+    if live_changes && !played {
+        let message = "live changes need a running kernel, and --root is not one";
+        return Err(Failure::new(REFUSED, message).hint("add --boot to change only what takes effect when it boots"));
+    }
+    Ok(Box::new(FixtureKernel::new(context.machine.root())))
+}
+
+/// Progress of long writes, as one line that rewrites itself on a terminal.
+pub fn show_progress(progress: Progress) {
+    if std::io::stderr().is_terminal() && progress.total > 0 {
+        eprint!("\rwriting {} %", progress.done * 100 / progress.total);
+        if progress.done >= progress.total {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+/// Options of a transaction that a person started.
+pub fn options() -> Options<'static> {
+    Options { progress: &show_progress, ..Options::default() }
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Self {
+        let mut message = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            // Transparent errors repeat their source's words.
+            let words = cause.to_string();
+            if !message.ends_with(&words) {
+                message += &format!(": {words}");
+            }
+            source = cause.source();
+        }
+        if let ApplyError::RollbackFailed { left, .. } = &error {
+            for step in left {
+                message += &format!("\n  left as it is: {} ({})", step.step, step.why);
+            }
+        }
+        Failure::new(error.exit_code(), message).hint(error.hint())
+    }
+}
+
+/// Asks on the terminal; without one, `--yes` has to say it.
+pub fn confirmed(yes: bool, question: &str) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::new(USAGE, "this changes the machine, and there is no terminal to ask on").hint("add --yes"));
+    }
+    Ok(matches!(answer(&format!("{question} [y/N] ")).as_str(), "y" | "yes"))
+}
+
+/// One line from the terminal, in lower case.
+pub fn answer(question: &str) -> String {
+    eprint!("{question}");
+    let mut line = String::new();
+    // End of input and an unreadable terminal both mean no.
+    let _ = std::io::stdin().lock().read_line(&mut line);
+    line.trim().to_lowercase()
+}
+
+/// What a transaction did, step by step.
+pub fn print_report(context: &Context, report: &Report) -> Result<(), Failure> {
+    if context.json {
+        return output::json(report);
+    }
+    let mut out = String::new();
+    for step in &report.steps {
+        let line = match &step.outcome {
+            Outcome::Unchanged => format!("already so: {}", step.change),
+            Outcome::Changed { .. } => format!("done: {}", step.change),
+            Outcome::FellBack { wanted, got, why } => {
+                format!("done: {} {wanted} was refused ({why}), {got} is in effect", step.change.target())
+            }
+            Outcome::Skipped { why } => format!("skipped: {} ({why})", step.change),
+        };
+        out += &text::wrap(&line, 2);
+    }
+    for warning in &report.warnings {
+        out += &text::wrap(&format!("warning: {warning}"), 2);
+    }
+    let id = report
+        .id
+        .as_deref()
+        .map_or_else(String::new, |id| format!(" (transaction {id}; `swaptune rollback {id}` takes it back)"));
+    out += &format!("{}{id}\n", text::count(report.changed(), "change"));
+    output::data(&out)
+}

@@ -1,0 +1,70 @@
+//! `swaptune plan`: what would change, and why.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
+use swaptune_core::facts::Facts;
+use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::settings::Settings;
+use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
+
+use super::Context;
+use crate::cli::{PlanArgs, WantedArgs, WhenArgs};
+use crate::failure::{Failure, REFUSED};
+use crate::{layers, output};
+
+/// Prints the plan. Exit code 3 when it may not be carried out as it stands.
+pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
+    let (_, _, plan) = make(context, &args.wanted, &args.when, &[])?;
+    if context.json {
+        output::json(&plan)?;
+    } else {
+        output::data(&output::plan::text(&plan, args.explain))?;
+    }
+    Ok(if plan.refusals.is_empty() { 0 } else { REFUSED })
+}
+
+/// Facts, settings and the plan that follows from them.
+pub fn make(
+    context: &Context,
+    wanted: &WantedArgs,
+    when: &WhenArgs,
+    wipe: &[String],
+) -> Result<(Facts, Settings, Plan), Failure> {
+    let mut facts = inspect(&context.machine, Scope::PLAN);
+    let settings = layers::resolve(&context.machine, &facts, wanted)?;
+    if settings.wants_zswap() {
+        look_into_initramfs(&context.machine, &mut facts);
+    }
+    let plan = for_settings(context, &facts, &settings, when, true, wipe);
+    Ok((facts, settings, plan))
+}
+
+/// The plan for settings that are resolved already; `record` writes down what they are.
+pub fn for_settings(
+    context: &Context,
+    facts: &Facts,
+    settings: &Settings,
+    when: &WhenArgs,
+    record: bool,
+    wipe: &[String],
+) -> Plan {
+    let (binary, installed) = installed_at(context);
+    // Headers are only written on a live machine; a plan for a folder must be the same each time.
+    let seed = if context.machine.is_live() { random_seed() } else { 0 };
+    plan(&Request { facts, settings, now: !when.boot, boot: !when.now, record, wipe, binary: &binary, installed, seed })
+}
+
+/// Where the boot service finds this program, and whether it is there: its own path when that lasts, else the usual one.
+pub fn installed_at(context: &Context) -> (String, bool) {
+    const USUAL: &str = "/usr/local/bin/swaptune";
+    const LASTING: &[&str] = &["/usr/", "/opt/", "/bin/", "/sbin/", "/nix/store/"];
+    let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
+    let lasts = context.machine.is_live() && LASTING.iter().any(|place| own.starts_with(place)) && !own.contains("/target/");
+    if lasts { (own, true) } else { (USUAL.into(), context.machine.exists(USUAL)) }
+}
+
+/// New UUIDs must differ from machine to machine; the standard library's hasher keys are random enough for that.
+fn random_seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}

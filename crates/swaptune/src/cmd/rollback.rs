@@ -1,0 +1,65 @@
+//! `swaptune rollback`: takes an apply back from captured originals.
+
+use swaptune_host::apply::UndoOutcome;
+use swaptune_host::journal::{Kind, StateDir, newest_applied, pending};
+use swaptune_host::rollback::{RollbackReport, rollback};
+use swaptune_host::service;
+
+use super::Context;
+use super::change::{confirmed, kernel, options};
+use crate::cli::RollbackArgs;
+use crate::failure::{FINDINGS, Failure, USAGE};
+use crate::output::{self, text};
+
+/// Takes back the named apply, else the one that was cut short, else the newest that stands.
+pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
+    let state = StateDir::persistent(&context.machine);
+    let id = match &args.id {
+        Some(id) => id.clone(),
+        None => newest(&state)?,
+    };
+    if !confirmed(args.yes, &format!("Take back {id}?"))? {
+        output::talk("nothing was changed");
+        return Ok(0);
+    }
+    let kernel = kernel(context, true)?;
+    let mut report = rollback(&context.machine, &*kernel, &state, &id, &options())?;
+    report.warnings.extend(service::forget(&context.machine));
+    print(context, &report)?;
+    Ok(if report.left().is_empty() { 0 } else { FINDINGS })
+}
+
+fn newest(state: &StateDir) -> Result<String, Failure> {
+    let error = swaptune_host::apply::ApplyError::from;
+    let found = match pending(state).map_err(error)? {
+        Some(transaction) => Some(transaction),
+        None => newest_applied(state, Kind::Apply).map_err(error)?,
+    };
+    let none = || Failure::new(USAGE, "there is no apply to take back").hint("`swaptune history` lists what was done");
+    found.map(|transaction| transaction.id).ok_or_else(none)
+}
+
+fn print(context: &Context, report: &RollbackReport) -> Result<(), Failure> {
+    if context.json {
+        return output::json(report);
+    }
+    let mut out = String::new();
+    for step in &report.steps {
+        let line = match &step.outcome {
+            UndoOutcome::AlreadyThere => format!("as before already: {}", step.change.inverse()),
+            UndoOutcome::Restored => format!("restored: {}", step.change.inverse()),
+            UndoOutcome::Regenerated => format!("made anew: {}", step.change.target()),
+            UndoOutcome::Kept { why } => format!("kept: {} ({why})", step.change.target()),
+            UndoOutcome::Left { found, expected } => {
+                format!("left alone: {} is {found}, expected {expected}: somebody else changed it", step.change.target())
+            }
+            UndoOutcome::Failed { why } => format!("failed: {} ({why})", step.change),
+        };
+        out += &text::wrap(&line, 2);
+    }
+    for warning in &report.warnings {
+        out += &text::wrap(&format!("warning: {warning}"), 2);
+    }
+    out += &format!("{} is taken back\n", report.id);
+    output::data(&out)
+}

@@ -1,0 +1,52 @@
+//! `swaptune service start|stop`: what swaptune.service calls.
+//!
+//! Start switches on exactly what the last apply resolved; stop puts the live values back until the next start. Both are
+//! recorded in `/run`, where a reboot takes the record away together with the state that it describes.
+
+use swaptune_host::apply::{Options, Report, execute};
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::journal::{Kind, StateDir};
+use swaptune_host::rollback::deactivate;
+
+use super::change::{kernel, print_report};
+use super::{Context, plan};
+use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
+use crate::failure::{Failure, USAGE};
+use crate::{layers, output};
+
+/// Switches on or off.
+pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
+    let volatile = StateDir::volatile(&context.machine);
+    let options = Options { kind: Kind::Service, ..Options::default() };
+    let kernel = kernel(context, true)?;
+    let report = match args.action {
+        ServiceAction::Start => start(context, &*kernel, &volatile, &options)?,
+        ServiceAction::Stop => {
+            let persistent = StateDir::persistent(&context.machine);
+            deactivate(&context.machine, &*kernel, &[&persistent, &volatile], &volatile, &options)?
+        }
+    };
+    print_report(context, &report)?;
+    Ok(0)
+}
+
+fn start(
+    context: &Context,
+    kernel: &dyn swaptune_host::kernel::Kernel,
+    state: &StateDir,
+    options: &Options<'_>,
+) -> Result<Report, Failure> {
+    let facts = inspect(&context.machine, Scope::PLAN);
+    let Some(settings) = layers::applied_for_boot(&facts)? else {
+        let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);
+        return Err(Failure::new(USAGE, message).hint("swaptune apply"));
+    };
+    let when = WhenArgs { now: true, boot: false };
+    let plan = plan::for_settings(context, &facts, &settings, &when, false, &[]);
+    // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
+    for refusal in &plan.refusals {
+        output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));
+    }
+    let plan = swaptune_core::plan::Plan { refusals: Vec::new(), ..plan };
+    Ok(execute(&context.machine, kernel, state, &plan, options)?)
+}

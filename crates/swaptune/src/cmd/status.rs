@@ -1,0 +1,20 @@
+//! `swaptune status`: what memory really is.
+
+use swaptune_core::memory_map::MemoryMap;
+use swaptune_host::inspect::{Scope, inspect};
+
+use super::Context;
+use crate::failure::Failure;
+use crate::output;
+
+/// Prints one screen.
+pub fn run(context: &Context) -> Result<u8, Failure> {
+    let facts = inspect(&context.machine, Scope::STATUS);
+    let map = MemoryMap::from_facts(&facts);
+    if context.json {
+        output::json(&map)?;
+    } else {
+        output::data(&output::status::text(&map))?;
+    }
+    Ok(0)
+}

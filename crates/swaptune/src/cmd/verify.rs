@@ -1,0 +1,120 @@
+//! `swaptune verify`: is what was applied in effect, what else is wrong, and the proof.
+
+use serde::Serialize;
+use swaptune_core::change::Change;
+use swaptune_core::facts::Facts;
+use swaptune_core::findings::{Found, Severity, examine};
+use swaptune_core::plan::{Plan, SYSCTL_FILE, Step, When};
+use swaptune_core::proof::{Proof, Verdict};
+use swaptune_core::settings::Settings;
+use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
+use swaptune_host::prove::{Options, prove};
+
+use super::{Context, plan};
+use crate::cli::{VerifyArgs, WhenArgs};
+use crate::failure::{FINDINGS, Failure, REFUSED};
+use crate::{layers, output};
+
+/// The JSON form of the answer.
+#[derive(Serialize)]
+struct Answer<'a> {
+    /// 0 when nothing is wrong.
+    ok: bool,
+    /// Whether there is something to compare the machine with.
+    applied: bool,
+    /// What is not in effect, as the changes that would bring it into effect.
+    drift: Option<&'a Plan>,
+    findings: &'a [Found],
+    proof: Option<&'a Proof>,
+}
+
+/// Prints drift, findings and the proof. Exit code 0 only when nothing is wrong.
+pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
+    let mut facts = inspect(&context.machine, Scope::PLAN);
+    look_into_initramfs(&context.machine, &mut facts);
+    let wanted = wanted(context, &facts, args)?;
+    let drift = wanted
+        .as_ref()
+        .map(|(settings, when)| plan::for_settings(context, &facts, settings, when, false, &[]).without(rewritten_comments));
+    let findings = examine(&facts);
+    let proof = args.prove.then(|| canary(context)).transpose()?;
+    let answer = Answer {
+        ok: drift.as_ref().is_none_or(|plan| plan.is_empty() && plan.refusals.is_empty())
+            && findings.iter().all(|finding| finding.severity == Severity::Info)
+            && proof.as_ref().is_none_or(|proof| proof.verdict == Verdict::Proved),
+        applied: wanted.is_some(),
+        drift: drift.as_ref(),
+        findings: &findings,
+        proof: proof.as_ref(),
+    };
+    if context.json {
+        output::json(&answer)?;
+    } else {
+        output::data(&text(&answer))?;
+    }
+    Ok(if answer.ok { 0 } else { FINDINGS })
+}
+
+/// What the flags name, else what the last apply resolved.
+fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<(Settings, WhenArgs)>, Failure> {
+    let flags = &args.wanted;
+    if flags.profile.is_none() && flags.config.is_none() && flags.set.is_empty() {
+        return layers::applied(facts);
+    }
+    Ok(Some((layers::resolve(&context.machine, facts, flags)?, WhenArgs::default())))
+}
+
+/// True for our sysctl drop-in when only its comments differ: settings that were read back have another origin.
+fn rewritten_comments(step: &Step) -> bool {
+    let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
+    let values = |text: &str| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
+    path == SYSCTL_FILE && values(before) == values(after)
+}
+
+fn canary(context: &Context) -> Result<Proof, Failure> {
+    if !context.machine.is_live() {
+        return Err(Failure::new(REFUSED, "a proof needs the running kernel, and --root is not one").hint("leave --root out"));
+    }
+    prove(&context.machine, &Options::default()).map_err(|error| Failure::new(FINDINGS, error))
+}
+
+fn text(answer: &Answer<'_>) -> String {
+    let mut out = match answer.drift {
+        Some(plan) => drift(plan),
+        None => "Nothing has been applied on this machine; looking for what is wrong with it as it is\n".to_owned(),
+    };
+    let count = |severity| answer.findings.iter().filter(|finding| finding.severity == severity).count();
+    let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warning), count(Severity::Info));
+    out += &match (errors, warnings) {
+        (0, 0) => "Findings: none\n".to_owned(),
+        _ => format!("Findings: {}, {}\n", output::text::count(errors, "error"), output::text::count(warnings, "warning")),
+    };
+    out += &output::findings::text(answer.findings, false);
+    if infos > 0 {
+        out += &format!("\nWorth knowing\n{}", infos_text(answer.findings));
+    }
+    if let Some(proof) = answer.proof {
+        out += &format!("\n{}", output::proof::text(proof));
+    }
+    out
+}
+
+fn infos_text(found: &[Found]) -> String {
+    let infos = found.iter().filter(|finding| finding.severity == Severity::Info);
+    infos.map(|finding| output::text::wrap(&format!("{}: {}", finding.code, finding.what), 2)).collect()
+}
+
+fn drift(plan: &Plan) -> String {
+    if plan.is_empty() && plan.refusals.is_empty() {
+        return "In effect: every line of what was applied, live and for the next boot\n".into();
+    }
+    let mut out = String::from("Not in effect:\n");
+    for step in &plan.steps {
+        let when = if step.when == When::Now { "now" } else { "at boot" };
+        out += &output::text::wrap(&format!("{} ({when})", step.change), 2);
+    }
+    for refusal in &plan.refusals {
+        out += &output::text::wrap(&format!("{}: {}", refusal.what, refusal.why), 2);
+    }
+    out + "  cure: swaptune apply\n\n"
+}

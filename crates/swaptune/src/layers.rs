@@ -1,0 +1,63 @@
+//! Configuration files and flags → settings.
+
+use swaptune_core::facts::Facts;
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE};
+use swaptune_core::profiles;
+use swaptune_core::settings::{Provenance, Setting, Settings, read_toml};
+use swaptune_host::machine::Machine;
+
+use crate::cli::{WantedArgs, WhenArgs};
+use crate::failure::{Failure, USAGE};
+
+const DROPIN_DIR: &str = "/etc/swaptune/config.d";
+
+/// The settings that these flags and files ask for on this machine.
+pub fn resolve(machine: &Machine, facts: &Facts, wanted: &WantedArgs) -> Result<Settings, Failure> {
+    let mut layers = match &wanted.config {
+        Some(path) => vec![file(path)?],
+        None => machine_files(machine)?,
+    };
+    if let Some(name) = &wanted.profile {
+        let profile = Setting::new(name.clone(), Provenance::Flag("--profile".into()));
+        layers.push(Settings { profile: Some(profile), ..Settings::default() });
+    }
+    for flag in &wanted.set {
+        layers.push(Settings::from_flag(flag)?);
+    }
+    Ok(profiles::resolve(layers, facts)?)
+}
+
+/// What the last apply resolved for every boot; `None` when there was none.
+pub fn applied_for_boot(facts: &Facts) -> Result<Option<Settings>, Failure> {
+    recorded(facts, APPLIED_FILE)
+}
+
+/// What was applied and when it counts: a later `apply --now` stands for as long as the system runs.
+pub fn applied(facts: &Facts) -> Result<Option<(Settings, WhenArgs)>, Failure> {
+    if let Some(settings) = recorded(facts, APPLIED_NOW_FILE)? {
+        return Ok(Some((settings, WhenArgs { now: true, boot: false })));
+    }
+    Ok(applied_for_boot(facts)?.map(|settings| (settings, WhenArgs::default())))
+}
+
+fn recorded(facts: &Facts, path: &str) -> Result<Option<Settings>, Failure> {
+    facts.file(path).map(|text| read_toml(path, text, None)).transpose().map_err(Failure::from)
+}
+
+fn file(path: &std::path::Path) -> Result<Settings, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::new(USAGE, format!("{name}: {error}")))?;
+    Ok(read_toml(&name, &text, None)?)
+}
+
+/// The administrator's file, then its drop-ins by name.
+fn machine_files(machine: &Machine) -> Result<Vec<Settings>, Failure> {
+    let mut paths = vec![CONFIG_FILE.to_owned()];
+    paths.extend(machine.files_in(DROPIN_DIR, ".toml"));
+    let mut layers = Vec::new();
+    for path in paths.iter().filter(|path| machine.exists(path)) {
+        let text = machine.read_text(path).map_err(|error| Failure::new(USAGE, error))?;
+        layers.push(read_toml(path, &text, None)?);
+    }
+    Ok(layers)
+}

@@ -1,0 +1,73 @@
+//! Text for people: width, wrapping, columns.
+
+/// Columns of the terminal, as far as the environment tells, within what reads well.
+pub fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100);
+    usize::clamp(columns, 60, 120)
+}
+
+/// A sentence broken into lines, each behind `indent` blanks.
+pub fn wrap(text: &str, indent: usize) -> String {
+    let room = width().saturating_sub(indent).max(20);
+    let mut out = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let size = word.chars().count();
+        if length > 0 && length + 1 + size > room {
+            out.push('\n');
+            length = 0;
+        }
+        if length == 0 {
+            out.push_str(&" ".repeat(indent));
+        } else {
+            out.push(' ');
+            length += 1;
+        }
+        out.push_str(word);
+        length += size;
+    }
+    out.push('\n');
+    out
+}
+
+/// Rows as columns, two blanks apart; columns whose index is in `right` are right-aligned.
+pub fn columns(rows: &[Vec<String>], right: &[usize], indent: usize) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let size = |text: &String| text.chars().count();
+    let widths: Vec<usize> = (0..count).map(|i| rows.iter().filter_map(|row| row.get(i)).map(size).max().unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let mut line = " ".repeat(indent);
+        for (i, cell) in row.iter().enumerate() {
+            let pad = " ".repeat(widths[i].saturating_sub(size(cell)));
+            let gap = if i == 0 { "" } else { "  " };
+            line += &if right.contains(&i) { format!("{gap}{pad}{cell}") } else { format!("{gap}{cell}{pad}") };
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// `1 change`, `2 changes`.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = vec![vec!["a".into(), "1".into(), "x".into()], vec!["bbb".into(), "22".into()]];
+        assert_eq!(columns(&rows, &[1], 2), "  a     1  x\n  bbb  22\n");
+    }
+
+    #[test]
+    fn long_sentences_are_broken_between_words() {
+        let text = wrap(&"word ".repeat(60), 4);
+        assert!(text.lines().count() > 2);
+        assert!(text.lines().all(|line| line.starts_with("    word") && line.chars().count() <= width()));
+    }
+}

@@ -1,0 +1,119 @@
+//! Pages that are generated from tables: knobs, findings, man pages, shell completions.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::CommandFactory;
+use clap_complete::Shell;
+use swaptune_core::findings;
+use swaptune_core::knobs::{self, Effect, Knob};
+
+use crate::cli::Cli;
+
+/// A page: its path below the repository and its bytes.
+type Page = (PathBuf, Vec<u8>);
+
+/// Writes every page.
+pub fn write() -> anyhow::Result<()> {
+    for (path, bytes) in pages()? {
+        fs::create_dir_all(path.parent().context("a page has a folder")?)?;
+        fs::write(&path, bytes).with_context(|| path.display().to_string())?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}
+
+/// Fails when a page differs from what would be written.
+pub fn check() -> anyhow::Result<()> {
+    let pages = pages()?;
+    let stale = pages.iter().filter(|(path, bytes)| fs::read(path).ok().as_ref() != Some(bytes));
+    let stale: Vec<String> = stale.map(|(path, _)| path.display().to_string()).collect();
+    if !stale.is_empty() {
+        bail!("out of date, run `make reference`: {}", stale.join(", "));
+    }
+    println!("{} generated pages are up to date", pages.len());
+    Ok(())
+}
+
+fn pages() -> anyhow::Result<Vec<Page>> {
+    let mut pages = vec![page("docs/reference/knobs.md", knobs_page()), page("docs/reference/findings.md", findings_page())];
+    pages.extend(man_pages()?);
+    for (shell, name) in [(Shell::Bash, "swaptune.bash"), (Shell::Zsh, "_swaptune"), (Shell::Fish, "swaptune.fish")] {
+        let mut bytes = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "swaptune", &mut bytes);
+        pages.push((Path::new("docs/completions").join(name), bytes));
+    }
+    Ok(pages)
+}
+
+fn page(path: &str, text: String) -> Page {
+    (PathBuf::from(path), text.into_bytes())
+}
+
+fn man_pages() -> anyhow::Result<Vec<Page>> {
+    let command = Cli::command();
+    let mut pages = Vec::new();
+    let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
+    let subs = visible.map(|sub| {
+        let name = format!("swaptune-{}", sub.get_name());
+        (name.clone(), sub.name(name))
+    });
+    for (name, command) in std::iter::once(("swaptune".to_owned(), command.clone())).chain(subs) {
+        let mut bytes = Vec::new();
+        // No date: the page must be the same whenever it is generated.
+        clap_mangen::Man::new(command).section("8").manual("System administration").render(&mut bytes)?;
+        pages.push((Path::new("docs/man").join(format!("{name}.8")), bytes));
+    }
+    Ok(pages)
+}
+
+fn knobs_page() -> String {
+    let mut text = String::from(
+        "# Knobs\n\nEvery kernel setting that swaptune reads or turns. Generated from the knob table (`crates/core/src/knobs/`) by\n\
+         `make reference`; `swaptune knobs` shows the same with the live values of a machine.\n",
+    );
+    for rows in knobs::TABLE {
+        let family = rows.first().map_or("", |row| row.name.split('.').next().unwrap_or_default());
+        let _ = write!(text, "\n## {family}\n");
+        for row in *rows {
+            text += &knob(row);
+        }
+    }
+    text
+}
+
+fn knob(row: &Knob) -> String {
+    let lifetime = match (row.since, row.gone) {
+        (None, None) => "every supported kernel".to_owned(),
+        (Some(since), None) => format!("since {since}"),
+        (None, Some(gone)) => format!("gone in {gone}: {}", row.replaced_by),
+        (Some(since), Some(gone)) => format!("since {since}, gone in {gone}: {}", row.replaced_by),
+    };
+    let unit = if row.unit.is_empty() { String::new() } else { format!(", in {}", row.unit) };
+    let effect = match row.effect {
+        Effect::Live => "at once",
+        Effect::BeforeSetup => "before the device or area is set up",
+    };
+    format!(
+        "\n### `{}`\n\n{}\n\n- file: `{}`\n- takes: {}{unit}\n- default: {}\n- kernels: {lifetime}\n- takes effect: {effect}\n- source: {}\n",
+        row.name,
+        row.doc,
+        row.path,
+        row.expected(),
+        if row.default.is_empty() { "none" } else { row.default },
+        row.source
+    )
+}
+
+fn findings_page() -> String {
+    let mut text = String::from(
+        "# Findings\n\nWhat `swaptune verify` can find wrong with a machine. Generated from the findings table\n\
+         (`crates/core/src/findings/`) by `make reference`.\n\n| code | severity | finding | source |\n|---|---|---|---|\n",
+    );
+    for row in findings::all() {
+        let _ = writeln!(text, "| `{}` | {} | {} | {} |", row.code, format!("{:?}", row.severity).to_lowercase(), row.title.replace('|', "\\|"), row.source.replace('|', "\\|"));
+    }
+    text
+}
