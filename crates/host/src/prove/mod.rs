@@ -15,8 +15,6 @@ mod cgroup;
 mod counters;
 mod pages;
 mod slots;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime};

@@ -49,10 +49,12 @@ pub(super) fn by_area(
         *pages.entry(slot.area).or_default() += 1;
     }
     let came_into_use = |path: &String| after.since(before, &format!("swaps.{path}")).unwrap_or(0).max(0).cast_unsigned();
-    let mut first = 0;
+    let (mut first, mut behind) = (0, pages.len());
     let mut named = BTreeMap::new();
     for (number, count) in pages {
-        let last = usize::try_from(number).unwrap_or(usize::MAX).min(areas.len().saturating_sub(1));
+        // No area stands later in the list than its number, and those of larger numbers stand behind it.
+        behind -= 1;
+        let last = usize::try_from(number).unwrap_or(usize::MAX).min(areas.len().saturating_sub(1 + behind));
         let fits = |place: &usize| came_into_use(&areas[*place]) >= count * page_size as u64 / 2;
         let place = (first..=last).rev().find(|place| *place < areas.len() && fits(place)).unwrap_or(last);
         if let Some(path) = areas.get(place) {
