@@ -1,5 +1,7 @@
 //! The next boot: modules that must be in the initramfs, words that wait for a reboot, a GRUB file that cannot be edited.
 
+use std::collections::BTreeSet;
+
 use super::ask::{booted_with, config, kernel_before, zswap_words};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::edit::grub;
@@ -108,13 +110,12 @@ fn words_pending(facts: &Facts) -> Option<Evidence> {
         let name = format!("zswap.{}", word.name);
         cmdline::get(running, &name) != cmdline::get(&store.configured, &name)
     });
-    let (_, first) = words.first()?;
-    let what = format!(
-        "`{}` and {} more words differ between the running kernel and {}: they count from the next boot on",
-        first.raw,
-        words.len() - 1,
-        store.path
-    );
+    let names: BTreeSet<String> = words.iter().map(|(_, word)| format!("zswap.{}", word.name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let list = names.into_iter().collect::<Vec<_>>().join(", ");
+    let what = format!("{list} in {} and on the running command line differ: the file counts from the next boot on", store.path);
     let exhibits: Vec<Exhibit> = words.into_iter().map(|(source, word)| Exhibit { source, text: word.raw }).collect();
     Some(Evidence::new(what, "systemctl reboot").seen_all(exhibits))
 }

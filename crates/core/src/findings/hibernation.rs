@@ -61,7 +61,7 @@ fn random_key(facts: &Facts) -> Option<Evidence> {
 fn device_missing(facts: &Facts) -> Option<Evidence> {
     let device = resume(facts)?;
     let there = |known: &crate::facts::BlockDevice| match device.split_once('=') {
-        Some(("UUID", uuid)) => known.uuid.as_deref() == Some(uuid),
+        Some(("UUID", uuid)) => known.uuid.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(uuid)),
         Some(("LABEL", label)) => known.label.as_deref() == Some(label),
         _ => {
             let name = device.strip_prefix("/dev/").unwrap_or(&device);

@@ -45,6 +45,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: same_disk,
     },
     Finding {
+        code: "swap-striping-unit",
+        severity: Severity::Info,
+        title: "how areas of equal priority are filled in turn on this kernel",
+        source: "mm/swapfile.c: plist_requeue; slot cache up to 6.14, per-CPU clusters from 6.15 on",
+        detect: striping_unit,
+    },
+    Finding {
         code: "swap-full",
         severity: Severity::Warning,
         title: "swap is nearly full",
@@ -169,6 +176,21 @@ fn same_disk(facts: &Facts) -> Option<Evidence> {
     let what =
         format!("{} areas lie on {name}, which has one queue: more areas bring no throughput by themselves{cost}", areas.len());
     Some(Evidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
+}
+
+fn striping_unit(facts: &Facts) -> Option<Evidence> {
+    let areas = disk_areas(facts);
+    let equal = |area: &&SwapArea| areas.iter().filter(|other| other.priority == area.priority).count() > 1;
+    let group: Vec<&SwapArea> = areas.iter().copied().filter(equal).collect();
+    let first = group.first()?;
+    let spins = device(facts, first).and_then(|device| device.rotational.value()) == Some(&true);
+    let unit = match (kernel_from(facts, v(6, 15)), spins) {
+        (false, _) => "64 slots (256 KiB) at a time and CPU",
+        (true, false) => "a cluster of 512 slots (2 MiB) at a time and CPU",
+        (true, true) => "one page at a time, because they spin",
+    };
+    let what = format!("{} areas share priority {}: {} fills them in turn, {unit}", group.len(), first.priority, release(facts));
+    Some(Evidence::new(what, "swaptune status").seen_all(swap_lines(&group)))
 }
 
 fn full(facts: &Facts) -> Option<Evidence> {

@@ -133,7 +133,7 @@ fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
         release(facts),
         paths(&areas)
     );
-    let cure = "swaptune apply --now --set zswap.exclusive_loads=N";
+    let cure = "echo N > /sys/module/zswap/parameters/exclusive_loads";
     Some(Evidence::new(what, cure).seen_all([parameter("exclusive_loads", value)]).seen_all(swap_lines(&areas)))
 }
 

@@ -142,7 +142,9 @@ fn stuck(facts: &Facts) -> Option<Evidence> {
 
 fn near_limit(facts: &Facts) -> Option<Evidence> {
     let fill = fill(facts).filter(|fill| fill.is_full() && !is_stuck(facts))?;
-    let what = format!("{}: from here on new pages are rejected and go to the disk, the hottest first", fill.sentence());
+    let shrinker = zswap_on(facts)?.parameter("shrinker_enabled") == Some("Y");
+    let also = if shrinker { "; the shrinker is on and did not prevent it" } else { "" };
+    let what = format!("{}: from here on new pages are rejected and go to the disk, the hottest first{also}", fill.sentence());
     Some(Evidence::new(what, "swaptune plan --explain").seen_all(fill.exhibits()))
 }
 

@@ -84,7 +84,11 @@ pub(super) static ROWS: &[Finding] = &[
 struct Fallback {
     asked: String,
     got: String,
-    line: String,
+    line: Exhibit,
+}
+
+fn log_line(line: &str) -> Exhibit {
+    Exhibit { source: "kernel log".into(), text: line.to_owned() }
 }
 
 /// The last complaint `zswap: KIND X not available, using default Y`.
@@ -92,7 +96,7 @@ fn complaint(zswap: &ZswapFacts, kind: &str) -> Option<Fallback> {
     zswap.complaints.iter().rev().find_map(|line| {
         let (_, rest) = line.split_once(&format!("{kind} "))?;
         let (asked, got) = rest.split_once(" not available, using default ")?;
-        Some(Fallback { asked: asked.trim().to_owned(), got: got.trim().to_owned(), line: line.clone() })
+        Some(Fallback { asked: asked.trim().to_owned(), got: got.trim().to_owned(), line: log_line(line) })
     })
 }
 
@@ -101,7 +105,7 @@ fn compressor_complaint(facts: &Facts, zswap: &ZswapFacts) -> Option<Fallback> {
     complaint(zswap, "compressor").or_else(|| {
         let asked = booted_with(facts, "zswap.compressor").filter(|asked| !asked.is_empty())?;
         let got = config(facts, "CONFIG_ZSWAP_COMPRESSOR_DEFAULT").unwrap_or("lzo").to_owned();
-        let line = format!("{}: zswap.compressor={asked}", facts.kernel.cmdline.source());
+        let line = Exhibit { source: facts.kernel.cmdline.source().to_owned(), text: format!("zswap.compressor={asked}") };
         Some(Fallback { asked, got, line })
     })
 }
@@ -115,8 +119,8 @@ fn compressor_fallback(facts: &Facts) -> Option<Evidence> {
     let live = zswap.parameter("compressor")?;
     let fallback = compressor_complaint(facts, zswap).filter(|f| f.got == live && f.asked != live)?;
     let Fallback { asked, line, .. } = fallback;
-    let there = facts.compressors.iter().find(|c| c.name == asked).map(|c| c.availability);
-    let (why, cure) = match there {
+    let there = facts.compressors.iter().find(|c| c.name == asked);
+    let (why, cure) = match there.map(|compressor| compressor.availability) {
         Some(Availability::BuiltIn) => ("it is built in, so something chose otherwise since", "swaptune apply --now"),
         Some(Availability::Loaded | Availability::Module) => {
             ("its module was not loadable that early, and is now: the service writes it after each boot", "swaptune apply")
@@ -125,11 +129,8 @@ fn compressor_fallback(facts: &Facts) -> Option<Evidence> {
         None => ("whether this kernel has it is not known", "swaptune plan --explain"),
     };
     let what = format!("zswap compresses with {live} although {asked} was asked for: {why}");
-    let found = Evidence::new(what, cure).seen("kernel log", line).seen_all([parameter("compressor", live)]);
-    Some(match there.and_then(|_| facts.compressors.iter().find(|c| c.name == asked)) {
-        Some(compressor) => found.seen(compressor.source.clone(), format!("{asked}: {:?}", compressor.availability)),
-        None => found,
-    })
+    let module = there.map(|compressor| Exhibit { source: compressor.source.clone(), text: asked.clone() });
+    Some(Evidence::new(what, cure).seen_all([line, parameter("compressor", live)]).seen_all(module))
 }
 
 fn compressor_late(facts: &Facts) -> Option<Evidence> {
@@ -139,7 +140,7 @@ fn compressor_late(facts: &Facts) -> Option<Evidence> {
     let what = format!(
         "zswap compresses with {live} now, but the kernel booted with {got}: pages stored before the switch are still in the {got} pool"
     );
-    Some(Evidence::new(what, "swaptune apply --boot").seen("kernel log", line).seen_all([parameter("compressor", live)]))
+    Some(Evidence::new(what, "swaptune apply --boot").seen_all([line, parameter("compressor", live)]))
 }
 
 fn zpool_fallback(facts: &Facts) -> Option<Evidence> {
@@ -147,7 +148,7 @@ fn zpool_fallback(facts: &Facts) -> Option<Evidence> {
     let live = zswap.parameter("zpool")?;
     let Fallback { asked, line, .. } = complaint(zswap, "zpool").filter(|f| f.got == live && f.asked != live)?;
     let what = format!("zswap stores in {live} although {asked} was asked for: its module was not loadable that early");
-    Some(Evidence::new(what, "swaptune apply").seen("kernel log", line).seen_all([parameter("zpool", live)]))
+    Some(Evidence::new(what, "swaptune apply").seen_all([line, parameter("zpool", live)]))
 }
 
 fn no_pool(facts: &Facts) -> Option<Evidence> {
@@ -158,7 +159,7 @@ fn no_pool(facts: &Facts) -> Option<Evidence> {
     };
     let from_log = log(facts, |line| line.starts_with("zswap: ") && fatal(line));
     let from_zswap = zswap.complaints.iter().filter(|line| fatal(line));
-    let mut exhibits: Vec<Exhibit> = from_zswap.map(|line| Exhibit { source: "kernel log".into(), text: line.clone() }).collect();
+    let mut exhibits: Vec<Exhibit> = from_zswap.map(|line| log_line(line)).collect();
     if exhibits.is_empty() {
         exhibits = from_log;
     }

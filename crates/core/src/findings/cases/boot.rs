@@ -88,14 +88,14 @@ pub(super) const CASES: &[Case] = &[
             cmdline(f, "quiet zswap.enabled=0");
             configured(f, "zswap.enabled=1 zswap.max_pool_percent=30");
         },
-        says: &["`zswap.enabled=0` and 2 more words differ", "systemctl reboot"],
+        says: &["zswap.enabled, zswap.max_pool_percent in /etc/default/grub", "systemctl reboot"],
         but_not: &[
             ("they are the same", |f| configured(f, "zswap.enabled=0")),
             ("the loader is not known", |f| f.boot.arguments = Fact::absent("none")),
             ("the running one is not known", |f| f.kernel.cmdline = Fact::absent("none")),
             ("only other words differ", |f| configured(f, "zswap.enabled=0 splash")),
         ],
-        also: &[("one that goes", |f| configured(f, "quiet"), "`zswap.enabled=0` and 0 more")],
+        also: &[("one that goes", |f| configured(f, "quiet"), "zswap.enabled in /etc/default/grub")],
     },
     Case {
         code: "boot-grub-not-plain",

@@ -20,6 +20,7 @@ use crate::facts::{
     Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, Manager, SwapArea, SwapKind, SysctlSource,
     ThpFacts, Transport, ZramDevice, ZramMmStat, ZswapFacts,
 };
+use crate::settings::Settings;
 use crate::{Bytes, Fact, KernelVersion};
 
 /// A change of facts.
@@ -129,6 +130,10 @@ fn a_cure_is_a_command_and_a_sentence_is_one() {
     ];
     for case in cases() {
         let found = look(case.code, &[case.base]).unwrap();
+        for flag in found.cure.split("--set ").skip(1) {
+            let flag = flag.split(' ').next().unwrap();
+            assert!(Settings::from_flag(flag).is_ok(), "{}: --set {flag}", case.code);
+        }
         let first = found.cure.split(' ').next().unwrap();
         assert!(commands.contains(&first), "{}: {}", case.code, found.cure);
         assert!(

@@ -81,6 +81,30 @@ pub(super) const CASES: &[Case] = &[
         also: &[("seeks", |f| kernel(f, "6.15.1"), "the disk seeks each time")],
     },
     Case {
+        code: "swap-striping-unit",
+        base: |f| {
+            kernel(f, "6.12.1");
+            virtual_disk(f);
+            f.swaps = vec![area("/dev/sdx", 3), area("/dev/vda3", 10), area("/dev/vda4", 10)];
+        },
+        says: &["2 areas share priority 10: 6.12.1 fills them in turn, 64 slots"],
+        but_not: &[
+            ("none is equal", |f| f.swaps[1].priority = 11),
+            ("the equal one is zram", |f| f.swaps[1].path = "/dev/zram0".into()),
+        ],
+        also: &[
+            ("a newer kernel", |f| kernel(f, "6.15.0"), "one page at a time"),
+            (
+                "a newer kernel and flash",
+                |f| {
+                    kernel(f, "6.15.0");
+                    f.block_devices.clear();
+                },
+                "a cluster of 512 slots",
+            ),
+        ],
+    },
+    Case {
         code: "swap-full",
         base: |f| meminfo(f, &[("SwapTotal", 1000), ("SwapFree", 100)]),
         says: &["100 MiB of 1000 MiB of swap are free"],

@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
             zswap(f, &[("enabled", "Y"), ("exclusive_loads", "Y")]);
             f.swaps = vec![area("/dev/zram0", 100)];
         },
-        says: &["6.6.13", "/dev/zram0", "exclusive_loads=N"],
+        says: &["6.6.13", "/dev/zram0", "echo N > /sys/module/zswap/parameters/exclusive_loads"],
         but_not: &[
             ("zswap is off", off),
             ("the parameter is off", |f| zswap(f, &[("exclusive_loads", "N")])),

@@ -80,6 +80,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[
             ("it drains", |f| vmstat(f, &[("pswpout", 44_000), ("zswpwb", 30_000)]), "hottest first"),
+            ("the shrinker", |f| zswap(f, &[("shrinker_enabled", "Y")]), "did not prevent it"),
             ("a limit that was lowered", |f| meminfo(f, &[("Zswap", 2000)]), "only from the next store on"),
             (
                 "another threshold",

@@ -84,6 +84,14 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[
             ("zswap is on after all", |f| zswap(f, &[("enabled", "Y")])),
             ("the complaint is another", |f| with_zswap(f, |z| z.complaints = vec!["zswap: zpool x not available".into()])),
+            ("somebody else says it", |f| {
+                with_zswap(f, |z| z.complaints.clear());
+                log(f, "zram swap: pool creation failed");
+            }),
+            ("the log says something else", |f| {
+                with_zswap(f, |z| z.complaints.clear());
+                log(f, "zswap: loaded using pool lzo");
+            }),
         ],
         also: &[(
             "a line of the log alone",
