@@ -1,0 +1,97 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_swaptune_global_optspecs
+    string join \n json root= h/help V/version
+end
+
+function __fish_swaptune_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_swaptune_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_swaptune_using_subcommand
+    set -l cmd (__fish_swaptune_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c swaptune -n "__fish_swaptune_needs_command" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_needs_command" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c swaptune -n "__fish_swaptune_needs_command" -s V -l version -d 'Print version'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "history" -d 'List the applies and rollbacks of this machine'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l capture -d 'Copy just the files that were read into DIR: a test fixture, or an attachment to a bug report' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand status" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand status" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand status" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l now -d 'Only the running system; a reboot undoes it'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l boot -d 'Only what takes effect at the next boot'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l explain -d 'Show the evidence and origin of each line, and the files as differences'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow mkswap on DEVICE whatever it carries now' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l now -d 'Only the running system; a reboot undoes it'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l boot -d 'Only what takes effect at the next boot'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s y -l yes -d 'Do not ask'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l resume -d 'Finish an apply that was interrupted'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l prove -d 'Push a few MiB of known pages through the kernel\'s swap and read where they went'
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s y -l yes -d 'Do not ask'
+complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand history" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand service" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "history" -d 'List the applies and rollbacks of this machine'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
