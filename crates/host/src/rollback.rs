@@ -4,13 +4,15 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use swaptune_core::change::Change;
+use swaptune_core::knobs;
 use swaptune_core::plan::{Plan, Step, When};
 
 use crate::apply::{
-    ApplyError, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, settle, undo_all,
+    ApplyError, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, read_knob,
+    same_knob, settle, undo_all,
 };
 use crate::journal::record::{Ending, Outcome, Record};
-use crate::journal::{Journal, JournalError, Kind, Saved, Stamp, StateDir, Status, StepLog, all, pending};
+use crate::journal::{Journal, JournalError, Kind, Saved, Stamp, StateDir, Status, StepLog, Transaction, all, pending};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 
@@ -107,8 +109,9 @@ pub fn deactivate(
     let run = Run { machine, kernel, faults: options.faults, progress: options.progress };
     let mut logs = Vec::new();
     for state in states {
-        let applied = all(state)?.into_iter().filter(|transaction| transaction.status == Status::Applied);
-        logs.extend(applied.flat_map(|transaction| transaction.steps));
+        // An earlier stop switched nothing on.
+        let switched_on = |t: &Transaction| t.status == Status::Applied && t.kind != Kind::ServiceStop;
+        logs.extend(all(state)?.into_iter().filter(switched_on).flat_map(|transaction| transaction.steps));
     }
     let mut seen = BTreeSet::new();
     let mut steps = Vec::new();
@@ -123,7 +126,7 @@ pub fn deactivate(
         }
     }
     let plan = Plan { schema: swaptune_core::plan::SCHEMA, profile: "off".into(), steps, ..Plan::default() };
-    execute(machine, kernel, into, &plan, &Options { kind: Kind::Service, ..*options })
+    execute(machine, kernel, into, &plan, &Options { kind: Kind::ServiceStop, ..*options })
 }
 
 fn key(change: &Change) -> (u8, String) {
@@ -139,14 +142,22 @@ fn key(change: &Change) -> (u8, String) {
 fn back(run: &Run<'_>, log: &StepLog, saved: &Saved) -> Option<Change> {
     let mut change = log.step.change.inverse();
     match (&mut change, saved) {
-        (Change::Knob { name, path, before, after, fallbacks }, Saved::Value { value, .. }) => {
+        (Change::Knob { name, path, before, after, fallbacks }, Saved::Value { value, partner }) => {
             if let Some(Outcome::FellBack { got, .. }) = &log.outcome {
                 before.clone_from(got);
             }
-            let found = crate::apply::read_knob(run, path).ok()??;
+            let found = read_knob(run, path).ok()??;
+            let is_ours = same_knob(name, &found, before);
             after.clone_from(value);
             fallbacks.clear();
-            crate::apply::same_knob(name, &found, before).then_some(change)
+            // Zero cannot be written to a setting that is in use; the other one of the pair switches it off.
+            if let Some((other, theirs)) = partner.as_ref().filter(|(_, theirs)| value == "0" && theirs != "0") {
+                *before = read_knob(run, other).ok()??;
+                after.clone_from(theirs);
+                *name = knobs::all().find(|knob| knob.path == other).map_or_else(|| other.clone(), |knob| knob.name.into());
+                path.clone_from(other);
+            }
+            is_ours.then_some(change)
         }
         (Change::Swap { path, before, after }, Saved::Area { state, .. }) => {
             let area = run.area(&run.real(path).ok()?).ok()??;

@@ -59,3 +59,358 @@ fn a_rich_plan_is_applied_and_taken_back() {
     assert_eq!(fs::read_dir(fixture.state().blobs()).unwrap().count(), 0);
     assert!(matches!(undo(&fixture, &id, false), Err(ApplyError::NotStanding { .. })));
 }
+
+#[test]
+fn what_is_right_already_is_left_alone() {
+    let fixture = Fixture::new();
+    let changes = vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "100", "60"), zswap("enabled", "Y", "0", &[])];
+    let before = fixture.picture();
+    let report = apply(&fixture, &plan(changes)).unwrap();
+    assert_eq!(report.changed(), 0);
+    assert!(report.steps.iter().all(|step| step.outcome == Outcome::Unchanged));
+    assert_same(&fixture.picture(), &before, "after apply");
+    assert_eq!(apply(&fixture, &Plan::default()).unwrap(), Report::default());
+}
+
+/// What must be refused before anything is touched, and with which words.
+#[track_caller]
+fn refused(fixture: &Fixture, changes: Vec<Change>, words: &str) -> ApplyError {
+    let before = fixture.picture();
+    // A change before the bad one shows that nothing is done at all.
+    let mut all = vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "77")];
+    all.extend(changes);
+    let error = apply(fixture, &plan(all)).unwrap_err();
+    assert_eq!(error.exit_code(), 3, "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+    assert_same(&fixture.picture(), &before, words);
+    assert!(pending(&fixture.state()).unwrap().is_none());
+    error
+}
+
+#[test]
+fn a_machine_that_is_not_as_planned_is_not_touched() {
+    let fixture = Fixture::new();
+    refused(&fixture, vec![file("/etc/fstab", Some("something else\n"), Some("ours\n"))], "/etc/fstab is a file of");
+    refused(&fixture, vec![file("/etc/sysctl.d/10-admin.conf", None, Some("ours\n"))], "expected no file");
+    refused(&fixture, vec![knob("vm.page-cluster", "/proc/sys/vm/page-cluster", "1", "0")], "vm.page-cluster is 3");
+    refused(&fixture, vec![zswap("shrinker_enabled", "N", "Y", &[])], "not in this kernel");
+    refused(&fixture, vec![on("/dev/vdc", Some(3), None)], "/dev/vdc is on, priority -2");
+    refused(&fixture, vec![swap_file("/etc/fstab", 2)], "a file of");
+}
+
+#[test]
+fn headers_are_never_written_over_what_is_needed() {
+    let fixture = Fixture::new();
+    let head = |path: &str, wipe| vec![header(path, None, UUIDS[0], wipe)];
+    refused(&fixture, head("/dev/vdc", false), "is swap 0dd00000");
+    refused(&fixture, head("/dev/vdc", true), "it is in use as swap");
+    let mountinfo = fixture.text("proc/self/mountinfo");
+    fs::write(fixture.path("proc/self/mountinfo"), format!("{mountinfo}28 1 254:16 / /data rw - ext4 /dev/vdb rw\n")).unwrap();
+    refused(&fixture, head("/dev/vdb", true), "it is mounted at /data");
+    fs::write(fixture.path("proc/self/mountinfo"), format!("{mountinfo}28 1 254:17 / /data rw - ext4 /dev/vdb1 rw\n")).unwrap();
+    fs::create_dir_all(fixture.path("sys/class/block/vdb/vdb1")).unwrap();
+    fs::write(fixture.path("sys/class/block/vdb/vdb1/partition"), "1\n").unwrap();
+    refused(&fixture, head("/dev/vdb", true), "/dev/vdb1: it is mounted at /data");
+    fs::write(fixture.path("proc/self/mountinfo"), mountinfo).unwrap();
+    refused(&fixture, head("/dev/vdb", false), "it has partitions");
+    fs::remove_dir_all(fixture.path("sys/class/block/vdb")).unwrap();
+    fs::create_dir_all(fixture.path("sys/class/block/vdb/holders/dm-0")).unwrap();
+    refused(&fixture, head("/dev/vdb", true), "dm-0 lies on it");
+    fs::remove_dir_all(fixture.path("sys/class/block/vdb")).unwrap();
+    write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);
+    let error = refused(&fixture, head("/dev/vdb", false), "it carries ext4");
+    assert!(error.hint().contains("--wipe"));
+}
+
+#[test]
+fn a_wiped_device_comes_back_byte_for_byte() {
+    let fixture = Fixture::new();
+    write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);
+    write_at(&fixture, "dev/vdb", VDB - 512, b"EFI PART");
+    let before = fixture.picture();
+    let changes = vec![header("/dev/vdb", None, UUIDS[0], true), on("/dev/vdb", None, Some(1))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    let mut device = fs::File::open(fixture.path("dev/vdb")).unwrap();
+    assert_eq!(swaptune_host::swap_header::probe(&mut device, VDB).unwrap(), ["swap"]);
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_header_replaces_the_one_that_is_expected() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let old = SwapHeaderState { uuid: "0DD00000-0000-0000-0000-00000000000D".into(), label: "old".into() };
+    let changes = vec![
+        on("/dev/vdc", Some(-2), None),
+        header("/dev/vdc", Some(old), UUIDS[0], false),
+        on("/dev/vdc", None, Some(7)),
+    ];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_compressor_that_is_missing_falls_back_in_order() {
+    let changes = vec![
+        zswap("compressor", "lzo", "zstd", &["deflate", "lz4", "lzo"]),
+        zswap("enabled", "N", "Y", &[]),
+    ];
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let kernel = fixture.kernel().without_compressors(&["zstd", "deflate"]);
+    let apply = |plan: &Plan| execute(&fixture.machine(), &kernel, &fixture.state(), plan, &Options::default());
+    let report = apply(&plan(changes)).unwrap();
+    let Outcome::FellBack { wanted, got, why } = &report.steps[0].outcome else { panic!("{report:?}") };
+    assert_eq!((wanted.as_str(), got.as_str()), ("zstd", "lz4"));
+    assert!(why.contains("shows lzo after zstd was written"), "{why}");
+    assert_eq!(fixture.text("sys/module/zswap/parameters/compressor"), "lz4\n");
+    undo(&fixture, &report.id.unwrap(), false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+
+    // Without a fallback it is a failure, and everything is undone.
+    let changes = vec![zswap("compressor", "lzo", "zstd", &[]), zswap("enabled", "N", "Y", &[])];
+    let error = apply(&plan(changes)).unwrap_err();
+    assert_eq!(error.exit_code(), 4, "{error}");
+    assert_same(&fixture.picture(), &before, "after failure");
+    // While zswap is on, the write itself is refused, and that falls back too.
+    fs::write(fixture.path("sys/module/zswap/parameters/enabled"), "Y\n").unwrap();
+    let report = apply(&plan(vec![zswap("compressor", "lzo", "zstd", &["lz4"])])).unwrap();
+    assert!(matches!(&report.steps[0].outcome, Outcome::FellBack { got, .. } if got == "lz4"));
+}
+
+#[test]
+fn a_swapoff_without_room_is_refused_with_the_numbers() {
+    let fixture = Fixture::new();
+    let full = fixture.text("proc/swaps").replace("\t124\t\t0\t", "\t9000000\t\t6000000\t");
+    fs::write(fixture.path("proc/swaps"), full).unwrap();
+    let error = refused(&fixture, vec![on("/dev/vdc", Some(-2), None)], "it holds 5.7 GiB");
+    assert!(error.to_string().contains("3.8 GiB available memory"), "{error}");
+    refused(&fixture, vec![on("/dev/vdc", Some(-2), Some(4))], "it holds 5.7 GiB");
+    // The same for a rollback: refused before its first step.
+    let changes = vec![swap_file("/f", 1), header("/f", None, UUIDS[0], false), on("/f", None, Some(1))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    let empty = fixture.text("proc/swaps");
+    fs::write(fixture.path("proc/swaps"), empty.replace("\t1020\t\t0\t", "\t9000000\t\t8000000\t")).unwrap();
+    let before = fixture.picture();
+    let error = undo(&fixture, &id, false).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().starts_with("swapoff /f: it holds 7.6 GiB, the other areas can take 2.9 GiB"), "{error}");
+    assert_same(&fixture.picture(), &before, "after a refused rollback");
+    fs::write(fixture.path("proc/swaps"), empty).unwrap();
+    undo(&fixture, &id, false).unwrap();
+}
+
+#[test]
+fn a_rollback_leaves_alone_what_somebody_else_changed() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    fs::write(fixture.path("etc/fstab"), "edited by the admin\n").unwrap();
+    fs::write(fixture.path("proc/sys/vm/swappiness"), "33\n").unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    let left: Vec<_> = report.left().into_iter().map(|left| left.step).collect();
+    assert_eq!(left, ["edit /etc/fstab", "vm.swappiness: 60 → 100"]);
+    assert_eq!(fixture.text("etc/fstab"), "edited by the admin\n");
+    assert_eq!(history(&fixture.state()).unwrap()[0].left, 2);
+    undo(&fixture, &id, true).unwrap();
+    assert_same(&fixture.picture(), &before, "after a forced rollback");
+}
+
+#[test]
+fn what_was_generated_again_since_is_generated_once_more() {
+    let fixture = Fixture::new();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    fs::write(fixture.path("boot/grub/grub.cfg"), "a newer kernel has been installed\n").unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    let again = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
+    assert_eq!(again.outcome, UndoOutcome::Regenerated);
+    assert!(report.left().is_empty());
+    let text = fixture.text("boot/grub/grub.cfg");
+    assert!(text.contains("quiet") && !text.contains("zswap"), "{text}");
+}
+
+#[test]
+fn after_a_reboot_volatile_changes_are_gone_and_that_is_fine() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    fixture.reboot();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert!(report.left().is_empty(), "{:?}", report.left());
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn the_service_switches_off_and_on_again() {
+    let fixture = Fixture::new();
+    let (machine, kernel) = (fixture.machine(), fixture.kernel());
+    let volatile = StateDir::volatile(&machine);
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    let on = fixture.picture();
+    let stop = || deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &Options::default());
+    let report = stop().unwrap();
+    assert!(report.changed() >= 8, "{report:?}");
+    let off = fixture.picture();
+    for (path, state) in &off {
+        let expected = if path.starts_with("etc") || path.starts_with("boot") || path.starts_with("swap") { &on } else { &before };
+        // The driver and its device stay, only nothing is in it any more.
+        if !path.starts_with("dev") && !path.contains("zram") {
+            assert_eq!(Some(state), expected.get(path), "{path}");
+        }
+    }
+    assert_eq!(stop().unwrap().changed(), 0, "the second stop has nothing to do");
+
+    let mut start = rich_plan();
+    start.steps.retain(|step| step.change.is_volatile() || matches!(&step.change, Change::SwapHeader { path, .. } if path.contains("zram")));
+    let options = Options { kind: Kind::Service, ..Options::default() };
+    execute(&machine, &kernel, &volatile, &start, &options).unwrap();
+    assert_same(&fixture.picture(), &on, "after start");
+    assert!(stop().unwrap().changed() >= 8);
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn two_at_a_time_are_refused() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.state().path()).unwrap();
+    let held = Lock::take(&fixture.state().lock_path()).unwrap();
+    let error = apply(&fixture, &rich_plan()).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains(&format!("process {}", std::process::id())), "{error}");
+    drop(held);
+    apply(&fixture, &rich_plan()).unwrap();
+}
+
+#[test]
+fn an_offline_tree_takes_files_only() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let apply = |plan: &Plan| execute(&fixture.machine(), &LiveKernel, &fixture.state(), plan, &Options::default());
+    let error = apply(&rich_plan()).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains("is not the running machine"), "{error}");
+    assert_same(&fixture.picture(), &before, "after refusal");
+    apply(&plan(vec![file("/etc/a/b/c.conf", None, Some("text\n"))])).unwrap();
+    assert_eq!(fixture.text("etc/a/b/c.conf"), "text\n");
+}
+
+#[test]
+fn owner_mode_and_attributes_of_a_file_survive() {
+    let fixture = Fixture::new();
+    let path = fixture.path("etc/grub-real");
+    let attribute = rustix::fs::setxattr(&path, "user.story", b"kept", rustix::fs::XattrFlags::empty()).is_ok();
+    apply(&fixture, &rich_plan()).unwrap();
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o640);
+    if attribute {
+        let mut value = [0; 16];
+        assert_eq!(rustix::fs::getxattr(&path, "user.story", &mut value), Ok(4));
+    }
+}
+
+#[test]
+fn a_folder_with_somebody_elses_file_stays() {
+    let fixture = Fixture::new();
+    let id = apply(&fixture, &plan(vec![file("/etc/new/ours.conf", None, Some("x"))])).unwrap().id.unwrap();
+    fs::write(fixture.path("etc/new/theirs.conf"), "y").unwrap();
+    undo(&fixture, &id, false).unwrap();
+    assert!(!fixture.path("etc/new/ours.conf").exists() && fixture.path("etc/new/theirs.conf").exists());
+}
+
+#[test]
+fn a_masked_unit_is_not_replaced() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.path("etc/systemd/system")).unwrap();
+    fs::create_dir(fixture.path("dev/null")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", fixture.path("etc/systemd/system/swaptune.service")).unwrap();
+    refused(&fixture, vec![file("/etc/systemd/system/swaptune.service", None, Some("[Unit]\n"))], "not a regular file");
+}
+
+/// Fails the operation with this number, and all later ones when `lasting`.
+struct FailAt {
+    at: usize,
+    lasting: bool,
+    count: Cell<usize>,
+}
+
+impl Faults for FailAt {
+    fn before(&self, _: &str, _: &Path) -> io::Result<()> {
+        let count = self.count.replace(self.count.get() + 1);
+        let fails = if self.lasting { count >= self.at } else { count == self.at };
+        if fails { Err(io::Error::from_raw_os_error(libc::ENOSPC)) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn whatever_fails_everything_is_as_before() {
+    let mut failures = 0;
+    for at in 0.. {
+        let fixture = Fixture::new();
+        let before = fixture.picture();
+        let faults = FailAt { at, lasting: false, count: Cell::new(0) };
+        let options = Options { faults: &faults, ..Options::default() };
+        match execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &options) {
+            Ok(_) => break,
+            Err(error) => {
+                failures += 1;
+                assert_same(&fixture.picture(), &before, &format!("operation {at} failed: {error}"));
+                assert!(pending(&fixture.state()).unwrap().is_none(), "operation {at}");
+                assert!(matches!(error.exit_code(), 3 | 4), "{error}");
+            }
+        }
+    }
+    assert!(failures > 80, "only {failures} operations");
+}
+
+#[test]
+fn when_undoing_fails_too_a_later_rollback_finishes() {
+    for at in (3..80).step_by(7) {
+        let fixture = Fixture::new();
+        let before = fixture.picture();
+        let faults = FailAt { at, lasting: true, count: Cell::new(0) };
+        let options = Options { faults: &faults, ..Options::default() };
+        let (machine, kernel, state) = (fixture.machine(), fixture.kernel(), fixture.state());
+        let error = execute(&machine, &kernel, &state, &rich_plan(), &options).unwrap_err();
+        assert_eq!(error.exit_code(), 5, "{error}");
+        let transaction = pending(&state).unwrap().unwrap();
+        let error = apply(&fixture, &rich_plan()).unwrap_err();
+        assert!(matches!(error, ApplyError::Pending { .. }), "{error}");
+        if at % 2 == 0 {
+            undo(&fixture, &transaction.id, false).unwrap();
+        } else {
+            // A transaction whose failure could not even be written down goes on as if it had been killed.
+            match resume(&machine, &kernel, &state, &transaction.id, &Options::default()).unwrap() {
+                Resumed::RolledBack(_) => {}
+                Resumed::Applied(_) => {
+                    undo(&fixture, &transaction.id, false).unwrap();
+                }
+            }
+        }
+        assert_same(&fixture.picture(), &before, &format!("operations from {at} on failed"));
+        assert!(pending(&state).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_failed_step_says_what_and_why() {
+    let fixture = Fixture::new();
+    let changes = vec![
+        knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100"),
+        knob("transparent_hugepage.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", "always", "often"),
+    ];
+    let error = apply(&fixture, &plan(changes)).unwrap_err();
+    let ApplyError::StepFailed { step, cause, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(step, "transparent_hugepage.enabled: always → often");
+    assert!(matches!(&**cause, StepError::Io { path, .. } if path.ends_with("transparent_hugepage/enabled")));
+    assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
+    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(Status::Reverted));
+}
+
+fn write_at(fixture: &Fixture, path: &str, at: u64, bytes: &[u8]) {
+    use std::os::unix::fs::FileExt;
+    fs::OpenOptions::new().write(true).open(fixture.path(path)).unwrap().write_all_at(bytes, at).unwrap();
+}

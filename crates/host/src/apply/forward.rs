@@ -1,5 +1,7 @@
 //! Making the steps of a transaction, from its beginning or from where a crash cut it short.
 
+use swaptune_core::change::Change;
+
 use super::error::{ApplyError, StepError, chain};
 use super::kinds::{At, Back, Made, Stand, doer};
 use super::run::Run;
@@ -106,7 +108,7 @@ fn half_made(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog
 /// A step that was made before the crash. A reboot may have undone it since.
 fn made_before(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let change = &log.step.change;
-    if !change.is_volatile() || log.saved.is_none() {
+    if !is_lost_by_a_reboot(change) || log.saved.is_none() {
         return Ok(());
     }
     let tag = undo::tag(&journal.transaction().id, seq);
@@ -116,6 +118,11 @@ fn made_before(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepL
         // What the kernel fell back to, or what a later step of this plan changed: neither is for this step to judge.
         _ => Ok(()),
     }
+}
+
+/// What is in a zram device is as volatile as the device.
+fn is_lost_by_a_reboot(change: &Change) -> bool {
+    change.is_volatile() || matches!(change, Change::SwapHeader { path, .. } if path.starts_with("/dev/zram"))
 }
 
 fn make_again(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {

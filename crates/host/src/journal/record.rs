@@ -16,8 +16,10 @@ pub const VERSION: u32 = 1;
 pub enum Kind {
     /// A plan that a user applied.
     Apply,
-    /// The boot service, which switches what is configured on and off.
+    /// The boot service, which switches on what is configured.
     Service,
+    /// The end of the boot service, which switches it off.
+    ServiceStop,
 }
 
 /// How a transaction ended.
