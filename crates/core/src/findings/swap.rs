@@ -251,7 +251,6 @@ fn none(facts: &Facts) -> Option<Evidence> {
     if !facts.swaps.is_empty() || facts.zswap_is_on() || facts.system.container.is_known() {
         return None;
     }
-    let what =
-        format!("{} has no swap: memory of idle programs can never leave RAM, and page cache is dropped instead", release(facts));
+    let what = "there is no swap: memory of idle programs can never leave RAM, and page cache is dropped instead";
     Some(Evidence::new(what, "swaptune plan").seen("/proc/swaps", "empty"))
 }

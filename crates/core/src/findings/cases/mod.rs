@@ -153,6 +153,71 @@ fn a_machine_of_which_nothing_is_known_has_no_swap_and_no_other_finding() {
     assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), ["swap-none"]);
 }
 
+/// A machine as the plan leaves it: zswap over one encrypted partition, huge pages on request.
+fn right_machine(facts: &mut Facts) {
+    kernel(facts, "6.12.1-amd64");
+    facts.kernel.page_size = Bytes(4096);
+    zswap(facts, &[("enabled", "Y"), ("compressor", "zstd"), ("zpool", "zsmalloc"), ("shrinker_enabled", "Y")]);
+    zswap(facts, &[("max_pool_percent", "25"), ("accept_threshold_percent", "90")]);
+    with_zswap(facts, |zswap| zswap.loaded = Fact::known("lzo/zsmalloc".into(), "/dev/kmsg"));
+    counters(
+        facts,
+        &[("pool_total_size", 300 << 20), ("stored_pages", 200_000), ("pool_limit_hit", 0), ("reject_compress_fail", 9)],
+    );
+    vmstat(facts, &[("pswpout", 1_200), ("zswpwb", 1_150), ("zswpout", 300_000), ("thp_swpout", 0)]);
+    meminfo(facts, &[("MemTotal", 8192), ("SwapTotal", 8192), ("SwapFree", 6000), ("Zswap", 300), ("Zswapped", 900)]);
+    facts.memory.pressure = Fact::known(crate::facts::Pressure::default(), "/proc/pressure/memory");
+    thp(facts, "madvise");
+    cmdline(facts, "root=UUID=1 ro quiet zswap.enabled=1 zswap.compressor=lzo zswap.max_pool_percent=25");
+    configured(facts, "ro quiet zswap.enabled=1 zswap.compressor=lzo zswap.max_pool_percent=25");
+    compressor(facts, "lzo", Availability::BuiltIn);
+    compressor(facts, "zstd", Availability::Loaded);
+    config(facts, &[("CONFIG_ZSWAP_COMPRESSOR_DEFAULT", "lzo"), ("CONFIG_MEMCG", "y"), ("CONFIG_PSI", "y")]);
+    facts.initramfs.contents = Fact::known(vec!["lz4.ko.xz".into()], "/boot/initrd.img");
+    disk(facts, "nvme0n1", Transport::Nvme, false);
+    partition(facts, "nvme0n1p3", "nvme0n1");
+    disk(facts, "dm-0", Transport::Dm, false);
+    facts.block_devices.last_mut().unwrap().uuid = Some("ab".into());
+    let mut swap = area("/dev/dm-0", 10);
+    (swap.encryption, swap.size) = (Fact::known(Encryption::Luks { version: 2 }, "/sys/class/block/dm-0"), Bytes::from_gib(8));
+    facts.swaps = vec![swap];
+    file(facts, "/etc/fstab", "UUID=1 / ext4 rw 0 1\nUUID=ab none swap sw,pri=10,nofail 0 0\n");
+    file(facts, "/etc/crypttab", "swap UUID=cd /etc/keys/swap luks,nofail\n");
+    file(facts, "/etc/systemd/system/swaptune.service", "[Unit]\n");
+    knob(facts, "vm.swappiness", "100");
+    sysctl(facts, "vm.swappiness", "/etc/sysctl.d/10-vendor.conf", "60");
+    sysctl(facts, "vm.swappiness", "/etc/sysctl.d/99-zz-swaptune.conf", "100");
+    manager(facts, "systemd-oomd");
+    log(facts, "zswap: loaded using pool lzo/zsmalloc");
+    log(facts, "Adding 8388604k swap on /dev/dm-0.  Priority:10 extents:1 across:8388604k SS");
+}
+
+#[test]
+fn a_machine_that_is_right_has_no_finding() {
+    let mut facts = Facts::default();
+    right_machine(&mut facts);
+    assert_eq!(examine(&facts), []);
+}
+
+#[test]
+fn a_machine_with_zram_that_is_right_has_no_finding() {
+    let mut facts = Facts::default();
+    right_machine(&mut facts);
+    zswap(&mut facts, &[("enabled", "N")]);
+    with_zswap(&mut facts, |zswap| zswap.loaded = Fact::absent("never enabled"));
+    meminfo(&mut facts, &[("Zswap", 0), ("Zswapped", 0)]);
+    cmdline(&mut facts, "root=UUID=1 zswap.enabled=0");
+    configured(&mut facts, "root=UUID=1 zswap.enabled=0");
+    zram_device(&mut facts);
+    facts.swaps = vec![area("/dev/zram0", 100)];
+    facts.files.remove("/etc/fstab");
+    knob(&mut facts, "vm.swappiness", "150");
+    facts.sysctl_sources.clear();
+    manager(&mut facts, "zram-generator");
+    file(&mut facts, "/etc/systemd/zram-generator.conf", "[zram0]\ncompression-algorithm = lzo-rle\n");
+    assert_eq!(examine(&facts), []);
+}
+
 #[test]
 fn the_worst_comes_first_and_the_order_is_the_same_each_time() {
     let mut facts = Facts::default();
