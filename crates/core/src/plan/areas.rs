@@ -247,7 +247,7 @@ fn pretends_to_spin(facts: &Facts, area: &Area<'_>) -> Option<String> {
 const ROTATIONAL: &str = "a virtual disk that says it spins gets the allocator and read-ahead of spinning disks";
 
 fn rotational(draft: &mut Draft<'_>, disk: &str) {
-    let path = format!("/sys/block/{disk}/queue/rotational");
+    let path = format!("/sys/class/block/{disk}/queue/rotational");
     let change =
         Change::Knob { name: "block.rotational".into(), path, before: "1".into(), after: "0".into(), fallbacks: Vec::new() };
     draft.step(When::Now, change, Why::rule(ROTATIONAL, "mm/swapfile.c: decided at swapon by the queue's rotational flag"));

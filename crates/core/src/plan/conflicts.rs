@@ -63,6 +63,10 @@ fn silence(draft: &mut Draft<'_>, manager: &Manager) {
 
 fn mask(draft: &mut Draft<'_>, unit: &str, why: Why<'_>) {
     let path = format!("/etc/systemd/system/{unit}");
+    // A link to /dev/null reads as an empty text: masked already.
+    if draft.facts().file(&path) == Some("") {
+        return;
+    }
     if draft.facts().file(&path).is_some() {
         return draft.note(unit, format!("{path} is a file of its own, so it cannot be masked: disable it"), path.clone());
     }

@@ -212,7 +212,7 @@ fn a_virtual_disk_that_says_it_spins_is_corrected_between_swapoff_and_swapon() {
     let plan = plan_with(&server(), "", &[]);
     let at = |wanted: &dyn Fn(&Change) -> bool| plan.steps.iter().position(|step| wanted(&step.change)).unwrap();
     let off = at(&|change| matches!(change, Change::Swap { after: None, .. }));
-    let flag = at(&|change| matches!(change, Change::Knob { path, .. } if path == "/sys/block/vda/queue/rotational"));
+    let flag = at(&|change| matches!(change, Change::Knob { path, .. } if path == "/sys/class/block/vda/queue/rotational"));
     let on = at(&|change| matches!(change, Change::Swap { after: Some(SwapState { priority: 10, .. }), .. }));
     assert!(off < flag && flag < on);
     assert!(file(&plan, "/etc/udev/rules.d/60-swaptune.rules").unwrap().contains("KERNEL==\"vda\""));

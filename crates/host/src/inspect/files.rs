@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 14] = [
+const FILES: [&str; 17] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -18,6 +18,9 @@ const FILES: [&str; 14] = [
     "/etc/kernel/cmdline",
     "/etc/swaptune/applied.toml",
     "/run/swaptune/applied.toml",
+    "/etc/systemd/system/swap.target.wants/swaptune.service",
+    "/etc/systemd/system/zramswap.service",
+    "/etc/systemd/system/zramd.service",
     "/etc/swaptune/config.toml",
     "/etc/sysctl.conf",
     "/etc/systemd/system/swaptune.service",

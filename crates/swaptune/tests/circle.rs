@@ -1,0 +1,182 @@
+//! The whole circle with the real binary on every captured host: plan, apply, nothing left to do, roll back, every byte as
+//! before; and the same with the binary killed at each of its checkpoints.
+//!
+//! The machine is a copy of the fixture's folder, whose files play the kernel (`SWAPTUNE_FIXTURE_KERNEL=1`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tempfile::TempDir;
+
+/// Every path of a folder with what it is.
+type Picture = BTreeMap<PathBuf, String>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for host in hosts() {
+        let name = host.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        for profile in ["auto", "idle-guide"] {
+            let host = host.clone();
+            trials.push(Trial::test(format!("{name}::{profile}::circle"), move || circle(&host, profile)));
+        }
+        // One distribution of each kind is enough for the loop: its steps are those of the plan.
+        if name.starts_with("debian1") {
+            trials.push(Trial::test(format!("{name}::killed_at_every_checkpoint"), move || kill_loop(&host)));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn hosts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/hosts");
+    let mut hosts: Vec<PathBuf> =
+        fs::read_dir(folder).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
+    hosts.retain(|path| path.is_dir());
+    hosts.sort();
+    hosts
+}
+
+/// A copy of a fixture with the binary installed in it.
+struct Host {
+    dir: TempDir,
+}
+
+impl Host {
+    fn copy(of: &Path) -> Result<Self, Failed> {
+        let dir = tempfile::tempdir()?;
+        copy_tree(of, dir.path())?;
+        fs::create_dir_all(dir.path().join("usr/local/bin"))?;
+        fs::write(dir.path().join("usr/local/bin/swaptune"), "the binary")?;
+        Ok(Self { dir })
+    }
+
+    fn run(&self, words: &[&str], kill_at: Option<u32>) -> Result<Output, Failed> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+        command.args(words).arg("--root").arg(self.dir.path()).env("SWAPTUNE_FIXTURE_KERNEL", "1");
+        if let Some(number) = kill_at {
+            command.env("SWAPTUNE_TEST_KILL_AT", number.to_string());
+        }
+        Ok(command.output()?)
+    }
+
+    /// Runs and expects this exit code.
+    fn expect(&self, words: &[&str], code: i32) -> Result<String, Failed> {
+        let output = self.run(words, None)?;
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.code() == Some(code) {
+            Ok(text)
+        } else {
+            Err(format!("{words:?} ended with {}: {text}", output.status).into())
+        }
+    }
+
+    /// Everything but swaptune's own records.
+    fn picture(&self) -> Result<Picture, Failed> {
+        let mut picture = Picture::new();
+        look(self.dir.path(), self.dir.path(), &mut picture)?;
+        picture.retain(|path, _| !path.starts_with("var/lib/swaptune") && !path.starts_with("run/swaptune"));
+        // The folders above the records stay when those are all that was ever in them.
+        picture
+            .retain(|path, what| !(what == "folder" && ["var", "var/lib", "run"].iter().any(|folder| path == Path::new(folder))));
+        Ok(picture)
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(from)?.flatten().filter(|entry| entry.file_name() != "expected") {
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_symlink() {
+            symlink(fs::read_link(&path)?, &target)?;
+        } else if kind.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy_tree(&path, &target)?;
+        } else {
+            fs::copy(&path, &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
+    for entry in fs::read_dir(at)?.flatten() {
+        let path = entry.path();
+        let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
+        let kind = entry.file_type()?;
+        let what = if kind.is_symlink() {
+            format!("link to {}", fs::read_link(&path)?.display())
+        } else if kind.is_dir() {
+            look(root, &path, picture)?;
+            "folder".into()
+        } else {
+            format!("{:o} {}", entry.metadata()?.permissions().mode() & 0o7777, String::from_utf8_lossy(&fs::read(&path)?))
+        };
+        picture.insert(name, what);
+    }
+    Ok(())
+}
+
+fn same(left: &Picture, right: &Picture, when: &str) -> Result<(), Failed> {
+    let keys = left.keys().chain(right.keys());
+    match keys.into_iter().find(|path| left.get(*path) != right.get(*path)) {
+        None => Ok(()),
+        Some(path) => {
+            let show = |picture: &Picture| picture.get(path).cloned().unwrap_or_else(|| "nothing".into());
+            Err(format!("{when}: {} differs\n  before: {}\n  after:  {}", path.display(), show(left), show(right)).into())
+        }
+    }
+}
+
+fn circle(host: &Path, profile: &str) -> Result<(), Failed> {
+    let machine = Host::copy(host)?;
+    let before = machine.picture()?;
+    let refused = machine.run(&["plan", "--profile", profile], None)?.status.code() == Some(3);
+    if refused {
+        machine.expect(&["apply", "--yes", "--profile", profile], 3)?;
+        return same(&before, &machine.picture()?, "a refused apply");
+    }
+    machine.expect(&["apply", "--yes", "--profile", profile], 0)?;
+    let again = machine.expect(&["plan", "--profile", profile], 0)?;
+    if !again.starts_with("Nothing to do") {
+        return Err(format!("a plan after the apply is not empty:\n{again}").into());
+    }
+    let verified = machine.run(&["verify"], None)?;
+    let verified = String::from_utf8_lossy(&verified.stdout).into_owned();
+    if verified.contains("Not in effect") {
+        return Err(format!("verify after the apply:\n{verified}").into());
+    }
+    if machine.expect(&["history"], 0)?.contains("applied") {
+        machine.expect(&["rollback", "--yes"], 0)?;
+    }
+    same(&before, &machine.picture()?, "apply and rollback")
+}
+
+/// Kills the apply at checkpoint 1, 2, 3, … until it gets through; resumes after odd ones, rolls back after even ones.
+fn kill_loop(host: &Path) -> Result<(), Failed> {
+    for number in 1..2000 {
+        let machine = Host::copy(host)?;
+        let before = machine.picture()?;
+        let killed = machine.run(&["apply", "--yes"], Some(number))?.status.signal() == Some(9);
+        if !killed {
+            return if number > 20 { Ok(()) } else { Err(format!("only {number} checkpoints").into()) };
+        }
+        // Before its first record nothing was done, and there is nothing to finish.
+        let interrupted = machine.run(&["apply", "--yes"], None)?.status.code() == Some(3);
+        if interrupted && number % 2 == 1 {
+            machine.expect(&["apply", "--resume", "--yes"], 0)?;
+            let plan = machine.expect(&["plan"], 0)?;
+            if !plan.starts_with("Nothing to do") {
+                return Err(format!("killed at {number}, resumed, and still to do:\n{plan}").into());
+            }
+        }
+        machine.expect(&["rollback", "--yes"], 0)?;
+        same(&before, &machine.picture()?, &format!("killed at {number}"))?;
+    }
+    Err("the apply never got through".into())
+}
