@@ -188,6 +188,18 @@ impl Change {
         matches!(self, Self::Knob { .. } | Self::Swap { .. } | Self::Zram { .. } | Self::Module { .. })
     }
 
+    /// True for what the boot service switches on and off: knobs, zswap, zram. Disk areas belong to fstab, and systemd
+    /// brings them up by itself at the same moment; the kind of their disk belongs to udev.
+    #[must_use]
+    pub fn is_of_service(&self) -> bool {
+        match self {
+            Self::Knob { name, .. } => name != "block.rotational",
+            Self::Swap { path, .. } | Self::SwapHeader { path, .. } => path.starts_with("/dev/zram"),
+            Self::Zram { .. } | Self::Module { .. } => true,
+            Self::File { .. } | Self::Link { .. } | Self::SwapFile { .. } | Self::Generated { .. } => false,
+        }
+    }
+
     /// The two sides as short texts, for a diff: `60 → 100`, `off → priority 10`.
     #[must_use]
     pub fn sides(&self) -> (String, String) {
@@ -198,9 +210,7 @@ impl Change {
         match self {
             Self::Knob { before, after, .. } => (before.clone(), after.clone()),
             Self::File { before, after, .. } => (some(before, lines, "no file"), some(after, lines, "no file")),
-            Self::Link { before, after, .. } => {
-                (some(before, String::clone, "no link"), some(after, |to| format!("→ {to}"), "no link"))
-            }
+            Self::Link { before, after, .. } => (some(before, String::clone, "no link"), some(after, String::clone, "no link")),
             Self::SwapFile { before, after, .. } => {
                 let text = |file: &SwapFileState| file.size.to_string();
                 (some(before, text, "no file"), some(after, text, "no file"))

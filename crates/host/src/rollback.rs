@@ -8,8 +8,8 @@ use swaptune_core::knobs;
 use swaptune_core::plan::{Plan, Step, When};
 
 use crate::apply::{
-    ApplyError, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, read_knob,
-    same_knob, settle, undo_all,
+    ApplyError, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, read_knob, same_knob,
+    settle, undo_all,
 };
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Kind, Saved, Stamp, StateDir, Status, StepLog, Transaction, all, pending};
@@ -91,8 +91,8 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool) -> Re
     Ok(RollbackReport { id, steps: undoing.steps, warnings })
 }
 
-/// Switches off what applied transactions switched on: live values go back to what they were, areas go off. Files stay
-/// as they are, so that a later start or boot brings everything back.
+/// Switches off what applied transactions switched on and what is the boot service's: knobs, zswap, zram. Disk areas and
+/// files stay as they are, so that a later start or boot brings everything back.
 ///
 /// `states` are looked through in their order, the oldest first: what was there before the oldest change of a target is
 /// what comes back. The result is a transaction of its own in `into`.
@@ -115,7 +115,7 @@ pub fn deactivate(
     }
     let mut seen = BTreeSet::new();
     let mut steps = Vec::new();
-    for log in logs.iter().rev().filter(|log| log.step.change.is_volatile()) {
+    for log in logs.iter().rev().filter(|log| log.step.change.is_volatile() && log.step.change.is_of_service()) {
         if !seen.insert(key(&log.step.change)) {
             continue;
         }

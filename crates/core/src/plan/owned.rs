@@ -33,7 +33,8 @@ pub fn header() -> String {
 /// The unit that switches the applied configuration on at boot and, by `systemctl stop`, off.
 ///
 /// It runs before swap is reached and after modules and sysctls are loaded. Without default dependencies it can neither
-/// close an ordering cycle with `swap.target` nor delay the boot of anything else.
+/// close an ordering cycle with `swap.target` nor delay the boot of anything else. It does not conflict with
+/// `shutdown.target`: emptying zram or restoring knobs while the machine goes down would only make that slow.
 #[must_use]
 pub fn unit(binary: &str) -> String {
     format!(
@@ -44,8 +45,6 @@ pub fn unit(binary: &str) -> String {
          RequiresMountsFor={binary} /etc/swaptune\n\
          After=systemd-modules-load.service systemd-sysctl.service systemd-remount-fs.service\n\
          Before=swap.target\n\
-         Conflicts=shutdown.target\n\
-         Before=shutdown.target\n\
          ConditionPathExists={APPLIED_FILE}\n\
          \n\
          [Service]\n\
@@ -126,6 +125,7 @@ mod tests {
         assert!(unit.contains("DefaultDependencies=no") && unit.contains("Before=swap.target"));
         // After=swap.target, local-fs.target or basic.target together with Before=swap.target would be a cycle.
         assert!(!unit.lines().any(|line| line.starts_with("After=") && line.contains(".target")));
+        assert!(!unit.contains("shutdown.target"), "a shutdown must not wait for it");
         assert!(unit.contains("ExecStart=/usr/local/bin/swaptune service start\n"));
     }
 

@@ -37,7 +37,7 @@ fn sysctls(draft: &mut Draft<'_>) {
         return;
     }
     let rows: Vec<(&str, &str, &str)> = entries.iter().map(|(name, value, why)| (*name, *value, why.as_str())).collect();
-    let text = sysctl::dropin(&owned::header(), &rows);
+    let text = sysctl::dropin(owned::header().trim_start_matches(['#', ' ']).trim_end(), &rows);
     let why = Why::rule("the sysctls above at each boot", "sysctl.d(5)");
     draft.file(owned::SYSCTL_FILE, Some(text), 0o644, why);
 }

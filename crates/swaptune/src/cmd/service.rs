@@ -3,6 +3,7 @@
 //! Start switches on exactly what the last apply resolved; stop puts the live values back until the next start. Both are
 //! recorded in `/run`, where a reboot takes the record away together with the state that it describes.
 
+use swaptune_core::plan::Plan;
 use swaptune_host::apply::{Options, Report, execute};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::journal::{Kind, StateDir};
@@ -47,6 +48,6 @@ fn start(
     for refusal in &plan.refusals {
         output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));
     }
-    let plan = swaptune_core::plan::Plan { refusals: Vec::new(), ..plan };
+    let plan = Plan { refusals: Vec::new(), ..plan }.without(|step| !step.change.is_of_service());
     Ok(execute(&context.machine, kernel, state, &plan, options)?)
 }
