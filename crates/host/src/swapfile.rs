@@ -1,7 +1,7 @@
 //! Whether a swap file can be made at a place: a file system that swap can lie on, and room.
 
-use swaptune_core::change::SwapFileState;
 use swaptune_core::Bytes;
+use swaptune_core::change::SwapFileState;
 
 use crate::apply::{Run, StepError};
 

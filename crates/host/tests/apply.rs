@@ -1,5 +1,7 @@
 //! Applying and taking back, on a machine in a folder.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod fixture;
 
 use std::cell::Cell;
@@ -141,11 +143,8 @@ fn a_header_replaces_the_one_that_is_expected() {
     let fixture = Fixture::new();
     let before = fixture.picture();
     let old = SwapHeaderState { uuid: "0DD00000-0000-0000-0000-00000000000D".into(), label: "old".into() };
-    let changes = vec![
-        on("/dev/vdc", Some(-2), None),
-        header("/dev/vdc", Some(old), UUIDS[0], false),
-        on("/dev/vdc", None, Some(7)),
-    ];
+    let changes =
+        vec![on("/dev/vdc", Some(-2), None), header("/dev/vdc", Some(old), UUIDS[0], false), on("/dev/vdc", None, Some(7))];
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     undo(&fixture, &id, false).unwrap();
     assert_same(&fixture.picture(), &before, "after rollback");
@@ -153,10 +152,7 @@ fn a_header_replaces_the_one_that_is_expected() {
 
 #[test]
 fn a_compressor_that_is_missing_falls_back_in_order() {
-    let changes = vec![
-        zswap("compressor", "lzo", "zstd", &["deflate", "lz4", "lzo"]),
-        zswap("enabled", "N", "Y", &[]),
-    ];
+    let changes = vec![zswap("compressor", "lzo", "zstd", &["deflate", "lz4", "lzo"]), zswap("enabled", "N", "Y", &[])];
     let fixture = Fixture::new();
     let before = fixture.picture();
     let kernel = fixture.kernel().without_compressors(&["zstd", "deflate"]);
@@ -255,7 +251,8 @@ fn the_service_switches_off_and_on_again() {
     assert!(report.changed() >= 8, "{report:?}");
     let off = fixture.picture();
     for (path, state) in &off {
-        let expected = if path.starts_with("etc") || path.starts_with("boot") || path.starts_with("swap") { &on } else { &before };
+        let expected =
+            if path.starts_with("etc") || path.starts_with("boot") || path.starts_with("swap") { &on } else { &before };
         // The driver and its device stay, only nothing is in it any more.
         if !path.starts_with("dev") && !path.contains("zram") {
             assert_eq!(Some(state), expected.get(path), "{path}");
@@ -264,7 +261,9 @@ fn the_service_switches_off_and_on_again() {
     assert_eq!(stop().unwrap().changed(), 0, "the second stop has nothing to do");
 
     let mut start = rich_plan();
-    start.steps.retain(|step| step.change.is_volatile() || matches!(&step.change, Change::SwapHeader { path, .. } if path.contains("zram")));
+    start.steps.retain(|step| {
+        step.change.is_volatile() || matches!(&step.change, Change::SwapHeader { path, .. } if path.contains("zram"))
+    });
     let options = Options { kind: Kind::Service, ..Options::default() };
     execute(&machine, &kernel, &volatile, &start, &options).unwrap();
     assert_same(&fixture.picture(), &on, "after start");

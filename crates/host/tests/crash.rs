@@ -4,6 +4,8 @@
 //! The child is this same test program, told by its environment what to do. Killing a process stands for losing power as
 //! far as the order of writes is concerned; that they are synced in that order is the code's promise, not shown here.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod fixture;
 
 use std::os::unix::process::ExitStatusExt;

@@ -217,7 +217,9 @@ impl ApplyError {
                 "`swaptune history` lists what can be rolled back".into()
             }
             Self::Journal(JournalError::Io { source, .. }) => io_hint(source).into(),
-            Self::Journal(_) => "nothing is changed while a journal cannot be read: repair that line or move the file away".into(),
+            Self::Journal(_) => {
+                "nothing is changed while a journal cannot be read: repair that line or move the file away".into()
+            }
             Self::StepFailed { cause, .. } => cause.hint(),
             Self::RollbackFailed { id, .. } => {
                 format!("remove the cause and run `swaptune rollback {id}` again: it goes on where it stopped")

@@ -12,8 +12,8 @@ use swaptune_core::plan::{Plan, Step};
 
 use super::error::{ApplyError, StepError};
 use super::kinds::{At, Stand, doer, guard};
-use super::run::{Run, is_missing};
 use super::room;
+use super::run::{Run, is_missing};
 use crate::journal::{Saved, Transaction};
 use crate::swapfile;
 
@@ -117,9 +117,7 @@ pub(super) fn writable<'a>(run: &Run<'_>, changes: impl Iterator<Item = &'a Chan
         let reals = match change {
             Change::File { path, .. } | Change::SwapFile { path, .. } => vec![run.real(path)?],
             Change::Link { path, .. } => vec![run.place(path)?],
-            Change::Generated { outputs, .. } => {
-                outputs.iter().map(|output| run.real(output)).collect::<Result<Vec<_>, _>>()?
-            }
+            Change::Generated { outputs, .. } => outputs.iter().map(|output| run.real(output)).collect::<Result<Vec<_>, _>>()?,
             _ => continue,
         };
         for real in reals {

@@ -119,13 +119,7 @@ impl Undoing {
 }
 
 /// Undoes one step. `None` when its files must be made again, after everything else.
-fn undo_one(
-    run: &Run<'_>,
-    journal: &Journal<'_>,
-    seq: usize,
-    torn: bool,
-    force: bool,
-) -> Result<Option<UndoOutcome>, StepError> {
+fn undo_one(run: &Run<'_>, journal: &Journal<'_>, seq: usize, torn: bool, force: bool) -> Result<Option<UndoOutcome>, StepError> {
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
     let tag = tag(&journal.transaction().id, seq);

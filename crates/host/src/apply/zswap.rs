@@ -15,8 +15,16 @@ pub(super) fn confirm(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> R
     if name != "zswap.enabled" || !same_knob(name, after, "Y") {
         return Ok(());
     }
-    for earlier in 0..seq {
-        confirm_one(run, journal, earlier)?;
+    // Only the last word of the plan about each setting counts.
+    let path = |seq: usize| match &journal.transaction().steps[seq].step.change {
+        Change::Knob { path, .. } => path.clone(),
+        _ => String::new(),
+    };
+    let paths: Vec<String> = (0..=seq).map(path).collect();
+    for (earlier, path) in paths.iter().enumerate().filter(|(earlier, path)| !paths[earlier + 1..].contains(path)) {
+        if path.starts_with("/sys/module/zswap/") && earlier < seq {
+            confirm_one(run, journal, earlier)?;
+        }
     }
     Ok(())
 }
@@ -30,7 +38,7 @@ fn confirm_one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(
         Some(_) => after.clone(),
     };
     let Some(found) = read_knob(run, &path)? else { return Ok(()) };
-    if !name.starts_with("zswap.") || same_knob(&name, &found, &wanted) {
+    if same_knob(&name, &found, &wanted) {
         return Ok(());
     }
     let replaced = StepError::NotTaken { path: path.clone(), wanted: wanted.clone(), found: found.clone() };

@@ -151,12 +151,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Opens the journal of a transaction to go on with it. What a crash left of a line is cut off.
-    pub fn open(
-        machine: &'a Machine,
-        faults: &'a dyn Faults,
-        state: &'a StateDir,
-        id: &str,
-    ) -> Result<Self, JournalError> {
+    pub fn open(machine: &'a Machine, faults: &'a dyn Faults, state: &'a StateDir, id: &str) -> Result<Self, JournalError> {
         let path = state.journal(id);
         let failed = |operation| {
             let path = path.clone();

@@ -105,15 +105,8 @@ impl Transaction {
         let Record::Begin { id, time, tool, kind, boot, profile, summary, steps } = record else {
             return Err("the first line must be `begin`".to_owned());
         };
-        let log = |step| StepLog {
-            step,
-            saved: None,
-            outcome: None,
-            outputs: Vec::new(),
-            failed: None,
-            undone: false,
-            left: None,
-        };
+        let log =
+            |step| StepLog { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None };
         let steps = steps.into_iter().map(log).collect();
         Ok(Self {
             id,

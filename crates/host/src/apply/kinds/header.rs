@@ -17,6 +17,9 @@ use crate::swap_header::{self, END, INFO};
 /// The unit in which a disk keeps its promise to write all or nothing.
 const SECTOR: usize = 512;
 
+/// Bytes and where they go.
+type Piece = (u64, Vec<u8>);
+
 pub(super) struct Header<'a> {
     pub path: &'a str,
     pub before: Option<&'a SwapHeaderState>,
@@ -102,7 +105,7 @@ impl Doer for Header<'_> {
 
 impl Header<'_> {
     /// The bytes to be written, by where they go, and the file to be read.
-    fn new_bytes(&self, at: At<'_>, real: &str) -> Result<(File, Vec<(u64, Vec<u8>)>), StepError> {
+    fn new_bytes(&self, at: At<'_>, real: &str) -> Result<(File, Vec<Piece>), StepError> {
         let Some(after) = self.after else {
             return Err(StepError::Refused {
                 what: self.path.to_owned(),
@@ -137,11 +140,11 @@ impl Header<'_> {
         size: u64,
     ) -> Result<bool, StepError> {
         let mut ours = vec![0; found.first().map_or(0, Vec::len)];
-        if let Some(after) = self.after {
-            if let Ok(page) = swap_header::page(&after.uuid, &after.label, size, at.run.kernel.page_size()) {
-                let length = page.len().min(ours.len());
-                ours[..length].copy_from_slice(&page[..length]);
-            }
+        let page_size = at.run.kernel.page_size();
+        let page = self.after.map(|after| swap_header::page(&after.uuid, &after.label, size, page_size));
+        if let Some(Ok(page)) = page {
+            let length = page.len().min(ours.len());
+            ours[..length].copy_from_slice(&page[..length]);
         }
         for (index, (range, found)) in ranges.iter().zip(found).enumerate() {
             let saved = past.state.load(&range.blob)?;

@@ -143,9 +143,7 @@ pub(crate) fn same(name: &str, a: &str, b: &str) -> bool {
 /// The kernel's way of saying that it does not have what the value names.
 fn is_refusal(error: &StepError) -> bool {
     match error {
-        StepError::Io { source, .. } => {
-            source.kind() == io::ErrorKind::NotFound || source.raw_os_error() == Some(libc::EINVAL)
-        }
+        StepError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound || source.raw_os_error() == Some(libc::EINVAL),
         StepError::NotTaken { .. } => true,
         _ => false,
     }

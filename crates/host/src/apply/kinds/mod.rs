@@ -102,15 +102,11 @@ pub(crate) trait Doer {
 /// The kind of a change.
 pub(crate) fn doer(change: &Change) -> Box<dyn Doer + '_> {
     match change {
-        Change::Knob { name, path, before, after, fallbacks } => {
-            Box::new(knob::Knob { name, path, before, after, fallbacks })
-        }
+        Change::Knob { name, path, before, after, fallbacks } => Box::new(knob::Knob { name, path, before, after, fallbacks }),
         Change::File { path, before, after, mode } => {
             Box::new(file::File { path, before: before.as_deref(), after: after.as_deref(), mode: *mode })
         }
-        Change::Link { path, before, after } => {
-            Box::new(link::Link { path, before: before.as_deref(), after: after.as_deref() })
-        }
+        Change::Link { path, before, after } => Box::new(link::Link { path, before: before.as_deref(), after: after.as_deref() }),
         Change::SwapFile { path, before, after } => {
             Box::new(swap_file::SwapFile { path, before: before.as_ref(), after: after.as_ref() })
         }
@@ -118,9 +114,7 @@ pub(crate) fn doer(change: &Change) -> Box<dyn Doer + '_> {
             Box::new(header::Header { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
         }
         Change::Swap { path, before, after } => Box::new(area::Area { path, before: *before, after: *after }),
-        Change::Zram { name, before, after } => {
-            Box::new(zram::Zram { name, before: before.as_ref(), after: after.as_ref() })
-        }
+        Change::Zram { name, before, after } => Box::new(zram::Zram { name, before: before.as_ref(), after: after.as_ref() }),
         Change::Module { name, before, after } => Box::new(module::Module { name, before: *before, after: *after }),
         Change::Generated { what, command, outputs, after, .. } => {
             Box::new(generated::Generated { what, command, outputs, made: *after })
@@ -146,13 +140,7 @@ pub(crate) fn mismatch(what: &str) -> StepError {
 
 impl At<'_> {
     /// Saves a file as a whole; `None` when there is none.
-    pub fn save_file(
-        &self,
-        journal: &Journal<'_>,
-        seq: usize,
-        part: usize,
-        real: &str,
-    ) -> Result<Option<SavedFile>, StepError> {
+    pub fn save_file(&self, journal: &Journal<'_>, seq: usize, part: usize, real: &str) -> Result<Option<SavedFile>, StepError> {
         let Some(bytes) = self.run.read(real)? else { return Ok(None) };
         self.save_bytes(journal, seq, part, real, &bytes).map(Some)
     }

@@ -173,9 +173,7 @@ fn same(at: At<'_>, a: Option<&ZramState>, b: Option<&ZramState>) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            a.algorithm == b.algorithm
-                && pages(a.disksize) == pages(b.disksize)
-                && pages(a.mem_limit) == pages(b.mem_limit)
+            a.algorithm == b.algorithm && pages(a.disksize) == pages(b.disksize) && pages(a.mem_limit) == pages(b.mem_limit)
         }
         _ => false,
     }
