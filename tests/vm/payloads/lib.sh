@@ -16,9 +16,9 @@ expect() {
 	if [ "$2" = "$3" ]; then ok "$1: $2"; else fail "$1: wanted '$2', found '$3'"; fi
 }
 
-# expect_line WHAT PATTERN FILE: a line of the file matches the basic regular expression
+# expect_line WHAT PATTERN FILE: a line of the file matches the basic regular expression, in any case
 expect_line() {
-	if grep -q -e "$2" "$3"; then ok "$1"; else
+	if grep -qi -e "$2" "$3"; then ok "$1"; else
 		fail "$1: no line matches '$2' in:"
 		sed 's/^/    /' "$3"
 	fi
