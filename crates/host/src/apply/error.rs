@@ -109,7 +109,15 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         text += &format!(": {error}");
         source = error.source();
     }
-    text
+    without_code(&text)
+}
+
+/// `Invalid argument (os error 22)` → `Invalid argument`: the number says nothing to a reader.
+fn without_code(text: &str) -> String {
+    match text.split_once(" (os error ") {
+        Some((words, rest)) => words.to_owned() + rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'),
+        None => text.to_owned(),
+    }
 }
 
 fn io_hint(error: &io::Error) -> &'static str {
@@ -255,6 +263,42 @@ impl From<StepError> for ApplyError {
                 Self::Refused { what: format!("swapoff {path}"), why: source.to_string(), hint: error.hint() }
             }
             other => Self::Refused { what: "nothing was changed".into(), why: chain(&other), hint: other.hint() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enospc() -> StepError {
+        StepError::io("write", "/etc/fstab", io::Error::from_raw_os_error(libc::ENOSPC))
+    }
+
+    #[test]
+    fn an_error_is_one_line_without_numbers_of_the_kernel() {
+        assert_eq!(chain(&enospc()), "cannot write /etc/fstab: No space left on device");
+        assert_eq!(without_code("a (os error 5) b"), "a b");
+    }
+
+    #[test]
+    fn every_error_has_its_exit_code_and_its_hint() {
+        let refused = || ApplyError::Refused { what: "w".into(), why: "y".into(), hint: "do this".into() };
+        let failed = ApplyError::StepFailed { id: "i".into(), step: "s".into(), cause: Box::new(enospc()) };
+        let worse = ApplyError::RollbackFailed { id: "i".into(), cause: "c".into(), rollback: "r".into(), left: vec![] };
+        let pending = |status| ApplyError::Pending { id: "i".into(), status };
+        for (error, code, hint) in [
+            (refused(), 3, "do this"),
+            (failed, 4, "free some space on that file system"),
+            (worse, 5, "remove the cause and run `swaptune rollback i` again"),
+            (pending(Status::Unfinished), 3, "finish it with `swaptune apply --resume`"),
+            (pending(Status::Undoing), 3, "finish it with `swaptune rollback i`"),
+            (ApplyError::Locked(LockError::Held { pid: Some(7) }), 3, "wait until it is done"),
+            (ApplyError::Journal(JournalError::Unknown { id: "x".into() }), 2, "`swaptune history` lists"),
+            (ApplyError::from(enospc()), 3, "free some space"),
+        ] {
+            assert_eq!(error.exit_code(), code, "{error}");
+            assert!(error.hint().starts_with(hint), "{error}: {}", error.hint());
         }
     }
 }

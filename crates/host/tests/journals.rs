@@ -1,0 +1,85 @@
+//! Journals that older versions wrote are read for ever: what they did must be taken back by newer ones.
+//!
+//! `tests/journals/v1/` holds one journal of each kind of ending. When the form of a line changes, its version is raised
+//! and these files stay as they are. To add one: apply the rich plan of `fixture/` and copy what it wrote.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod fixture;
+
+use std::fs;
+use std::path::Path;
+
+use fixture::*;
+use swaptune_host::journal::{Kind, Outcome, Saved, StateDir, Status, history, pending, transaction};
+
+fn old() -> (tempfile::TempDir, StateDir) {
+    let dir = scratch();
+    let state = StateDir::at(dir.path());
+    fs::create_dir(state.journals()).unwrap();
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journals/v1")).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, state.journals().join(path.file_name().unwrap())).unwrap();
+    }
+    (dir, state)
+}
+
+#[test]
+fn every_ending_of_version_1_is_read() {
+    let (_dir, state) = old();
+    let rows = history(&state).unwrap();
+    let statuses: Vec<_> = rows.iter().map(|row| row.status.unwrap_or_else(|| panic!("{row:?}"))).collect();
+    use Status::{Applied, Reverted, RolledBack, Undoing, Unfinished};
+    assert_eq!(statuses, [Applied, RolledBack, Reverted, Unfinished, Undoing]);
+    assert!(pending(&state).unwrap().is_some());
+}
+
+#[test]
+fn every_kind_of_saved_state_of_version_1_is_read() {
+    let (_dir, state) = old();
+    let id = &history(&state).unwrap()[0].id;
+    let applied = transaction(&state, id).unwrap().unwrap();
+    assert_eq!((applied.kind, applied.profile.as_str(), applied.steps.len()), (Kind::Apply, "test", 24));
+    let saved: Vec<&Saved> = applied.steps.iter().filter_map(|step| step.saved.as_ref()).collect();
+    assert_eq!(saved[0], &Saved::Value { value: "lzo".into(), partner: None });
+    for kind in ["Value", "Ranges", "Area", "SwapFile", "Zram", "File", "Link", "Outputs"] {
+        assert!(saved.iter().any(|saved| format!("{saved:?}").starts_with(kind)), "{kind}");
+    }
+    let skipped = applied.steps.iter().filter(|step| matches!(step.outcome, Some(Outcome::Skipped { .. })));
+    assert_eq!(skipped.count(), 1);
+    assert!(applied.steps.iter().any(|step| !step.outputs.is_empty()));
+}
+
+/// Not a test: writes new files when the form of the lines has changed, `cargo test -- --ignored --exact write_journals`.
+#[test]
+#[ignore = "writes the files that the other tests read"]
+fn write_journals() {
+    use swaptune_host::apply::{Options, execute};
+    use swaptune_host::rollback::rollback;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journals/v1");
+    fs::create_dir_all(&folder).unwrap();
+    let keep = |fixture: &Fixture, number: u32, lines: usize| {
+        let id = history(&fixture.state()).unwrap().pop().unwrap().id;
+        let text = fs::read_to_string(fixture.state().journal(&id)).unwrap();
+        let new = format!("20261121-00000{number}-0000");
+        let lines = text.split_inclusive('\n').take(lines).collect::<String>().replace(&id, &new);
+        fs::write(folder.join(format!("{new}.jsonl")), lines).unwrap();
+    };
+    let apply =
+        |fixture: &Fixture, plan| execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &Options::default());
+    let fixture = Fixture::new();
+    let id = apply(&fixture, rich_plan()).unwrap().id.unwrap();
+    keep(&fixture, 1, usize::MAX);
+    keep(&fixture, 4, 21);
+    rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &Options::default()).unwrap();
+    keep(&fixture, 2, usize::MAX);
+    let all = fs::read_to_string(fixture.state().journal(&id)).unwrap().lines().count();
+    keep(&fixture, 5, all - 4);
+    let fixture = Fixture::new();
+    let changes = vec![
+        knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100"),
+        knob("transparent_hugepage.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", "always", "often"),
+    ];
+    apply(&fixture, plan(changes)).unwrap_err();
+    keep(&fixture, 3, usize::MAX);
+}
