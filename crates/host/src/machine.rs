@@ -354,6 +354,23 @@ mod tests {
         assert_eq!(machine.resolve("/lib/new"), Ok(dir.path().join("usr/lib/new")));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_links_lead_out_of_the_root(links in proptest::collection::vec(("[ab]", "(/?(\\.\\.|[abc])){1,4}"), 0..4), path in "(/?(\\.\\.|[abc])){1,5}") {
+            let dir = tempfile::tempdir().unwrap();
+            fs::create_dir(dir.path().join("c")).unwrap();
+            for (name, target) in links {
+                let _ = symlink(target, dir.path().join(name));
+            }
+            let machine = Machine::at(dir.path());
+            if let Ok(real) = machine.real_path(&path) {
+                proptest::prop_assert!(real.starts_with('/') && !real.split('/').any(|part| part == ".."), "{real}");
+                let host = machine.resolve(&path).unwrap();
+                proptest::prop_assert!(fs::read_link(&host).is_err() && host.starts_with(dir.path()));
+            }
+        }
+    }
+
     #[test]
     fn folders_and_other_things_are_no_text() {
         let dir = tree();

@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 17] = [
+const FILES: [&str; 19] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -21,6 +21,8 @@ const FILES: [&str; 17] = [
     "/etc/systemd/system/swap.target.wants/swaptune.service",
     "/etc/systemd/system/zramswap.service",
     "/etc/systemd/system/zramd.service",
+    "/etc/systemd/system/zswap-cli.service",
+    "/etc/systemd/system/systemd-swap.service",
     "/etc/swaptune/config.toml",
     "/etc/sysctl.conf",
     "/etc/systemd/system/swaptune.service",

@@ -211,3 +211,102 @@ fn note(found: &mut BTreeSet<String>, path: &str) {
         found.insert(name.to_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::testing::tree;
+    use super::*;
+
+    /// One archive with empty files of these names.
+    fn archive(names: &[&str]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for name in names.iter().chain(&["TRAILER!!!"]) {
+            let fields: String = (0..13).map(|field| format!("{:08X}", if field == 11 { name.len() + 1 } else { 0 })).collect();
+            out.extend(format!("070701{fields}{name}\0").bytes());
+            out.resize(out.len().next_multiple_of(4), 0);
+        }
+        out.resize(out.len().next_multiple_of(512), 0);
+        out
+    }
+
+    fn early() -> Vec<u8> {
+        archive(&["kernel/x86/microcode/AuthenticAMD.bin", "usr/lib/modules/6.12/kernel/lib/zstd/zstd_compress.ko.xz"])
+    }
+
+    fn main() -> Vec<u8> {
+        archive(&[
+            "usr/lib/modules/6.12/kernel/crypto/lz4.ko",
+            "usr/lib/modules/6.12/kernel/fs/ext4.ko",
+            "usr/lib/x86_64-linux-gnu/liblzma.so.5",
+            "usr/sbin/modprobe",
+            "etc/modprobe.d",
+        ])
+    }
+
+    fn check(packed: &[u8], expect: &[&str]) {
+        let dir = tree(&[]);
+        std::fs::write(dir.path().join("image"), [early(), packed.to_vec()].concat()).unwrap();
+        let found = contents(&Machine::at(dir.path()), &Fact::known("/image".to_owned(), "test"));
+        assert_eq!(
+            found.value().map(Vec::as_slice),
+            Some(expect.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>().as_slice()),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn every_compression_after_an_early_archive() {
+        let expect = ["liblzma", "lz4.ko", "modprobe", "zstd_compress.ko.xz"];
+        check(&main(), &expect);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&main()).unwrap();
+        check(&gzip.finish().unwrap(), &expect);
+        check(&ruzstd::encoding::compress_to_vec(main().as_slice(), ruzstd::encoding::CompressionLevel::Fastest), &expect);
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
+        xz.write_all(&main()).unwrap();
+        check(&xz.finish().unwrap(), &expect);
+        for legacy in [false, true] {
+            let info = lz4_flex::frame::FrameInfo::new().legacy_frame(legacy);
+            let mut lz4 = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+            lz4.write_all(&main()).unwrap();
+            check(&lz4.finish().unwrap(), &expect);
+        }
+    }
+
+    #[test]
+    fn an_archive_that_was_appended_after_a_compressed_one() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        gzip.write_all(&archive(&["lib/zram.ko"])).unwrap();
+        check(
+            &[gzip.finish().unwrap(), vec![0; 8], main()].concat(),
+            &["liblzma", "lz4.ko", "modprobe", "zram.ko", "zstd_compress.ko.xz"],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_absent_with_its_reason() {
+        for (image, reason) in [
+            (b"BZh91AY".as_slice(), "/image: compressed with bzip2, which is not read here"),
+            (b"hello", "/image: neither a cpio archive nor compressed in a known way"),
+            (&[0x1f, 0x8b, 8, 0, 0], "/image: "),
+            (&[0x28, 0xb5, 0x2f, 0xfd, 0], "/image: "),
+        ] {
+            let dir = tree(&[]);
+            std::fs::write(dir.path().join("image"), image).unwrap();
+            let found = contents(&Machine::at(dir.path()), &Fact::known("/image".to_owned(), "test"));
+            assert!(!found.is_known() && found.source().starts_with(reason), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_setting_of_the_last_file_wins() {
+        let dir = tree(&[
+            ("etc/initramfs-tools/initramfs.conf", "# MODULES=list\nMODULES=most\n"),
+            ("etc/initramfs-tools/conf.d/driver-policy", "MODULES=dep\n"),
+        ]);
+        let found = modules_setting(&Machine::at(dir.path()));
+        assert_eq!(found, Fact::known("dep".to_owned(), "/etc/initramfs-tools/conf.d/driver-policy"));
+    }
+}
