@@ -41,18 +41,39 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show what this machine is: every fact with its source, or why it is absent
+    #[command(
+        after_help = "Examples:\n  swaptune inspect --json | jq .zswap\n  sudo swaptune inspect --capture my-machine      a folder to attach to a bug report\n  swaptune inspect --root my-machine              what somebody else sees of it"
+    )]
     Inspect(InspectArgs),
     /// Show what memory really is: applications, compressed pool, swap, capacity
+    #[command(
+        after_help = "Works without root; with root it also reads zswap's counters. Ratios say whether they are measured or assumed."
+    )]
     Status,
     /// List every kernel setting that swaptune knows, with its live value
+    #[command(
+        after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it"
+    )]
     Knobs(KnobsArgs),
     /// Show what would change, from what to what, when, and why; changes nothing
+    #[command(
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n\nExit code 3 when something forbids to carry it out."
+    )]
     Plan(PlanArgs),
     /// Carry the plan out: journalled, checked, reversible
+    #[command(
+        after_help = "Examples:\n  sudo swaptune apply --now       try it; a reboot or `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. What fails half-way is undone."
+    )]
     Apply(ApplyArgs),
     /// Check that what was applied is in effect, and what else is wrong
+    #[command(
+        after_help = "Examples:\n  swaptune verify || mail -s \"swap of $(hostname)\" root\n  sudo swaptune verify --prove\n\nExit code 0 only when nothing is wrong."
+    )]
     Verify(VerifyArgs),
     /// Undo an apply: files, live values, swap areas and boot entries
+    #[command(
+        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows"
+    )]
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
     History,

@@ -43,6 +43,6 @@ impl Failure {
 
 impl From<swaptune_core::settings::SettingsError> for Failure {
     fn from(error: swaptune_core::settings::SettingsError) -> Self {
-        Self::new(USAGE, error).hint("`swaptune knobs` lists every name and range; swaptune(8) shows a whole file")
+        Self::new(USAGE, error).hint("`swaptune knobs` lists every name and range; swaptune(5) shows a whole file")
     }
 }

@@ -46,7 +46,8 @@ fn recorded(facts: &Facts, path: &str) -> Result<Option<Settings>, Failure> {
 
 fn file(path: &std::path::Path) -> Result<Settings, Failure> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::new(USAGE, format!("{name}: {error}")))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(USAGE, format!("{name}: {error}")).hint("--config takes the path of a TOML file"))?;
     Ok(read_toml(&name, &text, None)?)
 }
 

@@ -147,7 +147,10 @@ fn active_area(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, spin: 
         return draft.note(path, text, "/proc/swaps");
     }
     let reason = "off and on again: priority and disk kind are taken at swapon only";
-    let why = || Why::rule(reason, "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19");
+    let why = || Why {
+        risk: "for a moment this area takes no pages",
+        ..Why::rule(reason, "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19")
+    };
     match spin {
         Some(disk) => {
             draft.step(When::Now, Change::Swap { path: path.clone(), before: Some(state), after: None }, why());
@@ -250,7 +253,11 @@ fn rotational(draft: &mut Draft<'_>, disk: &str) {
     let path = format!("/sys/class/block/{disk}/queue/rotational");
     let change =
         Change::Knob { name: "block.rotational".into(), path, before: "1".into(), after: "0".into(), fallbacks: Vec::new() };
-    draft.step(When::Now, change, Why::rule(ROTATIONAL, "mm/swapfile.c: decided at swapon by the queue's rotational flag"));
+    let why = Why {
+        risk: "if the hypervisor keeps this disk on spinning ones, seeks cost more than the kernel assumes",
+        ..Why::rule(ROTATIONAL, "mm/swapfile.c: decided at swapon by the queue's rotational flag")
+    };
+    draft.step(When::Now, change, why);
 }
 
 fn udev(draft: &mut Draft<'_>, disks: &[String]) {

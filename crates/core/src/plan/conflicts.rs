@@ -94,18 +94,29 @@ pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
     }
 }
 
-/// What other managers do that a plan can only say.
+/// Managers that would set at boot what this plan sets: masked where a unit of theirs does it, else named.
 pub(super) fn others(draft: &mut Draft<'_>) {
-    for manager in &draft.facts().system.managers {
-        let text = match manager.name.as_str() {
-            "tuned" if manager.active => {
-                "its profile may set swappiness; it re-applies sysctl.d after its own values unless reapply_sysctl = 0"
+    for manager in draft.facts().system.managers.iter().filter(|manager| manager.active) {
+        let unit = match manager.name.as_str() {
+            "zswap-cli" => "zswap-cli.service",
+            "systemd-swap" => "systemd-swap.service",
+            name => {
+                if let Some(text) = habit(name) {
+                    draft.note(name, text, manager.evidence.clone());
+                }
+                continue;
             }
-            "zswap-cli" if manager.active => "it sets zswap's parameters at boot after swaptune: disable zswap-cli.service",
-            "systemd-swap" if manager.active => "it sets up zswap, zram and swap files of its own: disable systemd-swap.service",
-            "dphys-swapfile" if manager.active => "it keeps a swap file of its own, with the kernel's default priority",
-            _ => continue,
         };
-        draft.note(manager.name.clone(), text, manager.evidence.clone());
+        let reason = format!("{} sets zswap and swap at boot, after and against this plan", manager.name);
+        mask(draft, unit, Why::rule(reason, manager.evidence.clone()));
+    }
+}
+
+/// What a manager does that a plan can only say.
+fn habit(name: &str) -> Option<&'static str> {
+    match name {
+        "tuned" => Some("its profile may set swappiness; it re-applies sysctl.d after its own values unless reapply_sysctl = 0"),
+        "dphys-swapfile" => Some("it keeps a swap file of its own, with the kernel's default priority"),
+        _ => None,
     }
 }

@@ -313,7 +313,11 @@ pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
         before: false,
         after: true,
     };
-    draft.step(When::Boot, change, Why::rule("the loader reads the generated file, not the edited one", store.path.clone()));
+    let why = Why {
+        risk: "a loader file that does not boot; the old one is kept and rollback restores it byte for byte",
+        ..Why::rule("the loader reads the generated file, not the edited one; it counts from the next boot", store.path.clone())
+    };
+    draft.step(When::Boot, change, why);
 }
 
 /// The compressor's modules in the initramfs, when that is asked for.
