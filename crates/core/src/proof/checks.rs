@@ -54,7 +54,8 @@ enum Move {
     StayBytes,
 }
 
-type When = fn(&Behaviour, &ClassObservation) -> bool;
+/// What a row's condition may look at: the kernel, the class, and whether zswap took the text pages.
+type When = fn(&Behaviour, &ClassObservation, bool) -> bool;
 
 struct Row {
     phase: Phase,
@@ -65,7 +66,7 @@ struct Row {
     when: When,
 }
 
-const ALWAYS: When = |_, _| true;
+const ALWAYS: When = |_, _, _| true;
 
 const fn row(phase: Phase, class: Option<Class>, destination: Destination, counter: &'static str, how: Move) -> Row {
     Row { phase, class, destination, counter, how, when: ALWAYS }
@@ -80,26 +81,31 @@ static ROWS: &[Row] = &[
     row(Store, None, Zswap, "vmstat.zswpout", Move::Count),
     row(Store, None, Zswap, "meminfo.Zswapped", Move::UpBytes),
     row(Store, None, Zswap, "zswap.stored_pages", Move::Up),
-    row(Store, Some(Class::Zero), Zswap, "zswap.same_filled_pages", Move::Up),
+    Row {
+        when: |behaviour, _, _| behaviour.zswap_takes_same_filled,
+        ..row(Store, Some(Class::Zero), Zswap, "zswap.same_filled_pages", Move::Up)
+    },
     row(Store, Some(Class::Random), Zswap, "zswap.stored_incompressible_pages", Move::Up),
     row(Load, None, Zswap, "vmstat.zswpin", Move::Count),
     Row {
         // From 6.9 a load takes the entry out. A synchronous device is read past the swap cache, and zswap keeps its
         // entry until the slot is freed (6.9 to 7.0).
-        when: |behaviour, class| behaviour.zswap_load_frees == Some(true) && !on_zram(behaviour, class),
+        when: |behaviour, class, _| behaviour.zswap_load_frees == Some(true) && !on_zram(behaviour, class),
         ..row(Load, None, Zswap, "meminfo.Zswapped", Move::DownBytes)
     },
     Row {
         // Up to 6.8 the entry stays beside the page, as long as the slot does (swap less than half full).
-        when: |behaviour, class| behaviour.zswap_load_frees == Some(false) && !on_zram(behaviour, class) && slots_are_kept(class),
+        when: |behaviour, class, _| {
+            behaviour.zswap_load_frees == Some(false) && !on_zram(behaviour, class) && slots_are_kept(class)
+        },
         ..row(Load, None, Zswap, "meminfo.Zswapped", Move::StayBytes)
     },
     row(Store, None, Disk, "vmstat.pswpout", Move::Count),
     row(Load, None, Disk, "vmstat.pswpin", Move::Count),
     Row {
-        // Before 6.7 a compressor's failure is counted nowhere.
-        when: |behaviour, _| {
-            behaviour.zswap && !behaviour.zswap_stores_raw && behaviour.version.is_some_and(|version| version >= v(6, 7))
+        // Before 6.7 a compressor's failure is counted nowhere; a zswap that refuses everything does not even try.
+        when: |behaviour, _, zswap_takes_text| {
+            zswap_takes_text && !behaviour.zswap_stores_raw && behaviour.version.is_some_and(|version| version >= v(6, 7))
         },
         ..row(Store, Some(Class::Random), Disk, "zswap.reject_*", Move::Count)
     },
@@ -121,12 +127,17 @@ fn slots_are_kept(class: &ClassObservation) -> bool {
 }
 
 /// Checks every row that applies to where these pages landed.
-pub(super) fn check(behaviour: &Behaviour, class: &ClassObservation, landings: &[Landing]) -> Vec<CounterCheck> {
+pub(super) fn check(
+    behaviour: &Behaviour,
+    class: &ClassObservation,
+    landings: &[Landing],
+    zswap_takes_text: bool,
+) -> Vec<CounterCheck> {
     let mut checks = Vec::new();
     for landing in landings {
         let rows = ROWS.iter().filter(|row| row.destination == landing.destination);
         let rows = rows.filter(|row| row.class.is_none_or(|wanted| wanted == class.class));
-        for row in rows.filter(|row| (row.when)(behaviour, class)) {
+        for row in rows.filter(|row| (row.when)(behaviour, class, zswap_takes_text)) {
             checks.extend(check_row(behaviour, class, landing, row));
         }
     }

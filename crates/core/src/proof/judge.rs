@@ -22,11 +22,14 @@ pub fn judge(observation: &Observation) -> Proof {
         let why = problems::why_stuck(&observation.cgroup, observation.classes.first());
         return impossible_proof(observation, why);
     }
+    let zswap_takes_text = classes.iter().any(|class| {
+        class.class == Class::Text && class.landed.first().is_some_and(|landing| landing.destination == Destination::Zswap)
+    });
     let checks: Vec<_> = observation
         .classes
         .iter()
         .zip(&classes)
-        .flat_map(|(class, proof)| checks::check(behaviour, class, &proof.landed))
+        .flat_map(|(class, proof)| checks::check(behaviour, class, &proof.landed, zswap_takes_text))
         .collect();
     let mut problems: Vec<_> = observation
         .classes
@@ -35,6 +38,7 @@ pub fn judge(observation: &Observation) -> Proof {
         .flat_map(|(class, proof)| problems::of_class(observation, class, proof))
         .collect();
     problems.extend(undocumented(behaviour, &checks));
+    merge_alike(&mut problems);
     problems.sort_by_key(|problem| !matches!(problem.code.as_str(), "corrupt" | "unreadable"));
     let verdict = verdict(observation, &classes);
     let bytes_checked = Bytes(observation.classes.iter().map(|class| class.bytes_checked.0).sum());
@@ -53,6 +57,18 @@ pub fn judge(observation: &Observation) -> Proof {
         elapsed: observation.elapsed,
         classes,
     }
+}
+
+/// One problem that several classes have is one problem.
+fn merge_alike(problems: &mut Vec<Problem>) {
+    let mut merged: Vec<Problem> = Vec::new();
+    for problem in problems.drain(..) {
+        match merged.iter_mut().find(|known| known.code == problem.code && known.cure == problem.cure) {
+            Some(known) => known.text = format!("{}; {}", known.text, problem.text),
+            None => merged.push(problem),
+        }
+    }
+    *problems = merged;
 }
 
 fn any_corrupt(observation: &Observation) -> bool {
@@ -146,19 +162,19 @@ fn verdict(observation: &Observation, classes: &[ClassProof]) -> Verdict {
 }
 
 fn summary(verdict: Verdict, classes: &[ClassProof], checked: Bytes) -> String {
-    let places = |pick: fn(&ClassProof) -> Option<Destination>| {
-        let words: Vec<_> =
-            classes.iter().filter_map(|class| Some(format!("{} pages {}", class.class, pick(class)?.place()))).collect();
-        words.join(", ")
+    let landed = |class: &ClassProof| {
+        let place = class.landed.first().map_or(Destination::Ram, |landing| landing.destination);
+        format!("{} pages {}", class.class, place.place())
     };
-    let landed = places(|class| class.landed.first().map(|landing| landing.destination));
+    let strays = classes.iter().filter(|class| !class.as_planned);
     match verdict {
-        Verdict::Proved => format!("as planned: {landed}; all {checked} came back unchanged"),
+        Verdict::Proved => {
+            let places: Vec<_> = classes.iter().map(landed).collect();
+            format!("as planned: {}; all {checked} came back unchanged", places.join(", "))
+        }
         Verdict::NotAsPlanned => {
-            format!(
-                "not as planned: {landed} instead of {}; all {checked} came back unchanged",
-                places(|class| Some(class.expected))
-            )
+            let places: Vec<_> = strays.map(|class| format!("{}, planned {}", landed(class), class.expected.place())).collect();
+            format!("not as planned: {}; all {checked} came back unchanged", places.join("; "))
         }
         Verdict::Corrupt => "data came back changed or not at all: this swap is not safe to use".into(),
         Verdict::Undecided => "other processes swapped too much meanwhile to say where pages went: run it again".into(),

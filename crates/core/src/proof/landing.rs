@@ -25,6 +25,7 @@ pub struct Landing {
 struct Moved {
     zero: u64,
     zswap: Option<u64>,
+    stored: Option<u64>,
     direct: u64,
 }
 
@@ -35,6 +36,7 @@ impl Moved {
         Self {
             zero: moved("vmstat.swpout_zero").unwrap_or(0),
             zswap: moved("vmstat.zswpout"),
+            stored: moved("zswap.stored_pages"),
             direct: moved("vmstat.pswpout").unwrap_or(0).saturating_sub(written_back),
         }
     }
@@ -52,8 +54,8 @@ pub(super) fn landings(behaviour: &Behaviour, class: &ClassObservation) -> Vec<L
     let n = class.swapped;
     let most = Most {
         zero: if class.class == Class::Zero { moved.zero.min(n) } else { 0 },
-        // Without a counter nothing bounds what entered zswap but the pages themselves.
-        zswap: moved.zswap.unwrap_or(if behaviour.zswap { n } else { 0 }).min(n),
+        // Before 5.19 no event is counted; root has the gauge, and without it only the pages themselves are a bound.
+        zswap: moved.zswap.or(moved.stored).unwrap_or(if behaviour.zswap { n } else { 0 }).min(n),
         direct: moved.direct.min(n),
         cached: class.cached.min(n),
     };

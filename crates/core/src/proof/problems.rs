@@ -62,7 +62,7 @@ const UNSAFE: &str = "stop using this swap area and this compressor, test the RA
 fn stray(observation: &Observation, class: &ClassObservation, expected: Destination, landing: &Landing) -> Problem {
     let written = matches!(landing.destination, Destination::Disk | Destination::Zram);
     match (expected, landing.destination) {
-        (Destination::Zswap, _) if written => bypass(&observation.behaviour, class, landing),
+        (Destination::Zswap, _) if written => bypass(observation, class, landing),
         (_, Destination::Ram) => kept(&observation.cgroup, class, landing),
         (expected, found) => problem(
             "elsewhere",
@@ -80,7 +80,8 @@ fn stray(observation: &Observation, class: &ClassObservation, expected: Destinat
 }
 
 /// zswap refused pages that it should take. Its counters say why, except in the band below the limit.
-fn bypass(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing) -> Problem {
+fn bypass(observation: &Observation, class: &ClassObservation, landing: &Landing) -> Problem {
+    let (behaviour, cgroup) = (&observation.behaviour, &observation.cgroup);
     let went =
         format!("{} of {} {} pages went past zswap to {}", landing.pages, class.pages, class.class, landing.destination.name());
     let moved = |name: &str| moved(&class.stored, &class.before, name).unwrap_or(0);
@@ -105,10 +106,14 @@ fn bypass(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing) ->
             return problem("zswap-rejects", format!("{went}: {why} ({counter} +{count})"), *cure);
         }
     }
+    if let Some(limit) = cgroup.zswap_max {
+        let text = format!("{went}: memory.zswap.max of {} allows {limit}", cgroup.path);
+        return problem("zswap-group-limit", text, "run it outside this control group, or raise memory.zswap.max");
+    }
     problem(
         "zswap-bypassed",
         format!("{went}, and no counter says why"),
-        "look at memory.zswap.max of this control group, and at the kernel log for zswap lines",
+        "look at the kernel log for zswap lines, and at zswap's own counters as root",
     )
 }
 

@@ -364,6 +364,15 @@ fn bad_machines() -> Vec<Bad> {
             says: "the compressor failed",
             ..base
         },
+        Bad {
+            name: "limit of the control group",
+            edit: |observation| {
+                observation.cgroup = CgroupLimits { path: "/t".into(), zswap_max: Some(Bytes(0)), ..CgroupLimits::default() };
+            },
+            codes: &["zswap-group-limit"],
+            says: "memory.zswap.max of /t allows 0 B",
+            ..base
+        },
         Bad { name: "bypassed and nothing says why", codes: &["zswap-bypassed"], says: "no counter says why", ..base },
         Bad {
             name: "5.10 without any zswap counter",

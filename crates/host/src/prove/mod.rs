@@ -107,6 +107,9 @@ fn no_areas(facts: &Facts) -> Option<Impossible> {
     })
 }
 
+/// Time for copies in RAM to go when nothing is being written: then only the lists of other CPUs hold them.
+const NOTHING_WRITTEN: Duration = Duration::from_millis(5);
+
 /// Shares of the classes in percent. Zero pages are all alike; text is what most memory is.
 const SHARES: [(Class, u64); 3] = [(Class::Zero, 12), (Class::Text, 63), (Class::Random, 25)];
 
@@ -118,7 +121,14 @@ fn push_all(machine: &Machine, facts: &Facts, options: &Options, observation: &m
         let pages = (options.size.percent(percent).0 / page.0.max(1)).max(1);
         let mut canary = Canary::new(class, pages, page, seed)?;
         match one_class(&counters, options, &mut canary)? {
-            Ok(seen) => observation.classes.push(seen),
+            Ok(seen) => {
+                let stuck = seen.swapped == 0;
+                observation.classes.push(seen);
+                // Where zero pages do not move, none will.
+                if stuck {
+                    return Ok(());
+                }
+            }
             Err(impossible) => {
                 observation.impossible = Some(impossible);
                 return Ok(());
@@ -148,7 +158,10 @@ fn one_class(
     };
     let (swapped, slots) = canary.where_are_they()?;
     let keeps_slots = before.get("meminfo.SwapFree") > before.get("meminfo.SwapTotal").map(|total| total / 2);
-    let in_ram = canary.settle(options.settle, keeps_slots)?;
+    let pushed = counters.read()?;
+    // Only a page that was written to a device needs time to get there.
+    let written = pushed.since(&before, "vmstat.pswpout") != Some(0);
+    let in_ram = canary.settle(if written { options.settle } else { NOTHING_WRITTEN }, keeps_slots)?;
     let stored = counters.read()?;
     let (load, unreadable) = canary.load(options.loads)?;
     let corrupt = canary.check();
