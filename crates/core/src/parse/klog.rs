@@ -44,10 +44,10 @@ pub fn concerns_swap(message: &str) -> bool {
 fn is_wanted(word: &str) -> bool {
     const WHOLE: [&str; 7] = ["swap", "swapon", "swapoff", "swapfile", "swaps", "zswap", "oom"];
     const START: [&str; 5] = ["zram", "zsmalloc", "zbud", "z3fold", "zpool"];
-    let starts = |start: &&str| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    let starts = |start: &str| word.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
     match word.as_bytes().first().map(u8::to_ascii_lowercase) {
         Some(b's' | b'z' | b'o') => {
-            WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole)) || START.iter().any(|start| starts(&start))
+            WHOLE.iter().any(|whole| word.eq_ignore_ascii_case(whole)) || START.iter().any(|start| starts(start))
         }
         _ => false,
     }

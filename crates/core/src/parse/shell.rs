@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+/// No value of a configuration file is longer.
+const LONGEST_VALUE: usize = 1 << 20;
+
 /// The variables after all texts were read in this order, `$NAME` and `${NAME}` filled in.
 ///
 /// A command substitution cannot be evaluated and stays as it was written.
@@ -15,13 +18,15 @@ pub fn evaluate<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeMap<String
         for assignment in assignments(text) {
             let mut value = String::new();
             for piece in &assignment.pieces {
-                match piece {
-                    Piece::Text(text) | Piece::Command(text) => value.push_str(text),
-                    Piece::Variable(name) => value.push_str(variables.get(name).map_or("", String::as_str)),
+                let text = match piece {
+                    Piece::Text(text) | Piece::Command(text) => text.as_str(),
+                    Piece::Variable(name) => variables.get(name).map_or("", String::as_str),
+                };
+                // A file that doubles its own variable again and again must not eat the memory.
+                if value.len() + text.len() <= LONGEST_VALUE {
+                    value.push_str(text);
                 }
             }
-            // A file that doubles its own variable again and again must not eat the memory.
-            value.truncate(value.floor_char_boundary(1 << 20));
             variables.insert(assignment.name, value);
         }
     }
