@@ -5,13 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
+
+mod support;
+
+use support::{Host, hosts};
 
 /// Every path of a folder with what it is.
 type Picture = BTreeMap<PathBuf, String>;
@@ -20,37 +24,27 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for host in hosts() {
-        let name = host.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = host.name.clone();
         for profile in ["auto", "idle-guide"] {
             let host = host.clone();
             trials.push(Trial::test(format!("{name}::{profile}::circle"), move || circle(&host, profile)));
         }
         // One distribution of each kind is enough for the loop: its steps are those of the plan.
-        if name.starts_with("debian1") {
+        if name == "debian13-6.12" || name == "microvm-6.18" {
             trials.push(Trial::test(format!("{name}::killed_at_every_checkpoint"), move || kill_loop(&host)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn hosts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/hosts");
-    let mut hosts: Vec<PathBuf> =
-        fs::read_dir(folder).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
-    hosts.retain(|path| path.is_dir());
-    hosts.sort();
-    hosts
-}
-
 /// A copy of a fixture with the binary installed in it.
-struct Host {
+struct Machine {
     dir: TempDir,
 }
 
-impl Host {
-    fn copy(of: &Path) -> Result<Self, Failed> {
-        let dir = tempfile::tempdir()?;
-        copy_tree(of, dir.path())?;
+impl Machine {
+    fn copy(of: &Host) -> Result<Self, Failed> {
+        let dir = of.copy()?;
         fs::create_dir_all(dir.path().join("usr/local/bin"))?;
         fs::write(dir.path().join("usr/local/bin/swaptune"), "the binary")?;
         Ok(Self { dir })
@@ -88,22 +82,6 @@ impl Host {
     }
 }
 
-fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(from)?.flatten().filter(|entry| entry.file_name() != "expected") {
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_symlink() {
-            symlink(fs::read_link(&path)?, &target)?;
-        } else if kind.is_dir() {
-            fs::create_dir_all(&target)?;
-            copy_tree(&path, &target)?;
-        } else {
-            fs::copy(&path, &target)?;
-        }
-    }
-    Ok(())
-}
-
 fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
     for entry in fs::read_dir(at)?.flatten() {
         let path = entry.path();
@@ -133,8 +111,8 @@ fn same(left: &Picture, right: &Picture, when: &str) -> Result<(), Failed> {
     }
 }
 
-fn circle(host: &Path, profile: &str) -> Result<(), Failed> {
-    let machine = Host::copy(host)?;
+fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
+    let machine = Machine::copy(host)?;
     let before = machine.picture()?;
     let refused = machine.run(&["plan", "--profile", profile], None)?.status.code() == Some(3);
     if refused {
@@ -158,9 +136,9 @@ fn circle(host: &Path, profile: &str) -> Result<(), Failed> {
 }
 
 /// Kills the apply at checkpoint 1, 2, 3, … until it gets through; resumes after odd ones, rolls back after even ones.
-fn kill_loop(host: &Path) -> Result<(), Failed> {
+fn kill_loop(host: &Host) -> Result<(), Failed> {
     for number in 1..2000 {
-        let machine = Host::copy(host)?;
+        let machine = Machine::copy(host)?;
         let before = machine.picture()?;
         let killed = machine.run(&["apply", "--yes"], Some(number))?.status.signal() == Some(9);
         if !killed {

@@ -4,10 +4,14 @@
 //! as they were read by a person and accepted with `SWAPTUNE_ACCEPT=1 cargo test -p swaptune --test hosts`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+
+mod support;
+
+use support::{Host, hosts};
 
 /// What is compared: file of the expectation, and the command that prints it.
 const VIEWS: &[(&str, &[&str])] = &[
@@ -20,25 +24,20 @@ const VIEWS: &[(&str, &[&str])] = &[
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/hosts");
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(&hosts).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
-    folders.retain(|path| path.is_dir());
-    folders.sort();
-    let trials = folders.into_iter().flat_map(|folder| VIEWS.iter().map(move |view| trial(folder.clone(), *view))).collect();
+    let trials = hosts().into_iter().flat_map(|host| VIEWS.iter().map(move |view| trial(host.clone(), *view))).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn trial(folder: PathBuf, (file, words): (&'static str, &'static [&'static str])) -> Trial {
-    let host = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Trial::test(format!("{host}::{file}"), move || compare(&folder, file, words))
+fn trial(host: Host, (file, words): (&'static str, &'static [&'static str])) -> Trial {
+    Trial::test(format!("{}::{file}", host.name), move || compare(&host, file, words))
 }
 
-fn compare(folder: &Path, file: &str, words: &[&str]) -> Result<(), Failed> {
-    let seen = run(folder, words)?;
-    let path = folder.join("expected").join(file);
+fn compare(host: &Host, file: &str, words: &[&str]) -> Result<(), Failed> {
+    let machine = host.copy()?;
+    let seen = run(machine.path(), words)?;
+    let path = host.folder.join("expected").join(file);
     if std::env::var_os("SWAPTUNE_ACCEPT").is_some() {
-        fs::create_dir_all(folder.join("expected"))?;
+        fs::create_dir_all(host.folder.join("expected"))?;
         fs::write(&path, &seen)?;
         return Ok(());
     }
