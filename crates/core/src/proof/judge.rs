@@ -54,6 +54,8 @@ pub fn judge(observation: &Observation) -> Proof {
         bytes_checked,
         problems,
         notes: notes(observation),
+        overhead_store: observation.overhead_store,
+        overhead_load: observation.overhead_load,
         elapsed: observation.elapsed,
         classes,
     }
@@ -88,6 +90,8 @@ fn impossible_proof(observation: &Observation, why: Impossible) -> Proof {
         problems: vec![problem("impossible", why.reason.clone(), why.remedy.clone())],
         impossible: Some(why),
         notes: observation.blind.clone(),
+        overhead_store: observation.overhead_store,
+        overhead_load: observation.overhead_load,
         elapsed: observation.elapsed,
     }
 }

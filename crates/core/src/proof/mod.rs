@@ -110,6 +110,10 @@ pub struct Proof {
     pub problems: Vec<Problem>,
     /// What could not be seen, and what disturbed the measurement.
     pub notes: Vec<String>,
+    /// What each store latency had taken off: the median cost of the same call when there is nothing to do.
+    pub overhead_store: Nanos,
+    /// What each load latency had taken off.
+    pub overhead_load: Nanos,
     /// How long it took.
     pub elapsed: Nanos,
 }
