@@ -82,7 +82,10 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool) -> Re
         None => journal.add(Record::End { ending }).map_err(|error| crate::apply::chain(&error)),
     };
     if let Err(rollback) = ended {
-        let cause = format!("the rollback of {id} is not finished");
+        let cause = format!(
+            "{} steps are still to be undone",
+            journal.transaction().steps.iter().filter(|log| log.is_standing()).count()
+        );
         return Err(ApplyError::RollbackFailed { id, cause, rollback, left });
     }
     if left.is_empty() {

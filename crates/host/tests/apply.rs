@@ -251,19 +251,21 @@ fn the_service_switches_off_and_on_again() {
     assert!(report.changed() >= 8, "{report:?}");
     let off = fixture.picture();
     for (path, state) in &off {
-        let expected =
-            if path.starts_with("etc") || path.starts_with("boot") || path.starts_with("swap") { &on } else { &before };
+        let is_file = ["etc", "boot", "swap"].iter().any(|folder| path.starts_with(folder));
+        let expected = if is_file { &on } else { &before };
         // The driver and its device stay, only nothing is in it any more.
-        if !path.starts_with("dev") && !path.contains("zram") {
+        if !path.starts_with("dev") && !path.contains("zram") && path != "proc/swaps" {
             assert_eq!(Some(state), expected.get(path), "{path}");
         }
     }
+    // Areas on disks are fstab's.
+    let areas = |picture: &Picture| picture["proc/swaps"].1.lines().map(str::to_owned).collect::<Vec<_>>();
+    let without_zram: Vec<String> = areas(&on).into_iter().filter(|line| !line.contains("zram")).collect();
+    assert_eq!(areas(&off), without_zram);
     assert_eq!(stop().unwrap().changed(), 0, "the second stop has nothing to do");
 
     let mut start = rich_plan();
-    start.steps.retain(|step| {
-        step.change.is_volatile() || matches!(&step.change, Change::SwapHeader { path, .. } if path.contains("zram"))
-    });
+    start.steps.retain(|step| step.change.is_of_service());
     let options = Options { kind: Kind::Service, ..Options::default() };
     execute(&machine, &kernel, &volatile, &start, &options).unwrap();
     assert_same(&fixture.picture(), &on, "after start");
@@ -412,4 +414,21 @@ fn a_failed_step_says_what_and_why() {
 fn write_at(fixture: &Fixture, path: &str, at: u64, bytes: &[u8]) {
     use std::os::unix::fs::FileExt;
     fs::OpenOptions::new().write(true).open(fixture.path(path)).unwrap().write_all_at(bytes, at).unwrap();
+}
+
+#[test]
+fn a_service_takes_back_what_it_left_half_done() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let volatile = StateDir::volatile(&fixture.machine());
+    let faults = FailAt { at: 20, lasting: true, count: Cell::new(0) };
+    let service = Options { kind: Kind::Service, ..Options::default() };
+    let (machine, kernel) = (fixture.machine(), fixture.kernel());
+    let broken = Options { faults: &faults, ..service };
+    assert_eq!(execute(&machine, &kernel, &volatile, &rich_plan(), &broken).unwrap_err().exit_code(), 5);
+    assert!(pending(&volatile).unwrap().is_some());
+    let report = execute(&machine, &kernel, &volatile, &rich_plan(), &service).unwrap();
+    assert!(pending(&volatile).unwrap().is_none());
+    rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &Options::default()).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
 }

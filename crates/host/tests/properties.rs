@@ -195,3 +195,24 @@ proptest! {
         prop_assert_eq!(&after, &before, "{:#?}", changes);
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever happens to a journal, reading it ends with a transaction or an error, and a cut never makes an error.
+    #[test]
+    fn any_journal_is_read_or_refused(file in 0..5_usize, at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<bool>()) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/journals/v1");
+        let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        let mut bytes = std::fs::read(&paths[file]).unwrap();
+        let at = at.index(bytes.len());
+        if cut {
+            bytes.truncate(at);
+        } else {
+            bytes[at] = byte;
+        }
+        let read = swaptune_host::journal::parse(&paths[file], &bytes);
+        prop_assert!(!cut || read.is_ok(), "{read:?}");
+    }
+}

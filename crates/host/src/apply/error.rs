@@ -195,7 +195,7 @@ pub enum ApplyError {
         cause: Box<StepError>,
     },
     /// A step failed, and not everything before it could be undone; or a rollback could not be finished.
-    #[error("{cause}; and then undoing failed: {rollback} (transaction {id})")]
+    #[error("{cause}; and taking it back failed too: {rollback} (transaction {id})")]
     RollbackFailed {
         /// Transaction.
         id: String,

@@ -107,7 +107,12 @@ pub fn execute(
     preflight::privileges(&run)?;
     let _lock = begin(state)?;
     if let Some(transaction) = pending(state)? {
-        return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
+        if options.kind == Kind::Apply {
+            return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
+        }
+        // Nobody is there to ask: what an earlier start or stop left half-done is taken back first.
+        let mut journal = Journal::open(machine, options.faults, state, &transaction.id)?;
+        crate::rollback::go_on(&run, &mut journal, options.force)?;
     }
     preflight::check(&run, plan)?;
     let beginning = Beginning {

@@ -95,6 +95,14 @@ pub fn transaction(state: &StateDir, id: &str) -> Result<Option<Transaction>, Jo
     Ok(transaction)
 }
 
+/// Reads the bytes of a journal; `name` only names it in errors. `None` when not even its first line is whole.
+///
+/// # Errors
+/// [`JournalError`] for any whole line that is not understood.
+pub fn parse(name: &Path, bytes: &[u8]) -> Result<Option<Transaction>, JournalError> {
+    Transaction::parse(name, bytes).map(|(transaction, _)| transaction)
+}
+
 /// All transactions, oldest first.
 pub(crate) fn all(state: &StateDir) -> Result<Vec<Transaction>, JournalError> {
     ids(state)?.iter().filter_map(|id| transaction(state, id).transpose()).collect()

@@ -22,7 +22,7 @@ use swaptune_core::plan::Step;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
-pub use history::{HistoryEntry, history, newest_applied, pending, transaction};
+pub use history::{HistoryEntry, history, newest_applied, parse, pending, transaction};
 pub use record::{Ending, Kind, Outcome, Saved};
 pub(crate) use stamp::Stamp;
 pub use transaction::{Status, StepLog, Transaction};
@@ -178,7 +178,8 @@ impl<'a> Journal<'a> {
         self.state
     }
 
-    /// Adds a line; it is on disk when this returns.
+    /// Adds a line. It is on disk when this returns if it announces anything; a line about what has been done may follow
+    /// with the next one, since a step that is announced is looked at again in any case.
     pub fn add(&mut self, record: Record) -> Result<(), JournalError> {
         self.write(record.clone())?;
         let malformed = |why| JournalError::Malformed { path: self.path.clone(), line: 0, why };
@@ -191,9 +192,14 @@ impl<'a> Journal<'a> {
         }
         let failed = |source| JournalError::Io { operation: "write", path: self.path.clone(), source };
         self.faults.before("journal", &self.path).map_err(failed)?;
+        let may_wait = matches!(record, Record::Done { .. } | Record::Undone { .. } | Record::Left { .. });
         let mut line = serde_json::to_vec(&Line { v: VERSION, record }).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
-        if let Err(source) = self.file.write_all(&line).and_then(|()| self.file.sync_data()) {
+        let mut written = self.file.write_all(&line);
+        if !may_wait {
+            written = written.and_then(|()| self.file.sync_data());
+        }
+        if let Err(source) = written {
             // A torn line may only be the last: cut it off, or else write no more.
             self.broken = self.file.set_len(self.length).and_then(|()| self.file.sync_data()).is_err();
             return Err(JournalError::Io { operation: "write", path: self.path.clone(), source });
