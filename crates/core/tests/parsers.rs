@@ -87,7 +87,7 @@ fn everything(text: &str) {
     black_box((klog::record(text), klog::concerns_swap(text), klog::zswap_loaded(&lines), klog::zswap_complaints(&lines)));
     black_box((bls::options(text), bls::extlinux_append(text), choice::value(text)));
     black_box((cmdline::parse(text), cmdline::boolean(text), crypto::parse(text), crypttab::parse(text)));
-    black_box((escape::unescape(text), kconfig::parse(text, |_| true), keyed::counts(text), keyed::meminfo(text)));
+    black_box((escape::unescape(text), kconfig::parse(text), keyed::counts(text), keyed::meminfo(text)));
     black_box((mm_stat::parse(text), modules::find(text, "lz4"), modules::loaded(text, "lz4"), modules::name(text)));
     let mounts = mountinfo::parse(text);
     black_box((mountinfo::holding(&mounts, text), pressure::parse(text), shell::evaluate([text, text])));

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 
-/// The options for which `wanted` says yes, strings without their quotes.
+/// All options, strings without their quotes.
 #[must_use]
-pub fn parse(text: &str, wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+pub fn parse(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter_map(|line| {
             let (name, value) = match line.strip_prefix("# ") {
                 Some(unset) => (unset.strip_suffix(" is not set")?, "n"),
                 None => line.split_once('=')?,
             };
-            (name.starts_with("CONFIG_") && wanted(name)).then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
+            name.starts_with("CONFIG_").then(|| (name.to_owned(), value.trim_matches('"').to_owned()))
         })
         .collect()
 }
@@ -26,8 +26,8 @@ mod tests {
     #[test]
     fn set_unset_and_missing_differ() {
         let text = "#\n# Automatically generated file\nCONFIG_ZSWAP=y\n# CONFIG_ZRAM_MULTI_COMP is not set\nCONFIG_CRYPTO_ZSTD=m\n\
-                    CONFIG_ZSWAP_COMPRESSOR_DEFAULT=\"lzo\"\nCONFIG_HZ=250\n# CONFIG_broken\n";
-        let map = parse(text, |name| name != "CONFIG_HZ");
+                    CONFIG_ZSWAP_COMPRESSOR_DEFAULT=\"lzo\"\n# CONFIG_broken\n";
+        let map = parse(text);
         let got: Vec<_> = map.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         assert_eq!(
             got,

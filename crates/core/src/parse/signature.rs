@@ -3,8 +3,6 @@
 //! For machines without udev's database, and as a second opinion before anything is written to a device. Names are
 //! those of blkid(8). Signatures at the end of a device (md 0.90 and 1.0, the second GPT) are not seen here.
 
-use super::super::facts::SwapSignature;
-
 /// How many bytes from the start of the device [`probe`] wants to see.
 pub const HEAD: usize = 256 << 10;
 
@@ -17,14 +15,6 @@ pub struct Signature {
     pub uuid: Option<String>,
     /// Label, when there is one.
     pub label: Option<String>,
-}
-
-impl Signature {
-    /// As a swap signature of the device at `path`, when it is one.
-    #[must_use]
-    pub fn as_swap(&self, path: &str) -> Option<SwapSignature> {
-        (self.kind == "swap").then(|| SwapSignature { path: path.to_owned(), uuid: self.uuid.clone(), label: self.label.clone() })
-    }
 }
 
 /// Every signature in the first [`HEAD`] bytes, contents first, partition tables last.
@@ -108,7 +98,7 @@ fn swap(head: &Head<'_>) -> Option<Signature> {
         ("swsuspend", b"ULSUSPEND"),
         ("swsuspend", b"LINHIB0001"),
     ];
-    [4096, 8192, 16384, 65536].iter().find_map(|page| {
+    [4096, 8192, 16384, 32768, 65536].iter().find_map(|page| {
         let (kind, _) = magics.iter().find(|(_, magic)| head.has(page - 10, magic))?;
         Some(signature(kind, head.uuid(1036), head.text(1052, 16)))
     })
@@ -193,7 +183,7 @@ mod tests {
         let uuid = [0x8f, 0x2a, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
         let found = check(&[(4086, b"SWAPSPACE2"), (1036, &uuid), (1052, b"my swap")], &["swap"]);
         assert_eq!(found[0].uuid.as_deref(), Some("8f2a0102-0304-0506-0708-090a0b0c0d0e"));
-        assert_eq!(found[0].as_swap("/dev/vda3").unwrap().label.as_deref(), Some("my swap"));
+        assert_eq!(found[0].label.as_deref(), Some("my swap"));
         check(&[(16374, b"SWAPSPACE2")], &["swap"]);
         check(&[(4086, b"S1SUSPEND")], &["swsuspend"]);
     }

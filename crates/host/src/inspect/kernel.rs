@@ -98,14 +98,14 @@ fn release(machine: &Machine) -> Fact<String> {
 fn config(machine: &Machine, release: Option<&str>) -> Fact<BTreeMap<String, String>> {
     let mut tried = vec!["/proc/config.gz".to_owned()];
     if let Ok(text) = packed(machine, "/proc/config.gz") {
-        return Fact::known(options(&text), "/proc/config.gz");
+        return Fact::known(kconfig::parse(&text), "/proc/config.gz");
     }
     for pattern in ["/boot/config-", "/lib/modules/", "/usr/lib/modules/"] {
         let Some(release) = release else { break };
         let ending = if pattern.ends_with('/') { "/config" } else { "" };
         let path = format!("{pattern}{release}{ending}");
         if let Ok(text) = machine.read_lines(&path, is_wanted_line) {
-            return Fact::known(options(&text), path);
+            return Fact::known(kconfig::parse(&text), path);
         }
         tried.push(path);
     }
@@ -133,10 +133,6 @@ fn is_wanted_line(line: &str) -> bool {
     let first = rest.as_bytes().first();
     let mut candidates = OPTIONS.iter().filter(|option| option.as_bytes().first() == first);
     candidates.any(|option| is_option(rest.split(['=', ' ']).next().unwrap_or_default(), option))
-}
-
-fn options(text: &str) -> BTreeMap<String, String> {
-    kconfig::parse(text, |_| true)
 }
 
 fn is_option(name: &str, option: &str) -> bool {
