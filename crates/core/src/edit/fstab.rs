@@ -253,6 +253,7 @@ mod tests {
         assert_eq!((first.line, first.dump, first.pass, first.is_swap()), (3, 1, 2, false));
         assert_eq!((first.option("pri"), first.option("nofail"), first.option("sw")), (Some("4"), Some(""), None));
         assert_eq!(first.tag(), Some(("UUID", "1")));
+        assert!(first.has_tag("uuid", "1") && !first.has_tag("LABEL", "1") && !first.has_tag("UUID", "2"));
         let broken = all[1].as_ref().expect_err("two fields");
         assert_eq!(broken.to_string(), "line 4 of fstab has 2 of the three fields that an entry needs: `/dev/b none`");
         let broken = all[2].as_ref().expect_err("no number");

@@ -49,6 +49,23 @@ fn quotes_stay_as_they_are() {
 }
 
 #[test]
+fn blanks_in_a_value_are_quoted_in_every_style() {
+    for (value, expect) in [
+        ("\"quiet\"", "\"quiet d=\\\"a b\\\"\""),
+        ("'quiet'", "'quiet d=\"a b\"'"),
+        ("quiet", "\"quiet d=\\\"a b\\\"\""),
+        ("d=1", "\"d=\\\"a b\\\"\""),
+    ] {
+        let text = format!("{DEFAULT}={value}\n");
+        assert_eq!(set(&text, &[("d", "a b")], &[]), Ok(format!("{DEFAULT}={expect}\n")), "{value}");
+    }
+    assert_eq!(set(&format!("{DEFAULT}=d=1\n"), &[("d", "0")], &[]), Ok(format!("{DEFAULT}=d=0\n")), "bare stays bare");
+    let error = set(&format!("{DEFAULT}='quiet'\n"), &[("d", "it's")], &[]).expect_err("no quote fits");
+    assert!(error.found.contains("single quotes"), "{error}");
+    assert!(set(&format!("{DEFAULT}=\"quiet\"\n"), &[("d", "it's")], &[]).is_ok());
+}
+
+#[test]
 fn old_words_go_from_every_assignment() {
     let text = format!("{LINUX}='zswap.enabled=0 ro'\n{DEFAULT}=\"zswap.enabled=0\"\n{DEFAULT}+=\" quiet\"\n");
     let expect = format!("{LINUX}='ro'\n{DEFAULT}=\"\"\n{DEFAULT}+=\" quiet zswap.enabled=1 zswap.compressor=lz4\"\n");
@@ -121,6 +138,10 @@ fn lines_that_only_look_odd_are_passed_over() {
         "f() { echo fi; }\nD=quiet\n",
         "GRUB_CMDLINE_LINUX_XEN=\"$D\"\nD=quiet # D=\"$(no)\"\n",
         "A=1 \\\n  B=2\nD=quiet",
+        "echo  if\nD=quiet\n",
+        "MY_D=$(x)\nD=quiet\n",
+        "read A < /etc/x\nD=quiet\n",
+        "A=\"${B:-it's}\"\nD=quiet\n",
     ] {
         let text = text.replace("D=", "GRUB_CMDLINE_LINUX_DEFAULT=").replace("$D", "$GRUB_CMDLINE_LINUX_DEFAULT");
         assert_eq!(arguments(&text), "quiet", "{text}");

@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
             ("the kernel ignores the word", |f| kernel(f, "6.18.0")),
             ("there is no zswap", no_zswap),
         ],
-        also: &[],
+        also: &[("the last kernel that reads the word", |f| kernel(f, "6.17.9"), "z3fold")],
     },
     Case {
         code: "boot-words-pending",

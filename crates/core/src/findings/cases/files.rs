@@ -55,6 +55,9 @@ pub(super) const CASES: &[Case] = &[
             }),
         ],
         also: &[
+            ("a mapping", |f| fstab(f, "/dev/mapper/gone none swap sw\n"), "/dev/mapper/gone is listed"),
+            ("a link", |f| fstab(f, "/dev/disk/by-uuid/9 none swap sw\n"), "by-uuid/9 is listed"),
+            ("a label", |f| fstab(f, "LABEL=gone none swap sw\n"), "LABEL=gone is listed"),
             ("nofail", |f| fstab(f, "UUID=9 none swap sw,nofail\n"), "goes on without it"),
             ("a path", |f| fstab(f, "/dev/vdz none swap sw\n"), "/dev/vdz is listed"),
         ],
@@ -154,6 +157,7 @@ pub(super) const CASES: &[Case] = &[
         base: |f| crypttab(f, "cryptswap /dev/sda3 /dev/urandom swap\n"),
         says: &["cryptswap formats /dev/sda3 at each boot"],
         but_not: &[
+            ("it is an array", |f| crypttab(f, "cryptswap /dev/md0 /dev/urandom swap\n")),
             ("the name stays", |f| crypttab(f, "cryptswap /dev/disk/by-id/x /dev/urandom swap\n")),
             ("it is a volume", |f| crypttab(f, "cryptswap /dev/mapper/vg-swap /dev/urandom swap\n")),
             ("its key stays", |f| crypttab(f, "cryptswap /dev/sda3 none luks\n")),

@@ -125,11 +125,24 @@ pub(super) const CASES: &[Case] = &[
         },
         says: &["vm.swappiness is 100 in /etc/sysctl.d/99-zz-swaptune.conf, but line 3 of /etc/sysctl.d/zzz.conf sets 10"],
         but_not: &[
+            ("a key of no knob is the same", |f| {
+                f.sysctl_sources.clear();
+                sysctl(f, "kernel.x", OURS, "1");
+                sysctl(f, "kernel.x", "/etc/sysctl.d/zzz.conf", "1 ");
+            }),
             ("it sets the same", |f| f.sysctl_sources.get_mut("vm.swappiness").unwrap()[1].value = " 100".into()),
             ("it comes first", |f| f.sysctl_sources.get_mut("vm.swappiness").unwrap().reverse()),
             ("ours does not set it", |f| drop(f.sysctl_sources.get_mut("vm.swappiness").unwrap().remove(0))),
         ],
-        also: &[],
+        also: &[(
+            "a key of no knob",
+            |f| {
+                f.sysctl_sources.clear();
+                sysctl(f, "kernel.x", OURS, "1");
+                sysctl(f, "kernel.x", "/etc/sysctl.d/zzz.conf", "2");
+            },
+            "kernel.x is 1",
+        )],
     },
     Case {
         code: "sysctl-live-differs",
@@ -151,7 +164,18 @@ pub(super) const CASES: &[Case] = &[
                 knob(f, "vm.dirty_ratio", "0");
             }),
         ],
-        also: &[("tuned", |f| manager(f, "tuned"), "tuned is active")],
+        also: &[
+            (
+                "tuned asleep",
+                |f| {
+                    manager(f, "tuned");
+                    asleep(f);
+                },
+                "something set it",
+            ),
+            ("another manager", |f| manager(f, "earlyoom"), "something set it"),
+            ("tuned", |f| manager(f, "tuned"), "tuned is active"),
+        ],
     },
     Case {
         code: "sysctl-swappiness-zero",

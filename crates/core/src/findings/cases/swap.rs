@@ -28,7 +28,10 @@ pub(super) const CASES: &[Case] = &[
         },
         says: &["1 of 2 areas", "(/dev/vda3): this kernel fills them one after the other"],
         but_not: &[("all have one", |f| f.swaps[0].priority = 0), ("there is only one area", |f| f.swaps.truncate(1))],
-        also: &[("a newer kernel", |f| kernel(f, "6.19.0"), "this kernel fills them in turn")],
+        also: &[
+            ("the last older kernel", |f| kernel(f, "6.18.9"), "this kernel fills them one after the other"),
+            ("a newer kernel", |f| kernel(f, "6.19.0"), "this kernel fills them in turn"),
+        ],
     },
     Case {
         code: "swap-virtual-rotational",
@@ -43,7 +46,10 @@ pub(super) const CASES: &[Case] = &[
             ("it is not known", |f| f.block_devices.clear()),
             ("it is zram", |f| f.swaps[0].path = "/dev/zram0".into()),
         ],
-        also: &[("a newer kernel", |f| kernel(f, "6.15.0"), "single pages in turn")],
+        also: &[
+            ("the last older kernel", |f| kernel(f, "6.14.9"), "slots from the start"),
+            ("a newer kernel", |f| kernel(f, "6.15.0"), "single pages in turn"),
+        ],
     },
     Case {
         code: "swap-mixed-disks",
@@ -78,7 +84,18 @@ pub(super) const CASES: &[Case] = &[
             }),
             ("the second is zram", |f| f.swaps[1].path = "/dev/zram0".into()),
         ],
-        also: &[("seeks", |f| kernel(f, "6.15.1"), "the disk seeks each time")],
+        also: &[
+            ("the last older kernel", |f| kernel(f, "6.14.9"), "by themselves\n"),
+            (
+                "flash",
+                |f| {
+                    kernel(f, "6.15.1");
+                    f.block_devices.iter_mut().for_each(|disk| disk.rotational = Fact::known(false, "x"));
+                },
+                "by themselves\n",
+            ),
+            ("seeks", |f| kernel(f, "6.15.1"), "the disk seeks each time"),
+        ],
     },
     Case {
         code: "swap-striping-unit",

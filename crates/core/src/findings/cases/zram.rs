@@ -34,7 +34,14 @@ pub(super) const CASES: &[Case] = &[
             ("it is a disk", |f| f.swaps[0].path = "/dev/vda3".into()),
             ("there is none", no_swap),
         ],
-        also: &[],
+        also: &[(
+            "exactly that",
+            |f| {
+                f.swaps[0].size = Bytes::from_mib(1000);
+                fill(f, 950);
+            },
+            "is full",
+        )],
     },
     Case {
         code: "zram-limit",
@@ -48,7 +55,16 @@ pub(super) const CASES: &[Case] = &[
             ("the limit is far", |f| mm_stat(f, |stat| stat.mem_limit = Bytes::from_mib(106))),
             ("the device is not set up", |f| f.zram.devices[0].disksize = Bytes(0)),
         ],
-        also: &[],
+        also: &[(
+            "exactly that",
+            |f| {
+                mm_stat(f, |stat| {
+                    stat.mem_limit = Bytes::from_mib(100);
+                    stat.mem_used_total = Bytes::from_mib(95);
+                })
+            },
+            "95 MiB of the 100 MiB",
+        )],
     },
     Case {
         code: "zram-too-large",
@@ -80,14 +96,26 @@ pub(super) const CASES: &[Case] = &[
                 });
             }),
         ],
-        also: &[(
-            "larger pages of memory",
-            |f| {
-                f.kernel.page_size = Bytes(16_384);
-                mm_stat(f, |stat| stat.huge_pages = 7_000);
-            },
-            "109 MiB",
-        )],
+        also: &[
+            (
+                "just enough",
+                |f| {
+                    mm_stat(f, |stat| {
+                        stat.huge_pages = 4_096;
+                        stat.orig_data_size = Bytes::from_mib(17);
+                    })
+                },
+                "16 MiB of the 17 MiB",
+            ),
+            (
+                "larger pages of memory",
+                |f| {
+                    f.kernel.page_size = Bytes(16_384);
+                    mm_stat(f, |stat| stat.huge_pages = 7_000);
+                },
+                "109 MiB",
+            ),
+        ],
     },
     Case {
         code: "zram-few-algorithms",

@@ -92,6 +92,7 @@ pub(super) const CASES: &[Case] = &[
         },
         says: &["began with zstd/zsmalloc", "switched to zbud"],
         but_not: &[
+            ("the first kernel that can", |f| kernel(f, "6.2.0")),
             ("zswap is off", off),
             ("it was not switched", |f| zswap(f, &[("zpool", "zsmalloc")])),
             ("it began otherwise", |f| with_zswap(f, |z| z.loaded = Fact::known("zstd/z3fold".into(), "/dev/kmsg"))),
@@ -109,12 +110,15 @@ pub(super) const CASES: &[Case] = &[
         },
         says: &["disabled", "6.12.1", "sed -i 's/ *cgroup_disable=memory//' /etc/default/grub && update-grub"],
         but_not: &[
+            ("the last kernel before it", |f| kernel(f, "6.7.12")),
             ("zswap is off", off),
             ("another controller is off", |f| cmdline(f, "cgroup_disable=cpu")),
             ("the kernel is older", |f| kernel(f, "6.6.1")),
             ("the kernel is mended", |f| kernel(f, "7.2.0")),
         ],
         also: &[
+            ("the first kernel with it", |f| kernel(f, "6.8.0"), "6.8.0"),
+            ("the last kernel with it", |f| kernel(f, "7.1.9"), "7.1.9"),
             (
                 "a kernel without the controller",
                 |f| {

@@ -33,6 +33,7 @@ pub(super) const CASES: &[Case] = &[
             ("write-back is not known", |f| f.memory.vmstat = Fact::absent("x")),
         ],
         also: &[
+            ("just enough", |f| vmstat(f, &[("pswpout", 256), ("zswpwb", 0)]), "1 MiB went straight"),
             (
                 "the exact counter",
                 |f| {
@@ -79,6 +80,22 @@ pub(super) const CASES: &[Case] = &[
             ("it is just below", |f| meminfo(f, &[("Zswap", 1474)])),
         ],
         also: &[
+            (
+                "exactly the threshold",
+                |f| {
+                    zswap(f, &[("max_pool_percent", "25"), ("accept_threshold_percent", "50")]);
+                    meminfo(f, &[("Zswap", 1024)]);
+                },
+                "1 GiB of 2 GiB",
+            ),
+            (
+                "exactly the limit",
+                |f| {
+                    zswap(f, &[("max_pool_percent", "25"), ("accept_threshold_percent", "50")]);
+                    meminfo(f, &[("Zswap", 2048)]);
+                },
+                "2 GiB of 2 GiB (25 % of RAM): from here",
+            ),
             ("it drains", |f| vmstat(f, &[("pswpout", 44_000), ("zswpwb", 30_000)]), "hottest first"),
             ("the shrinker", |f| zswap(f, &[("shrinker_enabled", "Y")]), "did not prevent it"),
             ("a limit that was lowered", |f| meminfo(f, &[("Zswap", 2000)]), "only from the next store on"),
@@ -153,6 +170,19 @@ pub(super) const CASES: &[Case] = &[
             ("nothing is counted", |f| with_zswap(f, |z| z.counters = Fact::absent("not root"))),
         ],
         also: &[
+            (
+                "just enough",
+                |f| {
+                    counters(f, &[("reject_compress_poor", 0), ("reject_compress_fail", 256)]);
+                    vmstat(f, &[("zswpout", 5_000)]);
+                },
+                "1 MiB did not compress",
+            ),
+            (
+                "just enough stored raw",
+                |f| counters(f, &[("stored_incompressible_pages", 256), ("stored_pages", 300)]),
+                "1 MiB of the 1.2 MiB",
+            ),
             ("pages stored raw", |f| counters(f, &[("stored_incompressible_pages", 3_000)]), "11.7 MiB of the 35.2 MiB"),
             (
                 "few pages stored raw",
@@ -174,7 +204,7 @@ pub(super) const CASES: &[Case] = &[
             ("it was seldom", |f| counters(f, &[("reject_reclaim_fail", 255), ("written_back_pages", 0)])),
             ("more was written", |f| counters(f, &[("written_back_pages", 300)])),
         ],
-        also: &[],
+        also: &[("just enough", |f| counters(f, &[("reject_reclaim_fail", 256), ("written_back_pages", 0)]), "256 times")],
     },
     Case {
         code: "zswap-no-memory",

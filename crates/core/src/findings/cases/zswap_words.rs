@@ -112,20 +112,24 @@ pub(super) const CASES: &[Case] = &[
         },
         says: &["`zstdd` was taken unchecked", "this kernel has lzo, zstd"],
         but_not: &[
+            ("the last kernel that checks", |f| kernel(f, "6.2.16")),
             ("zswap is on", |f| zswap(f, &[("enabled", "Y")])),
             ("it was enabled before", |f| with_zswap(f, |z| z.loaded = Fact::known("lzo".into(), "log"))),
             ("this kernel checks at once", |f| kernel(f, "6.1.9")),
             ("the name is good", |f| zswap(f, &[("compressor", "zstd")])),
             ("nothing is known of compressors", |f| f.compressors.clear()),
         ],
-        also: &[(
-            "a compressor that is absent",
-            |f| {
-                zswap(f, &[("compressor", "lz4")]);
-                compressor(f, "lz4", Availability::Absent);
-            },
-            "`lz4`",
-        )],
+        also: &[
+            ("the first kernel that does not check", |f| kernel(f, "6.3.0"), "`zstdd`"),
+            (
+                "a compressor that is absent",
+                |f| {
+                    zswap(f, &[("compressor", "lz4")]);
+                    compressor(f, "lz4", Availability::Absent);
+                },
+                "`lz4`",
+            ),
+        ],
     },
     Case {
         code: "zswap-stale-word",
@@ -168,7 +172,10 @@ pub(super) const CASES: &[Case] = &[
             ("it is the one that is left", |f| cmdline(f, "zswap.zpool=zsmalloc")),
             ("it is another word", |f| cmdline(f, "zswap.compressor=zbud")),
         ],
-        also: &[("zbud", |f| cmdline(f, "zswap.zpool=zbud"), "zbud")],
+        also: &[
+            ("the first kernel without it", |f| kernel(f, "6.15.0"), "z3fold"),
+            ("zbud", |f| cmdline(f, "zswap.zpool=zbud"), "zbud"),
+        ],
     },
     Case {
         code: "zswap-word-contradicted",
