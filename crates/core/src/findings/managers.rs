@@ -118,9 +118,17 @@ fn fight_swaptune(facts: &Facts) -> Option<Evidence> {
     let what = format!("{} sets the same values as swaptune at boot ({}): the last one wins", first.name, first.evidence);
     let cure = match first.name.as_str() {
         "zswap-cli" | "systemd-swap" => format!("systemctl disable --now {}.service", first.name),
-        _ => format!("mv {0} {0}.off", first.evidence),
+        _ => hide(&first.evidence),
     };
     Some(Evidence::new(what, cure).seen_all(exhibits(&found)))
+}
+
+/// A file of a package is hidden by a link of its name in /etc, as tmpfiles.d(5) and udev(7) provide; one in /etc is moved.
+fn hide(path: &str) -> String {
+    match path.strip_prefix("/usr/lib/") {
+        Some(below) => format!("ln -s /dev/null /etc/{below}"),
+        None => format!("mv {path} {path}.off"),
+    }
 }
 
 const TUNED_CONF: &str = "/etc/tuned/tuned-main.conf";

@@ -77,14 +77,24 @@ pub(super) const CASES: &[Case] = &[
             ("it does not act", asleep),
             ("it does other things", |f| f.system.managers[0].name = "earlyoom".into()),
         ],
-        also: &[(
-            "a file",
-            |f| {
-                f.system.managers[0].name = "tmpfiles.d".into();
-                f.system.managers[0].evidence = "/etc/tmpfiles.d/z.conf".into();
-            },
-            "mv /etc/tmpfiles.d/z.conf /etc/tmpfiles.d/z.conf.off",
-        )],
+        also: &[
+            (
+                "a file of a package",
+                |f| {
+                    f.system.managers[0].name = "udev rule".into();
+                    f.system.managers[0].evidence = "/usr/lib/udev/rules.d/9-zram.rules".into();
+                },
+                "ln -s /dev/null /etc/udev/rules.d/9-zram.rules",
+            ),
+            (
+                "a file",
+                |f| {
+                    f.system.managers[0].name = "tmpfiles.d".into();
+                    f.system.managers[0].evidence = "/etc/tmpfiles.d/z.conf".into();
+                },
+                "mv /etc/tmpfiles.d/z.conf /etc/tmpfiles.d/z.conf.off",
+            ),
+        ],
     },
     Case {
         code: "managers-tuned-wins",
