@@ -19,8 +19,8 @@ const VIRTUAL_VENDORS: [&str; 7] = ["QEMU", "VMware", "VBOX", "Msft", "Google", 
 
 pub(super) fn inspect(machine: &Machine, mounts: &[MountLine]) -> Vec<BlockDevice> {
     let names = machine.list("/sys/class/block").or_else(|_| machine.list("/sys/block")).unwrap_or_default();
-    let links = Links::read(machine);
-    names.iter().filter_map(|name| device(machine, name, &links, mounts)).collect()
+    let context = Context { machine, links: Links::read(machine), mounted: mounted(machine, mounts) };
+    names.iter().filter_map(|name| context.device(name)).collect()
 }
 
 /// The kernel name behind a device path: `/dev/mapper/swap` → `dm-0`.
@@ -30,38 +30,64 @@ pub(super) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
     Some(real.strip_prefix("/dev/")?.replace('/', "!"))
 }
 
-fn device(machine: &Machine, name: &str, links: &Links, mounts: &[MountLine]) -> Option<BlockDevice> {
-    let base = format!("/sys/class/block/{name}");
-    let base = if machine.exists(&base) { base } else { format!("/sys/block/{name}") };
-    let read = |file: &str| machine.read_text(&format!("{base}/{file}")).map(|text| text.trim().to_owned());
-    let size = Bytes(read("size").ok()?.parse::<u64>().ok()?.saturating_mul(SECTOR));
-    // Loop devices without a file, empty card readers and optical drives.
-    if size.0 == 0 && !name.starts_with("zram") {
-        return None;
+/// What is looked up once for all devices.
+struct Context<'a> {
+    machine: &'a Machine,
+    links: Links,
+    /// Mount points by device number, or by kernel name where the number is anonymous (btrfs).
+    mounted: BTreeMap<String, String>,
+}
+
+impl Context<'_> {
+    fn device(&self, name: &str) -> Option<BlockDevice> {
+        let machine = self.machine;
+        let base = format!("/sys/class/block/{name}");
+        let base = if machine.exists(&base) { base } else { format!("/sys/block/{name}") };
+        let read = |file: &str| machine.read_text(&format!("{base}/{file}")).map(|text| text.trim().to_owned());
+        let size = Bytes(read("size").ok()?.parse::<u64>().ok()?.saturating_mul(SECTOR));
+        // Loop devices without a file, empty card readers and optical drives.
+        if size.0 == 0 && !name.starts_with("zram") {
+            return None;
+        }
+        let place = machine.link(&base).unwrap_or_default();
+        let parent = machine.exists(&format!("{base}/partition")).then(|| parent(&place, name));
+        // A partition's folder lies in that of its disk.
+        let disk = if parent.is_some() { format!("{base}/..") } else { base.clone() };
+        let number = read("dev").unwrap_or_default();
+        let found = contents(machine, name, &number, &self.links);
+        let mapping = name.starts_with("dm-");
+        Some(BlockDevice {
+            name: name.to_owned(),
+            size,
+            transport: transport(machine, parent.as_deref().unwrap_or(name), &place, &disk),
+            rotational: flag(machine, &format!("{disk}/queue/rotational"), &format!("{base}/queue/rotational")),
+            discard: flag(machine, &format!("{disk}/queue/discard_max_bytes"), &format!("{base}/queue/discard_max_bytes")),
+            lies_on: machine.list(&format!("{base}/slaves")).unwrap_or_default(),
+            dm_uuid: mapping.then(|| read("dm/uuid").ok()).flatten().filter(|uuid| !uuid.is_empty()),
+            dm_name: mapping.then(|| read("dm/name").ok()).flatten(),
+            contents: found.kind,
+            uuid: found.uuid,
+            label: found.label,
+            mounted_at: self.mounted.get(&number).or_else(|| self.mounted.get(name)).cloned(),
+            removable: machine.read_text(&format!("{disk}/removable")).is_ok_and(|text| text.trim() == "1"),
+            parent,
+        })
     }
-    let place = machine.link(&base).unwrap_or_default();
-    let parent = machine.exists(&format!("{base}/partition")).then(|| parent(&place, name));
-    // A partition's folder lies in that of its disk.
-    let disk = if parent.is_some() { format!("{base}/..") } else { base.clone() };
-    let number = read("dev").unwrap_or_default();
-    let found = contents(machine, name, &number, links);
-    let mapping = name.starts_with("dm-");
-    Some(BlockDevice {
-        name: name.to_owned(),
-        size,
-        transport: transport(machine, parent.as_deref().unwrap_or(name), &place, &disk),
-        rotational: flag(machine, &format!("{disk}/queue/rotational"), &format!("{base}/queue/rotational")),
-        discard: flag(machine, &format!("{disk}/queue/discard_max_bytes"), &format!("{base}/queue/discard_max_bytes")),
-        lies_on: machine.list(&format!("{base}/slaves")).unwrap_or_default(),
-        dm_uuid: mapping.then(|| read("dm/uuid").ok()).flatten().filter(|uuid| !uuid.is_empty()),
-        dm_name: mapping.then(|| read("dm/name").ok()).flatten(),
-        contents: found.kind,
-        uuid: found.uuid,
-        label: found.label,
-        mounted_at: mounted_at(machine, name, &number, mounts),
-        removable: machine.read_text(&format!("{disk}/removable")).is_ok_and(|text| text.trim() == "1"),
-        parent,
-    })
+}
+
+/// The first mount point of each device.
+fn mounted(machine: &Machine, mounts: &[MountLine]) -> BTreeMap<String, String> {
+    let mut points = BTreeMap::new();
+    for mount in mounts {
+        let key = match mount.device {
+            (0, _) => kernel_name(machine, &mount.source),
+            (major, minor) => Some(format!("{major}:{minor}")),
+        };
+        if let Some(key) = key {
+            points.entry(key).or_insert_with(|| mount.at.clone());
+        }
+    }
+    points
 }
 
 /// The disk of a partition: the folder above it, or its name without the number where the tree has no links.
@@ -144,17 +170,6 @@ fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Conte
         },
         Err(error) => Contents { kind: error.absent(), uuid, label },
     }
-}
-
-fn mounted_at(machine: &Machine, name: &str, number: &str, mounts: &[MountLine]) -> Option<String> {
-    let same = |mount: &&MountLine| {
-        let (major, minor) = mount.device;
-        if major != 0 {
-            return format!("{major}:{minor}") == number;
-        }
-        mount.source.starts_with("/dev/") && kernel_name(machine, &mount.source).as_deref() == Some(name)
-    };
-    mounts.iter().find(same).map(|mount| mount.at.clone())
 }
 
 /// `/dev/disk/by-uuid` and `by-label`, by kernel name.

@@ -91,18 +91,20 @@ fn grub_store(machine: &Machine) -> Fact<KernelArgStore> {
     let dropins = if reads_dropins { machine.files_in("/etc/default/grub.d", ".cfg") } else { Vec::new() };
     let texts = dropins.into_iter().filter_map(|path| machine.read_text(&path).ok().map(|text| (path, text)));
     let files: Vec<(String, String)> = std::iter::once((GRUB_DEFAULTS.to_owned(), main)).chain(texts).collect();
-    let generated = generated(machine);
+    // What grub-mkconfig is going to write counts even before it was ever run.
+    let fallback = if script.is_some_and(|path| path.ends_with("grub2-mkconfig")) { GRUB_CONFIGS[1] } else { GRUB_CONFIGS[0] };
+    let output = generated(machine).unwrap_or(fallback);
     let command = if machine.exists("/usr/sbin/update-grub") {
         Some(vec!["update-grub".to_owned()])
     } else {
         let name = script.and_then(|path| path.rsplit('/').next());
-        name.zip(generated).map(|(name, output)| vec![name.to_owned(), "-o".to_owned(), output.to_owned()])
+        name.map(|name| [name, "-o", output].map(str::to_owned).to_vec())
     };
     let store = KernelArgStore {
         path: GRUB_DEFAULTS.to_owned(),
         configured: grub_arguments(&files),
         reads_dropins,
-        generated: generated.map(str::to_owned).into_iter().collect(),
+        generated: vec![output.to_owned()],
         regenerate: command,
     };
     Fact::known(store, GRUB_DEFAULTS)

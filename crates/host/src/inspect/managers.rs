@@ -25,7 +25,7 @@ struct Row {
 const TABLE: &[Row] = &[
     row("zram-generator", &["/usr/lib/systemd/system-generators/zram-generator"], Active::ZramGenerator),
     row("zram-tools", &["/usr/sbin/zramswap"], Active::Service(&["zramswap"])),
-    row("zram-config", &["/usr/bin/init-zram-swapping", "/usr/sbin/zram-config"], Active::Service(&["zram-config"])),
+    row("zram-config", &["/usr/bin/init-zram-swapping", "/usr/sbin/zram-config", "/etc/ztab"], Active::Service(&["zram-config"])),
     row("zram-swap", &["/usr/local/sbin/zram-swap.sh"], Active::Service(&["zram-swap"])),
     row("zram-init", &["/usr/sbin/zram-init", "/sbin/zram-init"], Active::Service(&["zram-init", "zram_swap"])),
     row("zramd", &["/usr/bin/zramd"], Active::Service(&["zramd"])),
@@ -33,7 +33,7 @@ const TABLE: &[Row] = &[
     row("pop-zram", &["/usr/bin/pop-zram-config", "/etc/default/pop-zram"], Active::Service(&["pop-default-settings-zram"])),
     row("zswap-cli", &["/usr/bin/zswap-cli", "/usr/sbin/zswap-cli"], Active::Service(&["zswap-cli"])),
     row("systemd-swap", &["/usr/bin/systemd-swap", "/etc/systemd/swap.conf"], Active::Service(&["systemd-swap"])),
-    row("rpi-swap", &["/usr/lib/systemd/system-generators/rpi-swap-generator"], Active::Installed),
+    row("rpi-swap", &["/etc/rpi/swap.conf", "/usr/lib/systemd/system-generators/rpi-swap-generator"], Active::Installed),
     row("dphys-swapfile", &["/usr/sbin/dphys-swapfile", "/sbin/dphys-swapfile"], Active::Service(&["dphys-swapfile"])),
     row("swapspace", &["/usr/sbin/swapspace"], Active::Service(&["swapspace"])),
     row("xzram", &["/etc/sysctl.d/99-xzram.conf"], Active::Installed),
@@ -63,7 +63,7 @@ pub(super) fn inspect(machine: &Machine) -> Vec<Manager> {
         let evidence = row.evidence.iter().find(|path| machine.exists(path))?;
         let reason = match row.active {
             Active::Service(names) => enabled.any(names),
-            Active::ZramGenerator => zram_section(machine, evidence),
+            Active::ZramGenerator => zram_section(machine),
             Active::Installed => Some((*evidence).to_owned()),
         };
         Some(Manager {
@@ -99,9 +99,9 @@ fn writers(machine: &Machine) -> Vec<Manager> {
     others.filter(writes).map(manager).collect()
 }
 
-fn zram_section(machine: &Machine, generator: &str) -> Option<String> {
+fn zram_section(machine: &Machine) -> Option<String> {
     let masked = machine.link("/etc/systemd/system-generators/zram-generator").is_ok_and(|target| target == "/dev/null");
-    if masked || generator.is_empty() {
+    if masked {
         return None;
     }
     let main = ZRAM_CONFIGS.iter().copied().find(|path| machine.exists(path)).map(str::to_owned);
