@@ -36,7 +36,7 @@ in_effect() {
 	expect "swappiness" 85 "$(cat /proc/sys/vm/swappiness)"
 }
 
-expect_status 0 swaptune inspect
+quiet_status 0 swaptune inspect
 expect_status 0 swaptune status
 while read -r compressor zpool; do
 	echo "=== $compressor $zpool"

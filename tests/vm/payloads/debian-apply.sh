@@ -15,7 +15,7 @@ systemctl is-system-running --wait
 sync
 file_state > $STORE/files
 live_state > $STORE/live
-expect_status 0 swaptune inspect
+quiet_status 0 swaptune inspect
 expect_status 0 swaptune plan
 file_state > /run/files
 expect_same "files after plan" $STORE/files /run/files

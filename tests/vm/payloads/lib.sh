@@ -32,7 +32,17 @@ expect_status() {
 	"$@" > /run/last-output 2>&1
 	got=$?
 	sed 's/^/    /' /run/last-output
-	expect "exit status of $1 $2" "$wanted" "$got"
+	expect "exit status of $*" "$wanted" "$got"
+}
+
+# quiet_status WANTED COMMAND...: the same, but shows the output only when the status is wrong
+quiet_status() {
+	wanted=$1
+	shift
+	"$@" > /run/last-output 2>&1
+	got=$?
+	[ "$wanted" = "$got" ] || sed 's/^/    /' /run/last-output
+	expect "exit status of $*" "$wanted" "$got"
 }
 
 # expect_same WHAT BEFORE AFTER: two files are equal

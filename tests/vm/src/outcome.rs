@@ -137,7 +137,10 @@ impl fmt::Display for Outcome {
             seconds(self.times.prepare),
             seconds(self.times.total)
         )?;
-        writeln!(f, "--- output\n{}", last_lines(&self.output, 150))?;
+        for line in self.output.lines().filter(|line| line.starts_with("FAIL")) {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f, "--- output\n{}", last_lines(&self.output, 400))?;
         write!(f, "--- end of the console\n{}", self.console_tail)
     }
 }
