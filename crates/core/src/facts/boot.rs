@@ -67,6 +67,7 @@ pub struct InitramfsFacts {
     pub image: Fact<String>,
     /// `MODULES=` of initramfs-tools (`most`, `dep`).
     pub modules_setting: Fact<String>,
-    /// Modules that matter here and are in the image, as file names (`zstd.ko.xz`), and `liblzma` when that library is in it.
+    /// Modules that matter here and are in the image, as file names (`zstd.ko.xz`); `liblzma`, `libzstd` and `modprobe` when
+    /// the library or the program is in it: without them a compressed module, or any, cannot be loaded.
     pub contents: Fact<Vec<String>>,
 }
