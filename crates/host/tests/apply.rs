@@ -275,6 +275,22 @@ fn the_service_switches_off_and_on_again() {
 }
 
 #[test]
+fn a_zram_device_that_another_boot_set_up_is_freed_all_the_same() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    fixture.reboot();
+    // The service sets it up anew, with a header of its own.
+    let service = Options { kind: Kind::Service, ..Options::default() };
+    let changes = vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[3], false), on("/dev/zram0", None, Some(100))];
+    let volatile = StateDir::volatile(&fixture.machine());
+    execute(&fixture.machine(), &fixture.kernel(), &volatile, &plan(changes), &service).unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert!(report.left().is_empty(), "{:?}", report.left());
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
 fn two_at_a_time_are_refused() {
     let fixture = Fixture::new();
     fs::create_dir_all(fixture.state().path()).unwrap();
