@@ -1,6 +1,7 @@
 //! The proof on real swap of the kernel that runs the tests: swap files in the temporary folder, zram devices, zswap on
 //! and off. Needs root; what this machine cannot do is skipped by name, on standard error. Every change is undone by a
 //! guard, also when an assertion fails, and a lock file keeps other tests of real swap out meanwhile.
+#![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -132,9 +132,12 @@ const DECIDING: [&str; 5] = ["vmstat.swpout_zero", "vmstat.zswpout", "vmstat.psw
 fn sentence(class: &ClassObservation, landed: &[Landing]) -> String {
     let places: Vec<_> = landed
         .iter()
-        .map(|landing| match landing.at_least == landing.pages {
-            true => format!("{} {}", landing.pages, landing.destination.place()),
-            false => format!("{} {} (certainly {})", landing.pages, landing.destination.place(), landing.at_least),
+        .enumerate()
+        .map(|(rank, landing)| {
+            let of = if rank == 0 { format!(" of {} {} pages", class.pages, class.class) } else { String::new() };
+            let certain =
+                if landing.at_least == landing.pages { String::new() } else { format!(" (certainly {})", landing.at_least) };
+            format!("{}{of} {}{certain}", landing.pages, landing.destination.place())
         })
         .collect();
     let counters: Vec<_> = DECIDING
@@ -144,7 +147,7 @@ fn sentence(class: &ClassObservation, landed: &[Landing]) -> String {
         .map(|(name, delta)| format!("{name} {delta:+}"))
         .collect();
     let counters = if counters.is_empty() { "no deciding counter moved".to_owned() } else { counters.join(", ") };
-    format!("of {} {} pages {}: {counters}", class.pages, class.class, places.join(", "))
+    format!("{}: {counters}", places.join(", "))
 }
 
 fn verdict(observation: &Observation, classes: &[ClassProof]) -> Verdict {
