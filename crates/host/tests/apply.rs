@@ -339,6 +339,23 @@ fn a_folder_with_somebody_elses_file_stays() {
 }
 
 #[test]
+fn links_never_lead_out_of_the_tree() {
+    let fixture = Fixture::new();
+    let outside = scratch();
+    let target = format!("../../../../../../..{}/x.conf", outside.path().display());
+    std::os::unix::fs::symlink(&target, fixture.path("etc/relative.conf")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), fixture.path("etc/absolute")).unwrap();
+    let changes = vec![file("/etc/relative.conf", None, Some("x")), file("/etc/absolute/y.conf", None, Some("y"))];
+    let before = fixture.picture();
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    let inside = outside.path().strip_prefix("/").unwrap();
+    assert_eq!(fs::read_to_string(fixture.root().join(inside).join("x.conf")).unwrap(), "x");
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
 fn a_masked_unit_is_not_replaced() {
     let fixture = Fixture::new();
     fs::create_dir_all(fixture.path("etc/systemd/system")).unwrap();

@@ -271,3 +271,73 @@ fn a_block_device_is_guarded_and_comes_back() {
     live.roll_back(&report);
     assert!(fs::read(&device.0).unwrap() == before, "every byte is back");
 }
+
+/// A file system in an image, unmounted when dropped.
+struct Mounted(String);
+
+impl Mounted {
+    fn make(live: &Live, kind: &str) -> Option<Self> {
+        let (image, at) = (live.path(&format!("{kind}.image")), live.path(kind));
+        File::create(&image).unwrap().set_len(700 << 20).unwrap();
+        fs::create_dir(&at).unwrap();
+        let succeeds = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+        let is_made = succeeds(Command::new(format!("mkfs.{kind}")).arg(&image))
+            && succeeds(Command::new("mount").args(["-o", "loop", &image, &at]));
+        is_made.then_some(Self(at))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if areas().iter().any(|area| area.starts_with(&self.0)) {
+            let _ = Command::new("swapoff").arg(format!("{}/swap", self.0)).status();
+        }
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+fn swap_file_on(kind: &str, test: &str) {
+    let Some(live) = Live::take(test, &["/dev/loop-control"]) else { return };
+    let Some(mounted) = Mounted::make(&live, kind) else {
+        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no {kind} here");
+        return;
+    };
+    let path = format!("{}/swap", mounted.0);
+    let nocow = kind == "btrfs";
+    let file = |nocow| Change::SwapFile {
+        path: path.clone(),
+        before: None,
+        after: Some(SwapFileState { size: Bytes::from_mib(16), nocow }),
+    };
+    if nocow {
+        let error = live.apply(vec![file(false)]).unwrap_err();
+        assert!(error.to_string().contains("it must be made without copy-on-write"), "{error}");
+    }
+    let report = live.apply(vec![file(nocow), header(&path), on(&path, None, Some(4))]).unwrap();
+    assert_eq!(priority(&path), Some(4));
+    live.roll_back(&report);
+    assert!(!Path::new(&path).exists());
+}
+
+#[test]
+fn a_swap_file_on_btrfs() {
+    swap_file_on("btrfs", "a_swap_file_on_btrfs");
+}
+
+#[test]
+fn a_swap_file_on_xfs() {
+    swap_file_on("xfs", "a_swap_file_on_xfs");
+}
+
+#[test]
+fn a_file_system_that_cannot_hold_swap_is_refused() {
+    let Some(live) = Live::take("a_file_system_that_cannot_hold_swap_is_refused", &["/dev/shm"]) else { return };
+    let error = live.apply(vec![swap_file("/dev/shm/swaptune-test-swap")]).unwrap_err();
+    assert!(error.to_string().contains("tmpfs cannot hold swap files"), "{error}");
+    let mut huge = swap_file(&live.path("swap"));
+    if let Change::SwapFile { after: Some(after), .. } = &mut huge {
+        after.size = Bytes::from_gib(1 << 20);
+    }
+    let error = live.apply(vec![huge]).unwrap_err();
+    assert!(error.to_string().contains("256 MiB must stay free"), "{error}");
+}

@@ -114,7 +114,7 @@ pub fn execute(
         let mut journal = Journal::open(machine, options.faults, state, &transaction.id)?;
         crate::rollback::go_on(&run, &mut journal, options.force)?;
     }
-    preflight::check(&run, plan)?;
+    preflight::check(&run, state, plan)?;
     let beginning = Beginning {
         kind: options.kind,
         boot: run.boot_id(),

@@ -14,14 +14,15 @@ use super::error::{ApplyError, StepError};
 use super::kinds::{At, Stand, doer, guard};
 use super::room;
 use super::run::{Run, is_missing};
-use crate::journal::{Saved, Transaction};
+use crate::journal::{Saved, StateDir, Transaction};
+use crate::swap_header::END;
 use crate::swapfile;
 
 /// What must stay free where files are written: the journal, temporary files, the bytes that are kept.
 const SLACK: Bytes = Bytes::from_mib(1);
 
 /// Refuses what cannot or must not be done.
-pub(super) fn check(run: &Run<'_>, plan: &Plan) -> Result<(), ApplyError> {
+pub(super) fn check(run: &Run<'_>, state: &StateDir, plan: &Plan) -> Result<(), ApplyError> {
     if let Some(refusal) = plan.refusals.first().cloned() {
         return Err(ApplyError::Refused { what: refusal.what, why: refusal.why, hint: refusal.hint });
     }
@@ -30,7 +31,7 @@ pub(super) fn check(run: &Run<'_>, plan: &Plan) -> Result<(), ApplyError> {
     let off = plan.steps.iter().filter_map(|step| switched_off(run, &step.change)).collect::<Vec<_>>();
     room::check(run, &off)?;
     writable(run, plan.steps.iter().map(|step| &step.change))?;
-    space(run, &plan.steps)?;
+    space(run, state, &plan.steps)?;
     Ok(())
 }
 
@@ -64,6 +65,7 @@ fn only_files_offline(run: &Run<'_>, steps: &[Step]) -> Result<(), ApplyError> {
 /// Compares every target with what the plan expects, as far as no earlier step of the plan changes it.
 fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
     let mut touched = BTreeSet::new();
+    let mut promised: BTreeMap<u64, u64> = BTreeMap::new();
     let mut drivers = false;
     for step in steps {
         let change = &step.change;
@@ -80,7 +82,10 @@ fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
                 guard(run, &run.real(path)?, before.as_ref(), *wipe)?;
             }
             (Stand::Before, Change::SwapFile { path, after: Some(after), .. }) => {
-                swapfile::check(run, &run.real(path)?, after)?;
+                let real = run.real(path)?;
+                let others = promised.entry(device(run, &real)).or_default();
+                swapfile::check(run, &real, after, *others)?;
+                *others = others.saturating_add(after.size.0);
             }
             _ => {}
         }
@@ -156,8 +161,11 @@ fn may_write(path: &Path, real: &str) -> Result<(), StepError> {
 }
 
 /// Refuses when what is to be written does not fit, file system by file system.
-fn space(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
-    let mut needed: BTreeMap<u64, (Bytes, String)> = BTreeMap::new();
+fn space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Result<(), StepError> {
+    // Everything that is overwritten is kept.
+    let kept = steps.iter().map(|step| overwritten(run, &step.change)).fold(SLACK.0, u64::saturating_add);
+    let state_device = std::fs::metadata(state.path()).map_or(0, |found| found.dev());
+    let mut needed = BTreeMap::from([(state_device, (Bytes(kept), state.path().to_owned()))]);
     for step in steps {
         let sizes = match &step.change {
             Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64)],
@@ -167,23 +175,37 @@ fn space(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
         };
         for (path, size) in sizes {
             let real = run.real(path)?;
-            let device = std::fs::metadata(run.nearest_folder(&real)).map_or(0, |found| found.dev());
-            let entry = needed.entry(device).or_insert((SLACK, real));
+            let entry = needed.entry(device(run, &real)).or_insert((SLACK, run.nearest_folder(&real)));
             entry.0 = Bytes(entry.0.0.saturating_add(size));
         }
     }
-    for (need, real) in needed.into_values() {
-        let Ok(found) = statvfs(run.nearest_folder(&real)) else { continue };
+    for (need, path) in needed.into_values() {
+        let Ok(found) = statvfs(&path) else { continue };
         let free = Bytes(found.f_bfree.saturating_mul(found.f_frsize));
         if free < need {
             return Err(StepError::Refused {
-                what: format!("writing {real}"),
+                what: format!("writing to {}", path.display()),
                 why: format!("its file system has {free} free, {need} are needed"),
                 hint: "free some space on that file system".into(),
             });
         }
     }
     Ok(())
+}
+
+/// How many bytes a change overwrites.
+fn overwritten(run: &Run<'_>, change: &Change) -> u64 {
+    match change {
+        Change::File { path, .. } => length(run, path),
+        Change::Generated { outputs, .. } => outputs.iter().map(|path| length(run, path)).sum(),
+        Change::SwapHeader { wipe: true, .. } => 2 * END,
+        _ => 0,
+    }
+}
+
+/// Number of the file system that a path lies on, or would lie on.
+fn device(run: &Run<'_>, real: &str) -> u64 {
+    std::fs::metadata(run.nearest_folder(real)).map_or(0, |found| found.dev())
 }
 
 fn length(run: &Run<'_>, path: &str) -> u64 {

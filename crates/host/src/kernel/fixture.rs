@@ -113,7 +113,9 @@ impl FixtureKernel {
 
 impl Kernel for FixtureKernel {
     fn serves(&self, machine: &Machine) -> bool {
-        machine.root() == self.machine.root()
+        // Never the running machine, however its root is spelled.
+        let is_real = fs::canonicalize(machine.root()).is_ok_and(|root| root == Path::new("/"));
+        machine.root() == self.machine.root() && !is_real
     }
 
     fn page_size(&self) -> u64 {
@@ -281,6 +283,13 @@ mod tests {
             ("0x0000\n", "7", Some("0x0007\n")),
         ] {
             assert_eq!(show(shown, value).ok().as_deref(), expect, "{shown} {value}");
+        }
+    }
+
+    #[test]
+    fn the_running_machine_is_no_fixture() {
+        for root in ["/", "//", "/usr/.."] {
+            assert!(!FixtureKernel::new(Path::new(root)).serves(&Machine::at(root)), "{root}");
         }
     }
 

@@ -55,7 +55,7 @@ impl Doer for SwapFile<'_> {
             delete(at, &real)?;
         }
         if let Some(after) = self.after {
-            swapfile::check(&at.run, &real, after)?;
+            swapfile::check(&at.run, &real, after, 0)?;
             at.run.make_folders(&at.run.missing_folders(&real))?;
             at.run.make_swap_file(&real, at.tag, after, &Look::new(MODE))?;
         }
