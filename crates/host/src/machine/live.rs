@@ -202,6 +202,22 @@ mod tests {
     }
 
     #[test]
+    fn reading_debugfs_leaves_nothing_mounted() {
+        let mounts = || {
+            let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+            text.lines().filter(|line| line.contains("debugfs")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let before = mounts();
+        let found = Machine::live().debugfs("zswap");
+        assert_eq!(mounts(), before);
+        // From 6.3 on the folder is there only once zswap was enabled: what counts is that a reason is given otherwise.
+        assert!(
+            found.is_ok_and(|files| files.iter().any(|(name, _)| name == "stored_pages"))
+                || Machine::live().debugfs("zswap").is_err()
+        );
+    }
+
+    #[test]
     fn a_capture_brings_them_back() {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join(".swaptune");
