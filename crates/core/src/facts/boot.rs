@@ -71,3 +71,33 @@ pub struct InitramfsFacts {
     /// the library or the program is in it: without them a compressed module, or any, cannot be loaded.
     pub contents: Fact<Vec<String>>,
 }
+
+impl InitramfsFacts {
+    /// Why a module cannot be loaded before the root file system is there; `None` when it can, or when that is not known.
+    ///
+    /// On Debian 13 modules are `.ko.xz`: until `/sys` is mounted kmod unpacks them itself, with a library that the image lacks.
+    #[must_use]
+    pub fn why_not_loadable(&self, module: &str) -> Option<String> {
+        let contents = self.contents.value()?;
+        let image = self.contents.source();
+        let has = |name: &str| contents.iter().any(|entry| entry.contains(name));
+        let lacks = |ending: &str, library: &str| {
+            format!("{image} has {module}.ko{ending}, but not the {library} that kmod needs to unpack it before /sys is mounted")
+        };
+        match contents.iter().find_map(|entry| entry.strip_prefix(module)?.strip_prefix(".ko")) {
+            None if self.modules_setting.value().is_some_and(|setting| setting == "dep") => {
+                Some(format!("{module} is not in {image}, because MODULES=dep takes only what the root file system needs"))
+            }
+            None => Some(format!("{module} is not in {image}")),
+            Some(".xz") if !has("liblzma") => Some(lacks(".xz", "liblzma")),
+            Some(".zst") if !has("libzstd") => Some(lacks(".zst", "libzstd")),
+            Some(_) => None,
+        }
+    }
+
+    /// True when it is known that the module can be loaded before the root file system is there.
+    #[must_use]
+    pub fn can_load(&self, module: &str) -> bool {
+        self.contents.is_known() && self.why_not_loadable(module).is_none()
+    }
+}

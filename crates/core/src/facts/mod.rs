@@ -23,6 +23,20 @@ pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, Sys
 
 use crate::fact::Fact;
 
+/// Managers whose business is zram, by their names in the manager table.
+pub const MANAGERS_OF_ZRAM: &[&str] = &[
+    "zram-generator",
+    "zram-tools",
+    "zram-config",
+    "zram-swap",
+    "zram-init",
+    "zramd",
+    "zramen",
+    "pop-zram",
+    "rpi-swap",
+    "systemd-swap",
+];
+
 /// Version of the JSON form of [`Facts`]; raised when a field changes its meaning.
 pub const SCHEMA: u32 = 1;
 
@@ -99,8 +113,7 @@ impl Facts {
 
     /// Other managers whose business is zram.
     pub fn managers_of_zram(&self) -> impl Iterator<Item = &Manager> {
-        const ZRAM: &[&str] = &["zram-generator", "zram-tools", "zramd", "zram-init", "zram-config", "rpi-swap", "systemd-swap"];
-        self.system.managers.iter().filter(|manager| ZRAM.contains(&manager.name.as_str()))
+        self.system.managers.iter().filter(|manager| MANAGERS_OF_ZRAM.contains(&manager.name.as_str()))
     }
 
     /// True when zswap is built in and on.

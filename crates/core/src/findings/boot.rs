@@ -48,28 +48,6 @@ fn next_boot(facts: &Facts, name: &str) -> Option<(String, String)> {
     }
 }
 
-/// Why the module cannot be loaded before the root file system is there; `None` when it can, or when that is not known.
-fn not_in_initramfs(facts: &Facts, module: &str) -> Option<String> {
-    let contents = facts.initramfs.contents.value()?;
-    let image = facts.initramfs.contents.source();
-    let has = |name: &str| contents.iter().any(|entry| entry.contains(name));
-    let file = contents.iter().find_map(|entry| entry.strip_prefix(module)?.strip_prefix(".ko"));
-    let dep = facts.initramfs.modules_setting.value().filter(|setting| *setting == "dep");
-    match file {
-        None if dep.is_some() => {
-            Some(format!("{module} is not in {image}, because MODULES=dep takes only what the root file system needs"))
-        }
-        None => Some(format!("{module} is not in {image}")),
-        Some(".xz") if !has("liblzma") => {
-            Some(format!("{image} has {module}.ko.xz, but not the liblzma that kmod needs to unpack it before /sys is mounted"))
-        }
-        Some(".zst") if !has("libzstd") => {
-            Some(format!("{image} has {module}.ko.zst, but not the libzstd that kmod needs to unpack it before /sys is mounted"))
-        }
-        Some(_) => None,
-    }
-}
-
 fn compressor_not_loadable(facts: &Facts) -> Option<Evidence> {
     facts.zswap.value()?;
     let (place, asked) = next_boot(facts, "zswap.compressor")?;
@@ -77,7 +55,7 @@ fn compressor_not_loadable(facts: &Facts) -> Option<Evidence> {
     if !matches!(compressor.availability, Availability::Module | Availability::Loaded) {
         return None;
     }
-    let why = not_in_initramfs(facts, &asked)?;
+    let why = facts.initramfs.why_not_loadable(&asked)?;
     let what = format!("zswap.compressor={asked} will silently become the built-in default at the next boot: {why}");
     let found = Evidence::new(what, "swaptune apply --boot").seen(place, format!("zswap.compressor={asked}"));
     let found = found.seen(facts.initramfs.contents.source(), facts.initramfs.contents.value()?.join(", "));
@@ -93,7 +71,7 @@ fn zpool_not_loadable(facts: &Facts) -> Option<Evidence> {
     if !kernel_before(facts, v(6, 18)) {
         return None;
     }
-    let why = not_in_initramfs(facts, &asked)?;
+    let why = facts.initramfs.why_not_loadable(&asked)?;
     let what = format!("zswap.zpool={asked} will silently become the built-in default at the next boot: {why}");
     Some(
         Evidence::new(what, "swaptune apply --boot")

@@ -1,7 +1,7 @@
 //! Other programs that set what swaptune sets: two of them at once, or one that undoes the other.
 
 use super::{Evidence, Exhibit, Finding, Severity};
-use crate::facts::{Facts, Manager};
+use crate::facts::{Facts, MANAGERS_OF_ZRAM, Manager};
 use crate::parse::cmdline;
 
 pub(super) static ROWS: &[Finding] = &[
@@ -64,22 +64,8 @@ fn names(managers: &[&Manager]) -> String {
     managers.iter().map(|manager| manager.name.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
-/// Programs that set up zram devices.
-const ZRAM: &[&str] = &[
-    "zram-generator",
-    "zram-tools",
-    "zram-config",
-    "zram-swap",
-    "zram-init",
-    "zramd",
-    "zramen",
-    "pop-zram",
-    "rpi-swap",
-    "systemd-swap",
-];
-
 fn two(facts: &Facts) -> Option<Evidence> {
-    let found = [ZRAM, &["zswap-cli", "systemd-swap"], &["dphys-swapfile", "rpi-swap", "swapspace"]]
+    let found = [MANAGERS_OF_ZRAM, &["zswap-cli", "systemd-swap"], &["dphys-swapfile", "rpi-swap", "swapspace"]]
         .into_iter()
         .map(|family| active(facts, family))
         .find(|found| found.len() > 1)?;
@@ -105,7 +91,7 @@ fn zswap_and_zram(facts: &Facts) -> Option<Evidence> {
     if !facts.zswap_is_on() && !at_boot {
         return None;
     }
-    let found = active(facts, ZRAM);
+    let found = active(facts, MANAGERS_OF_ZRAM);
     let first = found.first()?;
     let what = format!("zswap is on, and {} sets zram up at boot: each page would be compressed twice", first.name);
     Some(Evidence::new(what, "swaptune apply").seen_all(exhibits(&found)))

@@ -43,6 +43,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: rejects,
     },
     Finding {
+        code: "zswap-passed",
+        severity: Severity::Info,
+        title: "more went to the disk than zswap wrote back",
+        source: "mm/page_io.c: pswpout counts write-back and pages that never met zswap; zswpwb only write-back",
+        detect: passed_by,
+    },
+    Finding {
         code: "zswap-incompressible",
         severity: Severity::Info,
         title: "many pages do not compress",
@@ -176,30 +183,45 @@ fn causes(facts: &Facts) -> Vec<Exhibit> {
     all.map(|(source, count)| Exhibit { source, text: count.to_string() }).collect()
 }
 
-fn rejects(facts: &Facts) -> Option<Evidence> {
+/// Pages that went past zswap, their number and that of those it stored, when there are enough to matter.
+fn past(facts: &Facts) -> Option<(u64, u64, u64)> {
     zswap_on(facts)?;
     let (passed, written) = passed(facts)?;
     let stored = facts.memory.count("zswpout").or_else(|| counter(facts, "stored_pages")).unwrap_or(0);
-    if passed < PASSED || passed.saturating_mul(100) <= stored || !zram_areas(facts).is_empty() || is_stuck(facts) {
+    let few = passed < PASSED || passed.saturating_mul(100) <= stored;
+    (!few && zram_areas(facts).is_empty() && !is_stuck(facts)).then_some((passed, written, stored))
+}
+
+fn rejects(facts: &Facts) -> Option<Evidence> {
+    let (passed, written, stored) = past(facts)?;
+    let causes = causes(facts);
+    if causes.is_empty() {
         return None;
     }
-    let causes = causes(facts);
-    let why = match causes.first() {
-        Some(_) => causes
-            .iter()
-            .map(|c| format!("{} {}", c.source.rsplit(['/', ' ']).next().unwrap_or_default(), c.text))
-            .collect::<Vec<_>>()
-            .join(", "),
-        None => "no counter says why; pages swapped before zswap was enabled are among them".to_owned(),
-    };
+    let why: Vec<String> =
+        causes.iter().map(|c| format!("{} {}", c.source.rsplit(['/', ' ']).next().unwrap_or_default(), c.text)).collect();
     let what = format!(
-        "{} went to the disk without passing zswap since boot, against {} stored in it ({why})",
+        "{} went to the disk without passing zswap since boot, against {} stored in it ({})",
         pages(facts, passed),
-        pages(facts, stored)
+        pages(facts, stored),
+        why.join(", ")
     );
     let found = Evidence::new(what, "swaptune plan --explain")
         .seen("/proc/vmstat", format!("pswpout − written back = {passed} pages, written back = {written} pages"));
     Some(found.seen_all(causes))
+}
+
+/// No counter tells pages that zswap refused from those that were swapped before it was on.
+fn passed_by(facts: &Facts) -> Option<Evidence> {
+    let (passed, written, stored) = past(facts).filter(|_| causes(facts).is_empty())?;
+    let what = format!(
+        "{} went to the disk without passing zswap since boot, against {} stored in it; no counter says why, and pages \
+         swapped before zswap was on are among them",
+        pages(facts, passed),
+        pages(facts, stored)
+    );
+    let seen = format!("pswpout − written back = {passed} pages, written back = {written} pages");
+    Some(Evidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", seen))
 }
 
 fn incompressible(facts: &Facts) -> Option<Evidence> {

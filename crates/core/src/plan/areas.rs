@@ -70,33 +70,99 @@ fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
 pub(super) fn plan(draft: &mut Draft<'_>) {
     let settings = draft.settings();
     let mut lines = Vec::new();
-    let mut disks = Vec::new();
+    let mut disks = Disks::default();
+    let mut cycles = Vec::new();
     for wanted in settings.swap.iter().flat_map(|list| &list.value) {
         let mut area = locate(draft.facts(), wanted);
-        if area_live(draft, &mut area, &mut disks) {
-            lines.push((fstab_line(&area), area));
+        if let Some(active) = area.active {
+            cycles.extend(cycle(draft, &area, active, &mut disks));
+        } else if !fresh_area(draft, &mut area, &mut disks) {
+            continue;
         }
+        lines.push((fstab_line(&area), area));
     }
+    off_and_on(draft, &cycles, &mut disks);
     if !lines.is_empty() && draft.request.boot {
         fstab_lines(draft, &lines);
     }
-    if !disks.is_empty() {
-        udev(draft, &disks);
+    if !disks.pretenders.is_empty() {
+        udev(draft, &disks.pretenders);
     }
     for (number, wanted) in settings.zram.iter().flat_map(|list| &list.value).enumerate() {
         zram(draft, number, wanted);
     }
 }
 
-/// The live steps for one area; false when it is skipped or refused.
-fn area_live<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Vec<String>) -> bool {
-    let path = area.path();
-    if let Some(active) = area.active {
-        let spin = pretends_to_spin(draft.facts(), area);
-        active_area(draft, area, active, spin.as_deref());
-        disks.extend(spin);
-        return true;
+/// Disks that only say that they spin, and those of them that are corrected already.
+#[derive(Default)]
+struct Disks {
+    pretenders: Vec<String>,
+    corrected: Vec<String>,
+}
+
+impl Disks {
+    fn correct(&mut self, draft: &mut Draft<'_>, disk: &str) {
+        if !self.corrected.iter().any(|name| name == disk) {
+            self.corrected.push(disk.to_owned());
+            rotational(draft, disk);
+        }
     }
+}
+
+/// An active area that has to go off and on again.
+struct Cycle {
+    path: String,
+    before: SwapState,
+    after: SwapState,
+    disk: Option<String>,
+}
+
+/// What an area that is on needs: another priority, or the disk below it corrected.
+fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut Disks) -> Option<Cycle> {
+    let disk = pretender(draft, area);
+    disks.pretenders.extend(disk.clone());
+    let before = SwapState { priority: active.priority, discard_once: false };
+    let after = SwapState { priority: area.wanted.priority, discard_once: false };
+    if before == after && disk.is_none() {
+        return None;
+    }
+    let path = active.path.clone();
+    if active.used > Bytes(0) {
+        let text = format!(
+            "{path} holds {}: its priority and disk kind change at the next boot, without moving those pages now",
+            active.used
+        );
+        draft.note(path, text, "/proc/swaps");
+        return None;
+    }
+    Some(Cycle { path, before, after, disk })
+}
+
+/// All of them off, then the disks corrected, then all on: areas of one disk share its flag.
+fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
+    let why = || Why {
+        risk: "for a moment this area takes no pages",
+        ..Why::rule(
+            "off and on again: priority and disk kind are taken at swapon only",
+            "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19",
+        )
+    };
+    let swap = |cycle: &Cycle, before, after| Change::Swap { path: cycle.path.clone(), before, after };
+    for cycle in cycles.iter().filter(|cycle| cycle.disk.is_some()) {
+        draft.step(When::Now, swap(cycle, Some(cycle.before), None), why());
+    }
+    for disk in cycles.iter().filter_map(|cycle| cycle.disk.as_ref()) {
+        disks.correct(draft, disk);
+    }
+    for cycle in cycles {
+        let before = cycle.disk.is_none().then_some(cycle.before);
+        draft.step(When::Now, swap(cycle, before, Some(cycle.after)), why());
+    }
+}
+
+/// The live steps for an area that is off; false when it is skipped or refused.
+fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks) -> bool {
+    let path = area.path();
     let fresh = area.uuid.is_none() && !matches!(area.place, Place::Missing);
     if fresh && !draft.request.now {
         let text = format!("{path} has no swap header yet: apply it live once (without --boot) to make one");
@@ -121,44 +187,14 @@ fn area_live<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Vec<Str
         Place::File(file) if area.uuid.is_none() && !make_file(draft, area.wanted, file, &mut area.uuid) => return false,
         _ => {}
     }
-    if let Some(disk) = pretends_to_spin(draft.facts(), area) {
-        rotational(draft, &disk);
-        disks.push(disk);
+    if let Some(disk) = pretender(draft, area) {
+        disks.correct(draft, &disk);
+        disks.pretenders.push(disk);
     }
     let why =
         Why::rule("swap area of the configuration", "swapon(2); the priority is explicit because defaults differ by kernel");
     draft.step(When::Now, Change::Swap { path, before: None, after: Some(area.wanted_state()) }, why);
     true
-}
-
-/// An area that is on: its priority, and the disk below it.
-fn active_area(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, spin: Option<&str>) {
-    let state = SwapState { priority: active.priority, discard_once: false };
-    let wanted = SwapState { priority: area.wanted.priority, discard_once: false };
-    if state.priority == wanted.priority && spin.is_none() {
-        return;
-    }
-    let path = active.path.clone();
-    if active.used > Bytes(0) {
-        let text = format!(
-            "{path} holds {}: its priority and disk kind change at the next boot, without moving those pages now",
-            active.used
-        );
-        return draft.note(path, text, "/proc/swaps");
-    }
-    let reason = "off and on again: priority and disk kind are taken at swapon only";
-    let why = || Why {
-        risk: "for a moment this area takes no pages",
-        ..Why::rule(reason, "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19")
-    };
-    match spin {
-        Some(disk) => {
-            draft.step(When::Now, Change::Swap { path: path.clone(), before: Some(state), after: None }, why());
-            rotational(draft, disk);
-            draft.step(When::Now, Change::Swap { path, before: None, after: Some(wanted) }, why());
-        }
-        None => draft.step(When::Now, Change::Swap { path, before: Some(state), after: Some(wanted) }, why()),
-    }
 }
 
 /// A device gets a swap header unless it has one; what carries anything else is refused.
@@ -233,6 +269,21 @@ fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, id: &mut Op
 fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
     let holds = |mount: &&Mount| mount.at == "/" || path.strip_prefix(&mount.at).is_some_and(|rest| rest.starts_with('/'));
     facts.mounts.iter().filter(holds).max_by_key(|mount| mount.at.len())
+}
+
+/// The disk to correct below an area, unless that would send huge pages past zswap.
+fn pretender(draft: &mut Draft<'_>, area: &Area<'_>) -> Option<String> {
+    let disk = pretends_to_spin(draft.facts(), area)?;
+    let huge = "transparent_hugepage.enabled";
+    let wanted = draft.settings().knobs.get(huge).map(|setting| setting.value.as_str());
+    let always = wanted.or_else(|| draft.facts().knob(huge)) == Some("always");
+    let old = draft.facts().kernel.version.value().is_some_and(|version| *version <= crate::kernel::v(6, 12));
+    if always && old && draft.settings().wants_zswap() {
+        let text = "left rotational: with huge pages always on, a non-rotational swap device gets them as a whole, past zswap";
+        draft.note(disk, text, "mm/zswap.c: large folios are refused up to 6.12; a rotational device splits them");
+        return None;
+    }
+    Some(disk)
 }
 
 /// The disk of an area, when it says that it spins although a hypervisor stands behind it.

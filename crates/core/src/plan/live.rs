@@ -5,16 +5,12 @@ use super::draft::{Draft, Why, first_usable};
 use crate::change::Change;
 use crate::facts::ZswapFacts;
 use crate::knobs;
-use crate::settings::Setting;
+use crate::settings::{PoolLimit, Setting};
 
 /// Every knob of the `[knobs]` section.
 pub(super) fn knobs(draft: &mut Draft<'_>) {
     for (name, setting) in &draft.settings().knobs {
         knob(draft, name, setting);
-        if let Some(remark) = draft.settings().remarks.get(name) {
-            let source = knobs::find(name).map_or("", |knob| knob.source);
-            draft.note(name.clone(), remark.clone(), source);
-        }
     }
 }
 
@@ -22,7 +18,7 @@ pub(super) fn knobs(draft: &mut Draft<'_>) {
 fn knob(draft: &mut Draft<'_>, name: &str, setting: &Setting<String>) {
     let Some(row) = knobs::find(name) else { return };
     match draft.facts().knobs.get(name) {
-        Some(crate::Fact::Known { value, .. }) if row.same(value, &setting.value) => {}
+        Some(crate::Fact::Known { value, .. }) if row.same(value, &setting.value) => remark(draft, name, row.source),
         Some(crate::Fact::Known { value, .. }) => {
             let after = row.spelling(&setting.value);
             let change =
@@ -32,6 +28,13 @@ fn knob(draft: &mut Draft<'_>, name: &str, setting: &Setting<String>) {
         }
         Some(crate::Fact::Absent { absent }) => absent_knob(draft, name, absent),
         None => absent_knob(draft, name, "not in this kernel"),
+    }
+}
+
+/// What is disputed about a value that is in effect already; where it is a step, the step says it.
+fn remark(draft: &mut Draft<'_>, name: &str, source: &str) {
+    if let Some(remark) = draft.settings().remarks.get(name) {
+        draft.note(name, remark.clone(), source);
     }
 }
 
@@ -73,7 +76,10 @@ pub(super) fn zswap(draft: &mut Draft<'_>) {
     compressor(draft, zswap);
     if let Some(limit) = &settings.pool {
         match limit.value.percent(draft.facts().memory.total()) {
-            Some(percent) => parameter(draft, zswap, "max_pool_percent", Some(limit), &percent.to_string(), Vec::new()),
+            Some(percent) => {
+                too_large(draft, limit.value);
+                parameter(draft, zswap, "max_pool_percent", Some(limit), &percent.to_string(), Vec::new());
+            }
             None => draft.refuse("zswap.max_pool_percent", "the size of RAM is unknown", "write max_pool_percent = N in [zswap]"),
         }
     }
@@ -87,6 +93,18 @@ pub(super) fn zswap(draft: &mut Draft<'_>) {
     }
     if let Some(enabled) = &settings.enabled {
         parameter(draft, zswap, "enabled", Some(enabled), flag(enabled), Vec::new());
+    }
+}
+
+/// A size that was meant for a larger machine.
+fn too_large(draft: &mut Draft<'_>, limit: PoolLimit) {
+    let ram = draft.facts().memory.total();
+    if let PoolLimit::Size(size) = limit
+        && size > ram.percent(PoolLimit::SIZE_PERCENT_MAX)
+    {
+        let text =
+            format!("{size} is more than half of this machine's {ram}: the pool is limited to {} %", PoolLimit::SIZE_PERCENT_MAX);
+        draft.note("zswap.max_pool_percent", text, "the rest of RAM must hold what is in use");
     }
 }
 
@@ -104,11 +122,8 @@ fn parameter<T>(
     let Some(value) = zswap.parameter(field) else {
         return absent_knob(draft, &name, "not in this kernel");
     };
-    if let Some(remark) = draft.settings().remarks.get(&name) {
-        draft.note(name.clone(), remark.clone(), row.source);
-    }
     if row.same(value, wanted) {
-        return;
+        return remark(draft, &name, row.source);
     }
     let change =
         Change::Knob { name: name.clone(), path: row.path.into(), before: value.trim().into(), after: wanted.into(), fallbacks };

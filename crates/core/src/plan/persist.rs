@@ -148,15 +148,16 @@ fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
 fn early_compressor(draft: &mut Draft<'_>, name: String) -> String {
     let facts = draft.facts();
     let state = facts.compressors.iter().find(|c| c.name == name).map(|c| c.availability);
-    if state == Some(Availability::BuiltIn) || in_initramfs(facts, &name) {
+    if state == Some(Availability::BuiltIn) || facts.initramfs.can_load(&name) {
         return name;
     }
     let built_in =
         |candidate: &&&str| facts.compressors.iter().any(|c| c.name == ***candidate && c.availability == Availability::BuiltIn);
     let early = ["lz4", "lzo-rle", "lzo"].iter().find(built_in).copied().unwrap_or("lzo");
+    let why = facts.initramfs.why_not_loadable(&name).unwrap_or_else(|| facts.initramfs.contents.source().to_owned());
     let text = format!(
         "{name} is not loadable when the kernel reads its command line ({}): it boots with {early}, and the service writes {name} once modules are loaded",
-        initramfs_words(facts, &name)
+        why
     );
     draft.note(
         "zswap.compressor",
@@ -174,7 +175,7 @@ fn early_zpool(draft: &mut Draft<'_>, name: &str) -> String {
         .value()
         .and_then(|config| config.get(&format!("CONFIG_{}", name.to_uppercase())))
         .is_some_and(|v| v == "y");
-    if built_in || in_initramfs(facts, name) || !facts.kernel.config.is_known() {
+    if built_in || facts.initramfs.can_load(name) || !facts.kernel.config.is_known() {
         return name.into();
     }
     let text = format!(
@@ -182,28 +183,6 @@ fn early_zpool(draft: &mut Draft<'_>, name: &str) -> String {
     );
     draft.note("zswap.zpool", text, facts.initramfs.contents.source().to_owned());
     "zbud".into()
-}
-
-/// True when the initramfs holds the module in a form that its kmod can load before /sys is mounted.
-fn in_initramfs(facts: &Facts, module: &str) -> bool {
-    let Some(contents) = facts.initramfs.contents.value() else { return false };
-    let liblzma = contents.iter().any(|name| name.contains("liblzma"));
-    contents.iter().any(|name| match name.strip_prefix(module) {
-        Some(".ko") => true,
-        Some(".ko.xz") => liblzma,
-        Some(".ko.zst") => contents.iter().any(|name| name.contains("libzstd")),
-        _ => false,
-    })
-}
-
-fn initramfs_words(facts: &Facts, module: &str) -> String {
-    match facts.initramfs.contents.value() {
-        Some(contents) if contents.iter().any(|name| name.starts_with(&format!("{module}.ko"))) => {
-            "its module is in the initramfs in compressed form, and the library to unpack it is not".into()
-        }
-        Some(_) => "its module is not in the initramfs".into(),
-        None => facts.initramfs.contents.source().to_owned(),
-    }
 }
 
 /// Prefix of zswap's words.

@@ -30,7 +30,11 @@ pub fn load(name: &str, facts: &Facts, above: &Settings) -> Result<Settings, Set
         "off" => include_str!("off.toml"),
         _ => return Err(unknown(name)),
     };
-    let settings = read_toml(&format!("profiles/{name}.toml"), text, Some(name))?;
+    let mut settings = read_toml(&format!("profiles/{name}.toml"), text, Some(name))?;
+    if name == "idle-guide" {
+        let areas = auto::existing_areas(facts);
+        settings.swap = (!areas.is_empty()).then(|| Setting::new(areas, Provenance::Profile(name.to_owned())));
+    }
     Ok(named(settings, name))
 }
 
@@ -78,6 +82,7 @@ mod tests {
         assert_eq!(value("vm.overcommit_memory"), "1");
         assert_eq!(value("transparent_hugepage.defrag"), "never");
         assert_eq!(guide.knobs.len(), 13);
+        assert_eq!(guide.swap, None, "there is no area to set a priority of");
         assert!(guide.remarks.keys().all(|name| crate::knobs::find(name).is_some()));
     }
 

@@ -78,12 +78,15 @@ pub enum PoolLimit {
 }
 
 impl PoolLimit {
+    /// Largest share that a size is turned into: a size was chosen for some machine, and may meet a smaller one.
+    pub const SIZE_PERCENT_MAX: u64 = 50;
+
     /// `max_pool_percent` on a machine with this much RAM; `None` when the RAM is unknown.
     #[must_use]
     pub fn percent(self, ram: Bytes) -> Option<u64> {
         match self {
             Self::Percent(percent) => Some(percent),
-            Self::Size(size) => size.percent_of(ram),
+            Self::Size(size) => size.percent_of(ram).map(|percent| percent.min(Self::SIZE_PERCENT_MAX)),
         }
     }
 }

@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -23,6 +23,7 @@ const FILES: [&str; 19] = [
     "/etc/systemd/system/zramd.service",
     "/etc/systemd/system/zswap-cli.service",
     "/etc/systemd/system/systemd-swap.service",
+    "/etc/tuned/tuned-main.conf",
     "/etc/swaptune/config.toml",
     "/etc/sysctl.conf",
     "/etc/systemd/system/swaptune.service",

@@ -117,6 +117,12 @@ fn capacity_text(capacity: &Capacity, map: &MemoryMap) -> String {
     if !swap && capacity.pool_ram.0 == 0 {
         return format!("\nCapacity {}: RAM only, no swap stands behind it\n", capacity.total);
     }
+    if capacity.pool_ram.0 == 0 {
+        return format!(
+            "\nCapacity {}\n  {} RAM + {} on disk, nothing compressed\n",
+            capacity.total, capacity.ram, capacity.disk
+        );
+    }
     let basis = if capacity.measured { "measured" } else { "assumed" };
     let ratio = map.zswap.value().filter(|pool| pool.enabled).map(|pool| &pool.planning);
     let ratio = ratio.or_else(|| map.zram.iter().find(|device| device.is_swap).map(|device| &device.planning));

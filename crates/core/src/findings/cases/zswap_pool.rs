@@ -143,17 +143,21 @@ pub(super) const CASES: &[Case] = &[
             }),
             ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),
         ],
-        also: &[
-            (
-                "no reason",
-                |f| {
-                    vmstat(f, &[("thp_swpout", 0)]);
-                    counters(f, &[("reject_compress_poor", 0)]);
-                },
-                "no counter says why",
-            ),
-            ("just enough", |f| vmstat(f, &[("pswpout", 2_024)]), "4 MiB went"),
+        also: &[("just enough", |f| vmstat(f, &[("pswpout", 2_024)]), "4 MiB went")],
+    },
+    Case {
+        code: "zswap-passed",
+        base: |f| {
+            machine(f, 800);
+            vmstat(f, &[("pswpout", 5_000), ("zswpwb", 1_000), ("zswpout", 100_000)]);
+        },
+        says: &["15.6 MiB went to the disk", "against 391 MiB", "swapped before zswap was on"],
+        but_not: &[
+            ("a counter says why", |f| counters(f, &[("reject_compress_poor", 4_000)])),
+            ("zswap is off", off),
+            ("it was little", |f| vmstat(f, &[("pswpout", 2_023)])),
         ],
+        also: &[],
     },
     Case {
         code: "zswap-incompressible",

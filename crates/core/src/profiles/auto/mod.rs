@@ -36,7 +36,7 @@ pub fn derive(facts: &Facts, above: &Settings) -> Settings {
     let zswap_on = tiering.tier == tiering::Tier::Zswap;
     settings.zswap = zswap(facts, above, &tiering, zswap_on);
     settings.swap = Some(derived(
-        areas(&tiering),
+        wanted_areas(&tiering.areas),
         "the areas that are there, or one file on the root disk",
         ASSUMED.swap_file.source.clone(),
     ));
@@ -113,7 +113,13 @@ fn pool(facts: &Facts, above: &Settings, tiering: &Tiering, compressor: &str) ->
     derived(PoolLimit::Percent(percent), reason, ASSUMED.pool.source.clone())
 }
 
-fn areas(tiering: &Tiering) -> Vec<SwapWanted> {
+/// The disk areas that are on, as they would be wanted.
+#[must_use]
+pub fn existing_areas(facts: &Facts) -> Vec<SwapWanted> {
+    wanted_areas(&tiering::active_areas(facts))
+}
+
+fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
     let wanted = |area: &tiering::Area| SwapWanted {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
@@ -121,7 +127,7 @@ fn areas(tiering: &Tiering) -> Vec<SwapWanted> {
         optional: true,
         discard_once: false,
     };
-    tiering.areas.iter().map(wanted).collect()
+    areas.iter().map(wanted).collect()
 }
 
 fn zram(facts: &Facts, tiering: &Tiering) -> Option<Setting<Vec<ZramWanted>>> {

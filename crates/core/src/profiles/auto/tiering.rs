@@ -103,17 +103,19 @@ fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
         };
         return wanted.value.iter().filter_map(area).collect();
     }
-    let on: Vec<Area> = facts
-        .swaps
-        .iter()
-        .filter(|area| !area.is_zram())
-        .map(|area| Area { path: area.path.clone(), size: whole_size(facts, area), create: area.kind == SwapKind::File })
-        .collect();
+    let on = active_areas(facts);
     // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
     if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
     swap_file(facts).into_iter().collect()
+}
+
+/// The disk areas that are on.
+pub(super) fn active_areas(facts: &Facts) -> Vec<Area> {
+    let area =
+        |area: &SwapArea| Area { path: area.path.clone(), size: whole_size(facts, area), create: area.kind == SwapKind::File };
+    facts.swaps.iter().filter(|area| !area.is_zram()).map(area).collect()
 }
 
 /// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
