@@ -30,7 +30,15 @@ pub enum LockError {
 /// A lock that is held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// A child that another thread has just started may hold a copy of the file until it runs its program; the lock
+    /// itself is freed for all copies at once.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Lock {
@@ -50,7 +58,7 @@ impl Lock {
         }
         let write = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
         write.map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
