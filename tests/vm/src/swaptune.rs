@@ -37,7 +37,7 @@ pub fn knows(command: &str) -> Result<bool> {
         Command::new(&program).args([command, "--help"]).output().with_context(|| format!("start {}", program.display()))?;
     // A program that ignores its arguments succeeds as well, but says nothing.
     let help = String::from_utf8_lossy(&output.stdout);
-    Ok(output.status.success() && help.contains(&format!("swaptune {command}")))
+    Ok(output.status.success() && help.contains("Usage:"))
 }
 
 fn once(cell: &OnceLock<Result<PathBuf, String>>, package: &str, program: &str) -> Result<PathBuf> {
