@@ -157,7 +157,8 @@ impl Machine {
     /// The names in a folder that are worth keeping, sorted; a capture keeps no others.
     pub(crate) fn list_where(&self, dir: &str, keep: impl Fn(&str) -> bool) -> Result<Vec<String>, ReadError> {
         let inside = self.inside(dir)?;
-        if self.offline.is_empty_dir(&inside) {
+        // A capture that was changed since may have something in a folder that was empty.
+        if self.offline.is_empty_dir(&inside) && !self.host_path(&inside).is_dir() {
             return Ok(Vec::new());
         }
         let read = fs::read_dir(self.host_path(&inside)).and_then(|entries| {

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use swaptune_host::swap_header;
 use tempfile::TempDir;
 
 mod support;
@@ -47,6 +49,12 @@ impl Machine {
         let dir = of.copy()?;
         fs::create_dir_all(dir.path().join("usr/local/bin"))?;
         fs::write(dir.path().join("usr/local/bin/swaptune"), "the binary")?;
+        // A capture has no device nodes; files play the areas that may be switched off and on.
+        fs::create_dir_all(dir.path().join("dev"))?;
+        let swaps = fs::read_to_string(dir.path().join("proc/swaps"))?;
+        for line in swaps.lines().filter(|line| line.starts_with("/dev/")) {
+            play_area(dir.path(), line)?;
+        }
         Ok(Self { dir })
     }
 
@@ -76,10 +84,22 @@ impl Machine {
         look(self.dir.path(), self.dir.path(), &mut picture)?;
         picture.retain(|path, _| !path.starts_with("var/lib/swaptune") && !path.starts_with("run/swaptune"));
         // The folders above the records stay when those are all that was ever in them.
-        picture
-            .retain(|path, what| !(what == "folder" && ["var", "var/lib", "run"].iter().any(|folder| path == Path::new(folder))));
+        picture.retain(|path, what| {
+            !(what == "folder" && ["var", "var/lib", "run", "sys/module"].iter().any(|folder| path == Path::new(folder)))
+        });
         Ok(picture)
     }
+}
+
+/// A sparse file with a swap header where `/proc/swaps` names a device.
+fn play_area(root: &Path, line: &str) -> Result<(), Failed> {
+    let mut words = line.split_whitespace();
+    let path = root.join(words.next().unwrap_or_default().trim_start_matches('/'));
+    let size = (words.nth(1).unwrap_or_default().parse::<u64>()? + 4) << 10;
+    let header = swap_header::page("5eaf00d0-0000-4000-8000-000000000009", "", size, 4096)?;
+    fs::write(&path, header)?;
+    fs::File::options().write(true).open(&path)?.set_len(size)?;
+    Ok(())
 }
 
 fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
@@ -93,7 +113,11 @@ fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
             look(root, &path, picture)?;
             "folder".into()
         } else {
-            format!("{:o} {}", entry.metadata()?.permissions().mode() & 0o7777, String::from_utf8_lossy(&fs::read(&path)?))
+            // Areas are large and sparse; whatever is written to them is written to their first page.
+            let mut start = Vec::new();
+            fs::File::open(&path)?.take(1 << 20).read_to_end(&mut start)?;
+            let metadata = entry.metadata()?;
+            format!("{:o} {} {}", metadata.permissions().mode() & 0o7777, metadata.len(), String::from_utf8_lossy(&start))
         };
         picture.insert(name, what);
     }

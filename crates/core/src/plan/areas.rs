@@ -148,7 +148,8 @@ fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
         )
     };
     let swap = |cycle: &Cycle, before, after| Change::Swap { path: cycle.path.clone(), before, after };
-    for cycle in cycles.iter().filter(|cycle| cycle.disk.is_some()) {
+    // The last one goes off first: a rollback undoes from the end, and so brings them back in their order.
+    for cycle in cycles.iter().rev().filter(|cycle| cycle.disk.is_some()) {
         draft.step(When::Now, swap(cycle, Some(cycle.before), None), why());
     }
     for disk in cycles.iter().filter_map(|cycle| cycle.disk.as_ref()) {

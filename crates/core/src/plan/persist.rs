@@ -1,11 +1,13 @@
 //! What makes a configuration last: sysctl drop-in, boot service, kernel arguments, initramfs.
 
+use std::collections::BTreeMap;
+
 use super::When;
 use super::draft::{Draft, Why, first_usable};
 use super::owned;
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
-use crate::facts::{Availability, BootLoader, Facts, InitSystem, KernelArgStore};
+use crate::facts::{Availability, BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
 use crate::knobs;
 use crate::settings::{Provenance, to_toml};
 
@@ -21,6 +23,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
 fn sysctls(draft: &mut Draft<'_>) {
     let settings = draft.settings();
     let mut entries = Vec::new();
+    let mut silenced = Silenced::new();
     for (name, setting) in &settings.knobs {
         let Some(row) = knobs::find(name).filter(|row| row.is_sysctl()) else { continue };
         if draft.facts().knob(name).is_none() {
@@ -31,7 +34,11 @@ fn sysctls(draft: &mut Draft<'_>) {
             other => other.to_string(),
         };
         entries.push((row.name, setting.value.as_str(), why));
-        overriders(draft, name, &setting.value);
+        silence(draft, name, &setting.value, &mut silenced);
+    }
+    for (path, (text, lines)) in silenced {
+        let reason = format!("{} would be read after our drop-in and win", lines.join(", "));
+        draft.file(&path, Some(text), 0o644, Why::rule(reason, "sysctl.d(5): the last file wins"));
     }
     if entries.is_empty() {
         return;
@@ -42,28 +49,25 @@ fn sysctls(draft: &mut Draft<'_>) {
     draft.file(owned::SYSCTL_FILE, Some(text), 0o644, why);
 }
 
-/// Files that are read after ours and set the same key otherwise.
-fn overriders(draft: &mut Draft<'_>, name: &str, value: &str) {
+/// Files that are read after ours and set the same key otherwise: path → the text that they shall have, and why.
+type Silenced = BTreeMap<String, (String, Vec<String>)>;
+
+/// Takes one key out of every file that is read after ours.
+fn silence(draft: &mut Draft<'_>, name: &str, value: &str, silenced: &mut Silenced) {
     let facts = draft.facts();
     let sources = facts.sysctl_sources.get(name).map_or(&[][..], Vec::as_slice);
     let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let ours = base(owned::SYSCTL_FILE);
-    for source in sources.iter().filter(|source| source.path != owned::SYSCTL_FILE && source.value.trim() != value) {
-        let later = base(&source.path) > ours || source.path == "/etc/sysctl.conf" && base(&source.path) > ours;
-        if !later {
-            continue;
-        }
+    let later = |source: &&SysctlSource| base(&source.path) > ours && source.value.trim() != value;
+    for source in sources.iter().filter(later) {
         let Some(text) = facts.file(&source.path).filter(|_| source.path.starts_with("/etc/")) else {
-            draft.note(
-                name,
-                format!("{}:{} sets {} after our file and wins", source.path, source.line, source.value),
-                source.path.clone(),
-            );
+            let text = format!("{}:{} sets {} after our file and wins", source.path, source.line, source.value);
+            draft.note(name, text, source.path.clone());
             continue;
         };
-        let edited = sysctl::comment_out(text, name, "swaptune sets it");
-        let reason = format!("line {} sets {name} = {} and is read after our drop-in", source.line, source.value);
-        draft.file(&source.path, Some(edited), 0o644, Why::rule(reason, "sysctl.d(5): the last file wins"));
+        let (text, lines) = silenced.entry(source.path.clone()).or_insert_with(|| (text.to_owned(), Vec::new()));
+        *text = sysctl::comment_out(text, name, "swaptune sets it");
+        lines.push(format!("line {} ({name} = {})", source.line, source.value));
     }
 }
 
