@@ -138,8 +138,10 @@ fn read_kmsg() -> std::io::Result<Vec<KernelLogLine>> {
         match file.read(&mut buffer) {
             Ok(0) => break,
             Ok(length) => {
-                let line = klog::record(&String::from_utf8_lossy(&buffer[..length]));
-                lines.extend(line.filter(|line| klog::concerns_swap(&line.text)));
+                let text = String::from_utf8_lossy(&buffer[..length]);
+                // Most records are about something else: they are only looked at, not taken apart.
+                let message = text.split_once(';').and_then(|(_, rest)| rest.lines().next()).unwrap_or_default();
+                lines.extend(if klog::concerns_swap(message) { klog::record(&text) } else { None });
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
             // EPIPE: records were overwritten while we read; the next read goes on with the oldest that is left.
