@@ -34,8 +34,17 @@ pub fn run() -> anyhow::Result<()> {
 fn conditions() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let cpu = read("/proc/cpuinfo").lines().find(|line| line.starts_with("model name")).map(str::to_owned).unwrap_or_default();
-    let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
-    println!("kernel {}; {}; load {}; commit {}", read("/proc/sys/kernel/osrelease"), cpu.replace('\t', ""), read("/proc/loadavg"), commit.unwrap_or_default());
+    let commit = Command::new("git")
+        .args(["rev-parse", "--short", "HEAD"])
+        .output()
+        .map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+    println!(
+        "kernel {}; {}; load {}; commit {}",
+        read("/proc/sys/kernel/osrelease"),
+        cpu.replace('\t', ""),
+        read("/proc/loadavg"),
+        commit.unwrap_or_default()
+    );
 }
 
 /// A captured Debian 13 machine, to plan for.
@@ -117,7 +126,10 @@ fn apply_and_prove(binary: &Path, config: &Path, dir: &Path) -> anyhow::Result<(
             let children = text.lines().filter(|line| line.contains("execve(")).count().saturating_sub(1);
             println!("live apply with a 512 MiB swap file: {children} child processes (counted by strace, so untimed)");
         }
-        Err(_) => println!("live apply with a 512 MiB swap file: {:.0} ms (children not counted: apt install strace)", elapsed.as_secs_f64() * 1e3),
+        Err(_) => println!(
+            "live apply with a 512 MiB swap file: {:.0} ms (children not counted: apt install strace)",
+            elapsed.as_secs_f64() * 1e3
+        ),
     }
     let mut times = Vec::new();
     for _ in 0..5 {

@@ -113,7 +113,14 @@ fn findings_page() -> String {
          (`crates/core/src/findings/`) by `make reference`.\n\n| code | severity | finding | source |\n|---|---|---|---|\n",
     );
     for row in findings::all() {
-        let _ = writeln!(text, "| `{}` | {} | {} | {} |", row.code, format!("{:?}", row.severity).to_lowercase(), row.title.replace('|', "\\|"), row.source.replace('|', "\\|"));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            row.code,
+            format!("{:?}", row.severity).to_lowercase(),
+            row.title.replace('|', "\\|"),
+            row.source.replace('|', "\\|")
+        );
     }
     text
 }

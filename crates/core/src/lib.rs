@@ -15,8 +15,8 @@ pub mod memory_map;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
-pub mod proof;
 pub mod profiles;
+pub mod proof;
 pub mod settings;
 pub mod swapoff;
 

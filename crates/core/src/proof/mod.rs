@@ -1,6 +1,6 @@
 //! Proof: what pages of known content say about the swap of this machine.
 //!
-//! The host room pushes canary pages out, reads them back, and notes what it saw ([`Observation`]). [`judge`] says what
+//! The host room pushes canary pages out, reads them back, and notes what it saw ([`Observation`]). [`judge()`] says what
 //! that means: where pages landed and whether they should have, how well and how fast, what happens to pages that do
 //! not compress, whether the counters moved as this kernel documents, and whether every byte came back. Each verdict
 //! names the counters and figures that it rests on.

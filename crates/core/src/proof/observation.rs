@@ -1,4 +1,4 @@
-//! What was seen while canary pages went out and came back: the input of [`super::judge`].
+//! What was seen while canary pages went out and came back: the input of [`super::judge()`].
 //!
 //! The host room fills it without judging. Counters belong to the whole machine and other processes swap too, so a
 //! counter's movement is an upper bound of what happened to our own pages; the page table entries of our own pages
