@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use swaptune_core::facts::Facts;
 use swaptune_core::plan::{Plan, Request, plan};
-use swaptune_core::settings::Settings;
+use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
 
 use super::Context;
@@ -33,11 +33,19 @@ pub fn make(
 ) -> Result<(Facts, Settings, Plan), Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
     let settings = layers::resolve(&context.machine, &facts, wanted)?;
-    if settings.wants_zswap() {
-        look_into_initramfs(&context.machine, &mut facts);
-    }
+    look_if_needed(context, &mut facts, Some(&settings));
     let plan = for_settings(context, &facts, &settings, when, true, wipe);
     Ok((facts, settings, plan))
+}
+
+/// Unpacking the initramfs takes longer than everything else together, and only kernel arguments depend on what is in it.
+pub fn look_if_needed(context: &Context, facts: &mut Facts, settings: Option<&Settings>) {
+    let on = |setting: &Option<Setting<bool>>| setting.as_ref().is_some_and(|on| on.value);
+    let asked = settings.is_some_and(|settings| on(&settings.boot.kernel_arguments) || on(&settings.boot.initramfs));
+    let words = facts.boot.arguments.value().is_some_and(|store| store.configured.contains("zswap."));
+    if asked || words {
+        look_into_initramfs(&context.machine, facts);
+    }
 }
 
 /// The plan for settings that are resolved already; `record` writes down what they are.

@@ -7,7 +7,7 @@ use swaptune_core::findings::{Found, Severity, examine};
 use swaptune_core::plan::{Plan, SYSCTL_FILE, Step, When};
 use swaptune_core::proof::{Proof, Verdict};
 use swaptune_core::settings::Settings;
-use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
+use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::prove::{Options, prove};
 
 use super::{Context, plan};
@@ -31,8 +31,8 @@ struct Answer<'a> {
 /// Prints drift, findings and the proof. Exit code 0 only when nothing is wrong.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
-    look_into_initramfs(&context.machine, &mut facts);
     let wanted = wanted(context, &facts, args)?;
+    plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
     let drift = wanted
         .as_ref()
         .map(|(settings, when)| plan::for_settings(context, &facts, settings, when, false, &[]).without(rewritten_comments));

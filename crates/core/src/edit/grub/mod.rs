@@ -104,12 +104,27 @@ pub fn set(text: &str, wanted: &[(&str, &str)], remove: &[&str]) -> Result<Strin
     }
     let mut out = apply(text, &edits);
     if last.is_none() && !wanted.is_empty() {
+        goes_on(&out)?;
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
         out.push_str(&format!("{DEFAULT}=\"{}\"\n", double_quoted(&join(wanted))));
     }
     Ok(out)
+}
+
+/// A last line that ends in a backslash would swallow the line behind it.
+fn goes_on(text: &str) -> Result<(), GrubError> {
+    if !text.trim_end_matches(['\n', '\r']).ends_with('\\') {
+        return Ok(());
+    }
+    Err(GrubError {
+        path: String::new(),
+        line: text.lines().count(),
+        found: "a backslash at the end of the file".into(),
+        expected: "a whole last line".into(),
+        hint: "remove it".into(),
+    })
 }
 
 /// A drop-in for `/etc/default/grub.d` that adds these arguments to whatever the main file says.

@@ -1,0 +1,99 @@
+//! The real binary on the running kernel: a swap file in a scratch folder, applied live, proved, and taken back.
+//!
+//! Needs root and a machine without active swap; says so and is ignored otherwise. Whatever happens, the machine is left
+//! as it was.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode, Output};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let missing = missing();
+    if let Some(why) = &missing {
+        eprintln!("IGNORED apply_prove_and_rollback_on_this_kernel: {why}");
+    }
+    let trial = Trial::test("apply_prove_and_rollback_on_this_kernel", circle).with_ignored_flag(missing.is_some());
+    libtest_mimic::run(&arguments, vec![trial]).exit_code()
+}
+
+/// Why this machine cannot show it.
+fn missing() -> Option<String> {
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
+    if uid != b"0\n" {
+        Some("needs root".into())
+    } else if swaps.lines().count() > 1 {
+        Some("swap is active on this machine, and the test must not touch it".into())
+    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
+        Some("this kernel has no zswap".into())
+    } else {
+        None
+    }
+}
+
+fn swaptune(words: &[&str]) -> Result<Output, Failed> {
+    Ok(Command::new(env!("CARGO_BIN_EXE_swaptune")).args(words).output()?)
+}
+
+fn expect(words: &[&str], codes: &[i32]) -> Result<String, Failed> {
+    let output = swaptune(words)?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.code().is_some_and(|code| codes.contains(&code)) {
+        Ok(text)
+    } else {
+        Err(format!("{words:?} ended with {}:\n{text}", output.status).into())
+    }
+}
+
+/// Rolls this one transaction back when the test ends early, and no other.
+struct Restore(String);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        // Taken back already is the usual case and no error here.
+        let _ = swaptune(&["rollback", "--yes", &self.0]);
+    }
+}
+
+/// What must be as before.
+fn picture() -> String {
+    let files = ["/proc/swaps", "/proc/sys/vm/swappiness", "/proc/sys/vm/page-cluster", "/proc/sys/vm/watermark_scale_factor"];
+    let parameters = ["enabled", "compressor", "max_pool_percent", "shrinker_enabled"];
+    let paths = files
+        .iter()
+        .map(|path| (*path).to_owned())
+        .chain(parameters.iter().map(|name| format!("/sys/module/zswap/parameters/{name}")));
+    paths.map(|path| format!("{path}: {}\n", fs::read_to_string(&path).unwrap_or_default().trim())).collect()
+}
+
+fn circle() -> Result<(), Failed> {
+    // Other tests of this project swap too; one at a time.
+    let lock = fs::File::create("/tmp/swaptune-real-swap.lock")?;
+    lock.lock()?;
+    let before = picture();
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let config = dir.path().join("config.toml");
+    fs::write(&config, format!("[[swap]]\npath = \"{}\"\nsize = \"256M\"\n", dir.path().join("swapfile").display()))?;
+    let config = config.display().to_string();
+    let report: serde_json::Value =
+        serde_json::from_str(&expect(&["apply", "--now", "--yes", "--json", "--config", &config], &[0])?)?;
+    let id = report["id"].as_str().ok_or("an apply that changed something has an id")?.to_owned();
+    let restore = Restore(id.clone());
+    let again = expect(&["plan", "--now", "--config", &config], &[0])?;
+    if !again.starts_with("Nothing to do") {
+        return Err(format!("a plan after the apply is not empty:\n{again}").into());
+    }
+    // The development machine may have findings of its own (exit code 1); the proof must stand.
+    let proof = expect(&["verify", "--prove", "--json"], &[0, 1])?;
+    let proof: serde_json::Value = serde_json::from_str(&proof)?;
+    if proof["proof"]["verdict"] != "proved" || proof["drift"]["steps"] != serde_json::json!([]) {
+        return Err(format!("not proved, or drifted: {proof:#}").into());
+    }
+    expect(&["rollback", "--yes", &id], &[0])?;
+    drop(restore);
+    let after = picture();
+    if before == after { Ok(()) } else { Err(format!("before:\n{before}\nafter:\n{after}").into()) }
+}
