@@ -72,7 +72,7 @@ fn picture() -> String {
 fn circle() -> Result<(), Failed> {
     // Other tests of this project swap too; one at a time.
     let lock = fs::File::create("/tmp/swaptune-real-swap.lock")?;
-    lock.lock()?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
     let before = picture();
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let config = dir.path().join("config.toml");

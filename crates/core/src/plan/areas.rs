@@ -1,11 +1,11 @@
-//! Swap areas and zram devices: what is switched on now, in which order, and which lines of fstab make it last.
+//! Disk areas: what is switched on now, in which order, and which lines of fstab make it last.
 
 use super::When;
 use super::draft::{Draft, Why, names_device, uuid};
-use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
+use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use crate::edit::fstab::{self, SwapLine};
-use crate::facts::{Availability, BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
-use crate::settings::{SwapWanted, ZramWanted};
+use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
 const FSTAB: &str = "/etc/fstab";
@@ -66,7 +66,7 @@ fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
     Area { wanted, place, active, uuid }
 }
 
-/// All areas of the settings, then zram.
+/// All disk areas of the settings.
 pub(super) fn plan(draft: &mut Draft<'_>) {
     let settings = draft.settings();
     let mut lines = Vec::new();
@@ -87,9 +87,6 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     }
     if !disks.pretenders.is_empty() {
         udev(draft, &disks.pretenders);
-    }
-    for (number, wanted) in settings.zram.iter().flat_map(|list| &list.value).enumerate() {
-        zram(draft, number, wanted);
     }
 }
 
@@ -360,57 +357,4 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
         let reason = "the areas come up at each boot, by UUID, with an explicit priority, and none of them can hold up the boot";
         draft.file(FSTAB, Some(text), 0o644, Why::rule(reason, "fstab(5), swapon(8), systemd.swap(5)"));
     }
-}
-
-/// A zram device with its swap area.
-fn zram(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
-    let name = format!("zram{number}");
-    let path = format!("/dev/{name}");
-    let facts = draft.facts();
-    let device = facts.zram.devices.iter().find(|device| device.name == name);
-    if let Some(active) = facts.swaps.iter().find(|area| area.path == path) {
-        let size = device.map_or(Bytes(0), |device| device.disksize);
-        if size != wanted.size || active.priority != wanted.priority {
-            let text =
-                format!("{path} is on with {size} and priority {}; it is left as it is until the next boot", active.priority);
-            draft.note(path, text, "/proc/swaps");
-        }
-        return;
-    }
-    let driver = facts.zram.driver.value().copied();
-    if !driver.is_some_and(Availability::usable) {
-        return draft.refuse(
-            path,
-            format!("this kernel has no zram ({})", facts.zram.driver.source()),
-            "take the [[zram]] section out",
-        );
-    }
-    if driver == Some(Availability::Module) {
-        let why = Why::rule("zram is a module that is not loaded", facts.zram.driver.source());
-        draft.step(When::Now, Change::Module { name: "zram".into(), before: false, after: true }, why);
-    }
-    let algorithm = zram_algorithm(draft, device.map_or(&[][..], |device| &device.algorithms), &wanted.algorithm);
-    let state = ZramState { algorithm, disksize: wanted.size, mem_limit: wanted.mem_limit };
-    let provenance = draft.settings().zram.as_ref().map(|list| Why::setting(list, "zram.disksize", draft.settings()));
-    let why = provenance.unwrap_or_else(|| Why::rule("zram device of the configuration", "zram.rst"));
-    draft.step(When::Now, Change::Zram { name, before: None, after: Some(state) }, why);
-    let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
-    let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
-    draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
-    let on = SwapState { priority: wanted.priority, discard_once: false };
-    draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
-}
-
-/// The first algorithm that the device offers; before the module is loaded, the first that was asked for.
-fn zram_algorithm(draft: &mut Draft<'_>, offered: &[String], wanted: &[String]) -> String {
-    let first = wanted.first().cloned().unwrap_or_default();
-    if offered.is_empty() {
-        return first;
-    }
-    let chosen = wanted.iter().find(|name| offered.contains(name)).or(offered.first()).cloned().unwrap_or_default();
-    if chosen != first {
-        let text = format!("{first} is not among this kernel's zram compressors ({}), so {chosen} is taken", offered.join(", "));
-        draft.note("zram.comp_algorithm", text, "comp_algorithm; since 6.12 zram has backends of its own, fixed at build");
-    }
-    chosen
 }

@@ -11,6 +11,7 @@ mod owned;
 mod persist;
 #[cfg(test)]
 mod tests;
+mod zram;
 
 use serde::{Deserialize, Serialize};
 
@@ -120,6 +121,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     }
     live::knobs(&mut draft);
     areas::plan(&mut draft);
+    zram::plan(&mut draft);
     live::zswap(&mut draft);
     conflicts::zram_beside_zswap(&mut draft);
     conflicts::inverted_tiers(&mut draft);

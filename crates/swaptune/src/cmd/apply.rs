@@ -8,7 +8,7 @@ use swaptune_host::journal::{StateDir, Transaction, pending};
 use swaptune_host::rollback::rollback;
 use swaptune_host::service;
 
-use super::change::{answer, confirmed, kernel, options, print_report};
+use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
 use super::{Context, plan};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
@@ -16,6 +16,7 @@ use crate::{failure, output};
 
 /// Plans, asks, applies.
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
+    needs_root(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {
         return Ok(code);

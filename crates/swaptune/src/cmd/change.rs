@@ -26,6 +26,14 @@ pub fn kernel(context: &Context, live_changes: bool) -> Result<Box<dyn Kernel>, 
     Ok(Box::new(FixtureKernel::new(context.machine.root())))
 }
 
+/// Refuses early and in plain words what only root can do.
+pub fn needs_root(context: &Context) -> Result<(), Failure> {
+    if context.machine.is_live() && !context.machine.is_root() {
+        return Err(Failure::new(REFUSED, "this changes the machine and needs root").hint("put sudo before it"));
+    }
+    Ok(())
+}
+
 /// Progress of long writes, as one line that rewrites itself on a terminal.
 pub fn show_progress(progress: Progress) {
     if std::io::stderr().is_terminal() && progress.total > 0 {
@@ -85,7 +93,7 @@ pub fn answer(question: &str) -> String {
 /// What a transaction did, step by step.
 pub fn print_report(context: &Context, report: &Report) -> Result<(), Failure> {
     if context.json {
-        return output::json(report);
+        return output::json_versioned(report);
     }
     let mut out = String::new();
     for step in &report.steps {

@@ -11,7 +11,7 @@ use crate::output::{self, text};
 pub fn run(context: &Context) -> Result<u8, Failure> {
     let rows = history(&StateDir::persistent(&context.machine)).map_err(ApplyError::from)?;
     if context.json {
-        output::json(&rows)?;
+        output::json_versioned(&serde_json::json!({ "transactions": rows }))?;
         return Ok(0);
     }
     if rows.is_empty() {

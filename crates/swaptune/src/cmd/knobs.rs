@@ -18,7 +18,8 @@ pub fn run(context: &Context, args: &KnobsArgs) -> Result<u8, Failure> {
     let rows = select(args.name.as_deref())?;
     let facts = inspect(&context.machine, Scope::STATUS);
     if context.json {
-        output::json(&rows.iter().map(|knob| Row::of(knob, &facts)).collect::<Vec<_>>())?;
+        let rows: Vec<Row> = rows.iter().map(|knob| Row::of(knob, &facts)).collect();
+        output::json_versioned(&serde_json::json!({ "knobs": rows }))?;
     } else if let [knob] = rows[..] {
         output::data(&card(knob, &facts))?;
     } else {

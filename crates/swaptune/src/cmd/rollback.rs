@@ -6,13 +6,14 @@ use swaptune_host::rollback::{RollbackReport, rollback};
 use swaptune_host::service;
 
 use super::Context;
-use super::change::{confirmed, kernel, options};
+use super::change::{confirmed, kernel, needs_root, options};
 use crate::cli::RollbackArgs;
 use crate::failure::{FINDINGS, Failure, USAGE};
 use crate::output::{self, text};
 
 /// Takes back the named apply, else the one that was cut short, else the newest that stands.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
+    needs_root(context)?;
     let state = StateDir::persistent(&context.machine);
     let id = match &args.id {
         Some(id) => id.clone(),
@@ -41,7 +42,7 @@ fn newest(state: &StateDir) -> Result<String, Failure> {
 
 fn print(context: &Context, report: &RollbackReport) -> Result<(), Failure> {
     if context.json {
-        return output::json(report);
+        return output::json_versioned(report);
     }
     let mut out = String::new();
     for step in &report.steps {

@@ -12,7 +12,7 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
     let facts = inspect(&context.machine, Scope::STATUS);
     let map = MemoryMap::from_facts(&facts);
     if context.json {
-        output::json(&map)?;
+        output::json_versioned(&map)?;
     } else {
         output::data(&output::status::text(&map))?;
     }

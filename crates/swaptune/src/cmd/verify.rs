@@ -48,7 +48,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
         proof: proof.as_ref(),
     };
     if context.json {
-        output::json(&answer)?;
+        output::json_versioned(&answer)?;
     } else {
         output::data(&text(&answer))?;
     }

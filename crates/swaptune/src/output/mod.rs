@@ -27,8 +27,24 @@ pub fn talk(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// Prints a value as JSON with a final newline.
+/// Version of the JSON forms that carry none of their own.
+const SCHEMA: u32 = 1;
+
+/// A value and the version of its form.
+#[derive(Serialize)]
+struct Versioned<'a, T: Serialize> {
+    schema: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+/// Prints a value that carries its schema version as JSON with a final newline.
 pub fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(1, format!("JSON: {error}")))?;
     data(&(text + "\n"))
+}
+
+/// Prints a structure that carries no schema version, with one.
+pub fn json_versioned(value: &impl Serialize) -> Result<(), Failure> {
+    json(&Versioned { schema: SCHEMA, value })
 }
