@@ -140,7 +140,7 @@ impl fmt::Display for Outcome {
         for line in self.output.lines().filter(|line| line.starts_with("FAIL")) {
             writeln!(f, "{line}")?;
         }
-        writeln!(f, "--- output\n{}", last_lines(&self.output, 400))?;
+        writeln!(f, "--- output\n{}", last_lines(&self.output, 1000))?;
         write!(f, "--- end of the console\n{}", self.console_tail)
     }
 }
