@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Finding] = &[
     },
     Finding {
         code: "zswap-zsmalloc-no-writeback",
-        severity: Severity::Warning,
+        severity: Severity::Info,
         title: "this kernel cannot write zsmalloc pools back to the disk",
         source: "mm/zsmalloc.c: zs_zpool_shrink appears in 6.2",
         detect: zsmalloc_no_writeback,

@@ -148,7 +148,9 @@ fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Conte
     let (uuid, label) = (links.uuid.get(name).cloned(), links.label.get(name).cloned());
     if let Ok(text) = machine.read_text(&path) {
         let found = udevdb::parse(&text);
-        let kind = match found.get("ID_FS_TYPE").or_else(|| found.get("ID_PART_TABLE_TYPE")) {
+        // udev gives a partition the table type of its disk too; that is not what the partition holds.
+        let table = found.get("ID_PART_TABLE_TYPE").filter(|_| !found.contains_key("ID_PART_ENTRY_NUMBER"));
+        let kind = match found.get("ID_FS_TYPE").or(table) {
             Some(kind) => Fact::known(kind.clone(), path),
             None => Fact::absent(format!("{path}: udev found no signature")),
         };

@@ -67,12 +67,13 @@ impl Kernel for LiveKernel {
         self.set(Path::new("/sys/class/zram-control/hot_remove"), number)
     }
 
+    // Short options: busybox knows no others.
     fn load_module(&self, name: &str) -> io::Result<()> {
-        modprobe(&["--quiet", name])
+        modprobe(&["-q", name])
     }
 
     fn unload_module(&self, name: &str) -> io::Result<()> {
-        modprobe(&["--quiet", "--remove", name])
+        modprobe(&["-q", "-r", name])
     }
 
     fn run(&self, command: &[String], _: &[PathBuf]) -> io::Result<Ran> {

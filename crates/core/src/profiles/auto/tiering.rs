@@ -72,12 +72,13 @@ pub fn decide(facts: &Facts, above: &Settings) -> Tiering {
     if zram {
         let reason = if wants_zram {
             "zram is configured; zswap in front of it would compress every page twice".to_owned()
-        } else if areas.is_empty() && facts.swaps.iter().any(SwapArea::is_zram) {
+        } else if !zswap {
+            let rest = if areas.is_empty() { "" } else { " and the disk takes what it cannot" };
+            format!("this kernel has no zswap ({}), so zram compresses{rest}", facts.zswap.source())
+        } else if facts.swaps.iter().any(SwapArea::is_zram) && areas.is_empty() {
             "zram is the swap here and no disk area stands behind it".to_owned()
-        } else if areas.is_empty() {
-            "no disk here is fit for swap, so compressed pages stay in RAM (zram)".to_owned()
         } else {
-            format!("this kernel has no zswap ({}), so zram compresses and the disk takes what it cannot", facts.zswap.source())
+            "no disk here is fit for swap, so compressed pages stay in RAM (zram)".to_owned()
         };
         return decided(Tier::Zram, reason, facts.zram.driver.source().into());
     }
