@@ -74,13 +74,14 @@ pub fn decide(facts: &Facts, above: &Settings) -> Tiering {
             "zram is configured; zswap in front of it would compress every page twice".to_owned()
         } else if !zswap {
             let rest = if areas.is_empty() { "" } else { " and the disk takes what it cannot" };
-            format!("this kernel has no zswap ({}), so zram compresses{rest}", facts.zswap.source())
+            format!("this kernel has no zswap, so zram compresses{rest}")
         } else if facts.swaps.iter().any(SwapArea::is_zram) && areas.is_empty() {
             "zram is the swap here and no disk area stands behind it".to_owned()
         } else {
             "no disk here is fit for swap, so compressed pages stay in RAM (zram)".to_owned()
         };
-        return decided(Tier::Zram, reason, facts.zram.driver.source().into());
+        let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
+        return decided(Tier::Zram, reason, evidence.into());
     }
     if areas.is_empty() {
         return nothing("no disk is fit for swap and this kernel has no zram".into(), facts.zram.driver.source());

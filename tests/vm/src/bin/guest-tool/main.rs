@@ -6,16 +6,13 @@
 //! knows no priority. A page's content is a function of its number, so that
 //! verification needs no second copy.
 
-// Swap calls, memory advice and signal masks have no safe interface in std.
-#![allow(unsafe_code)]
+mod sys;
 
-use std::ffi::CString;
 use std::io::{Error, Write};
 use std::process::ExitCode;
 
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
-const HUGE: usize = 2 << 20;
 const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | swapon PRIO DEV | swapoff DEV";
 
 fn main() -> ExitCode {
@@ -60,15 +57,15 @@ fn hold(size: &str, kind: &str, pages: &str) -> Outcome {
         "t" => Kind::Text,
         _ => return Err(usage()),
     };
-    let memory = map(bytes, pages == "huge").map_err(|error| (1, format!("mmap: {error}")))?;
-    let signals = block_signal();
+    let memory = sys::map(bytes, pages == "huge").map_err(|error| (1, format!("mmap: {error}")))?;
+    let signals = sys::block_signal();
     for (number, page) in memory.chunks_exact_mut(WORDS).enumerate() {
         fill(number, kind, page);
     }
     say("ready");
     let mut expected = [0_u64; WORDS];
     loop {
-        wait(&signals);
+        sys::wait(&signals);
         for (number, page) in memory.chunks_exact(WORDS).enumerate() {
             fill(number, kind, &mut expected);
             if page != expected {
@@ -100,76 +97,17 @@ fn fill(number: usize, kind: Kind, page: &mut [u64]) {
     }
 }
 
-/// Anonymous memory at a huge-page border, advised for or against huge pages, never unmapped.
-fn map(bytes: usize, huge: bool) -> Result<&'static mut [u64], Error> {
-    let length = bytes + HUGE;
-    // SAFETY: a new private mapping at an address of the kernel's choice touches no other memory.
-    let start = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            length,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if start == libc::MAP_FAILED {
-        return Err(Error::last_os_error());
-    }
-    let aligned = start.cast::<u8>().wrapping_add(HUGE - start as usize % HUGE);
-    let advice = if huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
-    // SAFETY: `aligned .. aligned + bytes` lies in the mapping made above, which is HUGE longer;
-    // nothing else refers to it, it is never unmapped, and zeroed bytes are valid u64 values.
-    unsafe {
-        libc::madvise(aligned.cast(), bytes, advice);
-        Ok(std::slice::from_raw_parts_mut(aligned.cast(), bytes / 8))
-    }
-}
-
-/// Blocks SIGUSR1, so that it waits for [`wait`] instead of ending the program.
-fn block_signal() -> libc::sigset_t {
-    // SAFETY: sigset_t is plain data, filled by sigemptyset before it is read.
-    unsafe {
-        let mut set = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGUSR1);
-        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-        set
-    }
-}
-
-fn wait(signals: &libc::sigset_t) {
-    let mut signal = 0;
-    // SAFETY: both pointers are to live values of the right type.
-    unsafe { libc::sigwait(signals, &raw mut signal) };
-}
-
 fn swapon(priority: &str, device: &str) -> Outcome {
-    const SWAP_FLAG_PREFER: libc::c_int = 0x8000;
-    const SWAP_FLAG_PRIO_MASK: libc::c_int = 0x7fff;
-    let path = path(device)?;
-    let priority: libc::c_int = priority.parse().map_err(|_| (2, USAGE.to_owned()))?;
-    let flags = SWAP_FLAG_PREFER | (priority & SWAP_FLAG_PRIO_MASK);
-    // SAFETY: the path is a C string that outlives the call.
-    answer(device, unsafe { libc::swapon(path.as_ptr(), flags) })
+    let priority = priority.parse().map_err(|_| (2, USAGE.to_owned()))?;
+    answer(device, sys::swapon(device, priority))
 }
 
 fn swapoff(device: &str) -> Outcome {
-    let path = path(device)?;
-    // SAFETY: the path is a C string that outlives the call.
-    answer(device, unsafe { libc::swapoff(path.as_ptr()) })
+    answer(device, sys::swapoff(device))
 }
 
-fn path(device: &str) -> Result<CString, (u8, String)> {
-    CString::new(device).map_err(|error| (2, format!("{device:?}: {error}")))
-}
-
-fn answer(device: &str, result: libc::c_int) -> Outcome {
-    if result == 0 {
-        return Ok(());
-    }
-    Err((1, format!("{device}: {}", Error::last_os_error())))
+fn answer(device: &str, result: Result<(), Error>) -> Outcome {
+    result.map_err(|error| (1, format!("{device}: {error}")))
 }
 
 fn say(word: &str) {
