@@ -56,13 +56,16 @@ reference:
 
 install: $(BIN)
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/swaptune
-	install -D -m 0644 docs/man/swaptune.8 $(DESTDIR)$(PREFIX)/share/man/man8/swaptune.8
+	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 0644 docs/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5
+	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -D -m 0644 docs/completions/swaptune.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
 	install -D -m 0644 docs/completions/_swaptune $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
 	install -D -m 0644 docs/completions/swaptune.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/swaptune $(DESTDIR)$(PREFIX)/share/man/man8/swaptune.8
+	rm -f $(DESTDIR)$(PREFIX)/bin/swaptune $(DESTDIR)$(PREFIX)/share/man/man5/swaptune.5
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man8/swaptune.8 $(DESTDIR)$(PREFIX)/share/man/man8/swaptune-*.8
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
