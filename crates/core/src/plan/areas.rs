@@ -325,10 +325,6 @@ fn fstab_line(area: &Area<'_>) -> SwapLine {
     if area.wanted.optional {
         options.push_str(",nofail");
     }
-    if area.wanted.optional && matches!(area.place, Place::Device(_)) {
-        // nofail drops the requirement, but swap.target still waits for the device, by default for 90 s.
-        options.push_str(",x-systemd.device-timeout=10s");
-    }
     if area.wanted.discard_once {
         options.push_str(",discard=once");
     }
@@ -358,8 +354,8 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
         text = fstab::set_swap(&text, line, same);
     }
     if text != before {
-        let reason =
-            "the areas come up at each boot, by UUID, with an explicit priority, and none of them can hold up the boot for long";
+        let reason = "the areas come up at each boot, by UUID, with an explicit priority; the machine boots without a missing one, \
+                      after systemd has waited for it";
         draft.file(FSTAB, Some(text), 0o644, Why::rule(reason, "fstab(5), swapon(8), systemd.swap(5)"));
     }
 }

@@ -260,10 +260,7 @@ fn an_area_in_use_is_not_moved_now() {
 #[test]
 fn fstab_gets_one_line_by_uuid_that_cannot_hold_up_the_boot() {
     let plan = plan_with(&server(), "", &[]);
-    assert_eq!(
-        file(&plan, "/etc/fstab").unwrap(),
-        "UUID=root / ext4 defaults 0 1\nUUID=5a5a none swap sw,pri=10,nofail,x-systemd.device-timeout=10s 0 0\n"
-    );
+    assert_eq!(file(&plan, "/etc/fstab").unwrap(), "UUID=root / ext4 defaults 0 1\nUUID=5a5a none swap sw,pri=10,nofail 0 0\n");
 }
 
 #[test]
