@@ -267,17 +267,35 @@ fn grub_file(path: &str, main: &str) -> bool {
     path == main || path.starts_with("/etc/default/grub.d/")
 }
 
-/// `/etc/kernel/cmdline` and `cmdline.txt`: one line.
+/// `/etc/kernel/cmdline` and `cmdline.txt` are one line; a loader entry has them behind `options`.
 fn one_line_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)]) {
     let Some(text) = draft.facts().file(&store.path) else {
         return draft.note("kernel arguments", format!("{} is not readable", store.path), store.path.clone());
     };
     let words: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let (line, end) = text.strip_suffix('\n').map_or((text, ""), |line| (line, "\n"));
-    let edited = cmdline::set(line, &words, &[ZSWAP]) + end;
-    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) {
+    let entry = store.path.ends_with(".conf");
+    let edited = if entry { edit_entry(text, &words) } else { edit_whole(text, &words) };
+    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) && !entry {
         regenerate(draft, store);
     }
+}
+
+/// A text that is all arguments, with its final newline as it was.
+fn edit_whole(text: &str, words: &[(&str, &str)]) -> String {
+    let body = text.trim_end_matches(['\n', '\r']);
+    cmdline::set(body, words, &[ZSWAP]) + &text[body.len()..]
+}
+
+/// A loader entry: every line but `options` stays.
+fn edit_entry(text: &str, words: &[(&str, &str)]) -> String {
+    let edit = |line: &str| match line.strip_prefix("options").filter(|rest| rest.starts_with([' ', '\t'])) {
+        Some(rest) => {
+            let start = line.len() - rest.trim_start().len();
+            format!("{}{}", &line[..start], edit_whole(&line[start..], words))
+        }
+        None => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(edit).collect()
 }
 
 pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
@@ -331,4 +349,22 @@ fn initramfs(draft: &mut Draft<'_>) {
     let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
     let command = owned::initramfs_command(tool, &release);
     draft.step(When::Boot, Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true }, why());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edit_entry, edit_whole};
+
+    #[test]
+    fn only_the_options_of_a_loader_entry_are_edited() {
+        let entry = "title Debian\noptions root=UUID=1 ro zswap.zpool=zbud\ninitrd /initrd\noptionsfile x";
+        let edited = "title Debian\noptions root=UUID=1 ro zswap.enabled=1\ninitrd /initrd\noptionsfile x";
+        assert_eq!(edit_entry(entry, &[("zswap.enabled", "1")]), edited);
+    }
+
+    #[test]
+    fn a_command_line_file_keeps_its_end() {
+        assert_eq!(edit_whole("root=UUID=1 ro\n\n", &[("zswap.enabled", "1")]), "root=UUID=1 ro zswap.enabled=1\n\n");
+        assert_eq!(edit_whole("root=UUID=1", &[]), "root=UUID=1");
+    }
 }

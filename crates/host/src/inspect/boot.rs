@@ -131,11 +131,9 @@ fn bls_store(machine: &Machine, kernel: &KernelFacts) -> Fact<KernelArgStore> {
         return Fact::known(store(KERNEL_CMDLINE, &text, path.as_deref(), kernel_install(machine, kernel)), KERNEL_CMDLINE);
     }
     match (path, options) {
-        // Without /etc/kernel/cmdline the entry itself is what counts, and kernel-install copies the running command line.
-        (Some(path), Some(options)) => {
-            let regenerate = machine.exists("/usr/sbin/grubby").then(|| vec!["grubby".to_owned()]);
-            Fact::known(store(&path, &options, None, regenerate), path)
-        }
+        // Without /etc/kernel/cmdline the entry itself is what counts, and the loader reads it as it is; for later kernels
+        // kernel-install copies the running command line.
+        (Some(path), Some(options)) => Fact::known(store(&path, &options, None, None), path),
         _ => Fact::absent(format!("{KERNEL_CMDLINE}: no such file, and no readable entry has options")),
     }
 }
