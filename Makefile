@@ -29,14 +29,15 @@ check:
 
 unit:
 	$(CARGO) test --workspace --exclude swaptune-vm
+	$(CARGO) test --package swaptune-vm --lib
 
 # Real kernels and real distributions in QEMU, in software emulation.
 guests:
-	$(CARGO) test --package swaptune-vm
+	$(CARGO) test --package swaptune-vm --test guests
 
 # The newest kernels that Debian has; not part of `make test`, for these suites move every day.
 guests-newest:
-	SWAPTUNE_VM_NEWEST=1 $(CARGO) test --package swaptune-vm
+	SWAPTUNE_VM_NEWEST=1 $(CARGO) test --package swaptune-vm --test guests
 
 # Figures with their conditions; asserts nothing.
 bench: $(BIN)
