@@ -193,18 +193,4 @@ impl MemoryMap {
         map.advice = advice::first(facts, &map);
         map
     }
-
-    /// Original size of everything that is stored compressed, as far as it is known.
-    #[must_use]
-    pub fn compressed_original(&self) -> Bytes {
-        let zram = self.zram.iter().filter_map(|device| device.original.value());
-        let zswap = self.zswap.value().and_then(|pool| pool.original.value());
-        Bytes(zram.chain(zswap).fold(0, |sum, size| size.0.saturating_add(sum)))
-    }
-
-    /// Ratio of everything that is stored compressed: [`Self::compressed_original`] to the pools' RAM.
-    #[must_use]
-    pub fn compressed_ratio(&self) -> Option<Ratio> {
-        Ratio::of(self.compressed_original(), self.ram.value()?.compressed_pool)
-    }
 }

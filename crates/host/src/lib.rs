@@ -1,4 +1,7 @@
-//! Host room.
+//! The room that touches a machine: reads it below a root, applies changes to it, takes them back, and runs the proof.
+//!
+//! Reading goes through [`machine::Machine`], writing through one module of [`apply`], and every unsafe call is in `sys.rs`.
+//! What is wanted is decided in `swaptune-core`, never here.
 
 pub mod apply;
 pub mod capture;

@@ -41,12 +41,6 @@ impl Entry {
         Some((tag, value.trim_matches(['"', '\''])))
     }
 
-    /// True when the first field is this tag with this value, upper and lower case of the value being equal.
-    #[must_use]
-    pub fn has_tag(&self, tag: &str, value: &str) -> bool {
-        self.tag().is_some_and(|(t, v)| t.eq_ignore_ascii_case(tag) && v.eq_ignore_ascii_case(value))
-    }
-
     /// The value of an option: `Some("10")` for `pri=10`, `Some("")` for a bare `nofail`. The last one wins.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
@@ -103,12 +97,6 @@ pub fn set_swap(text: &str, wanted: &SwapLine, is_same: impl Fn(&Entry) -> bool)
         out.push_str(&format!("{} none swap {} 0 0\n", escape(&wanted.spec), options(wanted)));
     }
     out
-}
-
-/// The text without the swap lines for which `is_same` holds.
-#[must_use]
-pub fn remove_swap(text: &str, is_same: impl Fn(&Entry) -> bool) -> String {
-    keep(text, &is_same, |_| None)
 }
 
 /// Every line, where lines of the same area become what `change` makes of them, or go away.
@@ -205,7 +193,7 @@ mod tests {
     }
 
     fn same(entry: &Entry) -> bool {
-        entry.has_tag("UUID", "AB-1") || entry.spec == "/dev/vda3"
+        entry.tag().is_some_and(|(tag, value)| tag == "UUID" && value.eq_ignore_ascii_case("AB-1")) || entry.spec == "/dev/vda3"
     }
 
     #[test]
@@ -229,13 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn removing_takes_all_lines_of_the_area_and_no_other() {
-        let text = "a / ext4\n/dev/vda3 none swap sw\n\n# c\nUUID=ab-1 none swap sw\n/dev/vdb none swap sw";
-        assert_eq!(remove_swap(text, same), "a / ext4\n\n# c\n/dev/vdb none swap sw");
-        assert_eq!(remove_swap(text, |_| false), text);
-    }
-
-    #[test]
     fn a_path_with_a_blank_is_escaped_and_read_back() {
         let line = SwapLine { spec: "/my swap\\file".into(), options: String::new() };
         let text = set_swap("", &line, |_| false);
@@ -253,7 +234,6 @@ mod tests {
         assert_eq!((first.line, first.dump, first.pass, first.is_swap()), (3, 1, 2, false));
         assert_eq!((first.option("pri"), first.option("nofail"), first.option("sw")), (Some("4"), Some(""), None));
         assert_eq!(first.tag(), Some(("UUID", "1")));
-        assert!(first.has_tag("uuid", "1") && !first.has_tag("LABEL", "1") && !first.has_tag("UUID", "2"));
         let broken = all[1].as_ref().expect_err("two fields");
         assert_eq!(broken.to_string(), "line 4 of fstab has 2 of the three fields that an entry needs: `/dev/b none`");
         let broken = all[2].as_ref().expect_err("no number");
@@ -270,7 +250,6 @@ mod tests {
             let once = set_swap(&text, &line, is_same);
             prop_assert_eq!(set_swap(&once, &line, is_same), once.clone());
             prop_assert!(entries(&once).iter().flatten().filter(|e| e.is_swap() && e.spec == spec).count() == 1);
-            prop_assert_eq!(remove_swap(&text, |_| false), text.clone());
             let untouched: Vec<_> = entries(&text).into_iter().flatten().filter(|e| !(e.is_swap() && is_same(e))).collect();
             let after: Vec<_> = entries(&once).into_iter().flatten().filter(|e| !(e.is_swap() && is_same(e))).collect();
             prop_assert_eq!(untouched.len(), after.len());
@@ -281,7 +260,6 @@ mod tests {
             let text = format!("{before}/dev/vda3 none swap sw 0 0\n{after}");
             let expect = format!("{before}UUID=ab-1 none swap sw,pri=10,nofail 0 0\n{after}");
             prop_assert_eq!(set_swap(&text, &wanted(), same), expect);
-            prop_assert_eq!(remove_swap(&text, same), format!("{before}{after}"));
         }
     }
 }

@@ -66,7 +66,6 @@ fn the_guide_machine_is_explained() {
     assert_eq!(ram.page_cache, Bytes(Bytes::from_gib(1).0 + Bytes::from_mib(100).0));
     assert_eq!(ram.kernel, Bytes::from_mib(600));
     assert_eq!(ram.compressed_pool, Bytes::from_mib(432));
-    assert_eq!(map.compressed_ratio().unwrap().to_string(), "2.37");
     let pool = map.zswap.value().unwrap();
     assert_eq!(pool.ratio.value().unwrap().to_string(), "2.37");
     assert_eq!(pool.limit.value(), Some(&Bytes::from_gib(8).percent(38)));
@@ -273,7 +272,6 @@ fn without_meminfo_the_reason_stands_in_place_of_numbers() {
     let map = MemoryMap::from_facts(&Facts::default());
     assert_eq!(map.ram.source(), "no MemTotal: not looked for");
     assert!(!map.capacity.is_known());
-    assert_eq!(map.compressed_ratio(), None);
 }
 
 /// A small generator, so that the property needs no seed file and fails the same way every time.
