@@ -11,6 +11,7 @@ pub mod facts;
 pub mod findings;
 pub mod kernel;
 pub mod knobs;
+pub mod measurement;
 pub mod memory_map;
 pub mod nearest;
 pub mod parse;

@@ -27,6 +27,9 @@ impl fmt::Display for Nanos {
     }
 }
 
+/// Fewer latencies than this give no p99.9: it would rest on less than ten of them.
+pub const SAMPLES_FOR_P999: usize = 10_000;
+
 /// What a set of latencies looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantiles {
@@ -36,8 +39,12 @@ pub struct Quantiles {
     pub min: Nanos,
     /// Half are no longer than this.
     pub p50: Nanos,
+    /// 90 of 100 are no longer than this.
+    pub p90: Nanos,
     /// 99 of 100 are no longer than this; with fewer than 100 samples, the longest.
     pub p99: Nanos,
+    /// 999 of 1000 are no longer than this; `None` with fewer than [`SAMPLES_FOR_P999`] samples, which say nothing about it.
+    pub p999: Option<Nanos>,
     /// The longest.
     pub max: Nanos,
 }
@@ -49,11 +56,19 @@ impl Quantiles {
     #[must_use]
     pub fn of(nanos: &mut [u64], overhead: Nanos) -> Option<Self> {
         nanos.sort_unstable();
-        let rank = |percent: usize| {
-            let rank = (nanos.len() * percent).div_ceil(100).max(1);
+        let rank = |permille: usize| {
+            let rank = (nanos.len() * permille).div_ceil(1000).max(1);
             nanos.get(rank - 1).map(|value| Nanos(value.saturating_sub(overhead.0)))
         };
-        Some(Self { samples: nanos.len() as u64, min: rank(0)?, p50: rank(50)?, p99: rank(99)?, max: rank(100)? })
+        Some(Self {
+            samples: nanos.len() as u64,
+            min: rank(0)?,
+            p50: rank(500)?,
+            p90: rank(900)?,
+            p99: rank(990)?,
+            p999: if nanos.len() >= SAMPLES_FOR_P999 { rank(999) } else { None },
+            max: rank(1000)?,
+        })
     }
 }
 
@@ -65,8 +80,11 @@ mod tests {
     fn quantiles_are_latencies_that_occurred() {
         let mut nanos: Vec<u64> = (1..=200).rev().collect();
         let quantiles = Quantiles::of(&mut nanos, Nanos(0)).unwrap();
-        let (min, p50, p99, max) = (quantiles.min.0, quantiles.p50.0, quantiles.p99.0, quantiles.max.0);
-        assert_eq!((quantiles.samples, min, p50, p99, max), (200, 1, 100, 198, 200));
+        let (min, p50, p90, p99, max) = (quantiles.min.0, quantiles.p50.0, quantiles.p90.0, quantiles.p99.0, quantiles.max.0);
+        assert_eq!((quantiles.samples, min, p50, p90, p99, max), (200, 1, 100, 180, 198, 200));
+        assert_eq!(quantiles.p999, None, "200 samples say nothing about one in a thousand");
+        let mut many: Vec<u64> = (1..=10_000).collect();
+        assert_eq!(Quantiles::of(&mut many, Nanos(0)).unwrap().p999, Some(Nanos(9990)));
         assert_eq!(Quantiles::of(&mut [], Nanos(0)), None);
         let one = Quantiles::of(&mut [7], Nanos(2)).unwrap();
         assert_eq!((one.min, one.p50, one.p99, one.max), (Nanos(5), Nanos(5), Nanos(5), Nanos(5)));

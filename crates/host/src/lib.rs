@@ -14,6 +14,7 @@ pub mod machine;
 pub mod prove;
 pub mod rollback;
 pub mod service;
+pub mod stamp;
 pub mod swap_header;
 pub mod swapfile;
 mod sys;

@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+#[path = "cli/bench.rs"]
+mod bench;
+
+pub use bench::*;
+
 /// Compressed swap that is measured, planned, applied, proved and reversible.
 ///
 /// Start with `swaptune status` (what this machine's memory really is) and `swaptune plan` (what would make it hold more,
@@ -77,6 +82,11 @@ pub enum Command {
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
     History,
+    /// Measure what this machine's codecs, disks, ciphers and swap paths really do
+    #[command(
+        after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` rests on it.\nWhat a benchmark must set for a moment it puts back, also on Ctrl-C."
+    )]
+    Bench(BenchArgs),
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),

@@ -28,6 +28,8 @@ use swaptune_core::facts::SCHEMA;
 
 use crate::machine::Machine;
 
+pub use system::hypervisor;
+
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {

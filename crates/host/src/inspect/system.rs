@@ -128,7 +128,9 @@ fn container_variable(machine: &Machine) -> Result<String, ReadError> {
     })
 }
 
-fn hypervisor(machine: &Machine) -> Fact<String> {
+/// The hypervisor that this machine runs on, from its firmware tables or the flags of its processor.
+#[must_use]
+pub fn hypervisor(machine: &Machine) -> Fact<String> {
     let mut seen = Vec::new();
     for file in ["sys_vendor", "product_name", "bios_vendor"] {
         let path = format!("/sys/class/dmi/id/{file}");

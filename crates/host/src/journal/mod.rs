@@ -9,7 +9,6 @@ mod blobs;
 mod error;
 mod history;
 pub mod record;
-mod stamp;
 mod transaction;
 
 use std::fs::{self, File, OpenOptions};
@@ -19,12 +18,12 @@ use std::path::{Path, PathBuf};
 
 use swaptune_core::plan::Step;
 
+pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
 pub use history::{HistoryEntry, history, newest_applied, parse, pending, transaction};
 pub use record::{Ending, Kind, Outcome, Saved};
-pub(crate) use stamp::Stamp;
 pub use transaction::{Status, StepLog, Transaction};
 
 use crate::checkpoint::{self, Faults};

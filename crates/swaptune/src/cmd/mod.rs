@@ -1,6 +1,7 @@
 //! One file per command. A command gathers facts, asks the core, and prints; it decides nothing.
 
 pub mod apply;
+pub mod bench;
 pub mod change;
 pub mod history;
 pub mod inspect;

@@ -3,6 +3,7 @@
 pub mod diff;
 pub mod facts;
 pub mod findings;
+pub mod measurement;
 pub mod plan;
 pub mod proof;
 pub mod status;

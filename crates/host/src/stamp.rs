@@ -1,21 +1,24 @@
-//! Time and names of transactions.
+//! Time, and names made of it: of transactions and of runs of a benchmark.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A moment in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     seconds: u64,
     nanos: u32,
 }
 
 impl Stamp {
+    /// This moment.
+    #[must_use]
     pub fn now() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Self { seconds: since.as_secs(), nanos: since.subsec_nanos() }
     }
 
     /// `2026-11-21T05:48:01Z`.
+    #[must_use]
     pub fn text(self) -> String {
         let (year, month, day) = self.date();
         let (hour, minute, second) = self.clock();
@@ -23,6 +26,7 @@ impl Stamp {
     }
 
     /// `20261121-054801-a1b2`: sorts by time; the end tells two of one second apart.
+    #[must_use]
     pub fn id(self) -> String {
         let (year, month, day) = self.date();
         let (hour, minute, second) = self.clock();

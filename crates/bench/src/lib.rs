@@ -1,0 +1,7 @@
+//! The room of measurements: what this machine's pages, codecs, disks and swap paths really do.
+//!
+//! Every benchmark appends each of its results to a [`results::Store`] with the [`conditions`] it was measured under.
+//! Nothing here writes configuration: what must be set for a moment is set through the host room's journal and taken back.
+
+pub mod conditions;
+pub mod results;

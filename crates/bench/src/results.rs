@@ -1,0 +1,223 @@
+//! Results on disk: one JSON line each, appended as soon as it is measured.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use swaptune_core::measurement::{Figures, Measurement, SCHEMA};
+use swaptune_host::machine::Machine;
+use swaptune_host::stamp::Stamp;
+use thiserror::Error;
+
+use crate::conditions::Watch;
+
+/// Where root's results are.
+const SYSTEM: &str = "/var/lib/swaptune/measurements.jsonl";
+
+/// A file of results that cannot be read or written.
+#[derive(Debug, Error)]
+#[error("{path}: {source}")]
+pub struct StoreError {
+    /// The file.
+    pub path: String,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// The results in a file, and what of it could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// Oldest first.
+    pub measurements: Vec<Measurement>,
+    /// Numbers of lines that are no measurement of this version, with the reason. The first line is 1.
+    pub unread: Vec<(usize, String)>,
+}
+
+impl Results {
+    /// Reads lines of JSON. A line that cannot be read spoils no other.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut results = Self::default();
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            match serde_json::from_str::<Measurement>(line) {
+                Ok(measurement) if measurement.schema == SCHEMA => results.measurements.push(measurement),
+                Ok(other) => results.unread.push((number, format!("version {} of the form, expected {SCHEMA}", other.schema))),
+                Err(error) => results.unread.push((number, error.to_string())),
+            }
+        }
+        results
+    }
+}
+
+/// A file of results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    path: PathBuf,
+}
+
+impl Store {
+    /// The usual file: the machine's own for root, one below the user's state folder otherwise.
+    #[must_use]
+    pub fn usual(machine: &Machine) -> Self {
+        if machine.is_root() || !machine.is_live() {
+            return Self { path: machine.root().join(SYSTEM.trim_start_matches('/')) };
+        }
+        let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".local/state");
+        Self { path: state.unwrap_or_else(home).join("swaptune/measurements.jsonl") }
+    }
+
+    /// A file of the user's choice.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything in it; nothing when there is no such file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it is there and cannot be read.
+    pub fn read(&self) -> Result<Results, StoreError> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(Results::parse(&text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Results::default()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Appends one line; it is on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn append(&self, measurement: &Measurement) -> Result<(), StoreError> {
+        let written = || -> io::Result<()> {
+            // A line that a crash cut short must not swallow this one.
+            let mut line = if ends_in_a_line(&self.path)? { String::new() } else { "\n".into() };
+            line += &serde_json::to_string(measurement)?;
+            line.push('\n');
+            if let Some(folder) = self.path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_data()
+        };
+        written().map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, source: io::Error) -> StoreError {
+        StoreError { path: self.path.display().to_string(), source }
+    }
+}
+
+/// True for a file that is not there, is empty, or ends with a newline.
+fn ends_in_a_line(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        opened => opened?,
+    };
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// One run of a benchmark: gives its results their run and conditions, and appends them.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    machine: &'a Machine,
+    store: Option<Store>,
+    run: String,
+    command: String,
+    swaptune: String,
+    watch: Watch,
+}
+
+impl<'a> Recorder<'a> {
+    /// Starts a run; `command` is what to type to repeat it, and `swaptune` our version. Without a store nothing is kept.
+    #[must_use]
+    pub fn start(machine: &'a Machine, store: Option<Store>, command: &str, swaptune: &str) -> Self {
+        let watch = Watch::start(machine, swaptune);
+        let (command, swaptune) = (command.to_owned(), swaptune.to_owned());
+        Self { machine, store, run: Stamp::now().id(), command, swaptune, watch }
+    }
+
+    /// The run's name.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Makes a measurement of these figures under the conditions since the last one, and appends it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it could not be kept.
+    pub fn record(&mut self, figures: Figures) -> Result<Measurement, StoreError> {
+        let measurement = Measurement {
+            schema: SCHEMA,
+            run: self.run.clone(),
+            at: Stamp::now().text(),
+            command: self.command.clone(),
+            conditions: self.watch.conditions(self.machine),
+            figures,
+        };
+        if let Some(store) = &self.store {
+            store.append(&measurement)?;
+        }
+        self.watch = Watch::start(self.machine, &self.swaptune);
+        Ok(measurement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::measurement::CipherFigures;
+
+    use super::*;
+
+    fn cipher() -> Figures {
+        Figures::Cipher(CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 1.5, decrypt_mib_s: 2.0 })
+    }
+
+    #[test]
+    fn what_is_recorded_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("a/b/results.jsonl"));
+        assert!(store.read().unwrap().measurements.is_empty());
+        let machine = Machine::live();
+        let mut recorder = Recorder::start(&machine, Some(store.clone()), "swaptune bench cipher", "test");
+        let made = [recorder.record(cipher()).unwrap(), recorder.record(cipher()).unwrap()];
+        let read = store.read().unwrap();
+        assert_eq!(read.measurements, made);
+        assert_eq!(read.measurements[0].run, recorder.run());
+        assert!(read.unread.is_empty());
+    }
+
+    #[test]
+    fn a_spoilt_line_spoils_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("results.jsonl"));
+        fs::write(store.path(), "{\"schema\":1,\"ru").unwrap();
+        let machine = Machine::live();
+        Recorder::start(&machine, Some(store.clone()), "x", "test").record(cipher()).unwrap();
+        let read = store.read().unwrap();
+        assert_eq!((read.measurements.len(), read.unread.len(), read.unread[0].0), (1, 1, 1));
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let machine = Machine::live();
+        let measurement = Recorder::start(&machine, None, "x", "test").record(cipher()).unwrap();
+        let line = serde_json::to_string(&Measurement { schema: 99, ..measurement }).unwrap();
+        assert_eq!(Results::parse(&line).unread, [(1, "version 99 of the form, expected 1".to_owned())]);
+    }
+}

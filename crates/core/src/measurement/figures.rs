@@ -1,0 +1,345 @@
+//! The numbers themselves, one structure a benchmark.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::proof::Class;
+use crate::stats::Quantiles;
+use crate::units::Bytes;
+
+/// A share or ratio with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+/// One line's numbers, by what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "figures", rename_all = "lowercase")]
+pub enum Figures {
+    /// Pages of live processes: `sample`.
+    Sample(SampleFigures),
+    /// One codec: `bench codecs`.
+    Codec(CodecFigures),
+    /// One load on a disk: `bench disk`.
+    Disk(DiskFigures),
+    /// One cipher: `bench cipher`.
+    Cipher(CipherFigures),
+    /// One tier of the kernel's swap path: `bench swap`.
+    Swap(SwapFigures),
+    /// One pattern of memory access: `bench memory`.
+    Memory(MemoryFigures),
+}
+
+impl Figures {
+    /// The name of the kind, as in the file.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sample(_) => "sample",
+            Self::Codec(_) => "codec",
+            Self::Disk(_) => "disk",
+            Self::Cipher(_) => "cipher",
+            Self::Swap(_) => "swap",
+            Self::Memory(_) => "memory",
+        }
+    }
+}
+
+/// A sample of pages of live processes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleFigures {
+    /// What was sampled: `all processes`, `unit nginx.service`, `pid 42`.
+    pub of: String,
+    /// Present anonymous pages of it.
+    pub present: u64,
+    /// Pages that were read.
+    pub sampled: u64,
+    /// Processes that were looked at.
+    pub processes: u64,
+    /// Processes that had vanished or may not be read.
+    pub unread: u64,
+    /// Share of pages that are all zero, 0 to 1.
+    pub zero: Estimate,
+    /// Share of pages that repeat one word, zero pages included, 0 to 1.
+    pub same_filled: Estimate,
+    /// What each codec makes of them.
+    pub codecs: Vec<SampledCodec>,
+    /// Which were not touched for a while, where that can be seen.
+    pub cold: Option<Cold>,
+}
+
+/// Pages that were not touched.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cold {
+    /// For how long.
+    pub seconds: u64,
+    /// Share of the pages, 0 to 1.
+    pub share: Estimate,
+    /// How it was seen: `page_idle`, `clear_refs`, `damon`.
+    pub method: String,
+}
+
+/// What one codec makes of a sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampledCodec {
+    /// Kernel's name with our level (`lz4`, `zstd`, `zstd:1`).
+    pub codec: String,
+    /// Original size by compressed size, pages that are same-filled left out.
+    pub ratio: Estimate,
+    /// Share of pages that do not compress, 0 to 1.
+    pub incompressible: Estimate,
+    /// Original size by RAM taken, for each allocator, same-filled pages included as the pool of this kernel has them.
+    pub stored: BTreeMap<String, Estimate>,
+}
+
+/// How a codec was driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CodecPath {
+    /// The C library in this process.
+    Library,
+    /// A scratch zram device of this kernel.
+    Zram,
+    /// zswap of this kernel.
+    Zswap,
+}
+
+/// One codec over one set of pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CodecFigures {
+    /// Name with its level or acceleration (`lz4`, `lz4:17`, `zstd:3`, `memcpy`).
+    pub codec: String,
+    /// How it was driven.
+    pub path: CodecPath,
+    /// Where the pages come from: `live processes`, `synthetic text`, a path.
+    pub pages_of: String,
+    /// How many pages.
+    pub pages: u64,
+    /// Threads at work.
+    pub threads: u32,
+    /// Megabytes (10⁶ B) of original data a second and thread of processor time; `None` when the kernel did not do it by itself.
+    pub compress_mb_s: Option<f64>,
+    /// As before, of original data produced.
+    pub decompress_mb_s: Option<f64>,
+    /// One page.
+    pub compress: Option<Quantiles>,
+    /// One page.
+    pub decompress: Option<Quantiles>,
+    /// Original size by compressed size.
+    pub ratio: f64,
+    /// What the pool took, measured on the kernel's own, computed for a library.
+    pub pools: Vec<PoolFigures>,
+    /// In this kernel: `built in`, `module`, `absent`, with the reason.
+    pub in_kernel: String,
+}
+
+/// RAM that a pool takes for a set of pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PoolFigures {
+    /// Allocator (`zsmalloc`, `zbud`, `z3fold`).
+    pub allocator: AllocatorFigures,
+    /// Size before.
+    pub original: Bytes,
+    /// Pages of RAM taken, in bytes.
+    pub used: Bytes,
+}
+
+/// An allocator, and whether its figure is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllocatorFigures {
+    /// Kernel's name.
+    pub name: String,
+    /// True when the kernel's counter says so, false when the model does.
+    pub measured: bool,
+}
+
+/// A load on a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskShape {
+    /// 4 KiB, 70 % reads and 30 % writes at random, direct, queue depth 4: swap under pressure.
+    Mixed,
+    /// Sequential writes of clusters, as reclaim writes.
+    ClusterWrite,
+    /// Single pages read at random, as a fault reads.
+    PageRead,
+    /// Sequential reads through the page cache, all in it.
+    CachedRead,
+    /// Sequential reads through the page cache, none in it.
+    BufferedRead,
+}
+
+/// One direction of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IoFigures {
+    /// Operations a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// Completion latency of one operation.
+    pub latency: Quantiles,
+}
+
+/// One load on one disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DiskFigures {
+    /// Whole disks that lie below (`vda`).
+    pub disks: Vec<String>,
+    /// The files or devices that were loaded.
+    pub places: Vec<String>,
+    /// The load.
+    pub shape: DiskShape,
+    /// Jobs at once.
+    pub jobs: u32,
+    /// Reads.
+    pub read: Option<IoFigures>,
+    /// Writes.
+    pub write: Option<IoFigures>,
+}
+
+/// One cipher, as `cryptsetup benchmark` has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CipherFigures {
+    /// `aes-xts`.
+    pub cipher: String,
+    /// Bits of its key.
+    pub key_bits: u32,
+    /// MiB (2²⁰ B) a second.
+    pub encrypt_mib_s: f64,
+    /// MiB (2²⁰ B) a second.
+    pub decrypt_mib_s: f64,
+}
+
+/// Where a page of the swap path goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum SwapTier {
+    /// The compressed pool of zswap.
+    Zswap {
+        /// Compressor.
+        compressor: String,
+        /// Allocator.
+        zpool: String,
+    },
+    /// A zram device.
+    Zram {
+        /// Algorithm.
+        algorithm: String,
+    },
+    /// Areas on disks, without zswap.
+    Disk {
+        /// Whole disks below (`vda`).
+        disks: Vec<String>,
+        /// How many areas share them.
+        areas: u32,
+    },
+    /// Pages that zswap wrote back to its disk.
+    Writeback {
+        /// Compressor.
+        compressor: String,
+        /// Whole disks below (`vda`).
+        disks: Vec<String>,
+    },
+}
+
+impl fmt::Display for SwapTier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Zswap { compressor, zpool } => format!("zswap {compressor}/{zpool}"),
+            Self::Zram { algorithm } => format!("zram {algorithm}"),
+            Self::Disk { disks, areas: 1 } => format!("disk {}", disks.join("+")),
+            Self::Disk { disks, areas } => format!("disk {}, {areas} areas", disks.join("+")),
+            Self::Writeback { compressor, disks } => format!("zswap {compressor}, written back to {}", disks.join("+")),
+        };
+        f.pad(&text)
+    }
+}
+
+/// Store and load of pages through the kernel's own path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwapFigures {
+    /// The tier.
+    pub tier: SwapTier,
+    /// Content of the pages.
+    pub class: Class,
+    /// vm.page-cluster while it ran.
+    pub page_cluster: u32,
+    /// Threads at work.
+    pub threads: u32,
+    /// `MADV_PAGEOUT` of one page, until the call returns.
+    pub store: Option<Quantiles>,
+    /// First touch of one page.
+    pub load: Option<Quantiles>,
+    /// Pages a second, stored by all threads.
+    pub stores_per_second: f64,
+    /// Pages a second, loaded by all threads.
+    pub loads_per_second: f64,
+    /// Where the pages were, by the kernel's counters.
+    pub landing: Landing,
+}
+
+/// What the kernel's counters say about where the pages went and came from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    /// Pages pushed out.
+    pub pages: u64,
+    /// By how much each counter rose while storing (`zswpout`, `pswpout`, `swpout_zero`, …).
+    pub stored: BTreeMap<String, u64>,
+    /// By how much each counter rose while loading (`zswpin`, `pswpin`, `swpin_zero`, …).
+    pub loaded: BTreeMap<String, u64>,
+}
+
+/// Content of the memory that is accessed (seed row E11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryData {
+    /// Random bytes.
+    High,
+    /// `i mod 8`.
+    Low,
+    /// Zero bytes, which flatter zswap: most kernels do not even store them.
+    Zero,
+}
+
+/// Order of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryOrder {
+    /// One after the other.
+    Sequential,
+    /// At random.
+    Random,
+}
+
+/// One pattern of memory access.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MemoryFigures {
+    /// Content.
+    pub data: MemoryData,
+    /// Order.
+    pub order: MemoryOrder,
+    /// True for writes.
+    pub write: bool,
+    /// Bytes at a time: 1, or the block of a block-wise run.
+    pub block: Bytes,
+    /// Size of the memory.
+    pub size: Bytes,
+    /// Threads at work.
+    pub threads: u32,
+    /// Limit that it ran under.
+    pub limit: Option<Bytes>,
+    /// RAM that a hog held meanwhile.
+    pub hog: Option<Bytes>,
+    /// Megabytes (10⁶ B) a second, by all threads.
+    pub mb_per_second: f64,
+    /// By how much the counters of swapping rose (`pswpin`, `pswpout`, `zswpin`, …).
+    pub swapping: BTreeMap<String, u64>,
+}

@@ -1,0 +1,36 @@
+//! Measurements: what was measured on a machine, under which conditions, and what may be concluded from it.
+//!
+//! A measurement is one line of JSON, appended as soon as it is known, so that an interrupted benchmark loses nothing.
+//! Figures carry their unit in their type or name. A number without its [`Conditions`] is not a result.
+
+mod conditions;
+mod figures;
+
+use serde::{Deserialize, Serialize};
+
+pub use conditions::Conditions;
+pub use figures::{
+    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Estimate, Figures, IoFigures,
+    Landing, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapTier,
+};
+
+/// Version of the line; raised when a field changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// One result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Version of this structure.
+    pub schema: u32,
+    /// The run that it belongs to (`20261121-054801-a1b2`); several lines share it.
+    pub run: String,
+    /// When it was measured, RFC 3339 in UTC.
+    pub at: String,
+    /// What to type to measure it again.
+    pub command: String,
+    /// What must be known to trust it.
+    pub conditions: Conditions,
+    /// The numbers.
+    #[serde(flatten)]
+    pub figures: Figures,
+}

@@ -1,0 +1,34 @@
+//! `swaptune bench`: one file per benchmark, and the results that are kept.
+
+mod list;
+
+use swaptune_bench::results::{Recorder, Store, StoreError};
+
+use super::Context;
+use crate::cli::{BenchArgs, BenchCommand, ResultsArgs};
+use crate::failure::Failure;
+
+/// Runs one benchmark, or shows what was measured.
+pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
+    match &args.what {
+        BenchCommand::List => list::list(context, &args.results),
+        BenchCommand::Show(which) => list::show(context, &args.results, which),
+    }
+}
+
+/// The file of results that the flags name.
+pub fn store(context: &Context, args: &ResultsArgs) -> Store {
+    args.results.as_ref().map_or_else(|| Store::usual(&context.machine), Store::at)
+}
+
+/// A run that keeps its results as the flags say; `command` is what to type to repeat it.
+pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Recorder<'a> {
+    let store = (!args.no_save).then(|| store(context, args));
+    Recorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(1, error).hint("--results FILE keeps results elsewhere, --no-save not at all")
+    }
+}

@@ -1,0 +1,2 @@
+//! The room of tiers: where a page can live and what it takes there.
+//!
