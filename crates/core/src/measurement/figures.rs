@@ -76,6 +76,11 @@ pub struct SampleFigures {
     pub cold: Option<Cold>,
 }
 
+impl SampleFigures {
+    /// [`SampleFigures::of`] for a sample of the whole system.
+    pub const ALL: &str = "all processes";
+}
+
 /// Pages that were not touched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cold {
@@ -139,6 +144,11 @@ pub struct CodecFigures {
     pub pools: Vec<PoolFigures>,
     /// In this kernel: `built in`, `module`, `absent`, with the reason.
     pub in_kernel: String,
+}
+
+impl CodecFigures {
+    /// [`CodecFigures::pages_of`] for pages of the whole system's processes.
+    pub const LIVE: &str = "live processes";
 }
 
 /// RAM that a pool takes for a set of pages.

@@ -4,11 +4,13 @@
 //! Figures carry their unit in their type or name. A number without its [`Conditions`] is not a result.
 
 mod conditions;
+mod evidence;
 mod figures;
 
 use serde::{Deserialize, Serialize};
 
 pub use conditions::Conditions;
+pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
 pub use figures::{
     AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Estimate, Figures, IoFigures,
     Landing, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapTier,

@@ -1,0 +1,237 @@
+//! What may be concluded from measurements: for each question of the planner the newest result of this machine that answers it.
+//!
+//! A result of another machine is evidence of nothing. What the kernel did itself (its swap path, its codecs) counts only for
+//! the release that runs; pages, disks, ciphers and libraries stay what they are when the kernel changes.
+
+use std::cmp::Reverse;
+
+use super::{
+    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Figures, Measurement, SampleFigures, SwapFigures, SwapTier,
+};
+use crate::proof::Class;
+use crate::stats::Nanos;
+
+/// An answer and the result that it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured<T> {
+    /// The answer.
+    pub value: T,
+    /// The result, as a sentence of a plan cites it: `run 20261121-054801-a1b2 (bench swap, Linux 6.18.44)`.
+    pub source: String,
+}
+
+impl<T> Measured<T> {
+    fn new(value: T, measurement: &Measurement) -> Self {
+        Self { value, source: cite(measurement) }
+    }
+}
+
+fn cite(measurement: &Measurement) -> String {
+    let what = match &measurement.figures {
+        Figures::Sample(_) => "sample",
+        Figures::Codec(_) => "bench codecs",
+        Figures::Disk(_) => "bench disk",
+        Figures::Cipher(_) => "bench cipher",
+        Figures::Swap(_) => "bench swap",
+        Figures::Memory(_) => "bench memory",
+    };
+    format!("run {} ({what}, Linux {})", measurement.run, measurement.conditions.kernel)
+}
+
+/// What a page costs on its way out and back, median of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageCost {
+    /// Reclaim to the tier.
+    pub store: Nanos,
+    /// First touch.
+    pub load: Nanos,
+}
+
+impl PageCost {
+    /// Out and back.
+    #[must_use]
+    pub fn both(self) -> Nanos {
+        Nanos(self.store.0 + self.load.0)
+    }
+}
+
+/// What several areas of one disk do for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// How many areas did best.
+    pub areas: u32,
+    /// Their operations a second by those of one area.
+    pub gain: f64,
+}
+
+/// What read-ahead does for loads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadAhead {
+    /// The value of vm.page-cluster with the most loads a second.
+    pub page_cluster: u32,
+    /// Its loads a second by those of 0.
+    pub gain: f64,
+}
+
+/// The results of one machine, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    measurements: Vec<Measurement>,
+    kernel: String,
+}
+
+impl Evidence {
+    /// The results that count for this machine under this kernel release.
+    #[must_use]
+    pub fn new(mut measurements: Vec<Measurement>, machine: &str, kernel: &str) -> Self {
+        measurements.retain(|measurement| measurement.conditions.machine == machine);
+        measurements.sort_by_key(|measurement| Reverse((measurement.at.clone(), measurement.run.clone())));
+        Self { measurements, kernel: kernel.to_owned() }
+    }
+
+    /// True when nothing was measured here.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.measurements.is_empty()
+    }
+
+    fn of_this_kernel(&self) -> impl Iterator<Item = &Measurement> {
+        self.measurements.iter().filter(|measurement| measurement.conditions.kernel == self.kernel)
+    }
+
+    fn swaps(&self) -> impl Iterator<Item = (&Measurement, &SwapFigures)> {
+        self.of_this_kernel().filter_map(|m| if let Figures::Swap(swap) = &m.figures { Some((m, swap)) } else { None })
+    }
+
+    fn disks(&self) -> impl Iterator<Item = (&Measurement, &DiskFigures)> {
+        self.measurements.iter().filter_map(|m| if let Figures::Disk(disk) = &m.figures { Some((m, disk)) } else { None })
+    }
+
+    fn kernel_codecs(&self) -> impl Iterator<Item = (&Measurement, &CodecFigures)> {
+        let codecs =
+            self.of_this_kernel().filter_map(|m| if let Figures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
+        codecs.filter(|(_, codec)| codec.path != CodecPath::Library)
+    }
+
+    /// The newest sample of all processes.
+    #[must_use]
+    pub fn sample(&self) -> Option<Measured<&SampleFigures>> {
+        self.measurements.iter().find_map(|measurement| match &measurement.figures {
+            Figures::Sample(sample) if sample.of == SampleFigures::ALL => Some(Measured::new(sample, measurement)),
+            _ => None,
+        })
+    }
+
+    /// How many pages of this machine's processes a page of pool holds: the low end of the interval where one is known.
+    #[must_use]
+    pub fn stored_ratio(&self, compressor: &str, allocator: &str) -> Option<Measured<f64>> {
+        let sampled = self.sample().and_then(|sample| {
+            let codec = sample.value.codecs.iter().find(|codec| kernels_name(&codec.codec) == Some(compressor))?;
+            Some(Measured { value: codec.stored.get(allocator)?.low, source: sample.source })
+        });
+        sampled.or_else(|| self.stored_by_kernel(compressor, allocator))
+    }
+
+    /// What the kernel's own pool took for pages of live processes.
+    fn stored_by_kernel(&self, compressor: &str, allocator: &str) -> Option<Measured<f64>> {
+        self.kernel_codecs().find_map(|(measurement, codec)| {
+            let pool = codec.pools.iter().find(|pool| pool.allocator.measured && pool.allocator.name == allocator)?;
+            let fits = kernels_name(&codec.codec) == Some(compressor) && codec.pages_of == CodecFigures::LIVE && pool.used.0 > 0;
+            fits.then(|| Measured::new(pool.original.0 as f64 / pool.used.0 as f64, measurement))
+        })
+    }
+
+    /// What a page that compresses as application memory does costs in zswap with this compressor.
+    #[must_use]
+    pub fn zswap_cost(&self, compressor: &str) -> Option<Measured<PageCost>> {
+        self.cost(|tier| matches!(tier, SwapTier::Zswap { compressor: of, .. } if of == compressor))
+    }
+
+    /// The same in zram.
+    #[must_use]
+    pub fn zram_cost(&self, algorithm: &str) -> Option<Measured<PageCost>> {
+        self.cost(|tier| matches!(tier, SwapTier::Zram { algorithm: of } if of == algorithm))
+    }
+
+    fn cost(&self, wanted: impl Fn(&SwapTier) -> bool) -> Option<Measured<PageCost>> {
+        self.swaps().find_map(|(measurement, swap)| {
+            let fits = wanted(&swap.tier) && swap.class == Class::Text && swap.threads == 1;
+            let cost = PageCost { store: swap.store?.p50, load: swap.load?.p50 };
+            fits.then(|| Measured::new(cost, measurement))
+        })
+    }
+
+    /// Median time of a random read of one page from this disk, as a fault on a file pays it.
+    #[must_use]
+    pub fn page_read(&self, disk: Option<&str>) -> Option<Measured<Nanos>> {
+        self.disks().find_map(|(measurement, figures)| {
+            let fits = figures.shape == DiskShape::PageRead && figures.jobs == 1 && is_on(&figures.disks, disk);
+            fits.then_some(Measured::new(figures.read?.latency.p50, measurement))
+        })
+    }
+
+    /// Whether several areas of this disk are faster than one: the operations a second of the mixed load, at their best.
+    #[must_use]
+    pub fn spread(&self, disk: Option<&str>) -> Option<Measured<Spread>> {
+        let (newest, _) = self.disks().find(|(_, figures)| figures.places.len() > 1 && is_on(&figures.disks, disk))?;
+        let mixed = |(measurement, figures): &(&Measurement, &DiskFigures)| {
+            measurement.run == newest.run && figures.shape == DiskShape::Mixed && is_on(&figures.disks, disk)
+        };
+        let rate = |figures: &DiskFigures| figures.read.map_or(0.0, |io| io.iops) + figures.write.map_or(0.0, |io| io.iops);
+        let best = |several: bool| {
+            let rows = self.disks().filter(mixed).filter(|(_, figures)| (figures.places.len() > 1) == several);
+            rows.map(|(_, figures)| (figures.places.len(), rate(figures))).max_by(|a, b| a.1.total_cmp(&b.1))
+        };
+        let ((_, one), (areas, several)) = (best(false)?, best(true)?);
+        let areas = u32::try_from(areas).ok()?;
+        (one > 0.0).then(|| Measured::new(Spread { areas, gain: several / one }, newest))
+    }
+
+    /// What read-ahead does for loads from plain disk swap, or from zswap.
+    #[must_use]
+    pub fn read_ahead(&self, zswap: bool) -> Option<Measured<ReadAhead>> {
+        let asked = |swap: &SwapFigures| {
+            let tier = match &swap.tier {
+                SwapTier::Zswap { .. } => zswap,
+                SwapTier::Disk { areas, .. } => !zswap && *areas == 1,
+                SwapTier::Zram { .. } | SwapTier::Writeback { .. } => false,
+            };
+            tier && swap.class == Class::Text && swap.threads == 1 && swap.loads_per_second > 0.0
+        };
+        let (newest, first) = self.swaps().find(|(_, swap)| asked(swap) && swap.page_cluster > 0)?;
+        let rows = || self.swaps().filter(|(m, swap)| m.run == newest.run && asked(swap) && swap.tier == first.tier);
+        let without = rows().find(|(_, swap)| swap.page_cluster == 0)?.1.loads_per_second;
+        let best = rows().max_by(|(_, a), (_, b)| a.loads_per_second.total_cmp(&b.loads_per_second))?.1;
+        let value = ReadAhead { page_cluster: best.page_cluster, gain: best.loads_per_second / without };
+        Some(Measured::new(value, newest))
+    }
+
+    /// The ciphers of the newest run.
+    #[must_use]
+    pub fn ciphers(&self) -> Option<Measured<Vec<&CipherFigures>>> {
+        let newest = self.measurements.iter().find(|m| matches!(m.figures, Figures::Cipher(_)))?;
+        let of_run = self.measurements.iter().filter(|m| m.run == newest.run);
+        let ciphers = of_run.filter_map(|m| if let Figures::Cipher(cipher) = &m.figures { Some(cipher) } else { None });
+        Some(Measured::new(ciphers.collect(), newest))
+    }
+}
+
+/// True when the disk is not known, or is the only one.
+fn is_on(disks: &[String], disk: Option<&str>) -> bool {
+    disk.is_none_or(|disk| disks == [disk])
+}
+
+/// The compressor of the kernel that a codec of ours stands for; `None` for levels that the kernel does not use.
+///
+/// zswap's zstd has level 3 (crypto/zstd.c), its lz4 acceleration 1 (LZ4_ACCELERATION_DEFAULT) and its lz4hc level 9
+/// (LZ4HC_DEFAULT_CLEVEL).
+#[must_use]
+pub fn kernels_name(codec: &str) -> Option<&str> {
+    match codec.split_once(':') {
+        None => Some(codec),
+        Some(("zstd", "3")) => Some("zstd"),
+        Some(("lz4", "1")) => Some("lz4"),
+        Some(("lz4hc", "9")) => Some("lz4hc"),
+        Some(_) => None,
+    }
+}
