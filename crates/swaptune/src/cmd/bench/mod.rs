@@ -22,6 +22,7 @@ pub fn store(context: &Context, args: &ResultsArgs) -> Store {
 }
 
 /// A run that keeps its results as the flags say; `command` is what to type to repeat it.
+#[allow(dead_code)]
 pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Recorder<'a> {
     let store = (!args.no_save).then(|| store(context, args));
     Recorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
