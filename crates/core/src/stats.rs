@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::Estimate;
+
 /// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -72,6 +74,29 @@ impl Quantiles {
     }
 }
 
+/// Two-sided 97.5 % points of Student's t for 1, 2, … degrees of freedom.
+const T: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
+    2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// The geometric mean of the ratios of interleaved pairs, with its 95 % interval (Student's t on the logarithms).
+///
+/// What disturbs a machine for a while disturbs both of a pair, so pairs say more than two means. `None` with fewer than
+/// two pairs, or when a value is not positive.
+#[must_use]
+pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    let freedom = pairs.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    if pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0 && a.is_finite() && b.is_finite())) {
+        return None;
+    }
+    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / freedom as f64;
+    let half = T.get(freedom - 1).copied().unwrap_or(1.96) * (variance / logs.len() as f64).sqrt();
+    Some(Estimate { value: mean.exp(), low: (mean - half).exp(), high: (mean + half).exp() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +118,20 @@ mod tests {
     #[test]
     fn overhead_never_makes_a_latency_negative() {
         assert_eq!(Quantiles::of(&mut [3, 10], Nanos(5)).unwrap().min, Nanos(0));
+    }
+
+    #[test]
+    fn pairs_cancel_what_disturbs_both() {
+        let same = paired_ratio(&[(2.0, 1.0), (20.0, 10.0), (200.0, 100.0)]).unwrap();
+        assert!((same.value - 2.0).abs() < 1e-12 && (same.high - same.low).abs() < 1e-12);
+        // By hand: logarithms 0, ln 2, ln 4; mean ln 2, deviation ln 2, t 4.303 for two degrees of freedom.
+        let spread = paired_ratio(&[(1.0, 1.0), (2.0, 1.0), (4.0, 1.0)]).unwrap();
+        let half = (4.303 * 2.0_f64.ln() / 3.0_f64.sqrt()).exp();
+        assert!((spread.value - 2.0).abs() < 1e-12, "{spread:?}");
+        assert!((spread.low - 2.0 / half).abs() < 1e-9 && (spread.high - 2.0 * half).abs() < 1e-9, "{spread:?}");
+        for bad in [&[(1.0, 1.0)][..], &[(1.0, 1.0), (0.0, 1.0)], &[(1.0, 1.0), (f64::NAN, 1.0)]] {
+            assert_eq!(paired_ratio(bad), None);
+        }
     }
 
     #[test]

@@ -194,7 +194,7 @@ pub struct IoFigures {
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_second: f64,
-    /// Completion latency of one operation.
+    /// Completion latency of one operation, all jobs and rounds together.
     pub latency: Quantiles,
 }
 
@@ -209,9 +209,17 @@ pub struct DiskFigures {
     pub shape: DiskShape,
     /// Jobs at once.
     pub jobs: u32,
-    /// Reads.
+    /// Bytes that the load is spread over, all places together.
+    pub size: Bytes,
+    /// Length of one round, seconds.
+    pub seconds: f64,
+    /// How requests were handed to the kernel: fio's engine (`libaio`).
+    pub engine: String,
+    /// Operations a second of each round, reads and writes together. Round for round comparable with the rows measured beside it.
+    pub rounds: Vec<f64>,
+    /// Reads, median of the rounds.
     pub read: Option<IoFigures>,
-    /// Writes.
+    /// Writes, median of the rounds.
     pub write: Option<IoFigures>,
 }
 

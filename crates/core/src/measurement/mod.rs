@@ -4,12 +4,14 @@
 //! Figures carry their unit in their type or name. A number without its [`Conditions`] is not a result.
 
 mod conditions;
+mod disk;
 mod evidence;
 mod figures;
 
 use serde::{Deserialize, Serialize};
 
 pub use conditions::Conditions;
+pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
 pub use figures::{
     AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Estimate, Figures, IoFigures,
