@@ -5,6 +5,7 @@
 
 pub mod apply;
 pub mod capture;
+pub mod cgroup;
 pub mod checkpoint;
 pub mod inspect;
 pub mod journal;
