@@ -3,5 +3,6 @@
 //! Every benchmark appends each of its results to a [`results::Store`] with the [`conditions`] it was measured under.
 //! Nothing here writes configuration: what must be set for a moment is set through the host room's journal and taken back.
 
+pub mod codec;
 pub mod conditions;
 pub mod results;
