@@ -1,2 +1,3 @@
 //! The room of tiers: where a page can live and what it takes there.
-//!
+
+pub mod alloc;
