@@ -1,3 +1,4 @@
 //! The room of tiers: where a page can live and what it takes there.
 
 pub mod alloc;
+pub mod trace;
