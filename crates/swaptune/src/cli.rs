@@ -90,6 +90,9 @@ pub enum Command {
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),
+    /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
+    #[command(hide = true, name = swaptune_host::scratch::guardian::ARGUMENT)]
+    ScratchGuardian,
 }
 
 /// `inspect`.

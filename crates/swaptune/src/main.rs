@@ -41,5 +41,6 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::History => cmd::history::run(&context),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
+        Command::ScratchGuardian => Ok(cmd::scratch::guardian()),
     }
 }

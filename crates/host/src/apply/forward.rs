@@ -1,6 +1,7 @@
 //! Making the steps of a transaction, from its beginning or from where a crash cut it short.
 
 use swaptune_core::change::Change;
+use swaptune_core::plan::Step;
 
 use super::error::{ApplyError, StepError, chain};
 use super::kinds::{At, Back, Made, Stand, doer};
@@ -66,6 +67,13 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report
         StepReport { change: log.step.change.clone(), outcome }
     };
     Ok(Report { id: Some(transaction.id.clone()), steps: transaction.steps.iter().map(step).collect(), warnings })
+}
+
+/// Adds a step to a transaction and makes it. When it fails it is for the caller to undo what it left.
+pub(crate) fn grow(run: &Run<'_>, journal: &mut Journal<'_>, step: Step) -> Result<(), StepError> {
+    journal.add(Record::Add { step: Box::new(step) })?;
+    let seq = journal.transaction().steps.len() - 1;
+    one(run, journal, seq).and_then(|()| zswap::confirm(run, journal, seq))
 }
 
 fn one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {

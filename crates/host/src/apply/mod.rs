@@ -23,11 +23,12 @@ pub use forward::{Resumed, resume};
 pub use undo::{UndoOutcome, UndoReport};
 
 pub(crate) use error::chain;
+pub(crate) use forward::grow;
 pub(crate) use kinds::{read_knob, same_knob};
 pub(crate) use preflight::{check_rollback, privileges};
 pub(crate) use run::Run;
 pub(crate) use settle::settle;
-pub(crate) use undo::undo as undo_all;
+pub(crate) use undo::{undo as undo_all, undo_from};
 
 use crate::checkpoint::{Faults, NoFaults};
 use crate::journal::{Beginning, Journal, Kind, Outcome, StateDir, pending};

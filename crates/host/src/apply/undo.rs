@@ -68,7 +68,12 @@ pub(crate) struct Undoing {
 
 /// Undoes all steps that stand. A step that cannot be undone does not keep the others from it.
 pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, torn: bool, force: bool) -> Undoing {
-    let standing: Vec<usize> = (0..journal.transaction().steps.len()).rev().collect();
+    undo_from(run, journal, 0, torn, force)
+}
+
+/// Undoes the steps that stand from this one on, newest first.
+pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, torn: bool, force: bool) -> Undoing {
+    let standing: Vec<usize> = (first..journal.transaction().steps.len()).rev().collect();
     let mut undoing = Undoing { steps: Vec::new(), journal: Ok(()) };
     let mut again = Vec::new();
     for seq in standing {

@@ -98,6 +98,20 @@ impl StateDir {
         Ok(())
     }
 
+    /// `/run/swaptune/scratch` of the machine: for temporary settings, each of which is taken back.
+    #[must_use]
+    pub fn scratch(machine: &Machine) -> Self {
+        Self::inside(machine, "/run/swaptune/scratch")
+    }
+
+    /// Deletes the journal of a transaction that was taken back as a whole and that nobody will ask for.
+    pub(crate) fn erase(&self, id: &str) -> Result<(), JournalError> {
+        self.forget(id);
+        let path = self.journal(id);
+        let removed = fs::remove_file(&path).map_err(|source| JournalError::Io { operation: "delete", path, source });
+        removed.and_then(|()| sync_dir(&self.journals()))
+    }
+
     fn inside(machine: &Machine, path: &str) -> Self {
         let real = machine.real_path(path).unwrap_or_else(|_| path.to_owned());
         Self { path: machine.root().join(real.trim_start_matches('/')) }

@@ -20,6 +20,8 @@ pub enum Kind {
     Service,
     /// The end of the boot service, which switches it off.
     ServiceStop,
+    /// Temporary settings, step by step as they are asked for, and taken back at the end.
+    Scratch,
 }
 
 /// How a transaction ended.
@@ -215,6 +217,11 @@ pub enum Record {
         summary: String,
         /// All steps. Later lines name them by their place in this list.
         steps: Vec<Step>,
+    },
+    /// One more step of a transaction whose steps are not known when it begins.
+    Add {
+        /// The step; its place is the end of the list.
+        step: Box<Step>,
     },
     /// A step is about to be made.
     Intent {

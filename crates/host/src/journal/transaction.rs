@@ -64,6 +64,11 @@ pub struct StepLog {
 }
 
 impl StepLog {
+    /// A step that nobody has begun.
+    fn new(step: Step) -> Self {
+        Self { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None }
+    }
+
     /// True when there may be something to undo.
     #[must_use]
     pub fn is_standing(&self) -> bool {
@@ -105,9 +110,7 @@ impl Transaction {
         let Record::Begin { id, time, tool, kind, boot, profile, summary, steps } = record else {
             return Err("the first line must be `begin`".to_owned());
         };
-        let log =
-            |step| StepLog { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None };
-        let steps = steps.into_iter().map(log).collect();
+        let steps = steps.into_iter().map(StepLog::new).collect();
         Ok(Self {
             id,
             time,
@@ -128,6 +131,7 @@ impl Transaction {
     pub(super) fn add(&mut self, record: Record) -> Result<(), String> {
         match record {
             Record::Begin { .. } => return Err("a second `begin`".to_owned()),
+            Record::Add { step } => self.steps.push(StepLog::new(*step)),
             Record::Intent { seq, saved } => self.step(seq)?.saved = Some(saved),
             Record::Done { seq, outcome, outputs } => {
                 let step = self.step(seq)?;

@@ -80,7 +80,7 @@ impl FixtureKernel {
                 swaptune_core::facts::SwapKind::File => "file\t",
             };
             let path = escape::escape(&area.path);
-            text += &format!("{path:<40}{kind}\t{}\t\t{}\t\t{}\n", area.size.0 >> 10, area.used.0 >> 10, area.priority);
+            text += &format!("{path:<39} {kind}\t{}\t\t{}\t\t{}\n", area.size.0 >> 10, area.used.0 >> 10, area.priority);
         }
         fs::write(self.path("/proc/swaps"), text)
     }

@@ -9,7 +9,7 @@ use swaptune_host::rollback::rollback;
 use swaptune_host::service;
 
 use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
-use super::{Context, plan};
+use super::{Context, plan, scratch};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
 use crate::{failure, output};
@@ -17,6 +17,7 @@ use crate::{failure, output};
 /// Plans, asks, applies.
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     needs_root(context)?;
+    scratch::recover(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {
         return Ok(code);

@@ -10,13 +10,14 @@ use swaptune_host::journal::{Kind, StateDir};
 use swaptune_host::rollback::deactivate;
 
 use super::change::{kernel, print_report};
-use super::{Context, plan};
+use super::{Context, plan, scratch};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
 use crate::{layers, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
+    scratch::recover(context)?;
     let volatile = StateDir::volatile(&context.machine);
     let options = Options { kind: Kind::Service, ..Options::default() };
     let kernel = kernel(context, true)?;

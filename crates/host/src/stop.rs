@@ -1,0 +1,66 @@
+//! Being asked to stop: a flag that signals set, for work that must put something back before it ends.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+/// What a terminal, a person or a service manager sends to end a process.
+const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+/// Exit code of a process that SIGINT ended, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// A flag that is raised when this process is asked to stop. Copies share it.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// From now on SIGINT, SIGTERM and SIGHUP raise the flag instead of ending the process; the second one ends it.
+    ///
+    /// # Errors
+    /// What the kernel says; it does not refuse these signals.
+    pub fn on_signals() -> io::Result<Self> {
+        let stop = Self::default();
+        for signal in SIGNALS {
+            // In this order: the first signal finds the flag down and raises it.
+            flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop.0))?;
+            flag::register(signal, Arc::clone(&stop.0))?;
+        }
+        Ok(stop)
+    }
+
+    /// From now on these signals do nothing to this process.
+    ///
+    /// # Errors
+    /// As [`Stop::on_signals`].
+    pub(crate) fn ignore_signals() -> io::Result<()> {
+        SIGNALS.iter().try_for_each(|signal| flag::register(*signal, Arc::default()).map(|_| ()))
+    }
+
+    /// True once this process was asked to stop.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Asks for it, as a signal does.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_share_the_flag() {
+        let stop = Stop::default();
+        let copy = stop.clone();
+        assert!(!copy.is_asked());
+        stop.ask();
+        assert!(copy.is_asked());
+    }
+}

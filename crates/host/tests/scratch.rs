@@ -1,0 +1,239 @@
+//! Temporary settings are put back: when they are closed, dropped, when something fails, when the process panics, is
+//! killed at any checkpoint, and when its guardian is killed too.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod fixture;
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use fixture::*;
+use swaptune_core::Bytes;
+use swaptune_host::checkpoint::{self, KILL_AT};
+use swaptune_host::journal::{StateDir, history};
+use swaptune_host::machine::Machine;
+use swaptune_host::scratch::guardian::{self, Program};
+use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY, recover};
+
+const ROOT: &str = "SWAPTUNE_SCRATCH_TEST_ROOT";
+/// At which checkpoint the guardian is killed, for the process that starts it.
+const GUARDIAN_DIES: &str = "SWAPTUNE_SCRATCH_TEST_GUARDIAN_DIES";
+
+/// Not a test: the guardian of the others, when this program is started as one.
+#[test]
+fn scratch_guardian() {
+    assert!(guardian::play_and_tell());
+}
+
+/// Not a test: the process that is killed. It says how many checkpoints it passed.
+#[test]
+fn worker() {
+    let Ok(root) = std::env::var(ROOT) else { return };
+    let machine = Machine::at(&root);
+    let mut scratch = open(&machine).unwrap();
+    set_everything(&mut scratch).unwrap();
+    let passed = checkpoint::passed();
+    scratch.close().unwrap();
+    std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", checkpoint::passed())).unwrap();
+}
+
+fn open(machine: &Machine) -> Result<Scratch, ScratchError> {
+    let Ok(number) = std::env::var(GUARDIAN_DIES) else { return Scratch::open(machine, "a test") };
+    let program = Program::default();
+    let mut arguments = vec![format!("{KILL_AT}={number}").into(), std::env::current_exe().unwrap().into_os_string()];
+    arguments.extend(program.arguments);
+    Scratch::open_guarded(machine, "a test", &Program { path: "/usr/bin/env".into(), arguments })
+}
+
+fn set_everything(scratch: &mut Scratch) -> Result<(), ScratchError> {
+    scratch.knob("vm.page-cluster", "0")?;
+    scratch.knob("vm.page-cluster", "1")?;
+    scratch.knob("zswap.compressor", "lz4")?;
+    scratch.knob("zswap.enabled", "on")?;
+    scratch.swap_file(Path::new("/new/folder"), Bytes::from_mib(1), TOP_PRIORITY)?;
+    scratch.swap_file(Path::new("/etc"), Bytes(50_000), 7)?;
+    scratch.zram("lz4", Bytes::from_mib(1), Some(100))?;
+    scratch.zram("zstd", Bytes::from_mib(1), None).map(|_| ())
+}
+
+fn nothing_is_left(fixture: &Fixture) -> bool {
+    history(&StateDir::scratch(&fixture.machine())).unwrap().is_empty()
+}
+
+#[track_caller]
+fn assert_as_before(fixture: &Fixture, before: &Picture, when: &str) {
+    assert_same(&fixture.picture(), before, when);
+    assert!(nothing_is_left(fixture), "{when}");
+}
+
+#[test]
+fn everything_is_set_and_put_back() {
+    let fixture = Fixture::new();
+    let (machine, before) = (fixture.machine(), fixture.picture());
+    let mut scratch = open(&machine).unwrap();
+    set_everything(&mut scratch).unwrap();
+    assert_eq!(fixture.text("proc/sys/vm/page-cluster").trim(), "1");
+    assert_eq!(fixture.text("sys/module/zswap/parameters/enabled").trim(), "Y");
+    let swaps = fixture.text("proc/swaps");
+    assert_eq!(swaps.lines().count(), 1 + 1 + 2 + 1, "{swaps}");
+    assert!(swaps.contains("32767") && swaps.contains("/dev/zram0"), "{swaps}");
+    assert!(fixture.text("sys/block/zram1/comp_algorithm").contains("[zstd]"));
+    scratch.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
+}
+
+#[test]
+fn what_is_dropped_or_unwound_is_put_back() {
+    let fixture = Fixture::new();
+    let (machine, before) = (fixture.machine(), fixture.picture());
+    let mut scratch = open(&machine).unwrap();
+    set_everything(&mut scratch).unwrap();
+    drop(scratch);
+    assert_as_before(&fixture, &before, "after drop");
+    let panicked = std::panic::catch_unwind(|| {
+        let mut scratch = open(&machine).unwrap();
+        set_everything(&mut scratch).unwrap();
+        panic!("in the middle");
+    });
+    assert!(panicked.is_err());
+    assert_as_before(&fixture, &before, "after a panic");
+}
+
+#[test]
+fn a_mark_is_gone_back_to() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut scratch = open(&fixture.machine()).unwrap();
+    scratch.knob("vm.page-cluster", "0").unwrap();
+    let (mark, then) = (scratch.mark().unwrap(), fixture.picture());
+    for algorithm in ["lz4", "zstd"] {
+        let path = scratch.zram(algorithm, Bytes::from_mib(1), Some(TOP_PRIORITY)).unwrap();
+        assert_eq!(path, "/dev/zram0");
+        scratch.back_to(mark).unwrap();
+        assert_same(&fixture.picture(), &then, algorithm);
+    }
+    scratch.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
+}
+
+#[test]
+fn what_fails_leaves_nothing_behind() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut scratch = open(&fixture.machine()).unwrap();
+    for (name, value, code) in [("vm.nosuch", "1", 2), ("vm.page-cluster", "x", 2), ("vm.overcommit_memory", "1", 3)] {
+        let error = scratch.knob(name, value).unwrap_err();
+        assert_eq!(error.exit_code(), code, "{error}");
+    }
+    let huge = scratch.swap_file(Path::new("/etc"), Bytes::from_gib(1 << 20), 1).unwrap_err();
+    assert_eq!(huge.exit_code(), 3, "{huge:?}");
+    let used = scratch.swap_on(Path::new("/dev/vdc"), 1).unwrap_err();
+    assert!(used.to_string().contains("in use as swap"), "{used}");
+    assert_same(&fixture.picture(), &before, "nothing could be set");
+    scratch.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
+}
+
+#[test]
+fn there_is_one_at_a_time_and_no_apply_beside_it() {
+    let fixture = Fixture::new();
+    let scratch = open(&fixture.machine()).unwrap();
+    let second = open(&fixture.machine()).unwrap_err();
+    assert!(matches!(second, ScratchError::Busy(_)), "{second}");
+    assert_eq!(second.exit_code(), 3);
+    assert!(matches!(recover(&fixture.machine()), Err(ScratchError::Busy(_))));
+    let plan = plan(vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100")]);
+    let options = swaptune_host::apply::Options::default();
+    let apply = || swaptune_host::apply::execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &options);
+    assert!(matches!(apply().unwrap_err(), swaptune_host::apply::ApplyError::Locked(_)));
+    scratch.close().unwrap();
+    apply().unwrap();
+}
+
+#[test]
+fn what_somebody_else_changed_since_is_left_alone_and_told() {
+    let fixture = Fixture::new();
+    let mut scratch = open(&fixture.machine()).unwrap();
+    scratch.knob("vm.page-cluster", "0").unwrap();
+    scratch.knob("vm.swappiness", "10").unwrap();
+    std::fs::write(fixture.path("proc/sys/vm/page-cluster"), "5\n").unwrap();
+    let error = scratch.close().unwrap_err();
+    assert!(error.to_string().contains("it is 5, expected 0"), "{error}");
+    assert_eq!(error.exit_code(), 5);
+    assert_eq!(fixture.text("proc/sys/vm/page-cluster").trim(), "5");
+    assert_eq!(fixture.text("proc/sys/vm/swappiness").trim(), "60");
+    assert!(nothing_is_left(&fixture), "trying again would not help");
+}
+
+#[test]
+fn nothing_is_set_without_a_guardian() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    for path in ["/nonexistent/guardian", "/bin/true"] {
+        let program = Program { path: path.into(), arguments: Vec::new() };
+        let error = Scratch::open_guarded(&fixture.machine(), "a test", &program).unwrap_err();
+        assert!(matches!(error, ScratchError::Guardian(_)), "{error}");
+        assert_as_before(&fixture, &before, path);
+    }
+}
+
+/// Runs the worker to its end, and that of its guardian, which shares its standard error.
+fn run_worker(fixture: &Fixture, kill_at: Option<u64>, guardian_dies: Option<u64>) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "worker", "--test-threads=1"]).env(ROOT, fixture.root());
+    for (variable, number) in [(KILL_AT, kill_at), (GUARDIAN_DIES, guardian_dies)] {
+        match number {
+            Some(number) => command.env(variable, number.to_string()),
+            None => command.env_remove(variable),
+        };
+    }
+    std::fs::create_dir_all(fixture.path("run")).unwrap();
+    command.output().unwrap()
+}
+
+/// How many checkpoints the worker passes until everything is set, and until everything is put back.
+fn checkpoints() -> (u64, u64) {
+    let fixture = Fixture::new();
+    let output = run_worker(&fixture, None, None);
+    assert!(output.status.success(), "{output:?}");
+    let text = std::fs::read_to_string(fixture.path("run/checkpoints")).unwrap();
+    let (set, all) = text.split_once(' ').unwrap();
+    (set.parse().unwrap(), all.parse().unwrap())
+}
+
+#[test]
+fn whatever_kills_it_the_guardian_puts_everything_back() {
+    let (_, all) = checkpoints();
+    assert!(all > 60, "{all}");
+    let before = Fixture::new().picture();
+    for number in 1..=all {
+        let fixture = Fixture::new();
+        let output = run_worker(&fixture, Some(number), None);
+        assert_eq!(output.status.signal(), Some(9), "{output:?}");
+        assert_as_before(&fixture, &before, &format!("killed at {number}: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+}
+
+#[test]
+fn when_both_are_killed_the_next_one_puts_everything_back() {
+    let (set, all) = checkpoints();
+    let before = Fixture::new().picture();
+    for (number, guardian_dies) in [(set, 1), (set, 2), (set, 20), (set / 2, 5), ((set + all) / 2, 3)] {
+        let fixture = Fixture::new();
+        let output = run_worker(&fixture, Some(number), Some(guardian_dies));
+        assert_eq!(output.status.signal(), Some(9), "{output:?}");
+        let when = format!("killed at {number}, its guardian at {guardian_dies}");
+        assert!(!nothing_is_left(&fixture), "{when}");
+        let what = recover(&fixture.machine()).unwrap().unwrap();
+        assert!(what.starts_with("what `a test` left"), "{what}");
+        assert_as_before(&fixture, &before, &when);
+        assert_eq!(recover(&fixture.machine()).unwrap(), None);
+    }
+    let fixture = Fixture::new();
+    run_worker(&fixture, Some(set), Some(1));
+    let scratch = open(&fixture.machine()).unwrap();
+    assert!(scratch.recovered().is_some());
+    assert_same(&fixture.picture(), &before, "opened");
+}
