@@ -19,6 +19,9 @@ _swaptune() {
             swaptune,apply)
                 cmd="swaptune__subcmd__apply"
                 ;;
+            swaptune,bench)
+                cmd="swaptune__subcmd__bench"
+                ;;
             swaptune,help)
                 cmd="swaptune__subcmd__help"
                 ;;
@@ -37,6 +40,9 @@ _swaptune() {
             swaptune,rollback)
                 cmd="swaptune__subcmd__rollback"
                 ;;
+            swaptune,scratch_guardian)
+                cmd="swaptune__subcmd__scratch_guardian"
+                ;;
             swaptune,service)
                 cmd="swaptune__subcmd__service"
                 ;;
@@ -46,8 +52,29 @@ _swaptune() {
             swaptune,verify)
                 cmd="swaptune__subcmd__verify"
                 ;;
+            swaptune__subcmd__bench,help)
+                cmd="swaptune__subcmd__bench__subcmd__help"
+                ;;
+            swaptune__subcmd__bench,list)
+                cmd="swaptune__subcmd__bench__subcmd__list"
+                ;;
+            swaptune__subcmd__bench,show)
+                cmd="swaptune__subcmd__bench__subcmd__show"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,help)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,list)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__list"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,show)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__show"
+                ;;
             swaptune__subcmd__help,apply)
                 cmd="swaptune__subcmd__help__subcmd__apply"
+                ;;
+            swaptune__subcmd__help,bench)
+                cmd="swaptune__subcmd__help__subcmd__bench"
                 ;;
             swaptune__subcmd__help,help)
                 cmd="swaptune__subcmd__help__subcmd__help"
@@ -67,6 +94,9 @@ _swaptune() {
             swaptune__subcmd__help,rollback)
                 cmd="swaptune__subcmd__help__subcmd__rollback"
                 ;;
+            swaptune__subcmd__help,scratch_guardian)
+                cmd="swaptune__subcmd__help__subcmd__scratch_guardian"
+                ;;
             swaptune__subcmd__help,service)
                 cmd="swaptune__subcmd__help__subcmd__service"
                 ;;
@@ -76,6 +106,12 @@ _swaptune() {
             swaptune__subcmd__help,verify)
                 cmd="swaptune__subcmd__help__subcmd__verify"
                 ;;
+            swaptune__subcmd__help__subcmd__bench,list)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__list"
+                ;;
+            swaptune__subcmd__help__subcmd__bench,show)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__show"
+                ;;
             *)
                 ;;
         esac
@@ -83,7 +119,7 @@ _swaptune() {
 
     case "${cmd}" in
         swaptune)
-            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history service help"
+            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -134,8 +170,130 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench)
+            opts="-h --results --no-save --json --root --help list show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help)
+            opts="list show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__list)
+            opts="-h --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__show)
+            opts="-h --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help)
-            opts="inspect status knobs plan apply verify rollback history service help"
+            opts="inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -151,6 +309,48 @@ _swaptune() {
         swaptune__subcmd__help__subcmd__apply)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench)
+            opts="list show"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -233,6 +433,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__rollback)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__scratch_guardian)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -378,6 +592,24 @@ _swaptune() {
             ;;
         swaptune__subcmd__rollback)
             opts="-y -h --yes --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__scratch_guardian)
+            opts="-h --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

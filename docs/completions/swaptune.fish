@@ -36,7 +36,9 @@ complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "apply" -d 'Carry 
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "history" -d 'List the applies and rollbacks of this machine'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "bench" -d 'Measure what this machine\'s codecs, disks, ciphers and swap paths really do'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
+complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l capture -d 'Copy just the files that were read into DIR: a test fixture, or an attachment to a bug report' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
@@ -82,16 +84,44 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s h -l help
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "history" -d 'List the applies and rollbacks of this machine'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history service help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "history" -d 'List the applies and rollbacks of this machine'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "bench" -d 'Measure what this machine\'s codecs, disks, ciphers and swap paths really do'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

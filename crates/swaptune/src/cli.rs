@@ -91,7 +91,7 @@ pub enum Command {
     #[command(hide = true)]
     Service(ServiceArgs),
     /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
-    #[command(hide = true, name = swaptune_host::scratch::guardian::ARGUMENT)]
+    #[command(hide = true, name = "scratch_guardian")]
     ScratchGuardian,
 }
 

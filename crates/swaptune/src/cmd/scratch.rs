@@ -33,3 +33,16 @@ impl From<ScratchError> for Failure {
         Failure::new(error.exit_code(), message).hint(error.hint())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_guardian_is_found_by_its_argument() {
+        let cli = crate::cli::Cli::command();
+        assert!(cli.find_subcommand(guardian::ARGUMENT).is_some_and(clap::Command::is_hide_set));
+    }
+}
