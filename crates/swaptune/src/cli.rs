@@ -122,6 +122,12 @@ pub struct WantedArgs {
     /// Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
+    /// Rest on what was measured on this machine, and fail when nothing was [default: if something was]
+    #[arg(long, conflicts_with = "no_measured")]
+    pub measured: bool,
+    /// Rest on assumed figures only
+    #[arg(long)]
+    pub no_measured: bool,
 }
 
 /// When to change: both by default.

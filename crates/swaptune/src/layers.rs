@@ -1,6 +1,9 @@
 //! Configuration files and flags → settings.
 
+use swaptune_bench::conditions::machine_name;
+use swaptune_bench::results::Store;
 use swaptune_core::facts::Facts;
+use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE};
 use swaptune_core::profiles;
 use swaptune_core::settings::{Provenance, Setting, Settings, read_toml};
@@ -12,7 +15,7 @@ use crate::failure::{Failure, USAGE};
 const DROPIN_DIR: &str = "/etc/swaptune/config.d";
 
 /// The settings that these flags and files ask for on this machine.
-pub fn resolve(machine: &Machine, facts: &Facts, wanted: &WantedArgs) -> Result<Settings, Failure> {
+pub fn resolve(machine: &Machine, facts: &Facts, evidence: &Evidence, wanted: &WantedArgs) -> Result<Settings, Failure> {
     let mut layers = match &wanted.config {
         Some(path) => vec![file(path)?],
         None => machine_files(machine)?,
@@ -24,7 +27,25 @@ pub fn resolve(machine: &Machine, facts: &Facts, wanted: &WantedArgs) -> Result<
     for flag in &wanted.set {
         layers.push(Settings::from_flag(flag)?);
     }
-    Ok(profiles::resolve(layers, facts)?)
+    Ok(profiles::resolve(layers, facts, evidence)?)
+}
+
+/// What was measured on this machine, as far as the flags let it count.
+pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<Evidence, Failure> {
+    if wanted.no_measured {
+        return Ok(Evidence::default());
+    }
+    let store = Store::usual(machine);
+    let results = store.read()?;
+    let kernel = machine.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let evidence = Evidence::new(results.measurements, &machine_name(machine), kernel.trim());
+    if wanted.measured && evidence.is_empty() {
+        let message = format!("{}: holds no result of this machine", store.path().display());
+        return Err(
+            Failure::new(USAGE, message).hint("measure first: `sudo swaptune sample --all`, then `sudo swaptune bench swap`")
+        );
+    }
+    Ok(evidence)
 }
 
 /// What the last apply resolved for every boot; `None` when there was none.

@@ -4,7 +4,8 @@ use super::{Note, Plan, Refusal, SCHEMA, Step, When};
 use crate::change::Change;
 use crate::facts::{BlockDevice, Facts};
 use crate::knobs;
-use crate::settings::{Provenance, Setting, Settings};
+use crate::measurement::Evidence;
+use crate::settings::{Setting, Settings};
 
 /// Everything a plan is a function of.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Request<'a> {
     pub facts: &'a Facts,
     /// What is wanted, resolved.
     pub settings: &'a Settings,
+    /// What was measured on it.
+    pub evidence: &'a Evidence,
     /// Plan live changes.
     pub now: bool,
     /// Plan what makes them last.
@@ -48,11 +51,10 @@ impl Why<'_> {
         let remark = settings.remarks.get(name);
         let doc = knobs::find(name).map_or_else(String::new, |knob| knob.doc.to_owned());
         let source = knobs::find(name).map_or_else(String::new, |knob| knob.source.to_owned());
-        match &setting.provenance {
-            Provenance::Derived { reason, evidence } => {
-                Why { reason: reason.clone(), evidence: evidence.clone(), provenance: "derived".into(), risk: "" }
-            }
-            other => Why { reason: remark.cloned().unwrap_or(doc), evidence: source, provenance: other.to_string(), risk: "" },
+        let provenance = setting.provenance.to_string();
+        match setting.provenance.reasoning() {
+            Some((reason, evidence)) => Why { reason: reason.to_owned(), evidence: evidence.to_owned(), provenance, risk: "" },
+            None => Why { reason: remark.cloned().unwrap_or(doc), evidence: source, provenance, risk: "" },
         }
     }
 }

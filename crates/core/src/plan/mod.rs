@@ -5,6 +5,7 @@
 mod areas;
 mod conflicts;
 mod draft;
+mod encryption;
 mod live;
 mod off;
 mod owned;
@@ -121,6 +122,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     }
     live::knobs(&mut draft);
     areas::plan(&mut draft);
+    encryption::note(&mut draft);
     zram::plan(&mut draft);
     live::zswap(&mut draft);
     conflicts::zram_beside_zswap(&mut draft);

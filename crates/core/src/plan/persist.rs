@@ -31,6 +31,8 @@ fn sysctls(draft: &mut Draft<'_>) {
         }
         let why = match &setting.provenance {
             Provenance::Derived { reason, .. } => reason.clone(),
+            // Figures change with each run; a file must change only with its values.
+            Provenance::Measured { .. } => "measured on this machine; `swaptune plan --explain` says how".to_owned(),
             other => other.to_string(),
         };
         entries.push((row.name, setting.value.as_str(), why));

@@ -1,12 +1,14 @@
 //! What the planner decides for machines built from facts.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::*;
 use crate::Fact;
 use crate::change::SwapState;
 use crate::facts::*;
 use crate::kernel::v;
+use crate::measurement::Evidence;
 use crate::profiles;
 use crate::settings::{Settings, read_toml};
 use crate::units::Bytes;
@@ -133,6 +135,8 @@ fn grub_store(configured: &str) -> KernelArgStore {
     }
 }
 
+static NOTHING_MEASURED: LazyLock<Evidence> = LazyLock::new(Evidence::default);
+
 fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
     let settings = resolved(facts, config);
     plan(&request(facts, &settings, wipe))
@@ -142,6 +146,7 @@ fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> 
     Request {
         facts,
         settings,
+        evidence: &NOTHING_MEASURED,
         now: true,
         boot: true,
         record: true,
@@ -153,7 +158,7 @@ fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> 
 }
 
 fn resolved(facts: &Facts, config: &str) -> Settings {
-    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts).unwrap()
+    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &NOTHING_MEASURED).unwrap()
 }
 
 fn knob<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, &'a str)> {

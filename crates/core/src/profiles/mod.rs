@@ -6,6 +6,7 @@
 pub mod auto;
 
 use crate::facts::Facts;
+use crate::measurement::Evidence;
 use crate::nearest::nearest;
 use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
 
@@ -19,13 +20,13 @@ pub const NAMES: &[(&str, &str)] = &[
     ("off", "everything that swaptune set goes back to the kernel's defaults"),
 ];
 
-/// The settings of a profile for this machine; `above` is what the user configured, which a derivation must respect.
+/// The settings of a profile for this machine, of which the evidence is what was measured on it; `above` is what the user configured, which a derivation must respect.
 ///
 /// # Errors
 /// [`SettingsError`] for a name that is no profile.
-pub fn load(name: &str, facts: &Facts, above: &Settings) -> Result<Settings, SettingsError> {
+pub fn load(name: &str, facts: &Facts, evidence: &Evidence, above: &Settings) -> Result<Settings, SettingsError> {
     let text = match name {
-        "auto" => return Ok(named(auto::derive(facts, above), name)),
+        "auto" => return Ok(named(auto::derive(facts, evidence, above), name)),
         "idle-guide" => include_str!("idle-guide.toml"),
         "off" => include_str!("off.toml"),
         _ => return Err(unknown(name)),
@@ -56,10 +57,10 @@ fn unknown(name: &str) -> SettingsError {
 ///
 /// # Errors
 /// [`SettingsError`] for an unknown profile.
-pub fn resolve(layers: Vec<Settings>, facts: &Facts) -> Result<Settings, SettingsError> {
+pub fn resolve(layers: Vec<Settings>, facts: &Facts, evidence: &Evidence) -> Result<Settings, SettingsError> {
     let above = layers.into_iter().fold(Settings::default(), Settings::overlay);
     let name = above.profile.as_ref().map_or(DEFAULT, |profile| profile.value.as_str()).to_owned();
-    let below = load(&name, facts, &above).map_err(|error| match above.profile.as_ref().map(|p| &p.provenance) {
+    let below = load(&name, facts, evidence, &above).map_err(|error| match above.profile.as_ref().map(|p| &p.provenance) {
         Some(place @ Provenance::File { .. }) => SettingsError { place: format!("{place}: {}", error.place), ..error },
         _ => error,
     })?;
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_guide_gives_what_the_guide_says() {
-        let guide = load("idle-guide", &Facts::default(), &Settings::default()).unwrap();
+        let guide = load("idle-guide", &Facts::default(), &Evidence::default(), &Settings::default()).unwrap();
         let value = |name: &str| guide.knobs[name].value.as_str();
         assert_eq!(guide.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
         assert_eq!(guide.zswap.compressor.unwrap().value, ["lz4", "zstd", "lzo"]);
@@ -94,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_unknown_profile_gets_its_nearest() {
-        let error = load("idle-guid", &Facts::default(), &Settings::default()).unwrap_err();
+        let error = load("idle-guid", &Facts::default(), &Evidence::default(), &Settings::default()).unwrap_err();
         assert_eq!(error.to_string(), "profile `idle-guid`: there is no such profile; did you mean `idle-guide`?");
     }
 }

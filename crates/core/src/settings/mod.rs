@@ -38,6 +38,24 @@ pub enum Provenance {
         /// What the rule rests on.
         evidence: String,
     },
+    /// Derived by a rule from what was measured on this machine.
+    Measured {
+        /// Why this value, as one sentence.
+        reason: String,
+        /// The result that it rests on.
+        evidence: String,
+    },
+}
+
+impl Provenance {
+    /// Reason and evidence of a value that a rule derived.
+    #[must_use]
+    pub fn reasoning(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Derived { reason, evidence } | Self::Measured { reason, evidence } => Some((reason, evidence)),
+            Self::Profile(_) | Self::File { .. } | Self::Flag(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Provenance {
@@ -47,6 +65,7 @@ impl fmt::Display for Provenance {
             Self::File { path, line } => write!(f, "{path}:{line}"),
             Self::Flag(flag) => write!(f, "flag {flag}"),
             Self::Derived { .. } => write!(f, "derived"),
+            Self::Measured { .. } => write!(f, "measurement"),
         }
     }
 }

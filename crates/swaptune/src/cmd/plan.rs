@@ -4,6 +4,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use swaptune_core::facts::Facts;
+use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
@@ -32,9 +33,10 @@ pub fn make(
     wipe: &[String],
 ) -> Result<(Facts, Settings, Plan), Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
-    let settings = layers::resolve(&context.machine, &facts, wanted)?;
+    let evidence = layers::evidence(&context.machine, wanted)?;
+    let settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
     look_if_needed(context, &mut facts, Some(&settings));
-    let plan = for_settings(context, &facts, &settings, when, true, wipe);
+    let plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);
     Ok((facts, settings, plan))
 }
 
@@ -48,19 +50,24 @@ pub fn look_if_needed(context: &Context, facts: &mut Facts, settings: Option<&Se
     }
 }
 
-/// The plan for settings that are resolved already; `record` writes down what they are.
+/// Whether a plan writes down what was resolved, for `verify` and the boot service.
+#[derive(Clone, Copy, Debug)]
+pub struct Record(pub bool);
+
+/// The plan for settings that are resolved already.
 pub fn for_settings(
     context: &Context,
     facts: &Facts,
     settings: &Settings,
+    evidence: &Evidence,
     when: &WhenArgs,
-    record: bool,
+    Record(record): Record,
     wipe: &[String],
 ) -> Plan {
     let (binary, installed) = installed_at(context);
     // Headers are only written on a live machine; a plan for a folder must be the same each time.
     let seed = if context.machine.is_live() { random_seed() } else { 0 };
-    plan(&Request { facts, settings, now: !when.boot, boot: !when.now, record, wipe, binary: &binary, installed, seed })
+    plan(&Request { facts, settings, evidence, now: !when.boot, boot: !when.now, record, wipe, binary: &binary, installed, seed })
 }
 
 /// Where the boot service finds this program, and whether it is there: its own path when that lasts, else the usual one.

@@ -3,6 +3,7 @@
 //! Start switches on exactly what the last apply resolved; stop puts the live values back until the next start. Both are
 //! recorded in `/run`, where a reboot takes the record away together with the state that it describes.
 
+use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::Plan;
 use swaptune_host::apply::{Options, Report, execute};
 use swaptune_host::inspect::{Scope, inspect};
@@ -44,7 +45,7 @@ fn start(
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
     };
     let when = WhenArgs { now: true, boot: false };
-    let plan = plan::for_settings(context, &facts, &settings, &when, false, &[]);
+    let plan = plan::for_settings(context, &facts, &settings, &Evidence::default(), &when, plan::Record(false), &[]);
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
     for refusal in &plan.refusals {
         output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));

@@ -4,6 +4,7 @@ use serde::Serialize;
 use swaptune_core::change::Change;
 use swaptune_core::facts::Facts;
 use swaptune_core::findings::{Found, Severity, examine};
+use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, SYSCTL_FILE, Step, When};
 use swaptune_core::proof::{Proof, Verdict};
 use swaptune_core::settings::Settings;
@@ -33,9 +34,10 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
     let wanted = wanted(context, &facts, args)?;
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
-    let drift = wanted
-        .as_ref()
-        .map(|(settings, when)| plan::for_settings(context, &facts, settings, when, false, &[]).without(rewritten_comments));
+    let drift = wanted.as_ref().map(|(settings, when)| {
+        plan::for_settings(context, &facts, settings, &Evidence::default(), when, plan::Record(false), &[])
+            .without(rewritten_comments)
+    });
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;
     let answer = Answer {
@@ -61,7 +63,8 @@ fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<
     if flags.profile.is_none() && flags.config.is_none() && flags.set.is_empty() {
         return layers::applied(facts);
     }
-    Ok(Some((layers::resolve(&context.machine, facts, flags)?, WhenArgs::default())))
+    let evidence = layers::evidence(&context.machine, flags)?;
+    Ok(Some((layers::resolve(&context.machine, facts, &evidence, flags)?, WhenArgs::default())))
 }
 
 /// True for our sysctl drop-in when only its comments differ: settings that were read back have another origin.

@@ -66,6 +66,16 @@ pub(super) struct Zram {
     pub(super) source: String,
 }
 
+/// How measurements are used.
+#[derive(Debug, Deserialize)]
+pub(super) struct Measured {
+    pub(super) density_tolerance_percent: u64,
+    pub(super) density_tolerance_percent_one_cpu: u64,
+    pub(super) gain_percent: u64,
+    pub(super) swappiness_min: u64,
+    pub(super) swappiness_max: u64,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Assumed {
     pub(super) compressors: Choice,
@@ -76,6 +86,7 @@ pub(super) struct Assumed {
     pub(super) watermark: Watermark,
     pub(super) swap_file: SwapFile,
     pub(super) zram: Zram,
+    pub(super) measured: Measured,
 }
 
 fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {

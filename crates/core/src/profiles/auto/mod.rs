@@ -1,13 +1,16 @@
 //! The `auto` profile: settings derived from facts, each value with its reason and what the reason rests on.
 //!
-//! First the tiering is decided ([`tiering`]): zswap over a disk, zram, or neither. Everything else follows from it. The
-//! figures that rules assume are in `auto.toml`, none is hidden in code.
+//! First the tiering is decided ([`tiering`]): zswap over a disk, zram, or neither. Everything else follows from it. What was
+//! measured on this machine comes first (`measured.rs`); the figures that rules assume otherwise are in `auto.toml`, none is
+//! hidden in code.
 
 mod assume;
+mod measured;
 mod reclaim;
 pub mod tiering;
 
 use crate::facts::Facts;
+use crate::measurement::{Evidence, Measured, PageCost};
 use crate::memory_map::PlanningRatio;
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
@@ -25,92 +28,174 @@ fn derived<T>(value: T, reason: impl Into<String>, evidence: impl Into<String>) 
     Setting::new(value, Provenance::Derived { reason: reason.into(), evidence: evidence.into() })
 }
 
+/// A value that rests on a result.
+fn measured<T>(value: T, reason: impl Into<String>, evidence: impl Into<String>) -> Setting<T> {
+    Setting::new(value, Provenance::Measured { reason: reason.into(), evidence: evidence.into() })
+}
+
+/// What the rules look at.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    facts: &'a Facts,
+    evidence: &'a Evidence,
+    above: &'a Settings,
+    tiering: &'a Tiering,
+}
+
 /// The settings for this machine below what the user configured.
 #[must_use]
-pub fn derive(facts: &Facts, above: &Settings) -> Settings {
-    let tiering = tiering::decide(facts, above);
+pub fn derive(facts: &Facts, evidence: &Evidence, above: &Settings) -> Settings {
+    let tiering = tiering::decide(facts, evidence, above);
     let mut settings = Settings::default();
     if tiering.tier == tiering::Tier::Nothing {
         return settings;
     }
-    let zswap_on = tiering.tier == tiering::Tier::Zswap;
-    settings.zswap = zswap(facts, above, &tiering, zswap_on);
-    settings.swap = Some(derived(
-        wanted_areas(&tiering.areas),
-        "the areas that are there, or one file on the root disk",
-        ASSUMED.swap_file.source.clone(),
-    ));
-    settings.zram = (tiering.tier == tiering::Tier::Zram && above.zram.is_none()).then(|| zram(facts, &tiering)).flatten();
-    settings.knobs = reclaim::knobs(facts, &tiering);
+    let ground = Ground { facts, evidence, above, tiering: &tiering };
+    let compressors = ground.compressors();
+    settings.zswap = ground.zswap(&compressors);
+    settings.swap = Some(ground.swap());
+    settings.zram = (tiering.tier == tiering::Tier::Zram && above.zram.is_none()).then(|| ground.zram(&compressors)).flatten();
+    settings.knobs = reclaim::knobs(&ground, &compressors);
     settings.boot = boot(facts);
     settings
 }
 
-fn zswap(facts: &Facts, above: &Settings, tiering: &Tiering, on: bool) -> ZswapSettings {
-    if facts.zswap.value().is_none() {
-        return ZswapSettings::default();
+impl Ground<'_> {
+    fn zswap(&self, compressors: &Setting<Vec<String>>) -> ZswapSettings {
+        let tiering = self.tiering;
+        if self.facts.zswap.value().is_none() {
+            return ZswapSettings::default();
+        }
+        let on = tiering.tier == tiering::Tier::Zswap;
+        let enabled = Some(derived(on, tiering.reason.clone(), tiering.evidence.clone()));
+        if !on {
+            return ZswapSettings { enabled, ..ZswapSettings::default() };
+        }
+        let first = self.first(compressors);
+        ZswapSettings {
+            enabled,
+            compressor: Some(compressors.clone()),
+            zpool: Some(derived(
+                vec!["zsmalloc".into(), "zbud".into()],
+                "zsmalloc is the densest allocator",
+                "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
+            )),
+            pool: Some(self.pool(&first)),
+            accept_threshold_percent: Some(derived(
+                90,
+                "the kernel's default; a pool that stays below its limit never uses it",
+                "Documentation/admin-guide/mm/zswap.rst",
+            )),
+            shrinker_enabled: Some(derived(
+                true,
+                "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk",
+                "mm/zswap.c, zswap_shrinker_count (6.8 and later)",
+            )),
+        }
     }
-    let enabled = Some(derived(on, tiering.reason.clone(), tiering.evidence.clone()));
-    if !on {
-        return ZswapSettings { enabled, ..ZswapSettings::default() };
+
+    /// The list of preference: what was measured to be best before what is assumed to be.
+    fn compressors(&self) -> Setting<Vec<String>> {
+        let choice = self.assumed_compressors();
+        let usable: Vec<String> = choice.names.iter().filter(|name| self.has(name)).cloned().collect();
+        let zram = self.tiering.tier == tiering::Tier::Zram;
+        if let Some(chosen) = measured::compressor(self.facts, self.evidence, &usable, zram) {
+            let rest = choice.names.iter().filter(|name| **name != chosen.name).cloned();
+            return measured(std::iter::once(chosen.name.clone()).chain(rest).collect(), chosen.reason, chosen.source);
+        }
+        let reason = if choice.names.first() == usable.first() {
+            choice.reason.clone()
+        } else {
+            format!("the best that this kernel has of {}", choice.names.join(", "))
+        };
+        derived(choice.names.clone(), reason, choice.source.clone())
     }
-    let choice = compressors(facts);
-    let first = above.zswap.compressor.as_ref().map_or(&choice.names, |wanted| &wanted.value);
-    let first = crate::plan::first_usable(facts, first).unwrap_or_else(|| "lzo".into());
-    ZswapSettings {
-        enabled,
-        compressor: Some(compressor(choice, &first)),
-        zpool: Some(derived(
-            vec!["zsmalloc".into(), "zbud".into()],
-            "zsmalloc is the densest allocator",
-            "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
-        )),
-        pool: Some(pool(facts, above, tiering, &first)),
-        accept_threshold_percent: Some(derived(
-            90,
-            "the kernel's default; a pool that stays below its limit never uses it",
-            "Documentation/admin-guide/mm/zswap.rst",
-        )),
-        shrinker_enabled: Some(derived(
-            true,
-            "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk",
-            "mm/zswap.c, zswap_shrinker_count (6.8 and later)",
-        )),
+
+    fn assumed_compressors(&self) -> &'static Choice {
+        if self.facts.kernel.cpus == 1 { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
     }
-}
 
-/// The list of preference, with a reason that fits what this kernel has of it.
-fn compressor(choice: &Choice, first: &str) -> Setting<Vec<String>> {
-    let reason = if choice.names.first().is_some_and(|name| name == first) {
-        choice.reason.clone()
-    } else {
-        format!("the best that this kernel has of {}", choice.names.join(", "))
-    };
-    derived(choice.names.clone(), reason, choice.source.clone())
-}
+    /// Whether the tier can use this compressor. zram's are known only once there is a device.
+    fn has(&self, name: &String) -> bool {
+        if self.tiering.tier != tiering::Tier::Zram {
+            return crate::plan::first_usable(self.facts, std::slice::from_ref(name)).is_some();
+        }
+        self.facts.zram.devices.iter().all(|device| device.algorithms.is_empty() || device.algorithms.contains(name))
+    }
 
-fn compressors(facts: &Facts) -> &'static Choice {
-    if facts.kernel.cpus == 1 { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
-}
+    /// The compressor that will be taken: the user's choice, or ours.
+    fn first(&self, ours: &Setting<Vec<String>>) -> String {
+        let wanted = self.above.zswap.compressor.as_ref().unwrap_or(ours);
+        crate::plan::first_usable(self.facts, &wanted.value).unwrap_or_else(|| "lzo".into())
+    }
 
-/// The pool is sized so that all of the swap fits into it at the assumed ratio: then the limit is never the working point.
-fn pool(facts: &Facts, above: &Settings, tiering: &Tiering, compressor: &str) -> Setting<PoolLimit> {
-    let ram = facts.memory.total();
-    let ratio = PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio;
-    let swap = match &above.swap {
-        Some(areas) => areas.value.iter().filter_map(|area| tiering::size_of(facts, area)).sum(),
-        None => tiering.areas.iter().map(|area| area.size.0).sum::<u64>(),
-    };
-    let needed = ratio.ram_for(Bytes(swap));
-    let percent = needed.percent_of(ram).unwrap_or(20).clamp(ASSUMED.pool.min_percent, ASSUMED.pool.max_percent);
-    let reason = format!(
-        "{} of swap at an assumed {ratio} : 1 takes {needed} = {} % of RAM (kept within {} to {} %), so that the limit is not reached",
-        Bytes(swap),
-        needed.percent_of(ram).unwrap_or(0),
-        ASSUMED.pool.min_percent,
-        ASSUMED.pool.max_percent,
-    );
-    derived(PoolLimit::Percent(percent), reason, ASSUMED.pool.source.clone())
+    /// The pool is sized so that all of the swap fits into it: then the limit is never the working point.
+    fn pool(&self, compressor: &str) -> Setting<PoolLimit> {
+        let ram = self.facts.memory.total();
+        let swap = match &self.above.swap {
+            Some(areas) => areas.value.iter().filter_map(|area| tiering::size_of(self.facts, area)).sum(),
+            None => self.tiering.areas.iter().map(|area| area.size.0).sum::<u64>(),
+        };
+        let known = self.evidence.stored_ratio(compressor, "zsmalloc");
+        let (ratio, word) = match &known {
+            Some(known) => (known.value, "a measured"),
+            None => (PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio.value(), "an assumed"),
+        };
+        // `as` saturates, which is what a size beyond 16 EiB deserves.
+        let needed = Bytes((swap as f64 / ratio) as u64);
+        let percent = needed.percent_of(ram).unwrap_or(20).clamp(ASSUMED.pool.min_percent, ASSUMED.pool.max_percent);
+        let reason = format!(
+            "{} of swap at {word} {ratio:.2} : 1 takes {needed} = {} % of RAM (kept within {} to {} %), so that the limit is not reached",
+            Bytes(swap),
+            needed.percent_of(ram).unwrap_or(0),
+            ASSUMED.pool.min_percent,
+            ASSUMED.pool.max_percent,
+        );
+        match known {
+            Some(known) => measured(PoolLimit::Percent(percent), reason, known.source),
+            None => derived(PoolLimit::Percent(percent), reason, ASSUMED.pool.source.clone()),
+        }
+    }
+
+    /// The areas that are there, or files to be made: one a disk, unless several were measured to be faster.
+    fn swap(&self) -> Setting<Vec<SwapWanted>> {
+        let areas = wanted_areas(&self.tiering.areas);
+        match tiering::spread(self.facts, self.evidence, &self.tiering.areas) {
+            Some(spread) => measured(areas, spread.value, spread.source),
+            None => derived(areas, "the areas that are there, or one file on the root disk", ASSUMED.swap_file.source.clone()),
+        }
+    }
+
+    /// What a page costs with the compressor that will be taken.
+    fn cost(&self, compressors: &Setting<Vec<String>>) -> Option<Measured<PageCost>> {
+        match self.tiering.tier {
+            tiering::Tier::Zswap => self.evidence.zswap_cost(&self.first(compressors)),
+            tiering::Tier::Zram => self.evidence.zram_cost(compressors.value.iter().find(|name| self.has(name))?),
+            tiering::Tier::Disk | tiering::Tier::Nothing => None,
+        }
+    }
+
+    fn zram(&self, compressors: &Setting<Vec<String>>) -> Option<Setting<Vec<ZramWanted>>> {
+        let (facts, figures) = (self.facts, &ASSUMED.zram);
+        let size = facts.memory.total().percent(figures.percent).min(figures.max);
+        // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
+        let size = Bytes::from_mib(size.mib() / 64 * 64);
+        let mut device = ZramWanted { size, algorithm: compressors.value.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
+        if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
+            // What a manager set up is the manager's; what nobody sets up at boot is kept as it is.
+            if facts.managers_of_zram().any(|manager| manager.active) {
+                return None;
+            }
+            device.priority = area.priority;
+            device.size =
+                facts.zram.devices.iter().find(|zram| area.path.ends_with(&zram.name)).map_or(device.size, |zram| zram.disksize);
+        }
+        let tier = &self.tiering.reason;
+        Some(match &compressors.provenance {
+            Provenance::Measured { reason, evidence } => measured(vec![device], format!("{tier}; {reason}"), evidence.clone()),
+            _ => derived(vec![device], tier.clone(), figures.source.clone()),
+        })
+    }
 }
 
 /// The disk areas that are on, as they would be wanted.
@@ -128,25 +213,6 @@ fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
         discard_once: false,
     };
     areas.iter().map(wanted).collect()
-}
-
-fn zram(facts: &Facts, tiering: &Tiering) -> Option<Setting<Vec<ZramWanted>>> {
-    let figures = &ASSUMED.zram;
-    let size = facts.memory.total().percent(figures.percent).min(figures.max);
-    // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
-    let size = Bytes::from_mib(size.mib() / 64 * 64);
-    let mut device =
-        ZramWanted { size, algorithm: compressors(facts).names.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
-    if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
-        // What a manager set up is the manager's; what nobody sets up at boot is kept as it is.
-        if facts.managers_of_zram().any(|manager| manager.active) {
-            return None;
-        }
-        device.priority = area.priority;
-        device.size =
-            facts.zram.devices.iter().find(|zram| area.path.ends_with(&zram.name)).map_or(device.size, |zram| zram.disksize);
-    }
-    Some(derived(vec![device], tiering.reason.clone(), figures.source.clone()))
 }
 
 /// Without systemd nothing runs our unit, so the kernel's own command line must carry zswap.

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::assume::ASSUMED;
-use super::derived;
 use super::tiering::{Tier, Tiering};
+use super::{Ground, derived, measured};
 use crate::facts::{Facts, Transport};
 use crate::kernel::v;
 use crate::settings::Setting;
 
 /// The derived knobs.
-pub(super) fn knobs(facts: &Facts, tiering: &Tiering) -> BTreeMap<String, Setting<String>> {
+pub(super) fn knobs(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> BTreeMap<String, Setting<String>> {
+    let (facts, tiering) = (ground.facts, ground.tiering);
     let rows = [
-        ("vm.swappiness", swappiness(tiering)),
-        ("vm.page-cluster", page_cluster(tiering)),
+        ("vm.swappiness", swappiness(ground, compressors)),
+        ("vm.page-cluster", page_cluster(ground)),
         ("vm.watermark_scale_factor", watermark(tiering)),
         ("transparent_hugepage.enabled", huge_pages(facts, tiering)),
     ];
@@ -22,11 +23,26 @@ pub(super) fn knobs(facts: &Facts, tiering: &Tiering) -> BTreeMap<String, Settin
 
 /// swappiness = 200·x/(x+1) for swap that is x times as fast as file I/O (vm.rst).
 #[must_use]
-pub fn swappiness_for(ratio: u64) -> u64 {
-    200 * ratio / (ratio + 1)
+pub fn swappiness_for(ratio: f64) -> u64 {
+    // A ratio is positive, so this lies between 0 and 200.
+    (200.0 * ratio / (ratio + 1.0)) as u64
 }
 
-fn swappiness(tiering: &Tiering) -> Option<Setting<String>> {
+fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option<Setting<String>> {
+    let tiering = ground.tiering;
+    let disk = tiering.disk.as_deref();
+    if let Some(known) = super::measured::speed_ratio(ground.evidence, ground.cost(compressors), disk) {
+        let (ratio, how) = known.value;
+        let figures = &ASSUMED.measured;
+        let value = swappiness_for(ratio).clamp(figures.swappiness_min, figures.swappiness_max);
+        let reason = format!(
+            "{how}: {ratio:.1} : 1, and 200·x/(x+1) = {} (kept within {} to {})",
+            swappiness_for(ratio),
+            figures.swappiness_min,
+            figures.swappiness_max
+        );
+        return Some(measured(value.to_string(), reason, known.source));
+    }
     let table = &ASSUMED.speed_ratio;
     let (ratio, what) = match (tiering.tier, tiering.transport) {
         (Tier::Disk | Tier::Nothing, _) => return None,
@@ -37,12 +53,25 @@ fn swappiness(tiering: &Tiering) -> Option<Setting<String>> {
         (_, Some(Transport::Mmc | Transport::Usb)) => (table.mmc, "zswap over a slow card"),
         _ => (table.scsi, "zswap over an SSD"),
     };
-    let reason =
-        format!("{what}: swap is assumed {ratio} times as fast as file reads, and 200·x/(x+1) = {}", swappiness_for(ratio));
-    Some(derived(swappiness_for(ratio).to_string(), reason, table.source.clone()))
+    let value = swappiness_for(ratio as f64);
+    let reason = format!("{what}: swap is assumed {ratio} times as fast as file reads, and 200·x/(x+1) = {value}");
+    Some(derived(value.to_string(), reason, table.source.clone()))
 }
 
-fn page_cluster(tiering: &Tiering) -> Option<Setting<String>> {
+/// Read-ahead only where it was measured to bring more pages a second by more than such measurements scatter.
+fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
+    let tiering = ground.tiering;
+    let known = ground.evidence.read_ahead(tiering.tier == Tier::Zswap).filter(|_| tiering.tier != Tier::Zram);
+    if let Some(known) = known {
+        let best = known.value;
+        let enough = 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0;
+        let (value, word) = if best.gain >= enough { (best.page_cluster, "well") } else { (0, "hardly") };
+        let reason = format!(
+            "page-cluster {} brings {:.2} times the pages a second of 0: {word} worth reading more than was asked for",
+            best.page_cluster, best.gain
+        );
+        return Some(measured(value.to_string(), reason, known.source));
+    }
     let table = &ASSUMED.page_cluster;
     let (value, reason) = match tiering.tier {
         Tier::Zram => (table.zram_only, "zram needs no read-ahead, and what lies below it is used rarely"),
@@ -84,7 +113,7 @@ mod tests {
     #[test]
     fn the_kernel_documents_example_holds() {
         // vm.rst: for swap twice as fast as file I/O the value is 133.
-        assert_eq!(swappiness_for(2), 133);
-        assert_eq!(swappiness_for(1), 100);
+        assert_eq!(swappiness_for(2.0), 133);
+        assert_eq!(swappiness_for(1.0), 100);
     }
 }

@@ -4,7 +4,8 @@
 //! first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to or
 //! without zswap in the kernel. In a container neither can be set.
 
-use crate::facts::{Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::measurement::{Evidence, Measured, Spread};
 use crate::settings::{Settings, SwapWanted};
 use crate::units::Bytes;
 
@@ -41,6 +42,8 @@ pub struct Tiering {
     pub tier: Tier,
     /// Disk areas.
     pub areas: Vec<Area>,
+    /// The whole disk behind the first area, by its kernel name.
+    pub disk: Option<String>,
     /// How the disk behind the areas is attached; `None` without a disk.
     pub transport: Option<Transport>,
     /// True for a spinning disk; a virtual disk that only says so is not one.
@@ -53,18 +56,28 @@ pub struct Tiering {
 
 /// Decides for this machine below what the user configured.
 #[must_use]
-pub fn decide(facts: &Facts, above: &Settings) -> Tiering {
+pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
     if let Some(container) = facts.system.container.value() {
         let reason = format!("this is a {} container: swap belongs to its host", container.kind);
         return nothing(reason, facts.system.container.source());
     }
-    let areas = areas(facts, above);
-    let (transport, spinning) = disk_class(facts, &areas);
+    let areas = areas(facts, evidence, above);
+    let disk = disk_of(facts, &areas);
+    let transport = disk.map(|disk| disk.transport);
+    let spinning = disk.is_some_and(really_spins);
     let zswap = facts.zswap.value().is_some();
     let zram = facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
-    let decided =
-        |tier, reason: String, evidence: String| Tiering { tier, areas: areas.clone(), transport, spinning, reason, evidence };
+    let disk = disk.map(|disk| disk.name.clone());
+    let decided = |tier, reason: String, evidence: String| Tiering {
+        tier,
+        areas: areas.clone(),
+        disk: disk.clone(),
+        transport,
+        spinning,
+        reason,
+        evidence,
+    };
     if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled.as_ref().is_none_or(|on| on.value) {
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
         return decided(Tier::Zswap, reason.into(), facts.zswap.source().into());
@@ -94,11 +107,19 @@ pub fn decide(facts: &Facts, above: &Settings) -> Tiering {
 }
 
 fn nothing(reason: String, evidence: &str) -> Tiering {
-    Tiering { tier: Tier::Nothing, areas: Vec::new(), transport: None, spinning: false, reason, evidence: evidence.into() }
+    Tiering {
+        tier: Tier::Nothing,
+        areas: Vec::new(),
+        disk: None,
+        transport: None,
+        spinning: false,
+        reason,
+        evidence: evidence.into(),
+    }
 }
 
 /// The user's areas, else the areas that are on, else those in fstab, else a file to be made on the root disk.
-fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
+fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
     if let Some(wanted) = &above.swap {
         let area = |area: &SwapWanted| {
             Some(Area { path: area.path.clone(), size: Bytes(size_of(facts, area)?), create: area.size.is_some() })
@@ -110,7 +131,32 @@ fn areas(facts: &Facts, above: &Settings) -> Vec<Area> {
     if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
-    swap_file(facts).into_iter().collect()
+    swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
+}
+
+/// One file, or as many as were measured to be clearly faster on its disk.
+fn divide(facts: &Facts, evidence: &Evidence, file: Area) -> Vec<Area> {
+    let disk = disk_of(facts, std::slice::from_ref(&file));
+    let several = evidence.spread(disk.map(|disk| disk.name.as_str())).filter(|known| pays(known.value.gain));
+    let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
+    let size = Bytes::from_mib(file.size.mib() / count);
+    let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
+    (0..count).map(|number| Area { path: path(number), size, create: true }).collect()
+}
+
+/// A gain that is more than a shared machine scatters.
+fn pays(gain: f64) -> bool {
+    gain >= 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0
+}
+
+/// What measurements say about the number of areas that are made, as a sentence.
+pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[Area]) -> Option<Measured<String>> {
+    let disk = disk_of(facts, areas)?;
+    let known = evidence.spread(Some(&disk.name)).filter(|_| areas.iter().all(|area| area.create))?;
+    let Spread { areas: count, gain } = known.value;
+    let verdict = if pays(gain) { "so there are several" } else { "so one is enough" };
+    let value = format!("{count} areas on {} did {gain:.2} times the operations of one: {verdict}", disk.name);
+    Some(Measured { value, source: known.source })
 }
 
 /// The disk areas that are on.
@@ -157,16 +203,19 @@ fn holds_swap_files(mount: &Mount) -> bool {
     !mount.read_only && matches!(mount.filesystem.as_str(), "ext4" | "ext3" | "xfs" | "btrfs")
 }
 
-/// How the disk behind the first area is attached, and whether it really spins.
-fn disk_class(facts: &Facts, areas: &[Area]) -> (Option<Transport>, bool) {
-    let Some(area) = areas.first() else { return (None, false) };
+/// The whole disk behind the first area.
+fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
+    let area = areas.first()?;
     let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
     let device = active
         .or_else(|| {
             facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|d| d.name.clone())
         })
         .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
-    let Some(disk) = device.as_deref().and_then(|name| facts.disk_of(name)) else { return (None, false) };
-    let says_so = disk.rotational.value().copied().unwrap_or(false);
-    (Some(disk.transport), says_so && disk.transport != Transport::Virtual)
+    facts.disk_of(&device?)
+}
+
+/// A virtual disk that says it spins does not.
+fn really_spins(disk: &BlockDevice) -> bool {
+    disk.rotational.value().copied().unwrap_or(false) && disk.transport != Transport::Virtual
 }

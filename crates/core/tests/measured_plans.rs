@@ -1,0 +1,290 @@
+//! Measurements in the place of assumed figures: what `auto` makes of results, on captured machines.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::measurement::{
+    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, SCHEMA,
+    SampleFigures, SampledCodec, SwapFigures, SwapTier,
+};
+use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::proof::Class;
+use swaptune_core::settings::{PoolLimit, Settings, read_toml};
+use swaptune_core::stats::{Nanos, Quantiles};
+use swaptune_core::{Bytes, Facts, profiles};
+
+const MACHINE: &str = "0123456789abcdef";
+
+/// A captured machine. What follows the facts in the file is the exit code of the command.
+fn host(name: &str) -> Facts {
+    let path = format!("{}/../../tests/fixtures/hosts/{name}/expected/facts.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    serde_json::Deserializer::from_str(&text).into_iter().next().unwrap().unwrap()
+}
+
+/// Results of one machine and kernel; each gets a run of its own.
+struct Bench {
+    machine: String,
+    kernel: String,
+    measurements: Vec<Measurement>,
+    runs: usize,
+}
+
+impl Bench {
+    fn on(facts: &Facts) -> Self {
+        let kernel = facts.kernel.release.value().unwrap().clone();
+        Self { machine: MACHINE.into(), kernel, measurements: Vec::new(), runs: 0 }
+    }
+
+    fn run(mut self, rows: impl IntoIterator<Item = Figures>) -> Self {
+        let run = self.runs.to_string();
+        let at = format!("2026-11-21T05:{:02}:00Z", self.runs);
+        self.runs += 1;
+        let conditions = Conditions { machine: self.machine.clone(), kernel: self.kernel.clone(), ..Conditions::default() };
+        self.measurements.extend(rows.into_iter().map(|figures| Measurement {
+            schema: SCHEMA,
+            run: run.clone(),
+            at: at.clone(),
+            command: "test".into(),
+            conditions: conditions.clone(),
+            figures,
+        }));
+        self
+    }
+
+    fn evidence(&self, facts: &Facts) -> Evidence {
+        Evidence::new(self.measurements.clone(), MACHINE, facts.kernel.release.value().unwrap())
+    }
+
+    fn settings(&self, facts: &Facts) -> Settings {
+        profiles::resolve(Vec::new(), facts, &self.evidence(facts)).unwrap()
+    }
+
+    fn plan(&self, facts: &Facts) -> Plan {
+        let (evidence, settings) = (self.evidence(facts), self.settings(facts));
+        plan(&Request {
+            facts,
+            settings: &settings,
+            evidence: &evidence,
+            now: true,
+            boot: true,
+            record: false,
+            wipe: &[],
+            binary: "/usr/local/bin/swaptune",
+            installed: true,
+            seed: 7,
+        })
+    }
+}
+
+fn sample(ratios: &[(&str, f64)]) -> Figures {
+    let around = |value: f64| Estimate { value: value + 0.1, low: value, high: value + 0.2 };
+    let none = Estimate { value: 0.0, low: 0.0, high: 0.0 };
+    let codec = |(name, ratio): &(&str, f64)| SampledCodec {
+        codec: (*name).into(),
+        ratio: around(*ratio),
+        incompressible: none,
+        stored: BTreeMap::from([("zsmalloc".into(), around(*ratio))]),
+    };
+    Figures::Sample(SampleFigures {
+        of: SampleFigures::ALL.into(),
+        present: 100_000,
+        sampled: 4096,
+        processes: 50,
+        unread: 0,
+        zero: none,
+        same_filled: none,
+        codecs: ratios.iter().map(codec).collect(),
+        cold: None,
+    })
+}
+
+fn quantiles(micros: u64) -> Quantiles {
+    let at = Nanos(micros * 1000);
+    Quantiles { samples: 1000, min: at, p50: at, p90: at, p99: at, p999: None, max: at }
+}
+
+fn swap(tier: SwapTier, page_cluster: u32, store: u64, load: u64, loads_per_second: f64) -> Figures {
+    Figures::Swap(SwapFigures {
+        tier,
+        class: Class::Text,
+        page_cluster,
+        threads: 1,
+        store: Some(quantiles(store)),
+        load: Some(quantiles(load)),
+        stores_per_second: 1e6 / store as f64,
+        loads_per_second,
+        landing: Landing::default(),
+    })
+}
+
+fn zswap(compressor: &str, store: u64, load: u64) -> Figures {
+    swap(SwapTier::Zswap { compressor: compressor.into(), zpool: "zsmalloc".into() }, 0, store, load, 1e6 / load as f64)
+}
+
+fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> Figures {
+    let io = IoFigures { iops, bytes_per_second: iops * 4096.0, latency: quantiles(micros) };
+    Figures::Disk(DiskFigures {
+        disks: vec!["vda".into()],
+        places: (0..places).map(|number| format!("/swap{number}")).collect(),
+        shape,
+        jobs: 1,
+        read: Some(io),
+        write: None,
+    })
+}
+
+fn compressor(settings: &Settings) -> &str {
+    &settings.zswap.compressor.as_ref().unwrap().value[0]
+}
+
+fn knob<'a>(settings: &'a Settings, name: &str) -> &'a str {
+    &settings.knobs[name].value
+}
+
+#[test]
+fn without_results_everything_is_assumed() {
+    let facts = host("debian13-6.12");
+    let settings = Bench::on(&facts).settings(&facts);
+    assert_eq!(settings, profiles::resolve(Vec::new(), &facts, &Evidence::default()).unwrap());
+    assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
+}
+
+#[test]
+fn a_quicker_compressor_is_taken_only_when_it_holds_nearly_as_much() {
+    let facts = host("busybox-6.12-zswap");
+    assert!(facts.kernel.cpus == 1, "one processor: a third less is still near enough");
+    let mut two = facts.clone();
+    two.kernel.cpus = 2;
+    for (lz4, facts, chosen) in [(2.71, &two, "lz4"), (2.69, &two, "zstd"), (2.11, &facts, "lz4"), (2.09, &facts, "zstd")] {
+        let bench = Bench::on(facts)
+            .run([sample(&[("lz4", lz4), ("zstd:1", 9.0), ("zstd:3", 3.0), ("lzo", 1.5), ("lzo-rle", 1.6)])])
+            .run([zswap("lz4", 8, 3), zswap("zstd", 20, 8), zswap("lzo", 9, 4), zswap("lzo-rle", 9, 4)]);
+        let settings = bench.settings(facts);
+        assert_eq!(compressor(&settings), chosen, "lz4 at {lz4} on {} processors", facts.kernel.cpus);
+        let setting = settings.zswap.compressor.as_ref().unwrap();
+        assert_eq!(setting.provenance.to_string(), "measurement");
+        let (_, evidence) = setting.provenance.reasoning().unwrap();
+        assert!(evidence.contains("run 0 (sample") && evidence.contains("run 1 (bench swap"), "{evidence}");
+    }
+}
+
+#[test]
+fn a_sample_of_one_compressor_compares_nothing() {
+    let facts = host("busybox-6.12-zswap");
+    let settings = Bench::on(&facts).run([sample(&[("lz4", 4.0)])]).settings(&facts);
+    assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
+}
+
+#[test]
+fn the_pool_follows_the_cautious_end_of_the_sample() {
+    let facts = host("debian13-6.12");
+    let ram = facts.memory.total();
+    let pool = |ratio: f64| {
+        let bench = Bench::on(&facts).run([sample(&[("zstd:3", ratio), ("lz4", ratio / 2.0)])]);
+        let text = format!("[[swap]]\npath = \"/swapfile\"\nsize = \"{}\"\n", ram.compact());
+        let layer = read_toml("c.toml", &text, None).unwrap();
+        let settings = profiles::resolve(vec![layer], &facts, &bench.evidence(&facts)).unwrap();
+        settings.zswap.pool.unwrap()
+    };
+    // As much swap as RAM: at 2.5 : 1 it takes 40 % of it.
+    let limit = pool(2.5);
+    assert_eq!(limit.value, PoolLimit::Percent(40));
+    let (reason, evidence) = limit.provenance.reasoning().unwrap();
+    assert!(reason.contains("measured 2.50 : 1") && evidence.starts_with("run 0 (sample"), "{reason}; {evidence}");
+    assert_eq!(pool(10.0).value, PoolLimit::Percent(20), "never below the kernel's default");
+    assert_eq!(pool(1.1).value, PoolLimit::Percent(50), "never more than half of the RAM");
+}
+
+#[test]
+fn swappiness_follows_the_measured_costs() {
+    let facts = host("debian13-6.12");
+    let with = |store, load, read| {
+        let bench = Bench::on(&facts)
+            .run([sample(&[("zstd:3", 3.0), ("lz4", 2.0)])])
+            .run([zswap("zstd", store, load)])
+            .run([disk(DiskShape::PageRead, 1, 1e4, read)]);
+        knob(&bench.settings(&facts), "vm.swappiness").to_owned()
+    };
+    assert_eq!(with(15, 5, 40), "133", "twice as fast, as in vm.rst");
+    assert_eq!(with(15, 5, 20), "100");
+    assert_eq!(with(1, 1, 10_000), "190", "a page of a spinning disk does not make all file pages worthless");
+    let without_disk = Bench::on(&facts).run([zswap("zstd", 15, 5)]);
+    assert_eq!(without_disk.settings(&facts).knobs["vm.swappiness"].provenance.to_string(), "derived");
+}
+
+#[test]
+fn read_ahead_must_bring_more_than_scatter() {
+    let facts = host("debian13-6.12");
+    let with = |loads: f64| {
+        let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
+        let rows = [swap(tier(), 0, 10, 5, 100.0), swap(tier(), 1, 10, 5, 90.0), swap(tier(), 3, 10, 5, loads)];
+        knob(&Bench::on(&facts).run(rows).settings(&facts), "vm.page-cluster").to_owned()
+    };
+    assert_eq!(with(121.0), "3");
+    assert_eq!(with(119.0), "0");
+}
+
+#[test]
+fn several_files_are_made_only_where_they_were_measured_to_be_faster() {
+    let facts = host("microvm-6.18");
+    let with = |iops: f64| {
+        let rows =
+            [disk(DiskShape::Mixed, 1, 1000.0, 90), disk(DiskShape::Mixed, 4, iops, 90), disk(DiskShape::PageRead, 2, 9e9, 1)];
+        Bench::on(&facts).run(rows).settings(&facts).swap.unwrap()
+    };
+    let one = with(1190.0);
+    assert_eq!(one.value.len(), 1);
+    assert!(one.provenance.reasoning().unwrap().0.contains("4 areas on vda did 1.19 times"), "{:?}", one.provenance);
+    let four = with(1210.0).value;
+    let paths: Vec<&str> = four.iter().map(|area| area.path.as_str()).collect();
+    assert_eq!(paths, ["/swapfile", "/swapfile1", "/swapfile2", "/swapfile3"]);
+    assert_eq!(four.iter().map(|area| area.size.unwrap()).collect::<Vec<_>>(), vec![Bytes(one.value[0].size.unwrap().0 / 4); 4]);
+}
+
+#[test]
+fn other_machines_and_other_kernels_are_no_evidence() {
+    let facts = host("debian13-6.12");
+    let rows = || [sample(&[("zstd:3", 3.0), ("lz4", 2.9)]), zswap("zstd", 20, 10), zswap("lz4", 5, 2)];
+    let mut other = Bench::on(&facts);
+    other.machine = "another".into();
+    assert!(other.run(rows()).evidence(&facts).is_empty());
+    let mut other = Bench::on(&facts);
+    other.kernel = "5.10.0".into();
+    let evidence = other.run(rows()).evidence(&facts);
+    assert!(evidence.sample().is_some(), "pages stay what they are");
+    assert!(evidence.zswap_cost("lz4").is_none(), "the kernel's own path does not");
+}
+
+#[test]
+fn the_newest_result_counts() {
+    let facts = host("debian13-6.12");
+    let bench = Bench::on(&facts).run([zswap("zstd", 20, 10)]).run([zswap("zstd", 10, 4)]);
+    let cost = bench.evidence(&facts).zswap_cost("zstd").unwrap();
+    assert_eq!((cost.value.both(), cost.source.starts_with("run 1 ")), (Nanos(14_000), true));
+}
+
+#[test]
+fn a_plan_cites_each_result_and_tells_of_the_cipher() {
+    let facts = host("microvm-6.18");
+    let cipher = CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 2946.0, decrypt_mib_s: 2956.0 };
+    let bench = Bench::on(&facts)
+        .run([sample(&[("lzo-rle", 2.4), ("lzo", 2.3)])])
+        .run([zswap("lzo-rle", 11, 4), zswap("lzo", 12, 5)])
+        .run([disk(DiskShape::PageRead, 1, 1e4, 60)])
+        .run([Figures::Cipher(cipher)]);
+    let plan = bench.plan(&facts);
+    let evidence_of = |target: &str| {
+        let step =
+            plan.steps.iter().find(|step| step.change.target() == target).unwrap_or_else(|| panic!("no {target}: {plan:#?}"));
+        (step.provenance.as_str(), step.evidence.clone())
+    };
+    for (target, run) in
+        [("zswap.compressor", "run 0 (sample"), ("zswap.max_pool_percent", "run 0 (sample"), ("vm.swappiness", "run 1 (bench swap")]
+    {
+        let (provenance, evidence) = evidence_of(target);
+        assert_eq!(provenance, "measurement", "{target}");
+        assert!(evidence.contains(run), "{target}: {evidence}");
+    }
+    let note = plan.notes.iter().find(|note| note.about == "encryption of swap").unwrap();
+    assert!(note.text.contains("aes-xts with a key of 256 bits") && note.evidence.starts_with("run 3 (bench cipher"), "{note:?}");
+}
