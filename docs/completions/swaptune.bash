@@ -40,9 +40,6 @@ _swaptune() {
             swaptune,rollback)
                 cmd="swaptune__subcmd__rollback"
                 ;;
-            swaptune,scratch_guardian)
-                cmd="swaptune__subcmd__scratch_guardian"
-                ;;
             swaptune,service)
                 cmd="swaptune__subcmd__service"
                 ;;
@@ -94,9 +91,6 @@ _swaptune() {
             swaptune__subcmd__help,rollback)
                 cmd="swaptune__subcmd__help__subcmd__rollback"
                 ;;
-            swaptune__subcmd__help,scratch_guardian)
-                cmd="swaptune__subcmd__help__subcmd__scratch_guardian"
-                ;;
             swaptune__subcmd__help,service)
                 cmd="swaptune__subcmd__help__subcmd__service"
                 ;;
@@ -119,7 +113,7 @@ _swaptune() {
 
     case "${cmd}" in
         swaptune)
-            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
+            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -137,7 +131,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__apply)
-            opts="-y -h --profile --config --set --now --boot --yes --wipe --resume --json --root --help"
+            opts="-y -h --profile --config --set --measured --no-measured --now --boot --yes --wipe --resume --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -293,7 +287,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help)
-            opts="inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
+            opts="inspect status knobs plan apply verify rollback history bench service help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,20 +440,6 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        swaptune__subcmd__help__subcmd__scratch_guardian)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         swaptune__subcmd__help__subcmd__service)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -561,7 +541,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__plan)
-            opts="-h --profile --config --set --now --boot --explain --json --root --help"
+            opts="-h --profile --config --set --measured --no-measured --now --boot --explain --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -592,24 +572,6 @@ _swaptune() {
             ;;
         swaptune__subcmd__rollback)
             opts="-y -h --yes --json --root --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        swaptune__subcmd__scratch_guardian)
-            opts="-h --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -663,7 +625,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__verify)
-            opts="-h --profile --config --set --prove --json --root --help"
+            opts="-h --profile --config --set --measured --no-measured --prove --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

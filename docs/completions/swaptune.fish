@@ -38,7 +38,6 @@ complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "rollback" -d 'Und
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "history" -d 'List the applies and rollbacks of this machine'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "bench" -d 'Measure what this machine\'s codecs, disks, ciphers and swap paths really do'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
-complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
 complete -c swaptune -n "__fish_swaptune_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l capture -d 'Copy just the files that were read into DIR: a test fixture, or an attachment to a bug report' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand inspect" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
@@ -54,6 +53,8 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'S
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l no-measured -d 'Rest on assumed figures only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l now -d 'Only the running system; a reboot undoes it'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l boot -d 'Only what takes effect at the next boot'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l explain -d 'Show the evidence and origin of each line, and the files as differences'
@@ -64,6 +65,8 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l config -d 'R
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow mkswap on DEVICE whatever it carries now' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l no-measured -d 'Rest on assumed figures only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l now -d 'Only the running system; a reboot undoes it'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l boot -d 'Only what takes effect at the next boot'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s y -l yes -d 'Do not ask'
@@ -74,6 +77,8 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l profile -d 
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l no-measured -d 'Rest on assumed figures only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l prove -d 'Push a few MiB of known pages through the kernel\'s swap and read where they went'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -s h -l help -d 'Print help'
@@ -108,20 +113,16 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand scratch_guardian" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "history" -d 'List the applies and rollbacks of this machine'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "bench" -d 'Measure what this machine\'s codecs, disks, ciphers and swap paths really do'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
-complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "inspect" -d 'Show what this machine is: every fact with its source, or why it is absent'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "status" -d 'Show what memory really is: applications, compressed pool, swap, capacity'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "knobs" -d 'List every kernel setting that swaptune knows, with its live value'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "plan" -d 'Show what would change, from what to what, when, and why; changes nothing'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "apply" -d 'Carry the plan out: journalled, checked, reversible'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "verify" -d 'Check that what was applied is in effect, and what else is wrong'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "rollback" -d 'Undo an apply: files, live values, swap areas and boot entries'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "history" -d 'List the applies and rollbacks of this machine'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "bench" -d 'Measure what this machine\'s codecs, disks, ciphers and swap paths really do'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

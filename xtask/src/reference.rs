@@ -53,20 +53,22 @@ fn page(path: &str, text: String) -> Page {
 }
 
 fn man_pages() -> anyhow::Result<Vec<Page>> {
-    let command = Cli::command();
     let mut pages = Vec::new();
-    let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
-    let subs = visible.map(|sub| {
-        let name = format!("swaptune-{}", sub.get_name());
-        (name.clone(), sub.name(name))
-    });
-    for (name, command) in std::iter::once(("swaptune".to_owned(), command.clone())).chain(subs) {
-        let mut bytes = Vec::new();
-        // No date: the page must be the same whenever it is generated.
-        clap_mangen::Man::new(command).section("8").manual("System administration").render(&mut bytes)?;
-        pages.push((Path::new("docs/man").join(format!("{name}.8")), bytes));
-    }
+    man_page("swaptune".into(), Cli::command(), &mut pages)?;
     Ok(pages)
+}
+
+/// The page of one command, and those of the commands below it.
+fn man_page(name: String, command: clap::Command, pages: &mut Vec<Page>) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    let page = command.clone().name(name.clone()).disable_help_subcommand(true);
+    // No date: the page must be the same whenever it is generated.
+    clap_mangen::Man::new(page).section("8").manual("System administration").render(&mut bytes)?;
+    pages.push((Path::new("docs/man").join(format!("{name}.8")), bytes));
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        man_page(format!("{name}-{}", below.get_name()), below.clone(), pages)?;
+    }
+    Ok(())
 }
 
 fn knobs_page() -> String {

@@ -278,9 +278,11 @@ fn a_plan_cites_each_result_and_tells_of_the_cipher() {
             plan.steps.iter().find(|step| step.change.target() == target).unwrap_or_else(|| panic!("no {target}: {plan:#?}"));
         (step.provenance.as_str(), step.evidence.clone())
     };
-    for (target, run) in
-        [("zswap.compressor", "run 0 (sample"), ("zswap.max_pool_percent", "run 0 (sample"), ("vm.swappiness", "run 1 (bench swap")]
-    {
+    for (target, run) in [
+        ("zswap.compressor", "run 0 (sample"),
+        ("zswap.max_pool_percent", "run 0 (sample"),
+        ("vm.swappiness", "run 1 (bench swap"),
+    ] {
         let (provenance, evidence) = evidence_of(target);
         assert_eq!(provenance, "measurement", "{target}");
         assert!(evidence.contains(run), "{target}: {evidence}");
