@@ -128,6 +128,10 @@ fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> Figures {
         places: (0..places).map(|number| format!("/swap{number}")).collect(),
         shape,
         jobs: 1,
+        size: Bytes::from_gib(1),
+        seconds: 1.0,
+        engine: "libaio".into(),
+        rounds: vec![iops, iops * 1.01, iops * 0.99],
         read: Some(io),
         write: None,
     })
@@ -234,7 +238,11 @@ fn several_files_are_made_only_where_they_were_measured_to_be_faster() {
     };
     let one = with(1190.0);
     assert_eq!(one.value.len(), 1);
-    assert!(one.provenance.reasoning().unwrap().0.contains("4 areas on vda did 1.19 times"), "{:?}", one.provenance);
+    assert!(
+        one.provenance.reasoning().unwrap().0.contains("4 areas on vda did 1.19 times the operations of one (1.1"),
+        "{:?}",
+        one.provenance
+    );
     let four = with(1210.0).value;
     let paths: Vec<&str> = four.iter().map(|area| area.path.as_str()).collect();
     assert_eq!(paths, ["/swapfile", "/swapfile1", "/swapfile2", "/swapfile3"]);

@@ -6,7 +6,8 @@
 use std::cmp::Reverse;
 
 use super::{
-    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Figures, Measurement, SampleFigures, SwapFigures, SwapTier,
+    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Figures, Measurement, SampleFigures, SwapFigures,
+    SwapTier, areas_gain,
 };
 use crate::proof::Class;
 use crate::stats::Nanos;
@@ -61,7 +62,7 @@ pub struct Spread {
     /// How many areas did best.
     pub areas: u32,
     /// Their operations a second by those of one area.
-    pub gain: f64,
+    pub gain: Estimate,
 }
 
 /// What read-ahead does for loads.
@@ -170,21 +171,21 @@ impl Evidence {
         })
     }
 
-    /// Whether several areas of this disk are faster than one: the operations a second of the mixed load, at their best.
+    /// Whether several areas of this disk are faster than one, at the number of jobs that suits one area best.
     #[must_use]
     pub fn spread(&self, disk: Option<&str>) -> Option<Measured<Spread>> {
         let (newest, _) = self.disks().find(|(_, figures)| figures.places.len() > 1 && is_on(&figures.disks, disk))?;
-        let mixed = |(measurement, figures): &(&Measurement, &DiskFigures)| {
-            measurement.run == newest.run && figures.shape == DiskShape::Mixed && is_on(&figures.disks, disk)
-        };
-        let rate = |figures: &DiskFigures| figures.read.map_or(0.0, |io| io.iops) + figures.write.map_or(0.0, |io| io.iops);
-        let best = |several: bool| {
-            let rows = self.disks().filter(mixed).filter(|(_, figures)| (figures.places.len() > 1) == several);
-            rows.map(|(_, figures)| (figures.places.len(), rate(figures))).max_by(|a, b| a.1.total_cmp(&b.1))
-        };
-        let ((_, one), (areas, several)) = (best(false)?, best(true)?);
-        let areas = u32::try_from(areas).ok()?;
-        (one > 0.0).then(|| Measured::new(Spread { areas, gain: several / one }, newest))
+        let rows: Vec<&DiskFigures> = self
+            .disks()
+            .filter(|(m, row)| m.run == newest.run && row.shape == DiskShape::Mixed && is_on(&row.disks, disk))
+            .map(|(_, row)| row)
+            .collect();
+        let one = rows.iter().filter(|row| row.places.len() == 1).max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
+        let several = rows.iter().filter(|row| row.places.len() > 1);
+        let spread =
+            several.filter_map(|row| Some(Spread { areas: u32::try_from(row.places.len()).ok()?, gain: areas_gain(row, one)? }));
+        let best = spread.max_by(|a, b| a.gain.value.total_cmp(&b.gain.value))?;
+        Some(Measured::new(best, newest))
     }
 
     /// What read-ahead does for loads from plain disk swap, or from zswap.

@@ -5,7 +5,7 @@
 //! without zswap in the kernel. In a container neither can be set.
 
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
-use crate::measurement::{Evidence, Measured, Spread};
+use crate::measurement::{Estimate, Evidence, Measured, Spread};
 use crate::settings::{Settings, SwapWanted};
 use crate::units::Bytes;
 
@@ -144,9 +144,9 @@ fn divide(facts: &Facts, evidence: &Evidence, file: Area) -> Vec<Area> {
     (0..count).map(|number| Area { path: path(number), size, create: true }).collect()
 }
 
-/// A gain that is more than a shared machine scatters.
-fn pays(gain: f64) -> bool {
-    gain >= 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0
+/// A gain that is certain, and more than a shared machine scatters.
+fn pays(gain: Estimate) -> bool {
+    gain.low > 1.0 && gain.value >= 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0
 }
 
 /// What measurements say about the number of areas that are made, as a sentence.
@@ -155,7 +155,10 @@ pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[Area]) -> Opti
     let known = evidence.spread(Some(&disk.name)).filter(|_| areas.iter().all(|area| area.create))?;
     let Spread { areas: count, gain } = known.value;
     let verdict = if pays(gain) { "so there are several" } else { "so one is enough" };
-    let value = format!("{count} areas on {} did {gain:.2} times the operations of one: {verdict}", disk.name);
+    let value = format!(
+        "{count} areas on {} did {:.2} times the operations of one ({:.2} to {:.2}): {verdict}",
+        disk.name, gain.value, gain.low, gain.high
+    );
     Some(Measured { value, source: known.source })
 }
 
