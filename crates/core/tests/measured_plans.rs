@@ -1,4 +1,5 @@
 //! Measurements in the place of assumed figures: what `auto` makes of results, on captured machines.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::collections::BTreeMap;
 
