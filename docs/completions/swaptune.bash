@@ -40,6 +40,9 @@ _swaptune() {
             swaptune,rollback)
                 cmd="swaptune__subcmd__rollback"
                 ;;
+            swaptune,scratch_guardian)
+                cmd="swaptune__subcmd__scratch_guardian"
+                ;;
             swaptune,service)
                 cmd="swaptune__subcmd__service"
                 ;;
@@ -91,6 +94,9 @@ _swaptune() {
             swaptune__subcmd__help,rollback)
                 cmd="swaptune__subcmd__help__subcmd__rollback"
                 ;;
+            swaptune__subcmd__help,scratch_guardian)
+                cmd="swaptune__subcmd__help__subcmd__scratch_guardian"
+                ;;
             swaptune__subcmd__help,service)
                 cmd="swaptune__subcmd__help__subcmd__service"
                 ;;
@@ -113,7 +119,7 @@ _swaptune() {
 
     case "${cmd}" in
         swaptune)
-            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service help"
+            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -287,7 +293,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help)
-            opts="inspect status knobs plan apply verify rollback history bench service help"
+            opts="inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -440,6 +446,20 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__help__subcmd__scratch_guardian)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help__subcmd__service)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -572,6 +592,24 @@ _swaptune() {
             ;;
         swaptune__subcmd__rollback)
             opts="-y -h --yes --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__scratch_guardian)
+            opts="-h --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
