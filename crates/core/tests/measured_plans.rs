@@ -15,11 +15,15 @@ use swaptune_core::{Bytes, Facts, profiles};
 
 const MACHINE: &str = "0123456789abcdef";
 
-/// A captured machine. What follows the facts in the file is the exit code of the command.
-fn host(name: &str) -> Facts {
-    let path = format!("{}/../../tests/fixtures/hosts/{name}/expected/facts.json", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-    serde_json::Deserializer::from_str(&text).into_iter().next().unwrap().unwrap()
+/// The facts of a captured machine. What follows them in the file is the exit code of the command.
+macro_rules! host {
+    ($name:literal) => {
+        facts(include_str!(concat!("../../../tests/fixtures/hosts/", $name, "/expected/facts.json")))
+    };
+}
+
+fn facts(text: &str) -> Facts {
+    serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
 }
 
 /// Results of one machine and kernel; each gets a run of its own.
@@ -148,7 +152,7 @@ fn knob<'a>(settings: &'a Settings, name: &str) -> &'a str {
 
 #[test]
 fn without_results_everything_is_assumed() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let settings = Bench::on(&facts).settings(&facts);
     assert_eq!(settings, profiles::resolve(Vec::new(), &facts, &Evidence::default()).unwrap());
     assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
@@ -156,7 +160,7 @@ fn without_results_everything_is_assumed() {
 
 #[test]
 fn a_quicker_compressor_is_taken_only_when_it_holds_nearly_as_much() {
-    let facts = host("busybox-6.12-zswap");
+    let facts = host!("busybox-6.12-zswap");
     assert!(facts.kernel.cpus == 1, "one processor: a third less is still near enough");
     let mut two = facts.clone();
     two.kernel.cpus = 2;
@@ -175,14 +179,14 @@ fn a_quicker_compressor_is_taken_only_when_it_holds_nearly_as_much() {
 
 #[test]
 fn a_sample_of_one_compressor_compares_nothing() {
-    let facts = host("busybox-6.12-zswap");
+    let facts = host!("busybox-6.12-zswap");
     let settings = Bench::on(&facts).run([sample(&[("lz4", 4.0)])]).settings(&facts);
     assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
 }
 
 #[test]
 fn the_pool_follows_the_cautious_end_of_the_sample() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let ram = facts.memory.total();
     let pool = |ratio: f64| {
         let bench = Bench::on(&facts).run([sample(&[("zstd:3", ratio), ("lz4", ratio / 2.0)])]);
@@ -202,7 +206,7 @@ fn the_pool_follows_the_cautious_end_of_the_sample() {
 
 #[test]
 fn swappiness_follows_the_measured_costs() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let with = |store, load, read| {
         let bench = Bench::on(&facts)
             .run([sample(&[("zstd:3", 3.0), ("lz4", 2.0)])])
@@ -219,7 +223,7 @@ fn swappiness_follows_the_measured_costs() {
 
 #[test]
 fn read_ahead_must_bring_more_than_scatter() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let with = |loads: f64| {
         let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
         let rows = [swap(tier(), 0, 10, 5, 100.0), swap(tier(), 1, 10, 5, 90.0), swap(tier(), 3, 10, 5, loads)];
@@ -231,7 +235,7 @@ fn read_ahead_must_bring_more_than_scatter() {
 
 #[test]
 fn several_files_are_made_only_where_they_were_measured_to_be_faster() {
-    let facts = host("microvm-6.18");
+    let facts = host!("microvm-6.18");
     let with = |iops: f64| {
         let rows =
             [disk(DiskShape::Mixed, 1, 1000.0, 90), disk(DiskShape::Mixed, 4, iops, 90), disk(DiskShape::PageRead, 2, 9e9, 1)];
@@ -252,7 +256,7 @@ fn several_files_are_made_only_where_they_were_measured_to_be_faster() {
 
 #[test]
 fn other_machines_and_other_kernels_are_no_evidence() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let rows = || [sample(&[("zstd:3", 3.0), ("lz4", 2.9)]), zswap("zstd", 20, 10), zswap("lz4", 5, 2)];
     let mut other = Bench::on(&facts);
     other.machine = "another".into();
@@ -266,7 +270,7 @@ fn other_machines_and_other_kernels_are_no_evidence() {
 
 #[test]
 fn the_newest_result_counts() {
-    let facts = host("debian13-6.12");
+    let facts = host!("debian13-6.12");
     let bench = Bench::on(&facts).run([zswap("zstd", 20, 10)]).run([zswap("zstd", 10, 4)]);
     let cost = bench.evidence(&facts).zswap_cost("zstd").unwrap();
     assert_eq!((cost.value.both(), cost.source.starts_with("run 1 ")), (Nanos(14_000), true));
@@ -274,7 +278,7 @@ fn the_newest_result_counts() {
 
 #[test]
 fn a_plan_cites_each_result_and_tells_of_the_cipher() {
-    let facts = host("microvm-6.18");
+    let facts = host!("microvm-6.18");
     let cipher = CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 2946.0, decrypt_mib_s: 2956.0 };
     let bench = Bench::on(&facts)
         .run([sample(&[("lzo-rle", 2.4), ("lzo", 2.3)])])
