@@ -64,6 +64,12 @@ const WORDS: &[&str] = &[
     "append",
     "label",
     "export ",
+    "9:name=systemd:/system.slice/x.service",
+    "0::/",
+    ".scope",
+    "00400000-00500000 rw-p 00000000 00:00 0",
+    "Rss: 4 kB",
+    "Name:\tx",
     "A=",
     "é",
     "\u{0}",
@@ -91,6 +97,8 @@ fn everything(text: &str) {
     black_box((mm_stat::parse(text), modules::find(text, "lz4"), modules::loaded(text, "lz4"), modules::name(text)));
     let mounts = mountinfo::parse(text);
     black_box((mountinfo::holding(&mounts, text), pressure::parse(text), shell::evaluate([text, text])));
+    let member = proc_cgroup::parse(text);
+    black_box((member.is_in_group(text), member.is_in_unit(text), maps::parse(text), maps::usage(text), proc_status::parse(text)));
     black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), udevdb::unescape(text)));
 }
 

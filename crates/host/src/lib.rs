@@ -1,6 +1,6 @@
 //! The room that touches a machine: reads it below a root, applies changes to it, takes them back, and runs the proof.
 //!
-//! Reading goes through [`machine::Machine`], writing through one module of [`apply`], and every unsafe call is in `sys.rs`.
+//! Reading goes through [`machine::Machine`], writing through one module of [`apply`], and every unsafe call is in `sys.rs` and `sys/`.
 //! What is wanted is decided in `swaptune-core`, never here.
 
 pub mod apply;
@@ -12,6 +12,7 @@ pub mod journal;
 pub mod kernel;
 pub mod lock;
 pub mod machine;
+pub mod processes;
 pub mod prove;
 pub mod rollback;
 pub mod scratch;

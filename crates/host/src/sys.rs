@@ -1,8 +1,10 @@
-//! The only file of the project with unsafe code: system calls that no safe library wraps.
+//! The unsafe code of this room, with the files beside it in `sys/`: system calls that no safe library wraps.
 //!
 //! Each function is the thinnest safe cover of one call, returns `io::Result`, and says in a `SAFETY` comment why the
 //! call is sound. Nothing here decides anything.
 #![allow(unsafe_code)]
+
+pub mod pages;
 
 use std::ffi::{CString, c_int};
 use std::io;

@@ -1,0 +1,164 @@
+//! Calls that look at the pages of another process: the `PAGEMAP_SCAN` ioctl and `process_vm_readv`.
+#![allow(unsafe_code)]
+
+use std::ffi::c_void;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
+
+/// A page of a file or of shared memory (`PAGE_IS_FILE`).
+pub const FILE: u64 = 1 << 2;
+/// A page in RAM (`PAGE_IS_PRESENT`).
+pub const PRESENT: u64 = 1 << 3;
+/// A page in swap (`PAGE_IS_SWAPPED`).
+pub const SWAPPED: u64 = 1 << 4;
+/// The shared page of zeros (`PAGE_IS_PFNZERO`).
+pub const ZERO_PAGE: u64 = 1 << 5;
+/// A guard marker, which also counts as swapped (`PAGE_IS_GUARD`, Linux 6.15).
+pub const GUARD: u64 = 1 << 8;
+
+/// What to scan for, and where. A page is reported when it is of all `required`, of none of `excluded` and of any of `any`.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan {
+    /// First address, of a whole page.
+    pub start: u64,
+    /// Address behind the last page.
+    pub end: u64,
+    /// Categories that a page must not be of.
+    pub excluded: u64,
+    /// Categories of which a page must have one.
+    pub any: u64,
+}
+
+/// Neighbouring pages of the same categories: `struct page_region` of `linux/fs.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// Address behind the last.
+    pub end: u64,
+    /// Which of the categories asked for.
+    pub categories: u64,
+}
+
+/// `struct pm_scan_arg` of `linux/fs.h`.
+#[repr(C)]
+struct Argument {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+struct PagemapScan<'a>(&'a mut Argument);
+
+// SAFETY: the opcode is that of the kernel's header for an argument of this size, which is what `as_ptr` points to; the kernel
+// reads and writes it and nothing else but the regions it points to, which `pagemap_scan` borrows for the time of the call.
+unsafe impl Ioctl for PagemapScan<'_> {
+    type Output = usize;
+    const IS_MUTATING: bool = true;
+
+    fn opcode(&self) -> Opcode {
+        opcode::read_write::<Argument>(b'f', 16)
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        std::ptr::from_mut(self.0).cast()
+    }
+
+    unsafe fn output_from_ptr(out: IoctlOutput, _: *mut c_void) -> rustix::io::Result<usize> {
+        Ok(usize::try_from(out).unwrap_or(0))
+    }
+}
+
+/// Fills `regions` with what a process has, from its open `/proc/PID/pagemap`; returns how many it wrote and the address at
+/// which to go on, which is `scan.end` when there is no more.
+///
+/// # Errors
+/// What the kernel says: ENOTTY before Linux 6.7, EINVAL for categories that it does not know, ESRCH when the process is gone.
+pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> io::Result<(usize, u64)> {
+    let mut argument = Argument {
+        size: size_of::<Argument>() as u64,
+        flags: 0,
+        start: scan.start,
+        end: scan.end,
+        walk_end: 0,
+        vec: regions.as_mut_ptr() as u64,
+        vec_len: regions.len() as u64,
+        max_pages: 0,
+        category_inverted: scan.excluded,
+        category_mask: scan.excluded,
+        category_anyof_mask: scan.any,
+        return_mask: scan.any,
+    };
+    // SAFETY: the argument is whole and ours; `vec` and `vec_len` are those of `regions`, borrowed mutably for the whole call, and
+    // any bytes are a valid `Region`.
+    let count = unsafe { ioctl(pagemap, PagemapScan(&mut argument)) }?;
+    Ok((count.min(regions.len()), argument.walk_end))
+}
+
+/// Most ranges of one call (`UIO_MAXIOV`).
+pub const MOST_RANGES: usize = 1024;
+
+/// A range of another process's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// First address.
+    pub start: u64,
+    /// How many bytes.
+    pub length: usize,
+}
+
+/// Copies ranges of another process's memory into `buffer`, one behind the other; returns how many bytes, which is fewer than
+/// all when a page cannot be read: what comes before it is there, whole. At most [`MOST_RANGES`] ranges are read.
+///
+/// # Errors
+/// What the kernel says: EFAULT when the very first page cannot be read, ESRCH, EPERM.
+pub fn read_ranges(pid: u32, ranges: &[Range], buffer: &mut [u8]) -> io::Result<usize> {
+    let mut remote = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST_RANGES];
+    let count = ranges.len().min(MOST_RANGES);
+    for (vector, range) in remote.iter_mut().zip(ranges) {
+        *vector = libc::iovec { iov_base: range.start as *mut c_void, iov_len: range.length };
+    }
+    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let pid = i32::try_from(pid).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    // SAFETY: the one local vector is `buffer`, borrowed mutably for the whole call, and the kernel writes no further than its
+    // length; the remote addresses belong to the other process and are only checked and read by the kernel.
+    let read = unsafe { libc::process_vm_readv(pid, &raw const local, 1, remote.as_ptr(), count as libc::c_ulong, 0) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_argument_is_the_kernels() {
+        assert_eq!((size_of::<Argument>(), size_of::<Region>()), (96, 24));
+    }
+
+    #[test]
+    fn our_own_memory_is_read_like_anothers() {
+        let source = [7_u8; 100];
+        let start = source.as_ptr() as u64;
+        let mut buffer = [0; 64];
+        let ranges = [Range { start, length: 10 }, Range { start: start + 50, length: 20 }];
+        assert_eq!(read_ranges(std::process::id(), &ranges, &mut buffer).unwrap(), 30);
+        assert!(buffer[..30].iter().all(|byte| *byte == 7) && buffer[30..].iter().all(|byte| *byte == 0));
+        let unmapped = [Range { start: 16, length: 10 }];
+        assert_eq!(read_ranges(std::process::id(), &unmapped, &mut buffer).unwrap_err().raw_os_error(), Some(libc::EFAULT));
+        assert_eq!(read_ranges(u32::MAX, &ranges, &mut buffer).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        // More than there is room for is cut, not written behind the end.
+        assert_eq!(read_ranges(std::process::id(), &ranges, &mut buffer[..15]).unwrap(), 15);
+    }
+}
