@@ -98,7 +98,13 @@ fn everything(text: &str) {
     let mounts = mountinfo::parse(text);
     black_box((mountinfo::holding(&mounts, text), pressure::parse(text), shell::evaluate([text, text])));
     let member = proc_cgroup::parse(text);
-    black_box((member.is_in_group(text), member.is_in_unit(text), maps::parse(text), maps::usage(text), proc_status::parse(text)));
+    black_box((
+        member.is_in_group(text),
+        member.is_in_unit(text),
+        maps::parse(text),
+        maps::usage(text),
+        proc_status::parse(text),
+    ));
     black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), udevdb::unescape(text)));
 }
 

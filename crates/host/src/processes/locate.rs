@@ -163,7 +163,7 @@ impl Locator {
         for (start, end) in spans {
             let mut scan = Scan { start: *start, end: *end, excluded: self.excluded, any: PRESENT | SWAPPED };
             while scan.start < scan.end {
-                let (count, next) = match pagemap_scan(pagemap, &scan, &mut self.regions) {
+                let count = match pagemap_scan(pagemap, &scan, &mut self.regions) {
                     // Guard markers are known from 6.15 on.
                     Err(error) if error.raw_os_error() == Some(libc::EINVAL) && scan.excluded & GUARD != 0 => {
                         self.excluded &= !GUARD;
@@ -175,7 +175,8 @@ impl Locator {
                 for region in &self.regions[..count] {
                     located.add(region.start, (region.end - region.start) / page, region.categories & PRESENT != 0, page);
                 }
-                scan.start = if next > scan.start { next } else { scan.end };
+                // Only a full answer may be cut short.
+                scan.start = if count == REGIONS { self.regions[count - 1].end } else { scan.end };
             }
         }
         Ok(located)
@@ -251,7 +252,8 @@ mod tests {
     #[test]
     fn spans_have_no_holes() {
         let mapping = |start, end, read| Mapping { start, end, read, private: true, name: String::new() };
-        let mappings = [mapping(1, 2, true), mapping(2, 3, true), mapping(5, 6, true), mapping(6, 9, false), mapping(9, 10, true)];
+        let mappings =
+            [mapping(1, 2, true), mapping(2, 3, true), mapping(5, 6, true), mapping(6, 9, false), mapping(9, 10, true)];
         assert_eq!(join(&mappings), [(1, 3), (5, 6), (9, 10)]);
         assert_eq!(join(&[mapping(1, 4, true), mapping(2, 6, true), mapping(3, 4, true)]), [(1, 6)]);
         assert!(join(&[]).is_empty());

@@ -118,14 +118,7 @@ fn process(machine: &Machine, pid: u32) -> Result<Option<Process>, ReadError> {
     let status = machine.read_text(&format!("/proc/{pid}/status"))?;
     let Some(status) = proc_status::parse(&status).filter(|status| status.has_memory) else { return Ok(None) };
     let membership = proc_cgroup::parse(&machine.read_text(&format!("/proc/{pid}/cgroup")).unwrap_or_default());
-    Ok(Some(Process {
-        pid,
-        name: status.name,
-        uid: status.uid,
-        membership,
-        rss_anon: status.rss_anon,
-        swapped: status.swap,
-    }))
+    Ok(Some(Process { pid, name: status.name, uid: status.uid, membership, rss_anon: status.rss_anon, swapped: status.swap }))
 }
 
 /// Why the pages of a process cannot be seen.

@@ -145,7 +145,10 @@ fn processes_are_listed_with_where_they_stand() {
     assert!(process.rss_anon > Bytes(0) && process.membership.path.starts_with('/'));
     let everything = list(&machine, &Choice::default()).unwrap();
     assert!(everything.processes.iter().any(|process| process.pid == child.id()));
-    assert!(everything.processes.iter().all(|process| process.pid != ourselves() && process.pid != 2), "kernel threads, ourselves");
+    assert!(
+        everything.processes.iter().all(|process| process.pid != ourselves() && process.pid != 2),
+        "kernel threads, ourselves"
+    );
     let group = Choice { cgroups: vec![process.membership.path.clone()], ..Choice::default() };
     assert!(list(&machine, &group).unwrap().processes.contains(process));
     let unit = Choice { units: vec!["no-such-unit.service".into()], ..Choice::default() };

@@ -18,7 +18,7 @@ pub const ZERO_PAGE: u64 = 1 << 5;
 /// A guard marker, which also counts as swapped (`PAGE_IS_GUARD`, Linux 6.15).
 pub const GUARD: u64 = 1 << 8;
 
-/// What to scan for, and where. A page is reported when it is of all `required`, of none of `excluded` and of any of `any`.
+/// What to scan for, and where. A page is reported when it is of any category in `any` and of none in `excluded`.
 #[derive(Clone, Copy, Debug)]
 pub struct Scan {
     /// First address, of a whole page.
@@ -81,12 +81,15 @@ unsafe impl Ioctl for PagemapScan<'_> {
     }
 }
 
-/// Fills `regions` with what a process has, from its open `/proc/PID/pagemap`; returns how many it wrote and the address at
-/// which to go on, which is `scan.end` when there is no more.
+/// Fills `regions` with what a process has, from its open `/proc/PID/pagemap`; returns how many it wrote. When they are full
+/// there may be more behind the last one.
+///
+/// The kernel also tells where its walk ended (`walk_end`). That is not handed on: when its own buffer of 512 regions filled
+/// up in between, the field keeps the address of that moment although the walk went on to the end (seen on 6.18).
 ///
 /// # Errors
 /// What the kernel says: ENOTTY before Linux 6.7, EINVAL for categories that it does not know, ESRCH when the process is gone.
-pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> io::Result<(usize, u64)> {
+pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> io::Result<usize> {
     let mut argument = Argument {
         size: size_of::<Argument>() as u64,
         flags: 0,
@@ -104,7 +107,7 @@ pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> 
     // SAFETY: the argument is whole and ours; `vec` and `vec_len` are those of `regions`, borrowed mutably for the whole call, and
     // any bytes are a valid `Region`.
     let count = unsafe { ioctl(pagemap, PagemapScan(&mut argument)) }?;
-    Ok((count.min(regions.len()), argument.walk_end))
+    Ok(count.min(regions.len()))
 }
 
 /// Most ranges of one call (`UIO_MAXIOV`).
