@@ -6,6 +6,7 @@
 
 pub mod change;
 pub mod edit;
+pub mod estimate;
 pub mod fact;
 pub mod facts;
 pub mod findings;
