@@ -1,4 +1,5 @@
 //! The room of tiers: where a page can live and what it takes there.
 
 pub mod alloc;
+mod prefetch;
 pub mod trace;

@@ -1,0 +1,250 @@
+//! A trace in memory: one column per property, and a column whose values are all alike takes no room.
+
+use super::error::{EVENTS_MAX, Place, TraceError, too_long};
+use super::event::{Event, Op};
+
+/// Values of all events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Column<T> {
+    /// Every event has this one.
+    Same(T),
+    /// One for each event.
+    Each(Vec<T>),
+}
+
+impl<T: Copy + PartialEq> Column<T> {
+    fn get(&self, index: usize) -> T {
+        match self {
+            Self::Same(value) => *value,
+            Self::Each(values) => values[index],
+        }
+    }
+
+    /// Adds the value of event number `index`, which is the next one.
+    pub(crate) fn push(&mut self, index: usize, value: T) {
+        match self {
+            Self::Same(_) if index == 0 => *self = Self::Same(value),
+            Self::Same(same) if *same == value => {}
+            Self::Same(same) => {
+                let mut values = vec![*same; index];
+                values.push(value);
+                *self = Self::Each(values);
+            }
+            Self::Each(values) => values.push(value),
+        }
+    }
+}
+
+/// Moments of all events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Times {
+    /// Event number i, from 0, happens at i times this many nanoseconds.
+    Every(u64),
+    /// One for each event, in nanoseconds.
+    Each(Vec<u64>),
+}
+
+impl Times {
+    fn get(&self, index: usize) -> u64 {
+        match self {
+            Self::Every(step) => (index as u64).saturating_mul(*step),
+            Self::Each(values) => values[index],
+        }
+    }
+
+    fn push(&mut self, index: usize, time: u64) {
+        match self {
+            Self::Every(step) if index == 1 && time > 0 => *step = time,
+            Self::Every(step) if (index as u64).checked_mul(*step) == Some(time) => {}
+            Self::Every(_) => {
+                let mut values: Vec<u64> = (0..index).map(|index| self.get(index)).collect();
+                values.push(time);
+                *self = Self::Each(values);
+            }
+            Self::Each(values) => values.push(time),
+        }
+    }
+}
+
+/// Which properties of events are kept. Page and operation always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All of them.
+    Everything,
+    /// Only what a replay without costs needs: no times and no cgroups, which saves up to ten bytes an event.
+    Pages,
+}
+
+/// A sequence of accesses to pages.
+///
+/// Pages are numbered from 0 without gaps, so that what is known about a page can stand in an array. There are at most
+/// [`EVENTS_MAX`] events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    pub(crate) pages: Vec<u32>,
+    pub(crate) times: Times,
+    pub(crate) cgroups: Column<u16>,
+    pub(crate) ops: Column<Op>,
+    pub(crate) page_count: u32,
+    pub(crate) sizes: Vec<u16>,
+}
+
+impl Trace {
+    /// How many events there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Whether there are no events.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// How many pages there are; each is below this number.
+    #[must_use]
+    pub fn page_count(&self) -> u32 {
+        self.page_count
+    }
+
+    /// The page of each event.
+    #[must_use]
+    pub fn pages(&self) -> &[u32] {
+        &self.pages
+    }
+
+    /// What each page compresses to, in bytes, where the trace knows it; 0 is a same-filled page. Empty when it does not.
+    #[must_use]
+    pub fn sizes(&self) -> &[u16] {
+        &self.sizes
+    }
+
+    /// Event number `index`, from 0.
+    ///
+    /// # Panics
+    /// When there is no such event.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Event {
+        Event { page: self.pages[index], time: self.times.get(index), cgroup: self.cgroups.get(index), op: self.ops.get(index) }
+    }
+
+    /// All events in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    /// The operation of each event, when there is a [`Op::Free`] among them; without one, replays need not look.
+    #[must_use]
+    pub fn frees(&self) -> Option<&[Op]> {
+        match &self.ops {
+            Column::Each(ops) if ops.contains(&Op::Free) => Some(ops),
+            _ => None,
+        }
+    }
+
+    /// The time of the last event, in nanoseconds; 0 when there is none.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.len().checked_sub(1).map_or(0, |last| self.times.get(last))
+    }
+}
+
+/// Makes a [`Trace`] out of events whose pages are numbered without gaps.
+#[derive(Debug)]
+pub struct Builder {
+    trace: Trace,
+    keep: Keep,
+}
+
+impl Builder {
+    /// An empty trace.
+    #[must_use]
+    pub fn new(keep: Keep) -> Self {
+        let trace = Trace {
+            pages: Vec::new(),
+            times: Times::Every(0),
+            cgroups: Column::Same(0),
+            ops: Column::Same(Op::Read),
+            page_count: 0,
+            sizes: Vec::new(),
+        };
+        Self { trace, keep }
+    }
+
+    /// Adds an event; what is not kept of it is dropped.
+    ///
+    /// # Errors
+    /// When there are [`EVENTS_MAX`] already.
+    pub fn push(&mut self, event: Event) -> Result<(), TraceError> {
+        let index = self.trace.pages.len();
+        if index as u64 >= EVENTS_MAX {
+            return Err(too_long());
+        }
+        self.trace.pages.push(event.page);
+        self.trace.ops.push(index, event.op);
+        if self.keep == Keep::Everything {
+            self.trace.times.push(index, event.time);
+            self.trace.cgroups.push(index, event.cgroup);
+        }
+        Ok(())
+    }
+
+    /// Events that were added so far.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.trace.pages.len()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.trace.pages.is_empty()
+    }
+
+    /// What each page compresses to, in bytes; see [`Trace::sizes`].
+    pub fn sizes(&mut self, sizes: Vec<u16>) {
+        self.trace.sizes = sizes;
+    }
+
+    /// The trace, with `page_count` pages; for `None`, as many as the highest number asks for.
+    ///
+    /// # Errors
+    /// When an event names a page beyond the count, when there are more pages than events (one is never accessed), or when
+    /// sizes were given for another number of pages.
+    pub fn finish(mut self, page_count: Option<u32>) -> Result<Trace, TraceError> {
+        let highest = self.trace.pages.iter().copied().max();
+        let needed = highest.map_or(0, |page| u64::from(page) + 1);
+        let count = page_count.map_or(needed, u64::from);
+        if needed > count {
+            return Err(TraceError::malformed(Place::Whole, format!("page {}", needed - 1), format!("pages below {count}")));
+        }
+        if count > self.trace.pages.len() as u64 {
+            let expected = "no more pages than events, numbered from 0 without gaps";
+            return Err(TraceError::malformed(Place::Whole, format!("{count} pages in {} events", self.len()), expected));
+        }
+        if !self.trace.sizes.is_empty() && self.trace.sizes.len() as u64 != count {
+            let found = format!("compressed sizes of {} pages", self.trace.sizes.len());
+            return Err(TraceError::malformed(Place::Whole, found, format!("sizes of {count} pages")));
+        }
+        if self.trace.ops == Column::Same(Op::Free) {
+            self.trace.ops = Column::Each(vec![Op::Free; self.len()]);
+        }
+        self.trace.page_count = count as u32;
+        self.trace.pages.shrink_to_fit();
+        Ok(self.trace)
+    }
+
+    /// Adds events that happen one step apart and are plain reads; for readers that decode many at once.
+    pub(crate) fn extend_pages(&mut self, pages: impl Iterator<Item = u32>) {
+        self.trace.pages.extend(pages);
+    }
+
+    pub(crate) fn trace_mut(&mut self) -> &mut Trace {
+        &mut self.trace
+    }
+
+    pub(crate) fn keep(&self) -> Keep {
+        self.keep
+    }
+}

@@ -1,0 +1,69 @@
+//! What can be wrong with a trace.
+
+use std::fmt;
+use std::io;
+
+/// Where in its source something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of text, from 1.
+    Line(u64),
+    /// A record of a fixed size, from 1.
+    Record(u64),
+    /// A block of swaptune's own format, from 1.
+    Block(u64),
+    /// The start of the file.
+    Header,
+    /// The trace as a whole.
+    Whole,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(number) => write!(f, "line {number}"),
+            Self::Record(number) => write!(f, "record {number}"),
+            Self::Block(number) => write!(f, "block {number}"),
+            Self::Header => write!(f, "header"),
+            Self::Whole => write!(f, "trace"),
+        }
+    }
+}
+
+/// Why a trace cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// Its content is not what its format asks for.
+    #[error("{place}: found {found}, expected {expected}")]
+    Malformed {
+        /// Where.
+        place: Place,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: String,
+    },
+    /// The source failed.
+    #[error("{place}: {source}")]
+    Read {
+        /// How far reading had come.
+        place: Place,
+        /// What failed.
+        source: io::Error,
+    },
+}
+
+impl TraceError {
+    /// Something at `place` that is not what was expected there.
+    pub fn malformed(place: Place, found: impl fmt::Display, expected: impl fmt::Display) -> Self {
+        Self::Malformed { place, found: found.to_string(), expected: expected.to_string() }
+    }
+}
+
+/// Most events that a trace may have: positions, with one value to spare, are 32 bits wide.
+pub const EVENTS_MAX: u64 = u32::MAX as u64 - 1;
+
+/// The error for a trace that is longer than [`EVENTS_MAX`].
+pub(crate) fn too_long() -> TraceError {
+    TraceError::malformed(Place::Whole, "more events", format!("at most {EVENTS_MAX}; cut it into parts"))
+}

@@ -1,0 +1,165 @@
+//! The formats, in one table, and which one a source has.
+
+use std::io::{self, Read, Write};
+
+use super::columns::{Keep, Trace};
+use super::error::{Place, TraceError};
+use super::layout::Layout;
+use super::source::Source;
+use super::{binary, oracle, text};
+
+/// A form that traces are stored in. Each may be zstd-compressed when it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// swaptune's own.
+    Swaptune,
+    /// Text, CSV.
+    Text,
+    /// libCacheSim's binary records.
+    OracleGeneral,
+}
+
+/// A row of the table of formats.
+#[derive(Clone, Copy, Debug)]
+pub struct FormatRow {
+    /// Which one.
+    pub format: Format,
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Ends of file names that tell it, in lower case.
+    pub endings: &'static [&'static str],
+    /// What it is, in one sentence.
+    pub doc: &'static str,
+}
+
+/// All formats.
+pub const FORMATS: [FormatRow; 3] = [
+    FormatRow {
+        format: Format::Swaptune,
+        name: "swaptune",
+        endings: &[".swtrace"],
+        doc: "columns in blocks with checksums; keeps everything an event has",
+    },
+    FormatRow {
+        format: Format::Text,
+        name: "text",
+        endings: &[".csv", ".txt", ".text", ".tsv"],
+        doc: "one event a line: a page, or time, page, operation, cgroup, or columns that the first line names",
+    },
+    FormatRow {
+        format: Format::OracleGeneral,
+        name: "oracle-general",
+        endings: &[".oraclegeneral", ".oraclegeneral.bin"],
+        doc: "records of 24 bytes, as libCacheSim publishes its traces",
+    },
+];
+
+impl Format {
+    /// The format of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        FORMATS.iter().find(|row| row.name == name).map(|row| row.format)
+    }
+
+    /// The format that the end of a file name tells, whether or not `.zst` stands behind it.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let name = name.strip_suffix(".zst").unwrap_or(&name);
+        FORMATS.iter().find(|row| row.endings.iter().any(|ending| name.ends_with(ending))).map(|row| row.format)
+    }
+
+    /// The format that the first bytes tell: records have no mark, so they are what is neither ours nor text.
+    fn of_head(head: &[u8]) -> Self {
+        let control = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
+        if head.starts_with(&binary::MAGIC) {
+            Self::Swaptune
+        } else if head.iter().any(control) {
+            Self::OracleGeneral
+        } else {
+            Self::Text
+        }
+    }
+}
+
+/// How a trace is to be read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Its format; for `None`, what its first bytes tell.
+    pub format: Option<Format>,
+    /// Where in a line of text things stand; for `None`, as [`text`] says.
+    pub layout: Option<Layout>,
+    /// What is kept of it.
+    pub keep: Keep,
+}
+
+/// Reads a trace, zstd-compressed or not.
+///
+/// # Errors
+/// When the source fails or is not of the format; the error names the line, record or block.
+pub fn read(input: impl Read, reading: &Reading) -> Result<Trace, TraceError> {
+    let fail = |source: io::Error| TraceError::Read { place: Place::Header, source };
+    let mut source = Source::new(input).map_err(fail)?;
+    let format = match reading.format {
+        Some(format) => format,
+        None => Format::of_head(source.peek().map_err(fail)?),
+    };
+    match format {
+        Format::Swaptune => binary::read(source, reading.keep),
+        Format::Text => text::read(source, reading.keep, reading.layout.clone()),
+        Format::OracleGeneral => oracle::read(source, reading.keep),
+    }
+}
+
+/// Writes a trace.
+///
+/// # Errors
+/// When writing fails.
+pub fn write(trace: &Trace, format: Format, out: &mut impl Write) -> io::Result<()> {
+    match format {
+        Format::Swaptune => binary::write(trace, out),
+        Format::Text => text::write(trace, out),
+        Format::OracleGeneral => oracle::write(trace, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::trace::{Builder, Event};
+
+    fn guess() -> Reading {
+        Reading { format: None, layout: None, keep: Keep::Pages }
+    }
+
+    #[test]
+    fn every_format_is_told_by_its_bytes_packed_or_not() {
+        let mut builder = Builder::new(Keep::Pages);
+        for page in [0, 1, 2, 0, 3, 1] {
+            builder.push(Event { page, ..Event::default() }).unwrap();
+        }
+        let trace = builder.finish(None).unwrap();
+        for row in FORMATS {
+            let mut bytes = Vec::new();
+            write(&trace, row.format, &mut bytes).unwrap();
+            assert_eq!(read(&bytes[..], &guess()).unwrap().pages(), trace.pages(), "{}", row.name);
+            let packed = ruzstd::encoding::compress_to_vec(&bytes[..], ruzstd::encoding::CompressionLevel::Fastest);
+            assert_eq!(read(&packed[..], &guess()).unwrap().pages(), trace.pages(), "{} packed", row.name);
+            assert_eq!(Format::named(row.name), Some(row.format));
+            for ending in row.endings {
+                assert_eq!(Format::of_name(&format!("X{}.zst", ending.to_uppercase())), Some(row.format));
+            }
+        }
+        assert_eq!(Format::of_name("trace.bin"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&bytes[..], &guess());
+            let _ = read(&[&[0x28, 0xb5, 0x2f, 0xfd], &bytes[..]].concat()[..], &guess());
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Where in a line of text the properties of an event stand.
+
+use super::error::{Place, TraceError};
+use super::event::{Event, Op};
+use super::text;
+
+/// Names of columns that are understood: what they hold, and for times how many nanoseconds their unit has.
+const NAMES: [(&str, Holds); 20] = [
+    ("page", Holds::Page),
+    ("time_ns", Holds::Time(1)),
+    ("time_us", Holds::Time(1_000)),
+    ("time_ms", Holds::Time(1_000_000)),
+    ("time", Holds::Time(1_000_000_000)),
+    ("time_s", Holds::Time(1_000_000_000)),
+    ("timestamp", Holds::Time(1_000_000_000)),
+    ("clock_time", Holds::Time(1_000_000_000)),
+    ("op", Holds::Op),
+    ("cgroup", Holds::Cgroup),
+    ("id", Holds::Page),
+    ("obj_id", Holds::Page),
+    ("object", Holds::Page),
+    ("key", Holds::Page),
+    ("lbn", Holds::Page),
+    ("operation", Holds::Op),
+    ("rw", Holds::Op),
+    ("type", Holds::Op),
+    ("group", Holds::Cgroup),
+    ("application", Holds::Cgroup),
+];
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Holds {
+    Page,
+    Time(u64),
+    Op,
+    Cgroup,
+}
+
+/// Fields, from 0, of the properties of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    page: usize,
+    /// Field and nanoseconds of its unit.
+    time: Option<(usize, u64)>,
+    /// Field, and whether a number in it is ignored.
+    op: Option<(usize, bool)>,
+    cgroup: Option<usize>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug)]
+pub(super) struct Fault {
+    found: String,
+    expected: String,
+}
+
+impl Fault {
+    fn new(found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { found: found.into(), expected: expected.into() }
+    }
+
+    pub(super) fn at(self, place: Place) -> TraceError {
+        TraceError::Malformed { place, found: self.found, expected: self.expected }
+    }
+}
+
+/// The fields of a line. Blanks around a comma belong to it.
+pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let separator = [b',', b';', b'\t'].into_iter().find(|byte| line.contains(byte));
+    let blank = separator.is_none();
+    let split = line.split(move |&byte| separator.map_or(byte == b' ', |separator| byte == separator));
+    split.map(<[u8]>::trim_ascii).filter(move |field| !(blank && field.is_empty()))
+}
+
+impl Layout {
+    /// What `page=2,time_us=1,op=3` says: names of columns and their fields, from 1.
+    ///
+    /// # Errors
+    /// When a name is not known, a field is not a number from 1, or there is no page.
+    pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let fault = |found: String, expected: &str| TraceError::malformed(Place::Header, found, expected);
+        let mut found = Found::default();
+        for part in text.split(',') {
+            let Some((name, field)) = part.split_once('=') else {
+                return Err(fault(format!("`{part}`"), "NAME=FIELD, for example page=2"));
+            };
+            let Some(holds) = holds(name) else {
+                let names: Vec<&str> = NAMES.iter().take(10).map(|(name, _)| *name).collect();
+                return Err(fault(format!("`{name}`"), &names.join(", ")));
+            };
+            let number = field.trim().parse::<usize>().ok().and_then(|field| field.checked_sub(1));
+            found.add(holds, number.ok_or_else(|| fault(format!("`{field}`"), "the number of a field, from 1"))?);
+        }
+        found.layout().ok_or_else(|| fault(format!("`{text}`"), "one of the columns to be `page`"))
+    }
+
+    /// The layout that a header names; `None` for a line that is not a header because it begins with a number.
+    pub(super) fn of_header(line: &[u8], place: Place) -> Result<Option<Self>, TraceError> {
+        if fields(line).all(|field| holds(&String::from_utf8_lossy(field)).is_none()) {
+            return Ok(None);
+        }
+        let mut found = Found::default();
+        for (field, name) in fields(line).enumerate() {
+            if let Some(holds) = holds(&String::from_utf8_lossy(name)) {
+                found.add(holds, field);
+            }
+        }
+        let columns = || format!("columns {}", String::from_utf8_lossy(line));
+        found.layout().map(Some).ok_or_else(|| TraceError::malformed(place, columns(), "one of them to be `page`"))
+    }
+
+    /// The layout of lines with this many fields and no header.
+    pub(super) fn of_count(count: usize) -> Self {
+        if count <= 1 {
+            return Self { page: 0, time: None, op: None, cgroup: None };
+        }
+        let optional = |field: usize| (count > field).then_some(field);
+        Self { page: 1, time: Some((0, 1_000_000_000)), op: optional(2).map(|field| (field, true)), cgroup: optional(3) }
+    }
+
+    /// The id of the page and the rest of the event.
+    pub(super) fn event(&self, line: &[u8]) -> Result<(u64, Event), Fault> {
+        let mut this = LineFields { line, cgroup: 0, op: Op::Read, time: 0, page: None, sized: false };
+        for (number, field) in fields(line).enumerate() {
+            this.take(self, number, field)?;
+        }
+        let Some(page) = this.page else {
+            let count = fields(this.line).count();
+            let found = format!("{count} field{}", if count == 1 { "" } else { "s" });
+            return Err(Fault::new(found, format!("page in field {}", self.page + 1)));
+        };
+        Ok((page, text::event(this.time, this.cgroup, this.op)))
+    }
+}
+
+/// What was found so far in a line.
+struct LineFields<'a> {
+    line: &'a [u8],
+    page: Option<u64>,
+    time: u64,
+    op: Op,
+    cgroup: u16,
+    /// A size stood in place of the operation, so what follows is not a cgroup either.
+    sized: bool,
+}
+
+impl LineFields<'_> {
+    fn take(&mut self, layout: &Layout, number: usize, field: &[u8]) -> Result<(), Fault> {
+        let text = || String::from_utf8_lossy(field).into_owned();
+        if number == layout.page {
+            let fault = || Fault::new(format!("page `{}`", text()), "a number, decimal or hexadecimal after 0x");
+            self.page = Some(integer(field).ok_or_else(fault)?);
+        } else if let Some((_, unit)) = layout.time.filter(|(time, _)| *time == number) {
+            let fault = || Fault::new(format!("time `{}`", text()), "a number, with decimals or without");
+            self.time = decimal(field, unit).ok_or_else(fault)?;
+        } else if let Some((_, lenient)) = layout.op.filter(|(op, _)| *op == number) {
+            self.sized = lenient && integer(field).is_some();
+            let fault = || Fault::new(format!("op `{}`", text()), "read, write or free");
+            self.op = if self.sized { Op::Read } else { text::op(field).ok_or_else(fault)? };
+        } else if layout.cgroup == Some(number) && !self.sized {
+            let fault = || Fault::new(format!("cgroup `{}`", text()), "a number from 0 to 65535");
+            self.cgroup = integer(field).and_then(|cgroup| u16::try_from(cgroup).ok()).ok_or_else(fault)?;
+        }
+        Ok(())
+    }
+}
+
+/// Columns that were named so far.
+#[derive(Default)]
+struct Found {
+    page: Option<usize>,
+    time: Option<(usize, u64)>,
+    op: Option<usize>,
+    cgroup: Option<usize>,
+}
+
+impl Found {
+    /// The first column of a kind counts.
+    fn add(&mut self, holds: Holds, field: usize) {
+        match holds {
+            Holds::Page => _ = self.page.get_or_insert(field),
+            Holds::Time(unit) => _ = self.time.get_or_insert((field, unit)),
+            Holds::Op => _ = self.op.get_or_insert(field),
+            Holds::Cgroup => _ = self.cgroup.get_or_insert(field),
+        }
+    }
+
+    fn layout(self) -> Option<Layout> {
+        Some(Layout { page: self.page?, time: self.time, op: self.op.map(|field| (field, false)), cgroup: self.cgroup })
+    }
+}
+
+fn holds(name: &str) -> Option<Holds> {
+    NAMES.iter().find(|(known, _)| name.trim().eq_ignore_ascii_case(known)).map(|&(_, holds)| holds)
+}
+
+/// A whole number, decimal or hexadecimal.
+fn integer(field: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?;
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
+        Some(_) => None,
+        None => text.parse().ok(),
+    }
+}
+
+/// A number with or without decimals, times `unit`, exactly: digits beyond a whole nanosecond are dropped.
+fn decimal(field: &[u8], unit: u64) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    let mut place = unit;
+    for digit in fraction.bytes() {
+        place /= 10;
+        nanos = nanos.checked_add(u64::from(char::from(digit).to_digit(10)?) * place)?;
+    }
+    Some(nanos)
+}

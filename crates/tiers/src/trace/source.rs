@@ -1,0 +1,169 @@
+//! Bytes of a trace, from wherever they come, zstd-compressed or not.
+
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+
+use ruzstd::decoding::StreamingDecoder;
+
+/// The magic number of a zstd frame, RFC 8878 section 3.1.1.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// A frame may ask for at most this much memory: what `zstd --ultra -22` needs.
+const WINDOW_MAX: u64 = 128 << 20;
+/// Bytes read at once.
+const BUFFER: usize = 1 << 18;
+/// Bytes that can be looked at before anything is taken.
+const HEAD: usize = 4096;
+
+/// A source whose first bytes have been looked at.
+pub struct Source<'a> {
+    input: Box<dyn BufRead + 'a>,
+}
+
+impl<'a> Source<'a> {
+    /// Looks at the start of `input` and unpacks it if it is zstd-compressed.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn new(input: impl Read + 'a) -> io::Result<Self> {
+        let mut input = with_head(input)?;
+        if input.fill_buf()?.starts_with(&ZSTD_MAGIC) {
+            let frames = Frames { state: Some(State::Between(input)) };
+            return Ok(Self { input: Box::new(with_head(frames)?) });
+        }
+        Ok(Self { input: Box::new(input) })
+    }
+
+    /// What comes next, without taking it; empty at the end. Of a fresh source, at least the first 4096 bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn peek(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    /// Fills `buffer` as far as the source goes; says how far that is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.input.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    /// Reads up to and with the next line feed, at most `limit` bytes, onto the end of `line`; says how many came.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn line(&mut self, line: &mut Vec<u8>, limit: u64) -> io::Result<usize> {
+        (&mut self.input).take(limit).read_until(b'\n', line)
+    }
+}
+
+/// The first bytes of a source, and the rest: however little a pipe gives at once, the beginning can be looked at.
+fn with_head<R: Read>(mut input: R) -> io::Result<Chain<Cursor<Vec<u8>>, BufReader<R>>> {
+    let mut head = Vec::with_capacity(HEAD);
+    (&mut input).take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(Cursor::new(head).chain(BufReader::with_capacity(BUFFER, input)))
+}
+
+/// All frames of a zstd file, one after the other; skippable ones are left out.
+struct Frames<R: BufRead> {
+    state: Option<State<R>>,
+}
+
+type FrameSource<R> = Chain<Cursor<[u8; 4]>, R>;
+
+enum State<R: BufRead> {
+    Between(R),
+    Inside(Box<StreamingDecoder<FrameSource<R>, ruzstd::decoding::FrameDecoder>>),
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() {
+            match self.state.take() {
+                None => return Ok(0),
+                Some(State::Inside(mut decoder)) => {
+                    let count = decoder.read(buffer)?;
+                    if count > 0 {
+                        self.state = Some(State::Inside(decoder));
+                        return Ok(count);
+                    }
+                    let (_, source) = decoder.into_inner().into_inner();
+                    self.state = Some(State::Between(source));
+                }
+                Some(State::Between(source)) => self.state = next_frame(source)?,
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// What follows a frame: another, a skippable one, or the end.
+fn next_frame<R: BufRead>(mut source: R) -> io::Result<Option<State<R>>> {
+    if source.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    let mut magic = [0; 4];
+    source.read_exact(&mut magic)?;
+    if magic[0] & 0xf0 == 0x50 && magic[1..] == [0x2a, 0x4d, 0x18] {
+        let mut length = [0; 4];
+        source.read_exact(&mut length)?;
+        let length = u64::from(u32::from_le_bytes(length));
+        if io::copy(&mut (&mut source).take(length), &mut io::sink())? < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        return Ok(Some(State::Between(source)));
+    }
+    let source = Cursor::new(magic).chain(source);
+    let decoder = StreamingDecoder::new_with_max_window_size(source, WINDOW_MAX)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}")))?;
+    Ok(Some(State::Inside(Box::new(decoder))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut source = Source::new(bytes)?;
+        let mut out = vec![0; 1 << 20];
+        let count = source.fill(&mut out)?;
+        out.truncate(count);
+        Ok(out)
+    }
+
+    #[test]
+    fn plain_and_packed_bytes_are_the_same() {
+        let bytes: Vec<u8> = (0..300_000u32).map(|i| (i % 251) as u8).collect();
+        assert_eq!(read(&bytes).unwrap(), bytes);
+        assert_eq!(read(&packed(&bytes)).unwrap(), bytes);
+        assert_eq!(read(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn frames_follow_each_other_and_skippable_ones_are_left_out() {
+        let skippable = [&[0x51, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"xyz"].concat();
+        let file = [packed(b"one "), skippable, packed(b"two")].concat();
+        assert_eq!(read(&file).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn what_is_cut_off_or_foreign_is_an_error() {
+        let whole = packed(&[7; 5000]);
+        assert!(read(&whole[..whole.len() - 3]).is_err());
+        assert!(read(&[whole.clone(), b"junk".to_vec()].concat()).is_err());
+        assert!(read(&[whole, vec![0x50, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]].concat()).is_err());
+    }
+}

@@ -1,0 +1,180 @@
+//! Text: one event a line, fields between commas, semicolons, tabs or blanks.
+//!
+//! Columns are named by a first line (`time_ns,page,op,cgroup`), by the caller, or follow from their number: one is a page,
+//! more are time, page, operation, cgroup, in this order; a number in place of an operation is the size of an object, which
+//! is ignored, so libCacheSim's `time, object, size, next access` is read as it is. Empty lines and lines after `#` are comments.
+
+use std::io::{self, Write};
+
+use super::columns::{Builder, Keep, Trace};
+use super::error::{Place, TraceError};
+use super::event::{Event, Op};
+use super::intern::Interner;
+use super::layout::{Layout, fields};
+use super::source::Source;
+
+/// Longest line that is read.
+const LINE_MAX: u64 = 4096;
+
+/// Reads lines until the source ends. Pages are numbered in the order of their first event, cgroups are taken as they are.
+///
+/// # Errors
+/// When the source fails, or a line is not an event.
+pub fn read(mut source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Trace, TraceError> {
+    let (mut interner, mut builder) = (Interner::default(), Builder::new(keep));
+    let (mut layout, mut line, mut page, mut start) = (layout, Vec::new(), Vec::with_capacity(1), None);
+    for number in 1.. {
+        let place = Place::Line(number);
+        line.clear();
+        if source.line(&mut line, LINE_MAX).map_err(|source| TraceError::Read { place, source })? == 0 {
+            break;
+        }
+        if line.len() as u64 == LINE_MAX && line.last() != Some(&b'\n') {
+            return Err(TraceError::malformed(place, "a line without end", format!("at most {LINE_MAX} bytes")));
+        }
+        let content = line.trim_ascii();
+        if content.is_empty() || content[0] == b'#' {
+            continue;
+        }
+        let first = builder.is_empty();
+        if first && let Some(named) = Layout::of_header(content, place)? {
+            layout.get_or_insert(named);
+            continue;
+        }
+        let layout = layout.get_or_insert_with(|| Layout::of_count(fields(content).count()));
+        let (id, mut event) = layout.event(content).map_err(|fault| fault.at(place))?;
+        let start = *start.get_or_insert(event.time);
+        page.clear();
+        interner.number_all(&[id], &mut page);
+        event.page = page[0];
+        event.time = event.time.saturating_sub(start);
+        builder.push(event)?;
+    }
+    builder.finish(Some(interner.len()))
+}
+
+/// Writes a header and a line for each event.
+///
+/// # Errors
+/// When writing fails.
+pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "time_ns,page,op,cgroup")?;
+    for event in trace.iter() {
+        writeln!(out, "{},{},{},{}", event.time, event.page, word(event.op), event.cgroup)?;
+    }
+    Ok(())
+}
+
+/// How an operation is written.
+fn word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Free => "free",
+    }
+}
+
+/// The operation that a word names, in any case; traces of block devices and of libCacheSim have their own words.
+pub(super) fn op(field: &[u8]) -> Option<Op> {
+    const WORDS: [(&str, Op); 12] = [
+        ("read", Op::Read),
+        ("write", Op::Write),
+        ("free", Op::Free),
+        ("r", Op::Read),
+        ("w", Op::Write),
+        ("f", Op::Free),
+        ("get", Op::Read),
+        ("set", Op::Write),
+        ("delete", Op::Free),
+        ("load", Op::Read),
+        ("store", Op::Write),
+        ("discard", Op::Free),
+    ];
+    WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())).map(|&(_, op)| op)
+}
+
+/// An event whose page is not numbered yet.
+pub(super) fn event(time: u64, cgroup: u16, op: Op) -> Event {
+    Event { time, page: 0, cgroup, op }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<Trace, TraceError> {
+        read(Source::new(text.as_bytes()).unwrap(), Keep::Everything, None)
+    }
+
+    fn events(text: &str) -> Vec<(u64, u32, Op, u16)> {
+        parse(text).unwrap().iter().map(|e| (e.time, e.page, e.op, e.cgroup)).collect()
+    }
+
+    #[test]
+    fn plain_text_is_pages() {
+        let trace = parse("# a comment\n100\n0x64\n\n7\n").unwrap();
+        assert_eq!((trace.pages(), trace.page_count()), (&[0, 0, 1][..], 2));
+        assert!(parse("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn columns_follow_from_their_number_or_their_names() {
+        let expected = [(0, 0, Op::Read, 0), (1_500_000_000, 1, Op::Write, 3)];
+        assert_eq!(events("10,5,r,0\n11.5,6,W,3\n"), expected);
+        assert_eq!(events("cgroup op time_ms page\n0 read 10 5\n3 write 1510 6\n"), expected);
+        assert_eq!(events("page;time_ns\n5;7\n6;9\n"), [(0, 0, Op::Read, 0), (2, 1, Op::Read, 0)]);
+        // libCacheSim: time, object, size, next access.
+        assert_eq!(events("10, 5, 4096, 3\n12, 6, 512, -1\n"), [(0, 0, Op::Read, 0), (2_000_000_000, 1, Op::Read, 0)]);
+        assert_eq!(events("timestamp,obj_id,obj_size\n1,5,9\n"), [(0, 0, Op::Read, 0)]);
+    }
+
+    #[test]
+    fn columns_can_be_given() {
+        let layout = Layout::parse("page=3,time_us=1").unwrap();
+        let trace = read(Source::new(&b"5 x 9\n8 y 9\n"[..]).unwrap(), Keep::Everything, Some(layout)).unwrap();
+        assert_eq!((trace.pages(), trace.end()), (&[0, 0][..], 3000));
+        for (text, found) in [("page=0", "`0`"), ("time=1", "`time=1`"), ("page=1,colour=2", "`colour`"), ("page", "`page`")] {
+            assert!(Layout::parse(text).unwrap_err().to_string().contains(found), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_named_with_their_line() {
+        for (text, says) in [
+            ("1,2\n1\n", "line 2: found 1 field, expected page in field 2"),
+            ("1\nx\n", "line 2: found page `x`, expected a number, decimal or hexadecimal after 0x"),
+            ("1,2,r,70000\n", "line 1: found cgroup `70000`, expected a number from 0 to 65535"),
+            ("1,2,up\n", "line 1: found op `up`, expected read, write or free"),
+            ("1.x,2\n", "line 1: found time `1.x`, expected a number, with decimals or without"),
+            ("time,size\n", "line 1: found columns time,size, expected one of them to be `page`"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().to_string(), says, "{text}");
+        }
+        assert!(parse(&"1".repeat(5000)).unwrap_err().to_string().contains("a line without end"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(text in "[0-9a-z,. \n#;_x-]{0,80}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn what_is_written_is_read_back(list in prop::collection::vec((0..9u32, 0..1u64 << 40, 0..3u8, any::<u16>()), 0..40)) {
+            let (mut builder, mut interner, mut page) = (Builder::new(Keep::Everything), Interner::default(), Vec::new());
+            let start = list.first().map_or(0, |first| first.1);
+            for (id, time, kind, cgroup) in list {
+                page.clear();
+                interner.number_all(&[u64::from(id)], &mut page);
+                let op = [Op::Read, Op::Write, Op::Free][usize::from(kind)];
+                builder.push(Event { page: page[0], time: time.saturating_sub(start), op, cgroup }).unwrap();
+            }
+            let (trace, mut text) = (builder.finish(None).unwrap(), Vec::new());
+            write(&trace, &mut text).unwrap();
+            let back = parse(std::str::from_utf8(&text).unwrap()).unwrap();
+            prop_assert_eq!(back.iter().collect::<Vec<_>>(), trace.iter().collect::<Vec<_>>());
+        }
+    }
+}
