@@ -52,6 +52,9 @@ _swaptune() {
             swaptune,verify)
                 cmd="swaptune__subcmd__verify"
                 ;;
+            swaptune__subcmd__bench,codecs)
+                cmd="swaptune__subcmd__bench__subcmd__codecs"
+                ;;
             swaptune__subcmd__bench,help)
                 cmd="swaptune__subcmd__bench__subcmd__help"
                 ;;
@@ -60,6 +63,9 @@ _swaptune() {
                 ;;
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,codecs)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__codecs"
                 ;;
             swaptune__subcmd__bench__subcmd__help,help)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__help"
@@ -105,6 +111,9 @@ _swaptune() {
                 ;;
             swaptune__subcmd__help,verify)
                 cmd="swaptune__subcmd__help__subcmd__verify"
+                ;;
+            swaptune__subcmd__help__subcmd__bench,codecs)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__codecs"
                 ;;
             swaptune__subcmd__help__subcmd__bench,list)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__list"
@@ -171,7 +180,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help list show help"
+            opts="-h --results --no-save --json --root --help codecs list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -192,9 +201,69 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        swaptune__subcmd__bench__subcmd__help)
-            opts="list show help"
+        swaptune__subcmd__bench__subcmd__codecs)
+            opts="-h --pages-of --pages --codec --threads --seconds --pool --same-filled --results --no-save --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --pages-of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --codec)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help)
+            opts="codecs list show help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__codecs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -321,8 +390,22 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="list show"
+            opts="codecs list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__codecs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -90,14 +90,27 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s h -l help
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l no-save -d 'Do not keep results'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "list" -d 'List the runs whose results are kept'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages-of -d 'Whose pages: `synthetic:CLASS` (text, compressible, random, zero), or a file or folder' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages -d 'How many pages; of a larger source a random choice' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l codec -d 'Only these codecs, with a level if not the kernel\'s own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l threads -d 'Also measure on 2, 4, … up to N threads at once [default: one for each processor]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l seconds -d 'Measure each codec and direction for at least this long' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pool -d 'Say what a compressed pool of this size would hold' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l same-filled -d 'Compress same-filled pages too, which no kernel does'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l no-save -d 'Do not keep results'
@@ -108,6 +121,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -129,5 +143,6 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_s
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "service" -d 'Switch the applied configuration on or off; called by swaptune.service'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

@@ -4,5 +4,6 @@
 //! Nothing here writes configuration: what must be set for a moment is set through the host room's journal and taken back.
 
 pub mod codec;
+pub mod codecs;
 pub mod conditions;
 pub mod results;

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use swaptune_core::measurement::{Figures, Measurement, SCHEMA};
+use swaptune_core::measurement::{Conditions, Figures, Measurement, SCHEMA};
 use swaptune_host::machine::Machine;
 use swaptune_host::stamp::Stamp;
 use thiserror::Error;
@@ -162,18 +162,38 @@ impl<'a> Recorder<'a> {
     /// # Errors
     /// [`StoreError`] when it could not be kept.
     pub fn record(&mut self, figures: Figures) -> Result<Measurement, StoreError> {
+        let conditions = self.since_last();
+        self.keep(figures, conditions)
+    }
+
+    /// The same for figures that were measured in turns: all have the conditions since the last one.
+    ///
+    /// # Errors
+    /// [`StoreError`] when one could not be kept; those before it are.
+    pub fn record_all(&mut self, figures: impl IntoIterator<Item = Figures>) -> Result<Vec<Measurement>, StoreError> {
+        let conditions = self.since_last();
+        figures.into_iter().map(|figures| self.keep(figures, conditions.clone())).collect()
+    }
+
+    /// The conditions since this was last asked.
+    fn since_last(&mut self) -> Conditions {
+        let conditions = self.watch.conditions(self.machine);
+        self.watch = Watch::start(self.machine, &self.swaptune);
+        conditions
+    }
+
+    fn keep(&self, figures: Figures, conditions: Conditions) -> Result<Measurement, StoreError> {
         let measurement = Measurement {
             schema: SCHEMA,
             run: self.run.clone(),
             at: Stamp::now().text(),
             command: self.command.clone(),
-            conditions: self.watch.conditions(self.machine),
+            conditions,
             figures,
         };
         if let Some(store) = &self.store {
             store.append(&measurement)?;
         }
-        self.watch = Watch::start(self.machine, &self.swaptune);
         Ok(measurement)
     }
 }
@@ -200,6 +220,17 @@ mod tests {
         assert_eq!(read.measurements, made);
         assert_eq!(read.measurements[0].run, recorder.run());
         assert!(read.unread.is_empty());
+    }
+
+    #[test]
+    fn figures_that_were_measured_in_turns_share_their_conditions() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("results.jsonl"));
+        let machine = Machine::live();
+        let mut recorder = Recorder::start(&machine, Some(store.clone()), "swaptune bench codecs", "test");
+        let made = recorder.record_all([cipher(), cipher(), cipher()]).unwrap();
+        assert!(made.len() == 3 && made.iter().all(|one| one.conditions == made[0].conditions));
+        assert_eq!(store.read().unwrap().measurements, made);
     }
 
     #[test]

@@ -4,6 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+#[path = "codecs.rs"]
+mod codecs;
+
+pub use codecs::*;
+
 /// `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
@@ -29,6 +34,11 @@ pub struct ResultsArgs {
 /// The benchmarks, and what became of them.
 #[derive(Debug, Subcommand)]
 pub enum BenchCommand {
+    /// Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has
+    #[command(
+        after_help = "Examples:\n  swaptune bench codecs --pages-of /usr/lib\n  swaptune bench codecs --pages-of dump.bin --codec lz4,lz4:17,zstd:1,zstd --seconds 5\n  swaptune bench codecs --pages-of synthetic:random --threads 1\n\nMB are 10⁶ bytes of original data for each second of processor time of one thread. Every page is compared with what it was.\nLZO is missing here: only the kernel has LZO-RLE, and no library of LZO is free to link."
+    )]
+    Codecs(CodecsArgs),
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions

@@ -1,10 +1,12 @@
 //! Everything that is printed: data to standard output, talk to standard error.
 
+pub mod codecs;
 pub mod diff;
 pub mod facts;
 pub mod findings;
 pub mod measurement;
 pub mod plan;
+pub mod progress;
 pub mod proof;
 pub mod status;
 pub mod text;

@@ -1,5 +1,6 @@
 //! `swaptune bench`: one file per benchmark, and the results that are kept.
 
+mod codecs;
 mod list;
 
 use swaptune_bench::results::{Recorder, Store, StoreError};
@@ -11,6 +12,7 @@ use crate::failure::Failure;
 /// Runs one benchmark, or shows what was measured.
 pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
     match &args.what {
+        BenchCommand::Codecs(what) => codecs::run(context, &args.results, what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),
     }
@@ -22,7 +24,6 @@ pub fn store(context: &Context, args: &ResultsArgs) -> Store {
 }
 
 /// A run that keeps its results as the flags say; `command` is what to type to repeat it.
-#[allow(dead_code)]
 pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Recorder<'a> {
     let store = (!args.no_save).then(|| store(context, args));
     Recorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))

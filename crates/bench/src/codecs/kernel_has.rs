@@ -1,0 +1,112 @@
+//! Whether this kernel has a codec, for zswap and for zram.
+
+use swaptune_core::Facts;
+use swaptune_core::facts::{Availability, KernelFacts};
+use swaptune_core::kernel::v;
+
+use crate::codec::Setting;
+
+/// Whether it is there, and what says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where it is.
+    pub availability: Availability,
+    /// The file or option that says so.
+    pub source: String,
+}
+
+/// Where the kernel has a codec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InKernel {
+    /// As a compressor of zswap; `None` when zswap has no such compressor in any kernel.
+    pub zswap: Option<Place>,
+    /// As an algorithm of zram; `None` when zram has no such algorithm in any kernel.
+    pub zram: Option<Place>,
+}
+
+impl InKernel {
+    /// Looks a codec up. A level that is not the kernel's own can only be had from zram.
+    #[must_use]
+    pub fn of(setting: Setting, facts: &Facts) -> Self {
+        let codec = setting.codec();
+        let zswap = codec.zswap.filter(|_| setting.is_default());
+        Self { zswap: zswap.map(|name| in_zswap(name, facts)), zram: codec.zram.map(|name| in_zram(name, facts)) }
+    }
+
+    /// True when either can use it.
+    #[must_use]
+    pub fn usable(&self) -> bool {
+        [&self.zswap, &self.zram].into_iter().flatten().any(|place| place.availability.usable())
+    }
+
+    /// `zswap, zram`, `zram`, `no`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        let users = [("zswap", &self.zswap), ("zram", &self.zram)];
+        let usable = |(name, place): (&'static str, &Option<Place>)| {
+            place.as_ref().filter(|place| place.availability.usable()).map(|_| name)
+        };
+        let users: Vec<&str> = users.into_iter().filter_map(usable).collect();
+        if users.is_empty() { "no".into() } else { users.join(", ") }
+    }
+
+    /// Everything in one line, as results keep it: `zswap: absent (…: CONFIG_CRYPTO_LZ4 is not set); zram: built in (…)`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let users = [("zswap", &self.zswap), ("zram", &self.zram)];
+        let parts: Vec<String> = users
+            .into_iter()
+            .filter_map(|(name, place)| place.as_ref().map(|place| (name, place)))
+            .map(|(name, place)| format!("{name}: {} ({})", word(place.availability), place.source))
+            .collect();
+        if parts.is_empty() { "no kernel has it".into() } else { parts.join("; ") }
+    }
+}
+
+fn word(availability: Availability) -> &'static str {
+    match availability {
+        Availability::BuiltIn => "built in",
+        Availability::Loaded => "loaded module",
+        Availability::Module => "module",
+        Availability::Absent => "absent",
+    }
+}
+
+fn in_zswap(name: &str, facts: &Facts) -> Place {
+    if !facts.zswap.is_known() {
+        return Place { availability: Availability::Absent, source: facts.zswap.source().to_owned() };
+    }
+    in_crypto(name, facts)
+}
+
+fn in_crypto(name: &str, facts: &Facts) -> Place {
+    let found = facts.compressors.iter().find(|compressor| compressor.name == name);
+    let unknown = || Place { availability: Availability::Absent, source: "not looked for".into() };
+    found.map_or_else(unknown, |found| Place { availability: found.availability, source: found.source.clone() })
+}
+
+fn in_zram(name: &str, facts: &Facts) -> Place {
+    let driver = facts.zram.driver.value().copied().unwrap_or(Availability::Absent);
+    if !driver.usable() {
+        return Place { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };
+    }
+    // A device that is there knows best; all devices offer the same.
+    if let Some(device) = facts.zram.devices.iter().find(|device| !device.algorithms.is_empty()) {
+        let source = format!("/sys/block/{}/comp_algorithm", device.name);
+        let offered = device.algorithms.iter().any(|algorithm| algorithm == name);
+        return Place { availability: if offered { driver } else { Availability::Absent }, source };
+    }
+    in_zram_driver(name, &facts.kernel, driver).unwrap_or_else(|| in_crypto(name, facts))
+}
+
+/// zram has its own codecs since 6.12, fixed when it is built; before, it asks the crypto API, as zswap does.
+fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Option<Place> {
+    if kernel.version.value().is_some_and(|version| *version < v(6, 12)) {
+        return None;
+    }
+    let option = format!("CONFIG_ZRAM_BACKEND_{}", name.to_ascii_uppercase());
+    let source = kernel.config.source();
+    let set = kernel.config.value().is_some_and(|config| config.get(&option).is_some_and(|value| value == "y"));
+    let (availability, says) = if set { (driver, "=y") } else { (Availability::Absent, " is not set") };
+    Some(Place { availability, source: format!("{source}: {option}{says}") })
+}

@@ -1,0 +1,196 @@
+//! Pages to compress, and where they come from.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::synthetic::Content;
+use super::walk::{self, WalkError};
+use crate::codec::same_filled;
+
+/// Where pages come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Made up.
+    Synthetic(Content),
+    /// A file, or all files below a folder.
+    Path(PathBuf),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Synthetic(content) => write!(f, "synthetic {content}"),
+            Self::Path(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Text that names no source.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SourceError {
+    /// No such content.
+    #[error("no synthetic pages are called `{0}`; there are zero, text, compressible and random")]
+    Content(String),
+    /// Neither a word that is known nor a file.
+    #[error("`{0}` is neither `synthetic`, `synthetic:CLASS` nor a file or folder")]
+    Unknown(String),
+}
+
+impl FromStr for Source {
+    type Err = SourceError;
+
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        match text.split_once(':') {
+            None if text == "synthetic" => Ok(Self::Synthetic(Content::Text)),
+            Some(("synthetic", name)) => {
+                let named = Content::ALL.into_iter().find(|content| content.to_string() == name);
+                named.map(Self::Synthetic).ok_or_else(|| SourceError::Content(name.to_owned()))
+            }
+            _ if PathBuf::from(text).exists() => Ok(Self::Path(text.into())),
+            _ => Err(SourceError::Unknown(text.to_owned())),
+        }
+    }
+}
+
+/// Pages that cannot be had.
+#[derive(Debug, Error)]
+pub enum PagesError {
+    /// A file or folder.
+    #[error(transparent)]
+    Walk(#[from] WalkError),
+    /// There is nothing to compress.
+    #[error("{of}: no page to compress ({same_filled} same-filled, which no compressor sees)")]
+    Empty {
+        /// The source.
+        of: String,
+        /// Pages that were left out.
+        same_filled: u64,
+    },
+}
+
+/// Pages in memory, for the time of one benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pages {
+    /// What they are, as results say it.
+    pub of: String,
+    /// Same-filled pages that were left out: no compressor sees them.
+    pub same_filled: u64,
+    /// Files that could not be read.
+    pub unread: u64,
+    page_size: usize,
+    bytes: Vec<u8>,
+}
+
+impl Pages {
+    /// At most `count` pages from a source; of a larger one a random, repeatable choice.
+    ///
+    /// Same-filled pages are left out unless they are `wanted`, or are all that is asked for.
+    ///
+    /// # Errors
+    /// [`PagesError`] when there is nothing to read, or nothing left.
+    pub fn load(source: &Source, count: usize, page_size: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
+        let of = source.to_string();
+        match source {
+            Source::Synthetic(content) => {
+                let mut bytes = vec![0; count * page_size];
+                bytes.chunks_exact_mut(page_size).zip(0..).for_each(|(page, number)| content.fill(page, number));
+                Self::of_bytes(of, bytes, page_size, same_filled_wanted || *content == Content::Zero)
+            }
+            Source::Path(path) => {
+                let walked = walk::pages(path, count, page_size)?;
+                let pages = Self::of_bytes(of, walked.bytes, page_size, same_filled_wanted)?;
+                Ok(Self { unread: walked.unread, ..pages })
+            }
+        }
+    }
+
+    /// Whole pages of these bytes.
+    ///
+    /// # Errors
+    /// [`PagesError::Empty`] when nothing is left.
+    pub fn of_bytes(of: String, mut bytes: Vec<u8>, page_size: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
+        bytes.truncate(bytes.len() / page_size * page_size);
+        let before = bytes.len();
+        if !same_filled_wanted {
+            drop_same_filled(&mut bytes, page_size);
+        }
+        let same_filled = ((before - bytes.len()) / page_size) as u64;
+        if bytes.is_empty() {
+            return Err(PagesError::Empty { of, same_filled });
+        }
+        Ok(Self { of, same_filled, unread: 0, page_size, bytes })
+    }
+
+    /// Size of each.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.page_size
+    }
+
+    /// How many; at least one.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.bytes.len() / self.page_size
+    }
+
+    /// One after the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Each.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes.chunks_exact(self.page_size)
+    }
+}
+
+/// Moves the pages that stay to the front, in order.
+fn drop_same_filled(bytes: &mut Vec<u8>, page_size: usize) {
+    let mut kept = 0;
+    for start in (0..bytes.len()).step_by(page_size) {
+        if same_filled(&bytes[start..start + page_size]).is_none() {
+            bytes.copy_within(start..start + page_size, kept);
+            kept += page_size;
+        }
+    }
+    bytes.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_read_as_they_are_typed() {
+        assert_eq!("synthetic".parse(), Ok(Source::Synthetic(Content::Text)));
+        assert_eq!("synthetic:random".parse(), Ok(Source::Synthetic(Content::Random)));
+        assert_eq!("/".parse(), Ok(Source::Path("/".into())));
+        assert_eq!("synthetic:x".parse::<Source>(), Err(SourceError::Content("x".into())));
+        assert_eq!("/no/such".parse::<Source>(), Err(SourceError::Unknown("/no/such".into())));
+    }
+
+    #[test]
+    fn same_filled_pages_are_left_out_and_counted() {
+        let mut bytes = vec![0; 4 * 64 + 5];
+        bytes[64] = 1;
+        bytes[3 * 64] = 2;
+        let pages = Pages::of_bytes("x".into(), bytes.clone(), 64, false).unwrap();
+        assert_eq!((pages.count(), pages.same_filled), (2, 2));
+        assert_eq!(pages.iter().map(|page| page[0]).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(Pages::of_bytes("x".into(), bytes, 64, true).unwrap().count(), 4);
+        let error = Pages::of_bytes("x".into(), vec![0; 128], 64, false).unwrap_err();
+        assert_eq!(error.to_string(), "x: no page to compress (2 same-filled, which no compressor sees)");
+    }
+
+    #[test]
+    fn synthetic_pages_are_as_many_as_asked_for() {
+        for content in Content::ALL {
+            let pages = Pages::load(&Source::Synthetic(content), 10, 4096, false).unwrap();
+            assert_eq!((pages.count(), pages.same_filled), (10, 0), "{content}");
+        }
+    }
+}

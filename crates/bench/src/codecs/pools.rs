@@ -1,0 +1,73 @@
+//! What the kernel's allocators make of the compressed sizes.
+
+use swaptune_core::Bytes;
+use swaptune_core::facts::KernelFacts;
+use swaptune_core::kernel::{KernelVersion, v};
+use swaptune_core::measurement::{AllocatorFigures, PoolFigures};
+use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, PAGE_SIZE};
+
+/// First kernel whose zswap keeps a page that does not compress, as it is.
+const KEEPS_INCOMPRESSIBLE: KernelVersion = v(6, 18);
+
+/// The allocators that this kernel has, filled with pages of these sizes in one go, as zswap would.
+///
+/// Nothing for pages of another size than 4 KiB, for which the allocators are not modelled.
+#[must_use]
+pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<PoolFigures> {
+    if page_size != usize::from(PAGE_SIZE) {
+        return Vec::new();
+    }
+    let version = kernel.version.value().copied();
+    let keeps = version.is_none_or(|version| version >= KEEPS_INCOMPRESSIBLE);
+    let incompressible = if keeps { Incompressible::Raw } else { Incompressible::Rejected };
+    let pool = |allocator: Allocator| {
+        let small = |size: &usize| u16::try_from(*size).unwrap_or(u16::MAX);
+        let footprint = Footprint::of(&allocator, incompressible, sizes.iter().map(small));
+        PoolFigures {
+            allocator: AllocatorFigures { name: allocator.name().into(), measured: false },
+            original: Bytes(footprint.original * u64::from(PAGE_SIZE)),
+            used: Bytes(footprint.pages * u64::from(PAGE_SIZE)),
+        }
+    };
+    allocators(kernel).into_iter().map(pool).collect()
+}
+
+/// As a kernel of this version and configuration has them.
+fn allocators(kernel: &KernelFacts) -> Vec<Allocator> {
+    let version = kernel.version.value().map_or((6, 18), |version| (version.major, version.minor));
+    let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
+    let of_kernel = |name| Allocator::of_kernel(name, version, chain).ok();
+    ["zsmalloc", "zbud", "z3fold"].into_iter().filter_map(of_kernel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::Fact;
+
+    use super::*;
+
+    fn kernel(major: u16, minor: u16) -> KernelFacts {
+        KernelFacts { version: Fact::known(v(major, minor), "test"), ..KernelFacts::default() }
+    }
+
+    fn names(pools: &[PoolFigures]) -> Vec<&str> {
+        pools.iter().map(|pool| pool.allocator.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_kernel_has_the_allocators_of_its_time() {
+        assert_eq!(names(&pools(&kernel(6, 1), 4096, &[100])), ["zsmalloc", "zbud", "z3fold"]);
+        assert_eq!(names(&pools(&kernel(6, 18), 4096, &[100])), ["zsmalloc"]);
+        assert!(pools(&kernel(6, 18), 16_384, &[100]).is_empty());
+    }
+
+    #[test]
+    fn pages_that_do_not_compress_are_kept_since_6_18() {
+        let sizes = [vec![1000; 1000], vec![5000; 1000]].concat();
+        let old = &pools(&kernel(6, 12), 4096, &sizes)[1];
+        assert_eq!((old.original, old.used), (Bytes(1000 * 4096), Bytes(500 * 4096)), "zbud holds two a page");
+        let new = &pools(&kernel(6, 18), 4096, &sizes)[0];
+        assert_eq!(new.original, Bytes(2000 * 4096));
+        assert!(new.used > Bytes(1000 * 4096) && new.used < Bytes(1300 * 4096), "{new:?}");
+    }
+}

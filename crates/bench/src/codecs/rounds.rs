@@ -1,0 +1,125 @@
+//! Throughput: every codec in every round, so that what else the machine does meets them all alike.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::BenchError;
+use super::pages::Pages;
+use super::pass::{Bench, Buffers};
+use crate::codec::Setting;
+
+/// A codec on a number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The codec.
+    pub setting: Setting,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Work done, and the processor time that it took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Work {
+    bytes: u64,
+    time: Duration,
+}
+
+impl Work {
+    /// Megabytes (10⁶ B) a second of processor time.
+    fn rate(self) -> f64 {
+        self.bytes as f64 / 1e6 / self.time.as_secs_f64().max(1e-9)
+    }
+
+    fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.time += other.time;
+    }
+}
+
+/// What the rounds said of one job, in megabytes (10⁶ B) of original data a second of processor time of each thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// One for each round.
+    pub compress: Vec<f64>,
+    /// One for each round.
+    pub decompress: Vec<f64>,
+}
+
+impl Rates {
+    /// Median of the rounds.
+    #[must_use]
+    pub fn median(rates: &[f64]) -> f64 {
+        let mut sorted = rates.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        match sorted.len() {
+            0 => 0.0,
+            length if length % 2 == 1 => sorted[length / 2],
+            length => f64::midpoint(sorted[length / 2 - 1], sorted[length / 2]),
+        }
+    }
+}
+
+/// One round of one job: whole passes of one direction until `time` is over, then of the other; every page is looked at.
+///
+/// # Errors
+/// [`BenchError`] of any thread.
+pub fn round(job: Job, pages: &Pages, buffers: &mut Buffers, time: Duration, rates: &mut Rates) -> Result<(), BenchError> {
+    let benches = Bench::split(job.setting, pages, buffers, job.threads)?;
+    let barrier = Barrier::new(benches.len());
+    let results: Vec<Result<(Work, Work), BenchError>> = thread::scope(|scope| {
+        let start = |mut bench: Bench<'_>| one_thread(&mut bench, &barrier, time);
+        // Without a thread of its own where one is enough.
+        let mut benches = benches.into_iter();
+        let own = benches.next();
+        let handles: Vec<_> = benches.map(|bench| scope.spawn(move || start(bench))).collect();
+        let own = own.map(start);
+        own.into_iter().chain(handles.into_iter().map(|handle| handle.join().unwrap_or(Err(BenchError::Thread)))).collect()
+    });
+    let (mut compress, mut decompress) = (Work::default(), Work::default());
+    for result in results {
+        let (packed, unpacked) = result?;
+        compress.add(packed);
+        decompress.add(unpacked);
+    }
+    rates.compress.push(compress.rate());
+    rates.decompress.push(decompress.rate());
+    Ok(())
+}
+
+fn one_thread(bench: &mut Bench<'_>, barrier: &Barrier, time: Duration) -> Result<(Work, Work), BenchError> {
+    barrier.wait();
+    // An error must not keep the other threads waiting.
+    let compress = passes(bench, time, Bench::compress);
+    barrier.wait();
+    let compress = compress?;
+    let decompress = passes(bench, time, Bench::decompress)?;
+    bench.verify()?;
+    Ok((compress, decompress))
+}
+
+/// Whole passes, at least one, until `time` is over.
+fn passes<'a>(
+    bench: &mut Bench<'a>,
+    time: Duration,
+    pass: impl Fn(&mut Bench<'a>) -> Result<(), BenchError>,
+) -> Result<Work, BenchError> {
+    let (start, mut work) = (Instant::now(), Work::default());
+    loop {
+        let before = processor_time();
+        pass(bench)?;
+        work.add(Work { bytes: bench.bytes() as u64, time: processor_time() - before });
+        if start.elapsed() >= time {
+            return Ok(work);
+        }
+    }
+}
+
+/// Processor time of this thread: what others do on the machine does not count, what they do to the caches does.
+#[must_use]
+pub fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), u32::try_from(time.tv_nsec).unwrap_or_default())
+}

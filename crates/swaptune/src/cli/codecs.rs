@@ -1,0 +1,29 @@
+//! `bench codecs`: what was typed.
+
+use clap::Args;
+
+/// `bench codecs`.
+#[derive(Debug, Args)]
+pub struct CodecsArgs {
+    /// Whose pages: `synthetic:CLASS` (text, compressible, random, zero), or a file or folder
+    #[arg(long, value_name = "SOURCE", default_value = "synthetic:text")]
+    pub pages_of: String,
+    /// How many pages; of a larger source a random choice
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
+    pub pages: u32,
+    /// Only these codecs, with a level if not the kernel's own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub codec: Vec<String>,
+    /// Also measure on 2, 4, … up to N threads at once [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Measure each codec and direction for at least this long
+    #[arg(long, value_name = "S", default_value_t = 1.0)]
+    pub seconds: f64,
+    /// Say what a compressed pool of this size would hold
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    pub pool: String,
+    /// Compress same-filled pages too, which no kernel does
+    #[arg(long)]
+    pub same_filled: bool,
+}
