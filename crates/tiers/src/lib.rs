@@ -1,5 +1,6 @@
 //! The room of tiers: where a page can live and what it takes there.
 
 pub mod alloc;
+pub mod generate;
 mod prefetch;
 pub mod trace;
