@@ -2,5 +2,7 @@
 
 pub mod alloc;
 pub mod generate;
+pub mod model;
+pub mod policies;
 mod prefetch;
 pub mod trace;

@@ -8,6 +8,7 @@ mod error;
 mod footprint;
 mod kernel;
 mod lists;
+mod pool;
 pub mod z3fold;
 pub mod zbud;
 pub mod zsmalloc;
@@ -15,6 +16,7 @@ mod zspool;
 
 pub use error::AllocError;
 pub use footprint::{Footprint, Incompressible};
+pub use pool::Pool;
 pub use z3fold::Z3fold;
 pub use zbud::Zbud;
 pub use zsmalloc::{Rule, SizeClass, Zsmalloc};

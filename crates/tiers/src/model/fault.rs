@@ -1,0 +1,167 @@
+//! Faults: a page is wanted that is not mapped.
+
+use super::device::Written;
+use super::page::{AHEAD, CLEAN, NONE, POOLED, REFERENCED, Tier};
+use super::zram::COPY;
+use super::{EXCLUSIVE_LOADS, Model, OutOfMemory};
+use crate::trace::{Event, Op};
+
+impl Model {
+    /// Brings a page into RAM and advances the process by the time that takes.
+    pub(super) fn fault(&mut self, event: Event) -> Result<(), OutOfMemory> {
+        self.settle();
+        self.catch_up();
+        self.now += std::mem::take(&mut self.stolen);
+        let begin = self.now;
+        let page = event.page;
+        match self.pages[page as usize].tier {
+            Tier::Ram => self.use_read_ahead(page),
+            Tier::Writing => self.take_back(page),
+            Tier::Absent => {
+                self.pages[page as usize].cgroup = event.cgroup;
+                self.make_room(event.cgroup)?;
+                self.outcome.stall += self.now - begin;
+                self.now += self.settings.costs.allocate;
+                self.enter(page);
+            }
+            Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Disk => {
+                self.make_room(self.pages[page as usize].cgroup)?;
+                self.swap_in(page, event.op == Op::Write);
+                self.outcome.stall += self.now - begin;
+            }
+        }
+        Ok(())
+    }
+
+    /// Frees the RAM of pages whose write has ended.
+    pub(super) fn settle(&mut self) {
+        self.settle_by(self.now);
+    }
+
+    pub(super) fn settle_by(&mut self, time: u64) {
+        for index in 0..self.devices.len() {
+            while let Some(written) = self.devices[index].ended(time) {
+                self.write_ended(written);
+            }
+        }
+    }
+
+    fn write_ended(&mut self, written: Written) {
+        let Written::Page { page, write } = written else {
+            self.used -= 1;
+            return;
+        };
+        let entry = &mut self.pages[page as usize];
+        if entry.tier == Tier::Writing && entry.place == write {
+            entry.tier = Tier::Disk;
+            entry.place = NONE;
+            let cgroup = entry.cgroup;
+            self.uncharge(cgroup);
+        }
+    }
+
+    /// A page that was read ahead is used for the first time.
+    fn use_read_ahead(&mut self, page: u32) {
+        self.pages[page as usize].clear(AHEAD);
+        self.lists.touch(&mut self.pages, page);
+        self.outcome.counters.swap_ra_hit += 1;
+        self.window.hit();
+        self.spend(self.settings.costs.minor);
+    }
+
+    /// A page that is still being written is in the swap cache.
+    fn take_back(&mut self, page: u32) {
+        self.spend(self.settings.costs.minor);
+        let entry = &mut self.pages[page as usize];
+        entry.tier = Tier::Ram;
+        entry.set(CLEAN | REFERENCED);
+        self.lists.insert(&mut self.pages, page);
+        self.outcome.counters.workingset_refault_anon += 1;
+    }
+
+    /// A page enters RAM, accessed.
+    pub(super) fn enter(&mut self, page: u32) {
+        self.charge(self.pages[page as usize].cgroup);
+        let entry = &mut self.pages[page as usize];
+        entry.tier = Tier::Ram;
+        entry.set(REFERENCED);
+        self.lists.insert(&mut self.pages, page);
+    }
+
+    fn swap_in(&mut self, page: u32, write: bool) {
+        self.outcome.counters.pgmajfault += 1;
+        self.outcome.counters.workingset_refault_anon += 1;
+        // Making room may have moved it on.
+        match self.pages[page as usize].tier {
+            Tier::Zswap => {
+                let time = self.load_from_zswap(page);
+                self.spend(self.settings.costs.swap_in + time);
+                self.enter(page);
+                self.read_ahead(page);
+            }
+            Tier::Zram => {
+                let time = self.remove_from_zram(page);
+                self.outcome.counters.pswpin += 1;
+                self.release_slot(page);
+                self.spend(self.settings.costs.swap_in + time);
+                self.enter(page);
+            }
+            Tier::Disk => {
+                self.spend(self.settings.costs.swap_in);
+                self.enter(page);
+                self.read_with_neighbours(page);
+            }
+            Tier::Writing => self.take_back(page),
+            Tier::Zero | Tier::Absent | Tier::Ram => {
+                self.outcome.counters.swpin_zero += 1;
+                self.spend(self.settings.costs.swap_in + COPY);
+                self.release_slot(page);
+                self.enter(page);
+            }
+        }
+        let (used, all) = self.slots.fill();
+        if write || used * 2 > all {
+            self.drop_copies(page);
+        }
+    }
+
+    /// Takes a page out of zswap, as the kernel of that version does, and tells what decompressing takes.
+    pub(super) fn load_from_zswap(&mut self, page: u32) -> u64 {
+        let Some(zswap) = self.zswap.as_mut() else { return 0 };
+        let index = self.pages[page as usize].entry;
+        let size = zswap.entry(index).size;
+        self.outcome.counters.zswpin += 1;
+        let codec = self.settings.zswap.as_ref().map_or(0, |settings| settings.codec.decompress);
+        if self.settings.kernel >= EXCLUSIVE_LOADS {
+            self.remove_from_zswap(page);
+        } else if size != 0 {
+            zswap.rotate(index);
+        }
+        if size == 0 || size >= crate::alloc::PAGE_SIZE { COPY } else { codec }
+    }
+
+    /// The entry of a page leaves zswap.
+    pub(super) fn remove_from_zswap(&mut self, page: u32) {
+        let entry = &mut self.pages[page as usize];
+        let Some(zswap) = self.zswap.as_mut() else { return };
+        let size = zswap.entry(entry.entry).size;
+        zswap.remove(entry.entry);
+        entry.entry = NONE;
+        entry.clear(POOLED);
+        self.cgroups[usize::from(entry.cgroup)].zswap -= u64::from(size);
+    }
+
+    fn release_slot(&mut self, page: u32) {
+        let slot = std::mem::replace(&mut self.pages[page as usize].slot, NONE);
+        if slot != NONE {
+            self.slots.release(slot);
+        }
+        self.pages[page as usize].clear(CLEAN);
+    }
+
+    /// Processor time of the process in the kernel.
+    pub(super) fn spend(&mut self, nanos: u64) {
+        self.now += nanos;
+        self.outcome.system += nanos;
+    }
+}

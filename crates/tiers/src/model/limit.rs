@@ -1,0 +1,71 @@
+//! When zswap's pool is full and when it accepts again: the kernel's integer arithmetic.
+
+/// First kernel that computes the limits as zswap_max_pages() and zswap_accept_thr_pages().
+const PAGES_COMPARED: (u16, u16) = (6, 10);
+
+/// The limit of a zswap pool (mm/zswap.c: `zswap_is_full`, `zswap_can_accept`, `zswap_check_limits`).
+///
+/// All divisions round down, in the order of the kernel; percentages above 100 are taken as the kernel takes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Pages of RAM (`totalram_pages()`).
+    pub ram: u64,
+    /// max_pool_percent.
+    pub max_pool_percent: u64,
+    /// accept_threshold_percent, of the limit.
+    pub accept_threshold_percent: u64,
+    /// Kernel, `(6, 12)` for 6.12.
+    pub kernel: (u16, u16),
+}
+
+impl Limit {
+    /// The limit in pages.
+    #[must_use]
+    pub const fn max_pages(&self) -> u64 {
+        self.ram * self.max_pool_percent / 100
+    }
+
+    /// The pages down to which a full pool must shrink.
+    #[must_use]
+    pub fn accept_pages(&self) -> u64 {
+        if self.kernel >= PAGES_COMPARED {
+            self.max_pages() * self.accept_threshold_percent / 100
+        } else {
+            self.ram * self.accept_threshold_percent / 100 * self.max_pool_percent / 100
+        }
+    }
+
+    /// Whether a pool of so many pages takes nothing more.
+    #[must_use]
+    pub fn is_full(&self, pool: u64) -> bool {
+        if self.kernel >= PAGES_COMPARED { pool >= self.max_pages() } else { pool > self.max_pages() }
+    }
+
+    /// Whether a pool of so many pages, which has been full, takes pages again.
+    #[must_use]
+    pub fn can_accept(&self, pool: u64) -> bool {
+        if self.kernel >= PAGES_COMPARED { pool <= self.accept_pages() } else { pool < self.accept_pages() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: Limit = Limit { ram: 1999, max_pool_percent: 25, accept_threshold_percent: 90, kernel: (6, 9) };
+    const NEW: Limit = Limit { kernel: (6, 10), ..OLD };
+
+    #[test]
+    fn the_limit_itself_is_full_only_since_6_10() {
+        assert_eq!((OLD.max_pages(), NEW.max_pages()), (499, 499));
+        assert_eq!((OLD.is_full(499), OLD.is_full(500)), (false, true));
+        assert_eq!((NEW.is_full(498), NEW.is_full(499)), (false, true));
+    }
+
+    #[test]
+    fn the_threshold_rounds_in_the_order_of_each_kernel() {
+        assert_eq!((OLD.accept_pages(), NEW.accept_pages()), (1799 * 25 / 100, 499 * 90 / 100));
+        assert_eq!((OLD.can_accept(448), OLD.can_accept(449)), (true, false));
+        assert_eq!((NEW.can_accept(449), NEW.can_accept(450)), (true, false));
+    }
+}

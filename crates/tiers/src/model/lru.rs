@@ -1,0 +1,204 @@
+//! The lists of RAM's pages, per cgroup: which page reclaim takes next.
+
+use super::page::{ACTIVE, Page, REFERENCED, SEEN, Tier};
+use super::queue::Queue;
+
+/// How RAM keeps its pages in order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lru {
+    /// By time of the last access, as no kernel can: for comparison.
+    Exact,
+    /// Active and inactive list with reference bits (mm/vmscan.c, without CONFIG_LRU_GEN or with it off).
+    #[default]
+    Classic,
+    /// Generations (MGLRU, since 6.1): referenced pages move to the youngest when reclaim meets them.
+    Generational,
+}
+
+/// Lists of a cgroup: one, two or four of them in use. A page's `place` is list + 4 × place there.
+const LISTS: u32 = 4;
+const INACTIVE: usize = 0;
+const ACTIVE_LIST: usize = 1;
+/// Generations that reclaim leaves (`MIN_NR_GENS`).
+const MIN_GENERATIONS: u32 = 2;
+/// Pages moved from the active list in one go (`SWAP_CLUSTER_MAX`).
+const BATCH: usize = 32;
+
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    lists: [Queue; LISTS as usize],
+    /// Oldest and youngest generation.
+    oldest: u32,
+    youngest: u32,
+}
+
+/// The lists of all cgroups.
+#[derive(Clone, Debug)]
+pub(super) struct RamLists {
+    kind: Lru,
+    groups: Vec<Lists>,
+    resident: usize,
+}
+
+impl RamLists {
+    pub(super) fn new(kind: Lru, cgroups: usize) -> Self {
+        let lists = Lists { youngest: MIN_GENERATIONS - 1, ..Lists::default() };
+        Self { kind, groups: vec![lists; cgroups], resident: 0 }
+    }
+
+    /// Pages of a cgroup.
+    pub(super) fn len(&self, cgroup: u16) -> usize {
+        self.groups[usize::from(cgroup)].lists.iter().map(Queue::len).sum()
+    }
+
+    /// Pages of all cgroups.
+    pub(super) const fn resident(&self) -> usize {
+        self.resident
+    }
+
+    /// A page comes into RAM: to the active list if it belongs to the working set.
+    pub(super) fn insert(&mut self, pages: &mut [Page], page: u32) {
+        let entry = &mut pages[page as usize];
+        entry.clear(SEEN);
+        let active = entry.has(ACTIVE);
+        let group = &self.groups[usize::from(entry.cgroup)];
+        let list = match self.kind {
+            Lru::Exact => 0,
+            Lru::Classic => {
+                if active {
+                    ACTIVE_LIST
+                } else {
+                    INACTIVE
+                }
+            }
+            Lru::Generational => (group.youngest % LISTS) as usize,
+        };
+        self.push(pages, page, list);
+        self.resident += 1;
+    }
+
+    /// A page in RAM was accessed.
+    #[inline]
+    pub(super) fn touch(&mut self, pages: &mut [Page], page: u32) {
+        match self.kind {
+            Lru::Exact => {
+                self.forget(pages[page as usize]);
+                self.push(pages, page, 0);
+            }
+            Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
+        }
+    }
+
+    /// A page leaves RAM other than by [`RamLists::victim`].
+    pub(super) fn remove(&mut self, pages: &mut [Page], page: u32) {
+        self.forget(pages[page as usize]);
+        self.resident -= 1;
+        pages[page as usize].place = u32::MAX;
+    }
+
+    /// Takes the page of a cgroup that reclaim takes next out of its list; counts the pages looked at.
+    pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+        let victim = match self.kind {
+            Lru::Exact => self.pop(pages, cgroup, 0),
+            Lru::Classic => self.inactive_victim(pages, cgroup, scanned),
+            Lru::Generational => self.oldest_victim(pages, cgroup, scanned),
+        }?;
+        *scanned += 1;
+        self.resident -= 1;
+        pages[victim as usize].place = u32::MAX;
+        Some(victim)
+    }
+
+    fn inactive_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+        loop {
+            self.deactivate(pages, cgroup, scanned);
+            let page = self.pop(pages, cgroup, INACTIVE)?;
+            let entry = &mut pages[page as usize];
+            if !entry.has(REFERENCED) {
+                return Some(page);
+            }
+            entry.clear(REFERENCED);
+            *scanned += 1;
+            let activate = entry.has(SEEN);
+            entry.set(if activate { ACTIVE } else { SEEN });
+            self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
+        }
+    }
+
+    /// Moves pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
+    fn deactivate(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) {
+        let lists = &self.groups[usize::from(cgroup)].lists;
+        let (inactive, active) = (lists[INACTIVE].len(), lists[ACTIVE_LIST].len());
+        if inactive > 0 && inactive * inactive_ratio(inactive + active) >= active {
+            return;
+        }
+        for _ in 0..BATCH.min(active) {
+            let Some(page) = self.pop(pages, cgroup, ACTIVE_LIST) else { return };
+            pages[page as usize].clear(REFERENCED | SEEN);
+            *scanned += 1;
+            self.push(pages, page, INACTIVE);
+        }
+    }
+
+    fn oldest_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+        if self.len(cgroup) == 0 {
+            return None;
+        }
+        loop {
+            let Some(page) = self.pop_oldest(pages, cgroup) else { continue };
+            let entry = &mut pages[page as usize];
+            if !entry.has(REFERENCED) {
+                return Some(page);
+            }
+            entry.clear(REFERENCED);
+            entry.set(ACTIVE);
+            *scanned += 1;
+            let youngest = self.groups[usize::from(cgroup)].youngest % LISTS;
+            self.push(pages, page, youngest as usize);
+        }
+    }
+
+    /// From the oldest generation; `None` if that was empty and the next one became the oldest.
+    fn pop_oldest(&mut self, pages: &mut [Page], cgroup: u16) -> Option<u32> {
+        let oldest = self.groups[usize::from(cgroup)].oldest % LISTS;
+        let popped = self.pop(pages, cgroup, oldest as usize);
+        if popped.is_none() {
+            let group = &mut self.groups[usize::from(cgroup)];
+            group.oldest += 1;
+            group.youngest = group.youngest.max(group.oldest + MIN_GENERATIONS - 1);
+        }
+        popped
+    }
+
+    fn push(&mut self, pages: &mut [Page], page: u32, list: usize) {
+        let cgroup = usize::from(pages[page as usize].cgroup);
+        let queue = &mut self.groups[cgroup].lists[list];
+        pages[page as usize].place = queue.push(page) * LISTS + list as u32;
+        if queue.is_untidy() {
+            let at = |place: u32| place * LISTS + list as u32;
+            let is_at = |pages: &&mut [Page], page: u32, place| {
+                let entry = pages[page as usize];
+                entry.tier == Tier::Ram && entry.place == at(place) && usize::from(entry.cgroup) == cgroup
+            };
+            let mut pages = pages;
+            queue.tidy(&mut pages, is_at, |pages, page, place| pages[page as usize].place = at(place));
+        }
+    }
+
+    fn pop(&mut self, pages: &[Page], cgroup: u16, list: usize) -> Option<u32> {
+        self.groups[usize::from(cgroup)].lists[list].pop(|page, place| {
+            let entry = pages[page as usize];
+            entry.tier == Tier::Ram && entry.place == place * LISTS + list as u32 && entry.cgroup == cgroup
+        })
+    }
+
+    fn forget(&mut self, entry: Page) {
+        self.groups[usize::from(entry.cgroup)].lists[(entry.place % LISTS) as usize].forget();
+    }
+}
+
+/// How many times longer than the inactive list the active one may be.
+fn inactive_ratio(pages: usize) -> usize {
+    let gigabytes = pages >> 18;
+    if gigabytes == 0 { 1 } else { (10 * gigabytes).isqrt() }
+}

@@ -1,0 +1,249 @@
+//! The model: what a machine with RAM, zswap, zram and disks makes of a trace, in virtual time.
+//!
+//! [`Model`] is a function of (trace, [`Settings`]): no clock, no randomness but [`Settings::seed`]. One process at a time does what the
+//! trace says; kswapd and zswap's worker have clocks of their own and catch up whenever the trace faults. What is modelled of each
+//! part, and from which source, stands in its file.
+
+mod costs;
+mod counters;
+mod device;
+mod fault;
+mod limit;
+mod lru;
+mod outcome;
+mod page;
+mod queue;
+mod readahead;
+mod reclaim;
+mod settings;
+mod shrinkers;
+mod sizes;
+mod slots;
+mod store;
+#[cfg(test)]
+mod tests;
+mod worker;
+mod zram;
+mod zswap;
+
+pub use costs::{CODECS, Codec, Costs};
+pub use counters::Counters;
+pub use device::DeviceTimes;
+pub use limit::Limit;
+pub use lru::Lru;
+pub use outcome::{Histogram, Outcome};
+pub use page::Tier;
+pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, ZswapSettings};
+pub use sizes::Sizes;
+pub use slots::{CLUSTER, turn};
+
+use crate::policies::{Groups, Walk};
+use crate::trace::{Event, Op};
+use device::Device;
+use lru::RamLists;
+use page::{AHEAD, CLEAN, NONE, POOLED, Page};
+use readahead::Window;
+use shrinkers::Shrinkers;
+use slots::Slots;
+use worker::Worker;
+use zram::Zram;
+use zswap::Zswap;
+
+/// First kernel whose zero pages are remembered by the swap map and reach no pool.
+const ZERO_MAP: (u16, u16) = (6, 12);
+/// First kernel whose zswap frees an entry when it is loaded.
+const EXCLUSIVE_LOADS: (u16, u16) = (6, 9);
+
+/// Neither RAM nor swap has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct OutOfMemory;
+
+/// What the model keeps of a memory cgroup.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cgroup {
+    /// Pages in RAM and such that are still being written.
+    charged: u64,
+    /// Bytes that zswap holds of it.
+    zswap: u64,
+    limit: Option<u64>,
+}
+
+/// A machine at work on a trace.
+#[derive(Clone, Debug)]
+pub struct Model {
+    settings: Settings,
+    walk: Walk,
+    marks: Watermarks,
+    pages: Vec<Page>,
+    lists: RamLists,
+    cgroups: Vec<Cgroup>,
+    zswap: Option<Zswap>,
+    /// For each area: the device of this index, or zram.
+    zrams: Vec<Option<Zram>>,
+    devices: Vec<Device>,
+    slots: Slots,
+    window: Window,
+    shrinkers: Shrinkers,
+    worker: Worker,
+    /// Time of the process, and of kswapd while it is awake.
+    now: u64,
+    kswapd: Option<u64>,
+    /// Pages of RAM taken by pages of the trace, those under write and copies under write.
+    used: u64,
+    /// Processor time of the worker that the process has yet to feel.
+    stolen: u64,
+    /// Number of the round of reclaim, and of the write.
+    round: u64,
+    writes: u32,
+    /// Cgroup that global reclaim visits next.
+    cursor: usize,
+    /// Accesses that found their page in RAM.
+    hits: u64,
+    outcome: Outcome,
+}
+
+impl Model {
+    /// A machine on which pages 0 to `pages` − 1 exist and are untouched.
+    ///
+    /// # Errors
+    /// Settings that make no machine.
+    pub fn new(settings: Settings, pages: u32) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let walk =
+            settings.zswap.as_ref().and_then(|zswap| zswap.policy.walk).unwrap_or_else(|| Walk::of_kernel(settings.kernel));
+        let groups = if walk.groups == Groups::Global { 1 } else { settings.cgroups.len() };
+        let cgroups = settings.cgroups.iter().map(|&limit| Cgroup { limit, ..Cgroup::default() });
+        Ok(Self {
+            walk,
+            marks: settings.watermarks(),
+            pages: vec![Page::default(); pages as usize],
+            lists: RamLists::new(settings.lru, settings.cgroups.len()),
+            cgroups: cgroups.collect(),
+            zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
+            zrams: settings.areas.iter().map(|area| Zram::build(&area.backing)).collect(),
+            devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
+            slots: Slots::new(&settings.turns()),
+            window: Window::default(),
+            shrinkers: Shrinkers::new(groups),
+            worker: Worker::default(),
+            now: 0,
+            kswapd: None,
+            used: 0,
+            stolen: 0,
+            round: 0,
+            writes: 0,
+            cursor: 0,
+            hits: 0,
+            outcome: Outcome::default(),
+            settings,
+        })
+    }
+
+    /// Runs a trace to its end, or to the point where memory ran out.
+    ///
+    /// # Panics
+    /// If an event names a page or a cgroup that does not exist.
+    #[must_use]
+    pub fn run(mut self, trace: impl IntoIterator<Item = Event>) -> Outcome {
+        for event in trace {
+            if self.access(event).is_err() {
+                self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// Does one access. After an error the model has no room and every further access that needs some fails too.
+    #[inline]
+    fn access(&mut self, event: Event) -> Result<(), OutOfMemory> {
+        self.outcome.counters.accesses += 1;
+        self.now = self.now.max(event.time);
+        if event.op == Op::Free {
+            self.free(event.page);
+            return Ok(());
+        }
+        let page = self.pages[event.page as usize];
+        if page.tier == Tier::Ram && !page.has(AHEAD) {
+            self.lists.touch(&mut self.pages, event.page);
+            self.hits += 1;
+            self.now += self.settings.costs.access;
+        } else {
+            let wanted = self.now;
+            self.fault(event)?;
+            self.now += self.settings.costs.access;
+            self.outcome.latency.add(self.now - wanted, 1);
+        }
+        if event.op == Op::Write {
+            self.dirty(event.page);
+        }
+        Ok(())
+    }
+
+    /// What swap holds of a page is stale.
+    #[inline]
+    fn dirty(&mut self, page: u32) {
+        if self.pages[page as usize].slot != NONE {
+            self.drop_copies(page);
+        }
+    }
+
+    /// Forgets what zswap and the swap area hold of a page that is in RAM.
+    fn drop_copies(&mut self, page: u32) {
+        let entry = self.pages[page as usize];
+        if entry.has(POOLED) {
+            self.remove_from_zswap(page);
+        }
+        if entry.slot != NONE {
+            self.slots.release(entry.slot);
+        }
+        let entry = &mut self.pages[page as usize];
+        entry.slot = NONE;
+        entry.clear(CLEAN);
+    }
+
+    /// The page is given back.
+    fn free(&mut self, page: u32) {
+        self.settle();
+        let entry = self.pages[page as usize];
+        match entry.tier {
+            Tier::Absent => return,
+            Tier::Ram => {
+                self.lists.remove(&mut self.pages, page);
+                self.uncharge(entry.cgroup);
+            }
+            // The end of the write finds another page there.
+            Tier::Writing => self.uncharge(entry.cgroup),
+            Tier::Zram => {
+                self.remove_from_zram(page);
+            }
+            Tier::Zero | Tier::Zswap | Tier::Disk => {}
+        }
+        self.drop_copies(page);
+        self.pages[page as usize] = Page::default();
+    }
+
+    /// A page of RAM is taken for a cgroup.
+    fn charge(&mut self, cgroup: u16) {
+        self.used += 1;
+        self.cgroups[usize::from(cgroup)].charged += 1;
+    }
+
+    /// A page of RAM of a cgroup is free again.
+    fn uncharge(&mut self, cgroup: u16) {
+        self.used -= 1;
+        self.cgroups[usize::from(cgroup)].charged -= 1;
+    }
+
+    /// Pages of RAM that are free; less than none when pools took reserves.
+    fn free_pages(&self) -> i64 {
+        let pools = self.zswap.as_ref().map_or(0, Zswap::pages) + self.zrams.iter().flatten().map(Zram::pages).sum::<u64>();
+        self.settings.ram as i64 - (self.settings.reserved + self.used + pools) as i64
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.outcome.latency.add(self.settings.costs.access, self.hits);
+        self.outcome.elapsed = self.now;
+        self.outcome
+    }
+}

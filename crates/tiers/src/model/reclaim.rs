@@ -1,0 +1,144 @@
+//! Reclaim: making room in RAM, by the process that needs it and by kswapd (mm/vmscan.c).
+
+use super::page::{AHEAD, CLEAN, NONE, POOLED, Tier};
+use super::{Model, OutOfMemory};
+
+/// Pages of a batch (`SWAP_CLUSTER_MAX`).
+const BATCH: usize = 32;
+/// Priority at which reclaim begins (`DEF_PRIORITY`).
+const DEFAULT_PRIORITY: u32 = 12;
+
+impl Model {
+    /// Makes room for one page of a cgroup; the process waits as long as that takes.
+    pub(super) fn make_room(&mut self, cgroup: u16) -> Result<(), OutOfMemory> {
+        while self.is_over_limit(cgroup) {
+            self.direct(Some(cgroup))?;
+        }
+        let free = self.free_pages();
+        if free <= self.marks.low as i64 && self.kswapd.is_none() {
+            self.kswapd = Some(self.now);
+        }
+        while self.free_pages() <= self.marks.min as i64 {
+            self.direct(None)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a page more would need reclaim.
+    pub(super) fn lacks_room(&self, cgroup: u16) -> bool {
+        self.is_over_limit(cgroup) || self.free_pages() <= self.marks.min as i64
+    }
+
+    fn is_over_limit(&self, cgroup: u16) -> bool {
+        let group = &self.cgroups[usize::from(cgroup)];
+        let zswap = if self.settings.charge_zswap { group.zswap.div_ceil(4096) } else { 0 };
+        group.limit.is_some_and(|limit| group.charged + zswap >= limit)
+    }
+
+    /// One round of direct reclaim: evicts a batch, or waits for a write if a batch is under way already.
+    fn direct(&mut self, cgroup: Option<u16>) -> Result<(), OutOfMemory> {
+        self.outcome.counters.allocstall += 1;
+        let mut time = self.now;
+        let evicted = if self.under_write() < BATCH { self.reclaim(cgroup, &mut time) } else { 0 };
+        self.outcome.system += time - self.now;
+        self.now = time;
+        if evicted == 0 {
+            let end = self.devices.iter().filter_map(|device| device.next_end()).min().ok_or(OutOfMemory)?;
+            self.now = self.now.max(end);
+        }
+        self.settle();
+        self.catch_up();
+        Ok(())
+    }
+
+    /// Pages of RAM whose write has not ended.
+    fn under_write(&self) -> usize {
+        self.used as usize - self.lists.resident()
+    }
+
+    /// Lets kswapd and zswap's worker do what they could do by now.
+    pub(super) fn catch_up(&mut self) {
+        while let Some(mut time) = self.kswapd.filter(|&time| time < self.now) {
+            self.settle_by(time);
+            let free = self.free_pages();
+            let wanted = self.marks.high as i64;
+            self.kswapd = if free >= wanted {
+                None
+            } else if free + self.under_write() as i64 >= wanted {
+                Some(self.next_end_after(time))
+            } else {
+                let begin = time;
+                let evicted = self.reclaim(None, &mut time);
+                self.outcome.system += time - begin;
+                // Without success it sleeps until it is woken again.
+                (evicted > 0).then_some(time.max(begin + 1))
+            };
+        }
+        self.run_worker();
+    }
+
+    fn next_end_after(&self, time: u64) -> u64 {
+        self.devices.iter().filter_map(|device| device.next_end()).min().map_or(self.now, |end| end.max(time + 1))
+    }
+
+    /// Evicts a batch of a cgroup, or of all in turn by their size. Tells how many pages left the lists.
+    fn reclaim(&mut self, cgroup: Option<u16>, time: &mut u64) -> usize {
+        self.round += 1;
+        if let Some(cgroup) = cgroup {
+            return self.reclaim_from(cgroup, BATCH, time);
+        }
+        let (groups, total) = (self.cgroups.len(), self.lists.resident().max(1));
+        let mut evicted = 0;
+        for _ in 0..groups {
+            let cgroup = self.cursor as u16;
+            self.cursor = (self.cursor + 1) % groups;
+            let share = (BATCH * self.lists.len(cgroup)).div_ceil(total);
+            evicted += self.reclaim_from(cgroup, share, time);
+            if evicted >= BATCH {
+                break;
+            }
+        }
+        evicted
+    }
+
+    fn reclaim_from(&mut self, cgroup: u16, count: usize, time: &mut u64) -> usize {
+        let size = self.lists.len(cgroup);
+        let mut evicted = 0;
+        for _ in 0..count {
+            let mut scanned = 0;
+            let victim = self.lists.victim(&mut self.pages, cgroup, &mut scanned);
+            self.outcome.counters.pgscan += scanned;
+            *time += scanned * self.settings.costs.scan;
+            match victim {
+                Some(page) if self.evict(page, time) => evicted += 1,
+                Some(page) => self.lists.insert(&mut self.pages, page),
+                None => break,
+            }
+        }
+        self.outcome.counters.pgsteal += evicted as u64;
+        let priority = (size / BATCH).max(1).ilog2().min(DEFAULT_PRIORITY);
+        self.shrink(cgroup, priority, time);
+        evicted
+    }
+
+    /// Moves a page out of RAM; it is in no list. `false` if there is no place for it.
+    fn evict(&mut self, page: u32, time: &mut u64) -> bool {
+        let entry = &mut self.pages[page as usize];
+        entry.clear(AHEAD);
+        let cgroup = entry.cgroup;
+        if entry.has(POOLED) || entry.has(CLEAN) {
+            entry.tier = if entry.has(POOLED) { Tier::Zswap } else { Tier::Disk };
+            self.uncharge(cgroup);
+            return true;
+        }
+        if entry.slot == NONE {
+            let Some(slot) = self.slots.alloc(page) else {
+                self.outcome.counters.swap_full += 1;
+                return false;
+            };
+            self.pages[page as usize].slot = slot;
+        }
+        *time += self.settings.costs.swap_out;
+        self.swap_out(page, time)
+    }
+}

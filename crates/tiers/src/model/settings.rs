@@ -1,0 +1,253 @@
+//! What a machine is to the model.
+
+use super::slots::turn;
+use super::zswap::Zswap;
+use super::{Codec, Costs, DeviceTimes, Limit, Lru, Sizes};
+use crate::alloc::{Allocator, Pool};
+use crate::policies::{POLICIES, Policy};
+
+/// zswap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ZswapSettings {
+    /// Its compressor.
+    pub codec: Codec,
+    /// Its allocator.
+    pub allocator: Allocator,
+    /// max_pool_percent.
+    pub max_pool_percent: u64,
+    /// accept_threshold_percent.
+    pub accept_threshold_percent: u64,
+    /// What keeps it below its limit.
+    pub policy: Policy,
+}
+
+/// What is behind a swap area.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backing {
+    /// A disk, by its index in [`Settings::devices`].
+    Disk {
+        /// Index of the device.
+        device: usize,
+        /// Whether the kernel takes it for a rotational one.
+        rotational: bool,
+    },
+    /// A zram device.
+    Zram {
+        /// Its algorithm.
+        codec: Codec,
+        /// Its allocator: zsmalloc.
+        allocator: Allocator,
+        /// mem_limit in pages.
+        mem_limit: Option<u64>,
+    },
+}
+
+/// A swap area.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AreaSettings {
+    /// Higher is filled first; equal ones take turns.
+    pub priority: i32,
+    /// Pages that it holds.
+    pub slots: u32,
+    /// What is behind it.
+    pub backing: Backing,
+}
+
+/// A machine and its tiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Kernel, `(6, 12)` for 6.12.
+    pub kernel: (u16, u16),
+    /// Pages of RAM (MemTotal).
+    pub ram: u64,
+    /// Pages of RAM that others hold and keep.
+    pub reserved: u64,
+    /// How RAM keeps its pages in order.
+    pub lru: Lru,
+    /// Limit of each memory cgroup in pages (memory.max); `None`: no limit. One entry for each cgroup of the trace.
+    pub cgroups: Vec<Option<u64>>,
+    /// Whether zswap's compressed bytes count against those limits: cgroup v2.
+    pub charge_zswap: bool,
+    /// zswap in front of all areas.
+    pub zswap: Option<ZswapSettings>,
+    /// Swap areas.
+    pub areas: Vec<AreaSettings>,
+    /// Disks.
+    pub devices: Vec<DeviceTimes>,
+    /// vm.page-cluster.
+    pub page_cluster: u32,
+    /// vm.watermark_scale_factor.
+    pub watermark_scale_factor: u64,
+    /// Times.
+    pub costs: Costs,
+    /// Compressed size of each page.
+    pub sizes: Sizes,
+    /// What draws are made from.
+    pub seed: u64,
+}
+
+/// Why settings make no machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// Nothing left for the trace.
+    #[error("of {ram} pages of RAM {reserved} are reserved and {high} are kept free: nothing is left")]
+    NoRam {
+        /// RAM in pages.
+        ram: u64,
+        /// Reserved pages.
+        reserved: u64,
+        /// The high watermark in pages.
+        high: u64,
+    },
+    /// A cgroup is needed.
+    #[error("no cgroup: give at least one, without a limit if it has none")]
+    NoCgroup,
+    /// A device that does not exist.
+    #[error("area {area} is on device {device}, and there are {devices}")]
+    NoDevice {
+        /// Index of the area.
+        area: usize,
+        /// Index of the device.
+        device: usize,
+        /// How many devices there are.
+        devices: usize,
+    },
+    /// zswap without an area cannot store.
+    #[error("zswap needs a swap area: it reserves a slot for each page")]
+    ZswapWithoutArea,
+    /// Slots are counted in 32 bits.
+    #[error("the areas have {0} slots together; 4294967294 is the most")]
+    TooManySlots(u64),
+}
+
+impl Settings {
+    /// A machine of so many pages of RAM without any swap, kernel 6.18, one cgroup without a limit, and pages that compress to 1365
+    /// bytes, a third.
+    #[must_use]
+    pub fn new(ram: u64) -> Self {
+        Self {
+            kernel: (6, 18),
+            ram,
+            reserved: 0,
+            lru: Lru::default(),
+            cgroups: vec![None],
+            charge_zswap: true,
+            zswap: None,
+            areas: Vec::new(),
+            devices: Vec::new(),
+            page_cluster: 3,
+            watermark_scale_factor: 10,
+            costs: Costs::default(),
+            sizes: Sizes::Each(vec![1365]),
+            seed: 1,
+        }
+    }
+
+    /// Whether these settings make a machine.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let high = self.watermarks().high;
+        if self.reserved + high >= self.ram {
+            return Err(SettingsError::NoRam { ram: self.ram, reserved: self.reserved, high });
+        }
+        if self.cgroups.is_empty() {
+            return Err(SettingsError::NoCgroup);
+        }
+        if self.zswap.is_some() && self.areas.is_empty() {
+            return Err(SettingsError::ZswapWithoutArea);
+        }
+        let slots: u64 = self.areas.iter().map(|area| u64::from(area.slots)).sum();
+        if slots >= u64::from(u32::MAX) {
+            return Err(SettingsError::TooManySlots(slots));
+        }
+        let devices = self.devices.len();
+        for (area, settings) in self.areas.iter().enumerate() {
+            if let Backing::Disk { device, .. } = settings.backing
+                && device >= devices
+            {
+                return Err(SettingsError::NoDevice { area, device, devices });
+            }
+        }
+        Ok(())
+    }
+
+    /// Free pages at which reclaim starts and stops.
+    #[must_use]
+    pub fn watermarks(&self) -> Watermarks {
+        Watermarks::of(self.ram, self.watermark_scale_factor)
+    }
+
+    /// Each area as (slots, priority, slots of its turn).
+    pub(super) fn turns(&self) -> Vec<(u32, i32, u32)> {
+        let rotational = |area: &AreaSettings| matches!(area.backing, Backing::Disk { rotational: true, .. });
+        self.areas.iter().map(|area| (area.slots, area.priority, turn(self.kernel, rotational(area)))).collect()
+    }
+
+    /// Whether one area is rotational: then the whole system reads ahead by slots and not by addresses.
+    #[must_use]
+    pub fn reads_ahead_by_slots(&self) -> bool {
+        self.areas.iter().any(|area| matches!(area.backing, Backing::Disk { rotational: true, .. }))
+    }
+}
+
+impl ZswapSettings {
+    pub(super) fn build(&self, ram: u64, kernel: (u16, u16), groups: usize) -> Zswap {
+        let (max_pool_percent, accept_threshold_percent) = (self.max_pool_percent, self.accept_threshold_percent);
+        Zswap::new(Limit { ram, max_pool_percent, accept_threshold_percent, kernel }, Pool::new(&self.allocator), groups)
+    }
+
+    /// zswap as the kernel comes: 20 % of RAM, threshold 90 %, policy `limit`.
+    #[must_use]
+    pub const fn new(codec: Codec, allocator: Allocator) -> Self {
+        Self { codec, allocator, max_pool_percent: 20, accept_threshold_percent: 90, policy: POLICIES[0] }
+    }
+}
+
+/// Free pages at which reclaim starts and stops, of one zone (mm/page_alloc.c, `__setup_per_zone_wmarks`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watermarks {
+    /// Below it a process that needs memory reclaims.
+    pub min: u64,
+    /// Below it kswapd wakes.
+    pub low: u64,
+    /// At it kswapd sleeps.
+    pub high: u64,
+}
+
+impl Watermarks {
+    /// Those of so many pages of RAM, with min_free_kbytes as the kernel computes it at boot.
+    #[must_use]
+    pub fn of(ram: u64, scale_factor: u64) -> Self {
+        let min = (ram * 4 * 16).isqrt().clamp(128, 262_144) / 4;
+        let step = (min / 4).max(ram * scale_factor / 10_000);
+        Self { min, low: min + step, high: min + 2 * step }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn watermarks_of_a_machine_of_8_gb() {
+        let marks = Watermarks::of(2_000_000, 10);
+        assert_eq!(marks, Watermarks { min: 2828, low: 4828, high: 6828 });
+        assert_eq!(Watermarks::of(2_000_000, 125).high, 2828 + 2 * 25_000);
+        assert_eq!(Watermarks::of(100, 10).min, 32);
+    }
+
+    #[test]
+    fn what_makes_no_machine_is_refused() {
+        let good = Settings::new(100_000);
+        assert_eq!(good.check(), Ok(()));
+        assert!(matches!(Settings { reserved: 99_900, ..good.clone() }.check(), Err(SettingsError::NoRam { .. })));
+        assert_eq!(Settings { cgroups: Vec::new(), ..good.clone() }.check(), Err(SettingsError::NoCgroup));
+        let area = AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 1, rotational: false } };
+        let lost = Settings { areas: vec![area.clone()], devices: vec![DeviceTimes::NVME], ..good.clone() };
+        assert_eq!(lost.check(), Err(SettingsError::NoDevice { area: 0, device: 1, devices: 1 }));
+        let huge = AreaSettings { slots: u32::MAX, ..area };
+        assert!(matches!(Settings { areas: vec![huge], ..good }.check(), Err(SettingsError::TooManySlots(_))));
+    }
+}

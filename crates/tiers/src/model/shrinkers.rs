@@ -1,0 +1,124 @@
+//! Shrinkers that reclaim calls on its way: zswap's dynamic shrinker and zsmalloc's compaction (mm/shrinker.c, mm/zswap.c).
+
+use super::Model;
+use super::page::Tier;
+use super::zswap::Zswap;
+
+/// Objects of one call (`SHRINK_BATCH`).
+const BATCH: u64 = 128;
+/// First kernel with a second chance instead of a protected share.
+const SECOND_CHANCE: (u16, u16) = (6, 12);
+
+/// What a shrinker has put off, and what zswap's protects.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shrinker {
+    deferred: u64,
+    /// Pages that had to be read from the disk since the shrinker last counted (`nr_disk_swapins`).
+    pub(super) disk_swapins: u64,
+}
+
+/// All shrinkers: zswap's for each of its groups, and the pools'.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shrinkers {
+    pub(super) groups: Vec<Shrinker>,
+    compaction: Shrinker,
+}
+
+impl Shrinkers {
+    pub(super) fn new(groups: usize) -> Self {
+        Self { groups: vec![Shrinker::default(); groups], compaction: Shrinker::default() }
+    }
+}
+
+impl Shrinker {
+    /// How many of `freeable` objects to scan now: `do_shrink_slab` with DEFAULT_SEEKS.
+    fn scan(&mut self, freeable: u64, priority: u32) -> u64 {
+        let delta = (freeable >> priority) * 2;
+        let total = ((self.deferred >> priority) + delta).min(2 * freeable);
+        let mut scanned = 0;
+        while freeable > 0 && total - scanned >= BATCH.min(freeable) && total > scanned {
+            scanned += BATCH.min(total - scanned);
+        }
+        self.deferred = (self.deferred + delta).saturating_sub(scanned).min(2 * freeable);
+        scanned
+    }
+}
+
+impl Model {
+    /// What reclaim of a cgroup makes the shrinkers do.
+    pub(super) fn shrink(&mut self, cgroup: u16, priority: u32, time: &mut u64) {
+        if self.settings.zswap.as_ref().is_some_and(|zswap| zswap.policy.shrinker) {
+            self.shrink_zswap(cgroup, priority, time);
+        }
+        let freeable = self.compactable();
+        if self.shrinkers.compaction.scan(freeable, priority) > 0 {
+            self.compact_pools();
+        }
+    }
+
+    fn shrink_zswap(&mut self, cgroup: u16, priority: u32, time: &mut u64) {
+        let Some(zswap) = &self.zswap else { return };
+        let group = cgroup.min(zswap.groups() - 1);
+        let second_chance = self.settings.kernel >= SECOND_CHANCE;
+        let shrinker = &mut self.shrinkers.groups[usize::from(group)];
+        let offered = offered(zswap, group, shrinker, second_chance);
+        let scan = shrinker.scan(offered, priority);
+        for _ in 0..scan {
+            if self.write_back_oldest(group, second_chance, time).is_none() {
+                return;
+            }
+        }
+    }
+
+    fn compactable(&self) -> u64 {
+        self.zswap.as_ref().map_or(0, Zswap::freeable) + self.zrams.iter().flatten().map(|zram| zram.freeable()).sum::<u64>()
+    }
+
+    fn compact_pools(&mut self) {
+        let mut freed = self.zswap.as_mut().map_or(0, Zswap::compact);
+        for (area, zram) in self.zrams.iter_mut().enumerate() {
+            let Some(zram) = zram else { continue };
+            let slots = &self.slots;
+            let here =
+                |page: &&mut super::Page| page.tier == Tier::Zram && slots.area(page.slot) == area && page.entry != super::NONE;
+            freed += zram.compact(self.pages.iter_mut().filter(here).map(|page| &mut page.entry));
+        }
+        self.outcome.counters.pages_compacted += freed;
+    }
+}
+
+/// zswap_shrinker_count(): entries by how well they compress, without those that swap-in from the disk speaks for; before 6.12
+/// without the quarter that is protected at least.
+fn offered(zswap: &Zswap, group: u16, shrinker: &mut Shrinker, second_chance: bool) -> u64 {
+    let listed = zswap.listed(group);
+    let spoken_for = shrinker.disk_swapins.min(listed);
+    shrinker.disk_swapins -= spoken_for;
+    let protected = if second_chance { 0 } else { listed / 4 };
+    let free = listed.saturating_sub(spoken_for.max(protected));
+    (free * zswap.pages()).checked_div(zswap.stored_pages).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_lists_are_scanned_only_at_high_pressure() {
+        let mut shrinker = Shrinker::default();
+        assert_eq!(shrinker.scan(10_000, 12), 0);
+        assert_eq!(shrinker.deferred, 4);
+        assert_eq!(shrinker.scan(262_144, 12), 128);
+        assert_eq!(shrinker.scan(100, 0), 128, "one batch, and what is left is too little for another");
+        assert_eq!(Shrinker::default().scan(0, 0), 0);
+    }
+
+    #[test]
+    fn what_is_put_off_comes_later() {
+        let mut shrinker = Shrinker::default();
+        let calls = (0..10_000).take_while(|_| shrinker.scan(60_000, 9) == 0).count();
+        assert_eq!(calls, 0, "234 at once");
+        let mut shrinker = Shrinker::default();
+        let calls = (0..10_000).take_while(|_| shrinker.scan(30_000, 9) == 0).count();
+        assert!((50..100).contains(&calls), "{calls}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Swap slots: areas by priority, taking turns, and clusters within an area.
+
+use std::collections::VecDeque;
+
+use super::page::NONE;
+
+/// Slots of a cluster (`SWAPFILE_CLUSTER`).
+pub const CLUSTER: u32 = 512;
+/// First kernel that hands out whole clusters, and single pages on rotational devices, to each area in turn.
+const CLUSTERS_ROTATE: (u16, u16) = (6, 15);
+/// Slots handed out before that (`SWAP_BATCH`).
+const BATCH: u32 = 64;
+
+/// Slots that one area hands out before another of its priority has its turn.
+#[must_use]
+pub const fn turn(kernel: (u16, u16), rotational: bool) -> u32 {
+    if kernel.0 < CLUSTERS_ROTATE.0 || (kernel.0 == CLUSTERS_ROTATE.0 && kernel.1 < CLUSTERS_ROTATE.1) {
+        BATCH
+    } else if rotational {
+        1
+    } else {
+        CLUSTER
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Area {
+    /// Number of its first slot among all.
+    base: u32,
+    /// Page of each slot, or [`NONE`].
+    owners: Vec<u32>,
+    /// Free slots of each cluster.
+    free: Vec<u32>,
+    /// Clusters with every slot free, and such with some, oldest first. A cluster may be listed twice; the count decides.
+    empty: VecDeque<u32>,
+    partial: VecDeque<u32>,
+    /// Slot to try next.
+    cursor: u32,
+    used: u32,
+    turn: u32,
+    left: u32,
+}
+
+impl Area {
+    fn new(base: u32, slots: u32, turn: u32) -> Self {
+        let clusters = slots.div_ceil(CLUSTER);
+        let free = (0..clusters).map(|index| CLUSTER.min(slots - index * CLUSTER)).collect();
+        let owners = vec![NONE; slots as usize];
+        Self {
+            base,
+            owners,
+            free,
+            empty: (0..clusters).collect(),
+            partial: VecDeque::new(),
+            cursor: NONE,
+            used: 0,
+            turn,
+            left: turn,
+        }
+    }
+
+    fn alloc(&mut self, page: u32) -> Option<u32> {
+        if self.used as usize == self.owners.len() {
+            return None;
+        }
+        let slot = self.find()?;
+        self.owners[slot as usize] = page;
+        self.free[(slot / CLUSTER) as usize] -= 1;
+        self.used += 1;
+        self.cursor = slot + 1;
+        Some(self.base + slot)
+    }
+
+    /// The next free slot of the cluster at hand, else of an empty cluster, else of one with holes.
+    fn find(&mut self) -> Option<u32> {
+        if self.cursor != NONE
+            && !self.cursor.is_multiple_of(CLUSTER)
+            && let Some(slot) = self.free_from(self.cursor)
+        {
+            return Some(slot);
+        }
+        while let Some(cluster) = self.empty.pop_front() {
+            if self.free[cluster as usize] == self.size(cluster) {
+                return Some(cluster * CLUSTER);
+            }
+        }
+        while let Some(cluster) = self.partial.pop_front() {
+            if let Some(slot) = self.free_from(cluster * CLUSTER) {
+                return Some(slot);
+            }
+        }
+        self.owners.iter().position(|&owner| owner == NONE).map(|slot| slot as u32)
+    }
+
+    fn free_from(&self, slot: u32) -> Option<u32> {
+        let end = ((slot / CLUSTER + 1) * CLUSTER).min(self.owners.len() as u32);
+        (slot..end).find(|&slot| self.owners[slot as usize] == NONE)
+    }
+
+    fn size(&self, cluster: u32) -> u32 {
+        CLUSTER.min(self.owners.len() as u32 - cluster * CLUSTER)
+    }
+
+    fn release(&mut self, slot: u32) {
+        let cluster = slot / CLUSTER;
+        self.owners[slot as usize] = NONE;
+        self.used -= 1;
+        let free = &mut self.free[cluster as usize];
+        *free += 1;
+        if *free == self.size(cluster) {
+            self.empty.push_back(cluster);
+        } else if self.free[cluster as usize] == 1 {
+            self.partial.push_back(cluster);
+        }
+    }
+}
+
+/// All slots of all areas.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    areas: Vec<Area>,
+    /// Areas of one priority, in their turns; the highest priority first.
+    ranks: Vec<VecDeque<usize>>,
+}
+
+impl Slots {
+    /// Areas as (slots, priority, slots of a turn).
+    pub(super) fn new(given: &[(u32, i32, u32)]) -> Self {
+        let (mut areas, mut base) = (Vec::new(), 0);
+        for &(slots, _, turn) in given {
+            areas.push(Area::new(base, slots, turn));
+            base += slots;
+        }
+        let mut priorities: Vec<i32> = given.iter().map(|area| area.1).collect();
+        priorities.sort_unstable_by(|a, b| b.cmp(a));
+        priorities.dedup();
+        let of = |priority| (0..given.len()).filter(|&index| given[index].1 == priority).collect();
+        Self { areas, ranks: priorities.into_iter().map(of).collect() }
+    }
+
+    /// A slot for a page: from the area of highest priority that has one and whose turn it is.
+    pub(super) fn alloc(&mut self, page: u32) -> Option<u32> {
+        for rank in &mut self.ranks {
+            for _ in 0..rank.len() {
+                let area = &mut self.areas[rank[0]];
+                let slot = area.alloc(page);
+                if slot.is_some() {
+                    area.left -= 1;
+                }
+                if slot.is_none() || area.left == 0 {
+                    area.left = area.turn;
+                    rank.rotate_left(1);
+                }
+                if slot.is_some() {
+                    return slot;
+                }
+            }
+        }
+        None
+    }
+
+    /// Gives a slot back.
+    pub(super) fn release(&mut self, slot: u32) {
+        let area = self.area(slot);
+        let base = self.areas[area].base;
+        self.areas[area].release(slot - base);
+    }
+
+    /// The area of a slot.
+    pub(super) fn area(&self, slot: u32) -> usize {
+        self.areas.partition_point(|area| area.base <= slot) - 1
+    }
+
+    /// Page of a slot, if the slot exists and is used.
+    pub(super) fn owner(&self, slot: u32) -> Option<u32> {
+        let area = &self.areas[self.area(slot)];
+        area.owners.get((slot - area.base) as usize).copied().filter(|&page| page != NONE)
+    }
+
+    /// Used slots and all slots.
+    pub(super) fn fill(&self) -> (u64, u64) {
+        let sum = |count: fn(&Area) -> u64| self.areas.iter().map(count).sum();
+        (sum(|area| u64::from(area.used)), sum(|area| area.owners.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_those_of_each_kernel() {
+        assert_eq!((turn((6, 14), false), turn((6, 14), true)), (64, 64));
+        assert_eq!((turn((6, 15), false), turn((6, 15), true)), (512, 1));
+        assert_eq!((turn((5, 10), false), turn((7, 2), true)), (64, 1));
+    }
+
+    #[test]
+    fn equal_priorities_take_turns_and_lower_ones_wait() {
+        let mut slots = Slots::new(&[(1000, 5, 64), (1000, 10, 64), (1000, 10, 64)]);
+        let areas: Vec<usize> = (0..2001)
+            .map(|page| {
+                let slot = slots.alloc(page).unwrap();
+                slots.area(slot)
+            })
+            .collect();
+        assert!(areas[..64].iter().all(|&area| area == 1) && areas[64..128].iter().all(|&area| area == 2));
+        assert!(areas[..2000].iter().all(|&area| area != 0));
+        assert_eq!((areas[2000], slots.fill()), (0, (2001, 3000)));
+    }
+
+    #[test]
+    fn empty_clusters_come_before_holes_and_every_slot_is_used_once() {
+        let mut slots = Slots::new(&[(1500, 0, 512)]);
+        let first: Vec<u32> = (0..600).map(|page| slots.alloc(page).unwrap()).collect();
+        assert_eq!(first, (0..600).collect::<Vec<u32>>());
+        for slot in (0..512).step_by(2) {
+            slots.release(slot);
+        }
+        assert_eq!(slots.alloc(7000), Some(600), "the cluster at hand goes on");
+        let mut rest: Vec<u32> = std::iter::from_fn(|| slots.alloc(1)).collect();
+        assert_eq!(rest[..899], (601..1500).collect::<Vec<u32>>());
+        rest.sort_unstable();
+        rest.dedup();
+        assert_eq!(rest.len(), 899 + 256);
+        assert_eq!((slots.owner(600), slots.owner(1499)), (Some(7000), Some(1)));
+        slots.release(600);
+        assert_eq!((slots.owner(600), slots.alloc(3)), (None, Some(600)));
+    }
+}

@@ -1,0 +1,136 @@
+//! Swap-out of one page: the zero map, zswap's store, zram, the disk (mm/page_io.c, mm/zswap.c).
+
+use super::device::Written;
+use super::page::{CLEAN, POOLED, Tier};
+use super::zswap::Zswap;
+use super::{Backing, Model, ZERO_MAP};
+use crate::alloc::PAGE_SIZE;
+use crate::policies::{Context, Trigger};
+
+/// First kernel that keeps pages that do not compress.
+const RAW: (u16, u16) = (6, 18);
+/// First kernel that counts pages that do not compress.
+const COMPRESS_FAIL_COUNTED: (u16, u16) = (6, 7);
+
+impl Model {
+    /// Writes a page, which has a slot and is in no list, to where the kernel would. `false` if it stays in RAM.
+    pub(super) fn swap_out(&mut self, page: u32, time: &mut u64) -> bool {
+        let size = self.settings.sizes.of(page, self.settings.seed);
+        let cgroup = self.pages[page as usize].cgroup;
+        if size == 0 && self.settings.kernel >= ZERO_MAP {
+            self.outcome.counters.swpout_zero += 1;
+            self.pages[page as usize].tier = Tier::Zero;
+            self.uncharge(cgroup);
+            return true;
+        }
+        if self.zswap.is_some() && self.store(page, size, time) {
+            return true;
+        }
+        let area = self.slots.area(self.pages[page as usize].slot);
+        if self.zrams[area].is_none() {
+            self.write_to_disk(page, *time, self.round);
+            return true;
+        }
+        let Some(spent) = self.write_to_zram(area, page) else { return false };
+        *time += spent;
+        self.uncharge(cgroup);
+        true
+    }
+
+    /// Starts the write of a page; its RAM is free when that has ended.
+    pub(super) fn write_to_disk(&mut self, page: u32, time: u64, round: u64) {
+        self.writes = self.writes.wrapping_add(1);
+        let entry = &mut self.pages[page as usize];
+        entry.tier = Tier::Writing;
+        entry.place = self.writes;
+        entry.set(CLEAN);
+        self.submit(page, time, round, Written::Page { page, write: self.writes });
+    }
+
+    fn submit(&mut self, page: u32, time: u64, round: u64, written: Written) {
+        let slot = self.pages[page as usize].slot;
+        self.outcome.counters.pswpout += 1;
+        self.outcome.counters.disk_out += 1;
+        if let Backing::Disk { device, .. } = self.settings.areas[self.slots.area(slot)].backing {
+            self.devices[device].write(time, slot, round, written);
+        }
+    }
+
+    /// zswap_store(): `false` if the page is refused.
+    fn store(&mut self, page: u32, size: u16, time: &mut u64) -> bool {
+        if self.must_reject(time) {
+            self.pause_worker();
+            return false;
+        }
+        let Some(zswap) = self.zswap.as_mut() else { return false };
+        let Some(settings) = &self.settings.zswap else { return false };
+        let keeps_raw = settings.policy.raw.unwrap_or(self.settings.kernel >= RAW);
+        if size > 0 {
+            *time += settings.codec.compress;
+        }
+        if size >= PAGE_SIZE && !keeps_raw {
+            self.outcome.counters.reject_compress_fail += u64::from(self.settings.kernel >= COMPRESS_FAIL_COUNTED);
+            self.pause_worker();
+            return false;
+        }
+        let (size, entry) = (size.min(PAGE_SIZE), &mut self.pages[page as usize]);
+        let before = zswap.fill();
+        let Some(index) = zswap.insert(page, entry.cgroup, size) else {
+            self.outcome.counters.reject_compress_poor += 1;
+            self.pause_worker();
+            return false;
+        };
+        (entry.entry, entry.tier) = (index, Tier::Zswap);
+        entry.set(POOLED);
+        let (cgroup, policy) = (entry.cgroup, settings.policy);
+        self.cgroups[usize::from(cgroup)].zswap += u64::from(size);
+        self.outcome.counters.zswpout += 1;
+        self.outcome.pool_peak = self.outcome.pool_peak.max(zswap.pages());
+        let early = (policy.early)(zswap.fill());
+        if size > 0 && (policy.through)(before) {
+            self.write_copy(page, *time);
+        }
+        self.uncharge(cgroup);
+        if early {
+            self.wake_worker(*time);
+        }
+        true
+    }
+
+    /// The copy that write-through sends to the disk: RAM is taken until its end.
+    fn write_copy(&mut self, page: u32, time: u64) {
+        let area = self.slots.area(self.pages[page as usize].slot);
+        if self.zrams[area].is_none() {
+            self.pages[page as usize].set(CLEAN);
+            self.used += 1;
+            self.submit(page, time, self.round, Written::Copy);
+        }
+    }
+
+    /// zswap_check_limits(): whether the pool takes nothing now. Sets the worker going, or makes room on the spot.
+    fn must_reject(&mut self, time: &mut u64) -> bool {
+        let Some(settings) = &self.settings.zswap else { return true };
+        let policy = settings.policy;
+        if policy.context == Context::Store && self.zswap.as_ref().is_some_and(Zswap::is_full) {
+            self.outcome.counters.pool_limit_hit += 1;
+            self.make_room_in_pool(time);
+            return self.zswap.as_ref().is_some_and(Zswap::is_full);
+        }
+        let Some(zswap) = self.zswap.as_mut() else { return true };
+        let full = zswap.is_full();
+        if full {
+            self.outcome.counters.pool_limit_hit += 1;
+            zswap.reached_full = true;
+        } else if zswap.reached_full && (!policy.hysteresis || zswap.can_accept()) {
+            zswap.reached_full = false;
+        }
+        let reject = zswap.reached_full;
+        if reject && !full {
+            self.outcome.counters.reject_draining += 1;
+        }
+        if reject && (full || self.walk.trigger == Trigger::AnyReject) {
+            self.wake_worker(*time);
+        }
+        reject
+    }
+}

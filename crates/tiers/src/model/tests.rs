@@ -1,0 +1,279 @@
+//! The model as a whole: every page is somewhere, the counters add up, the same input gives the same outcome.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::alloc::{Allocator, Rule, Zsmalloc};
+use crate::policies::{POLICIES, Policy, named};
+
+pub(super) fn zsmalloc() -> Allocator {
+    Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).unwrap())
+}
+
+fn disk(priority: i32, slots: u32) -> AreaSettings {
+    AreaSettings { priority, slots, backing: Backing::Disk { device: 0, rotational: false } }
+}
+
+fn zram(priority: i32, slots: u32) -> AreaSettings {
+    let backing = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None };
+    AreaSettings { priority, slots, backing }
+}
+
+/// RAM of so many pages, one disk, no zswap.
+fn machine(ram: u64) -> Settings {
+    Settings { areas: vec![disk(0, 100_000)], devices: vec![DeviceTimes::NVME], page_cluster: 0, ..Settings::new(ram) }
+}
+
+fn with_zswap(ram: u64, policy: Policy, percent: u64) -> Settings {
+    let zswap =
+        ZswapSettings { policy, max_pool_percent: percent, ..ZswapSettings::new(Codec::named("lz4").unwrap(), zsmalloc()) };
+    Settings { zswap: Some(zswap), ..machine(ram) }
+}
+
+fn policy(name: &str) -> Policy {
+    *named(name).unwrap()
+}
+
+fn event(page: u32, op: Op) -> Event {
+    Event { time: 0, page, cgroup: 0, op }
+}
+
+/// Writes all pages once, then reads them in the same order, again and again.
+fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> {
+    (0..pages * rounds).map(move |index| event(index % pages, if index < pages { Op::Write } else { Op::Read }))
+}
+
+fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event>) -> Outcome {
+    Model::new(settings, pages).unwrap().run(trace)
+}
+
+impl Model {
+    /// What must hold between any two accesses.
+    fn check(&self) {
+        let tier = |tier| self.pages.iter().filter(|page| page.tier == tier).count() as u64;
+        let (ram, writing) = (tier(Tier::Ram), tier(Tier::Writing));
+        assert_eq!(self.lists.resident() as u64, ram);
+        let charged: u64 = self.cgroups.iter().map(|group| group.charged).sum();
+        assert_eq!(charged, ram + writing);
+        assert!(self.used >= charged);
+        for page in &self.pages {
+            let slot = page.slot != NONE;
+            assert!(slot || !matches!(page.tier, Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Writing | Tier::Disk), "{page:?}");
+            assert!(if slot { page.tier != Tier::Absent } else { !page.has(CLEAN) }, "{page:?}");
+            assert!(page.has(POOLED) || page.tier != Tier::Zswap);
+        }
+        let with_slot = self.pages.iter().filter(|page| page.slot != NONE).count() as u64;
+        assert_eq!(self.slots.fill().0, with_slot);
+        let stored = self.pages.iter().filter(|page| page.has(POOLED)).count() as u64;
+        assert_eq!(self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages), stored);
+        let in_zram = self.pages.iter().filter(|page| page.tier == Tier::Zram && page.entry == NONE).count() as u64;
+        assert_eq!(self.zrams.iter().flatten().map(|zram| zram.same_pages).sum::<u64>(), in_zram);
+    }
+}
+
+#[test]
+fn what_fits_into_ram_never_leaves_it() {
+    let outcome = run(machine(5000), 4000, cycles(4000, 5));
+    let Counters { accesses, pswpout, pgscan, .. } = outcome.counters;
+    assert_eq!((accesses, pswpout, pgscan), (20_000, 0, 0));
+    assert_eq!(outcome.elapsed, 20_000 * 100 + 4000 * 800);
+    assert_eq!((outcome.stall, outcome.out_of_memory), (0, None));
+}
+
+#[test]
+fn without_swap_memory_runs_out_at_the_minimum() {
+    let outcome = run(Settings::new(5000), 6000, cycles(6000, 1));
+    assert_eq!(outcome.out_of_memory, Some(5000 - Watermarks::of(5000, 10).min));
+}
+
+#[test]
+fn a_cycle_larger_than_ram_reads_from_the_disk() {
+    let outcome = run(machine(2000), 3000, cycles(3000, 4));
+    let counters = outcome.counters;
+    assert!(counters.pswpin > 3000 && counters.disk_in == counters.pswpin, "{counters:?}");
+    assert!(outcome.latency.quantile(0.99).unwrap() >= 80_000);
+    assert!(outcome.stall > counters.pswpin * 80_000);
+    assert!(counters.pswpout < 4500, "clean pages are not written twice: {}", counters.pswpout);
+}
+
+#[test]
+fn the_same_cycle_stays_in_zswap() {
+    let outcome = run(with_zswap(2000, policy("limit"), 60), 3000, cycles(3000, 4));
+    let counters = outcome.counters;
+    assert!(counters.zswpin > 3000 && counters.pswpin == 0, "{counters:?}");
+    assert!(outcome.latency.quantile(0.99).unwrap() < 40_000);
+    assert!(outcome.pool_peak > 300);
+}
+
+#[test]
+fn zero_pages_reach_the_pool_only_before_6_12() {
+    for (kernel, zeros) in [((6, 12), true), ((6, 11), false)] {
+        let settings = Settings { kernel, sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("limit"), 20) };
+        let counters = run(settings, 3000, cycles(3000, 2)).counters;
+        assert_eq!((counters.swpout_zero > 0, counters.zswpout == 0), (zeros, zeros), "{kernel:?}");
+        assert_eq!(counters.pswpout, 0);
+    }
+}
+
+#[test]
+fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
+    for (kernel, name, raw) in [((6, 17), "limit", false), ((6, 18), "limit", true), ((6, 17), "raw", true)] {
+        let settings = Settings { kernel, sizes: Sizes::Each(vec![4096]), ..with_zswap(2000, policy(name), 20) };
+        let counters = run(settings, 2500, cycles(2500, 1)).counters;
+        assert_eq!((counters.zswpout > 0, counters.reject_compress_fail == 0), (raw, raw), "{kernel:?} {name}");
+    }
+}
+
+#[test]
+fn a_write_makes_the_copy_in_swap_stale() {
+    let mut model = Model::new(machine(2000), 3000).unwrap();
+    for event in cycles(3000, 2) {
+        model.access(event).unwrap();
+    }
+    let clean = model.pages.iter().position(|page| page.tier == Tier::Ram && page.has(CLEAN)).unwrap() as u32;
+    model.access(event(clean, Op::Write)).unwrap();
+    assert!(!model.pages[clean as usize].has(CLEAN));
+    assert_eq!(model.pages[clean as usize].slot, NONE);
+    model.check();
+}
+
+/// zram is filled first and never drained: the pages that came first stay there, later ones go to the disk.
+#[test]
+fn zram_before_a_disk_inverts_the_order() {
+    let settings = Settings { areas: vec![zram(10, 500), disk(5, 100_000)], ..machine(2000) };
+    let mut model = Model::new(settings, 4000).unwrap();
+    for event in cycles(4000, 1) {
+        model.access(event).unwrap();
+    }
+    model.check();
+    let oldest = |tier| model.pages.iter().position(|page| page.tier == tier);
+    assert_eq!((oldest(Tier::Zram), oldest(Tier::Disk).is_some()), (Some(0), true));
+    assert_eq!(model.pages.iter().filter(|page| page.tier == Tier::Zram).count(), 500);
+    assert!(oldest(Tier::Disk) > Some(499));
+}
+
+/// zswap in front of the same disk: the pages that came first are those on the disk.
+#[test]
+fn zswap_before_a_disk_keeps_the_order() {
+    let mut model = Model::new(with_zswap(2000, policy("proactive"), 10), 4000).unwrap();
+    for event in cycles(4000, 1) {
+        model.access(event).unwrap();
+    }
+    let mean = |tier| {
+        let pages: Vec<usize> = (0..4000).filter(|&page| model.pages[page].tier == tier).collect();
+        pages.iter().sum::<usize>() / pages.len()
+    };
+    assert!(mean(Tier::Disk) < mean(Tier::Zswap), "{} {}", mean(Tier::Disk), mean(Tier::Zswap));
+}
+
+#[test]
+fn a_cgroup_stays_below_its_limit_and_others_are_left_alone() {
+    let settings = Settings { cgroups: vec![Some(500), None], ..machine(4000) };
+    let mut model = Model::new(settings, 3000).unwrap();
+    for page in 0..3000 {
+        model.access(Event { cgroup: u16::from(page >= 1500), ..event(page, Op::Write) }).unwrap();
+        assert!(model.cgroups[0].charged <= 500);
+    }
+    model.check();
+    assert_eq!(model.cgroups[1].charged, 1500);
+}
+
+#[test]
+fn write_through_evicts_for_nothing() {
+    let outcome = |name| {
+        let mut settings = with_zswap(2000, policy(name), 10);
+        settings.zswap.as_mut().unwrap().allocator = Allocator::Zbud;
+        run(settings, 4000, cycles(4000, 1)).counters
+    };
+    let (back, through) = (outcome("write-back"), outcome("write-through"));
+    assert!(back.zswpwb > 0 && through.zswpwb == 0);
+    assert_eq!(through.pswpout, through.zswpout);
+    assert_eq!(back.pool_limit_hit > 0, through.pool_limit_hit > 0);
+}
+
+#[test]
+fn the_worker_pauses_for_half_a_second() {
+    let settings = with_zswap(2000, policy("interrupted"), 10);
+    let mut model = Model::new(settings, 4000).unwrap();
+    for event in cycles(4000, 1) {
+        model.access(event).unwrap();
+    }
+    let rejected = model.outcome.counters.pool_limit_hit;
+    let written = model.outcome.counters.zswpwb;
+    assert!(rejected > 0, "{:?}", model.outcome.counters);
+    model.pause_worker();
+    model.wake_worker(model.now);
+    for (later, resumes) in [(499_999_999, false), (500_000_001, true)] {
+        let mut model = model.clone();
+        model.now += later;
+        model.run_worker();
+        assert_eq!(model.outcome.counters.zswpwb > written, resumes, "{later}");
+    }
+}
+
+#[test]
+fn huge_gaps_of_time_cost_nothing() {
+    let trace = (0..100).map(|page| Event { time: u64::from(page) * 1_000_000_000, ..event(page, Op::Write) });
+    let outcome = run(machine(1000), 100, trace);
+    assert_eq!(outcome.elapsed, 99_000_000_000 + 900);
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let kernels = prop::sample::select(vec![(5, 10), (6, 1), (6, 6), (6, 8), (6, 12), (6, 18), (7, 3)]);
+    let lru = prop::sample::select(vec![Lru::Exact, Lru::Classic, Lru::Generational]);
+    let allocator = prop::sample::select(vec![zsmalloc(), Allocator::Zbud, Allocator::Z3fold]);
+    let numbers = (200_u64..600, 1_u64..60, 0_u32..6, any::<u64>(), 0_usize..POLICIES.len());
+    (kernels, lru, allocator, numbers, any::<[bool; 4]>()).prop_map(
+        |(kernel, lru, allocator, (ram, percent, cluster, seed, policy), on)| {
+            let mut settings =
+                Settings { kernel, lru, seed, page_cluster: cluster, ..with_zswap(ram, POLICIES[policy], percent) };
+            settings.zswap.as_mut().unwrap().allocator = allocator;
+            settings.zswap = settings.zswap.filter(|_| on[0]);
+            if on[1] {
+                settings.areas.insert(0, zram(7, 60));
+            }
+            settings.areas[0].slots = if on[2] { 300 } else { 100_000 };
+            if on[3] {
+                settings.cgroups = vec![None, Some(90), None];
+                settings.devices[0] = DeviceTimes::HDD;
+            }
+            settings.sizes = Sizes::Drawn(vec![0, 300, 1000, 1500, 2500, 3900, 4096]);
+            settings
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_page_is_in_one_place_and_the_counters_add_up(
+        settings in settings(),
+        steps in proptest::collection::vec((0_u32..900, 0_u8..20, 0_u64..50_000), 1..3000),
+    ) {
+        let cgroups = settings.cgroups.len() as u32;
+        let mut time = 0;
+        let trace: Vec<Event> = steps.iter().map(|&(page, kind, gap)| {
+            time += gap;
+            let op = match kind { 0 => Op::Free, 1..=7 => Op::Write, _ => Op::Read };
+            Event { time, page, cgroup: (page % cgroups) as u16, op }
+        }).collect();
+        let mut model = Model::new(settings.clone(), 900).unwrap();
+        for (index, &event) in trace.iter().enumerate() {
+            let before = model.now;
+            if model.access(event).is_err() {
+                break;
+            }
+            prop_assert!(model.now >= before.max(event.time));
+            if index % 64 == 0 {
+                model.check();
+            }
+        }
+        model.check();
+        let frees = trace.iter().take(model.outcome.counters.accesses as usize).filter(|event| event.op == Op::Free).count() as u64;
+        let outcome = Model::new(settings.clone(), 900).unwrap().run(trace.iter().copied());
+        let failed = u64::from(outcome.out_of_memory.is_some());
+        prop_assert_eq!(outcome.latency.count() + frees + failed, outcome.counters.accesses);
+        prop_assert_eq!(outcome, Model::new(settings, 900).unwrap().run(trace));
+    }
+}

@@ -1,0 +1,138 @@
+//! Write-back of zswap: its worker, and what writes back one page (mm/zswap.c: `shrink_worker`, `zswap_writeback_entry`).
+
+use super::Model;
+use super::page::{CLEAN, Tier};
+use super::zram::COPY;
+use super::zswap::Zswap;
+use crate::policies::{Context, Groups, Until};
+
+/// The worker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worker {
+    /// Its time while it runs.
+    clock: Option<u64>,
+    paused_until: u64,
+    failures: u32,
+    /// Cgroup whose entries are next.
+    cursor: u16,
+}
+
+impl Model {
+    /// Queues the worker, unless it runs already.
+    pub(super) fn wake_worker(&mut self, time: u64) {
+        if self.worker.clock.is_none() && self.walk.failures > 0 {
+            self.worker.clock = Some(time);
+            self.worker.failures = 0;
+        }
+    }
+
+    /// A page was rejected, or read from the disk: a policy may let the worker pause.
+    pub(super) fn pause_worker(&mut self) {
+        let pause = self.settings.zswap.as_ref().map_or(0, |zswap| zswap.policy.pause);
+        if pause > 0 {
+            self.worker.paused_until = self.now + pause;
+        }
+    }
+
+    /// Lets the worker do what it could do by now.
+    pub(super) fn run_worker(&mut self) {
+        while let Some(clock) = self.worker.clock {
+            let mut time = clock.max(self.worker.paused_until);
+            if time >= self.now {
+                break;
+            }
+            let begin = time;
+            let goes_on = self.step(&mut time);
+            self.outcome.system += time - begin;
+            if self.context() == Context::SameProcessor {
+                self.stolen += time - begin;
+            }
+            self.worker.clock = goes_on.then_some(time.max(begin + 1));
+        }
+    }
+
+    fn context(&self) -> Context {
+        self.settings.zswap.as_ref().map_or(Context::Background, |zswap| zswap.policy.context)
+    }
+
+    /// One step. `false` when the worker has done enough or gives up.
+    fn step(&mut self, time: &mut u64) -> bool {
+        let mut written = 0;
+        if let Some(group) = self.next_group() {
+            for _ in 0..self.walk.per_step {
+                written += u32::from(self.write_back_oldest(group, self.walk.second_chance, time) == Some(true));
+            }
+        }
+        if written > 0 {
+            return self.walk.until != Until::OneEntry && !self.zswap.as_ref().is_some_and(Zswap::can_accept);
+        }
+        self.outcome.counters.reject_reclaim_fail += 1;
+        self.worker.failures += 1;
+        self.worker.failures < self.walk.failures && !self.zswap.as_ref().is_some_and(Zswap::can_accept)
+    }
+
+    /// Whose entries are next; `None` counts as a failure.
+    fn next_group(&mut self) -> Option<u16> {
+        let zswap = self.zswap.as_ref()?;
+        let groups = zswap.groups();
+        let looked_at = if self.walk.groups == Groups::Fair { groups } else { 1 };
+        for _ in 0..looked_at {
+            let group = self.worker.cursor % groups;
+            self.worker.cursor = (group + 1) % groups;
+            if zswap.listed(group) > 0 {
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    /// Writes back the oldest entry of a group, or passes it over. `None` if there is none.
+    pub(super) fn write_back_oldest(&mut self, group: u16, second_chance: bool, time: &mut u64) -> Option<bool> {
+        let zswap = self.zswap.as_mut()?;
+        let index = zswap.pop_oldest(group)?;
+        *time += self.settings.costs.scan;
+        let entry = zswap.entry(index);
+        let passed_over = second_chance && entry.chance;
+        // In the swap cache: -EEXIST.
+        if passed_over || self.pages[entry.page as usize].tier == Tier::Ram {
+            zswap.rotate(index);
+            return Some(false);
+        }
+        self.write_back(entry.page, entry.size, time);
+        Some(true)
+    }
+
+    /// zswap_writeback_entry(): decompresses a page into fresh RAM and starts its write.
+    fn write_back(&mut self, page: u32, size: u16, time: &mut u64) {
+        self.remove_from_zswap(page);
+        if self.pages[page as usize].has(CLEAN) {
+            // Written through when it was stored.
+            self.pages[page as usize].tier = Tier::Disk;
+            return;
+        }
+        let raw = size >= crate::alloc::PAGE_SIZE;
+        let decompress = self.settings.zswap.as_ref().map_or(0, |zswap| zswap.codec.decompress);
+        *time += if raw { COPY } else { decompress } + self.settings.costs.swap_out;
+        self.outcome.counters.zswpwb += 1;
+        self.round += 1;
+        let area = self.slots.area(self.pages[page as usize].slot);
+        if self.zrams[area].is_some() {
+            match self.write_to_zram(area, page) {
+                Some(spent) => *time += spent,
+                None => self.enter(page),
+            }
+            return;
+        }
+        self.charge(self.pages[page as usize].cgroup);
+        self.write_to_disk(page, *time, self.round);
+    }
+
+    /// Evicts the oldest entries until a store fits; whoever stores waits.
+    pub(super) fn make_room_in_pool(&mut self, time: &mut u64) {
+        for _ in 0..self.walk.failures {
+            if !self.zswap.as_ref().is_some_and(Zswap::is_full) || self.write_back_oldest(0, false, time).is_none() {
+                return;
+            }
+        }
+    }
+}
