@@ -7,3 +7,4 @@ pub mod codec;
 pub mod codecs;
 pub mod conditions;
 pub mod results;
+pub mod sample;

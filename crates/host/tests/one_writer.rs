@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("capture", "the folder that the user names"),
     ("machine", "opens for reading"),
     ("inspect/", "opens for reading, asks programs that only print"),
+    ("processes/cold.rs", "marks of pages as touched or idle, when it is asked which are cold"),
     ("prove/", "opens for reading"),
     ("scratch/guardian.rs", "starts the process that puts temporary settings back"),
     ("service.rs", "tells systemd what is so already"),

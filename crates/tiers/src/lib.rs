@@ -3,6 +3,7 @@
 pub mod alloc;
 pub mod generate;
 pub mod model;
+pub mod page_set;
 pub mod policies;
 mod prefetch;
 pub mod trace;

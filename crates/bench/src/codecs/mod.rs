@@ -7,7 +7,7 @@ mod choice;
 mod kernel_has;
 mod pages;
 mod pass;
-mod pools;
+pub(crate) mod pools;
 mod rounds;
 mod synthetic;
 #[cfg(test)]

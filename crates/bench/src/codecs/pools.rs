@@ -17,9 +17,7 @@ pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<Poo
     if page_size != usize::from(PAGE_SIZE) {
         return Vec::new();
     }
-    let version = kernel.version.value().copied();
-    let keeps = version.is_none_or(|version| version >= KEEPS_INCOMPRESSIBLE);
-    let incompressible = if keeps { Incompressible::Raw } else { Incompressible::Rejected };
+    let incompressible = incompressible(kernel);
     let pool = |allocator: Allocator| {
         let small = |size: &usize| u16::try_from(*size).unwrap_or(u16::MAX);
         let footprint = Footprint::of(&allocator, incompressible, sizes.iter().map(small));
@@ -32,8 +30,14 @@ pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<Poo
     allocators(kernel).into_iter().map(pool).collect()
 }
 
+/// What zswap of this kernel does with a page that does not compress.
+pub(crate) fn incompressible(kernel: &KernelFacts) -> Incompressible {
+    let keeps = kernel.version.value().is_none_or(|version| *version >= KEEPS_INCOMPRESSIBLE);
+    if keeps { Incompressible::Raw } else { Incompressible::Rejected }
+}
+
 /// As a kernel of this version and configuration has them.
-fn allocators(kernel: &KernelFacts) -> Vec<Allocator> {
+pub(crate) fn allocators(kernel: &KernelFacts) -> Vec<Allocator> {
     let version = kernel.version.value().map_or((6, 18), |version| (version.major, version.minor));
     let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
     let of_kernel = |name| Allocator::of_kernel(name, version, chain).ok();

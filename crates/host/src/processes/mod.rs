@@ -2,8 +2,9 @@
 //!
 //! Everything here may vanish at any moment, and much of it may not be looked at without root: both are counted and are
 //! never an error of the whole. Reading a page of another process leaves it as it was, except that the kernel takes it for
-//! just used.
+//! just used; [`cold`] alone changes what the kernel knows of a process, and only when it is asked.
 
+pub mod cold;
 mod locate;
 mod read;
 

@@ -9,7 +9,7 @@ fn ourselves() -> u32 {
 }
 
 /// A region of our own with every second page written.
-fn half_written(pages: usize) -> Region {
+pub(super) fn half_written(pages: usize) -> Region {
     let page = page_bytes();
     let mut region = Region::new(pages * page).unwrap();
     region.advise(0, pages * page, Advice::NoHugePage).unwrap();
