@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod change;
+pub mod codec_choice;
 pub mod edit;
 pub mod estimate;
 pub mod fact;

@@ -1,6 +1,5 @@
 //! What measurements of this machine put in the place of assumed figures.
 
-use super::assume::ASSUMED;
 use crate::facts::Facts;
 use crate::measurement::{Evidence, Measured, PageCost};
 use crate::stats::Nanos;
@@ -33,9 +32,7 @@ pub(super) fn compressor(facts: &Facts, evidence: &Evidence, usable: &[String], 
         return None;
     }
     let densest = candidates.iter().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
-    let figures = &ASSUMED.measured;
-    let tolerance =
-        if facts.kernel.cpus == 1 { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent };
+    let tolerance = super::density_tolerance_percent(facts.kernel.cpus);
     let enough = densest.ratio.value * (100 - tolerance.min(100)) as f64 / 100.0;
     let dense = candidates.iter().filter(|candidate| candidate.ratio.value >= enough);
     let cheapest = dense.filter(|candidate| candidate.cost.is_some()).min_by_key(|candidate| both(candidate));

@@ -33,6 +33,13 @@ fn measured<T>(value: T, reason: impl Into<String>, evidence: impl Into<String>)
     Setting::new(value, Provenance::Measured { reason: reason.into(), evidence: evidence.into() })
 }
 
+/// By how much less than the densest compressor a quicker one may hold to be taken, percent.
+#[must_use]
+pub fn density_tolerance_percent(cpus: u32) -> u64 {
+    let figures = &ASSUMED.measured;
+    if cpus == 1 { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent }
+}
+
 /// What the rules look at.
 #[derive(Clone, Copy)]
 struct Ground<'a> {
