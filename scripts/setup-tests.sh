@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the Debian packages that the guest tests need. Safe to run again: it
+# Installs the Debian packages that the tests need. Safe to run again: it
 # does nothing, quickly, when all of them are there. Needs root only to install.
 set -eu
 
-# What each package is for; keep this list to what tests/vm really calls.
+# What each package is for; keep this list to what tests really call.
 #   qemu-system-x86 seabios     the machines
 #   busybox-static cpio         the minimal guest's initramfs
 #   kmod xz-utils zstd          modules of Debian's kernels
@@ -11,14 +11,17 @@ set -eu
 #   debian-archive-keyring      the signatures on both
 #   util-linux                  flock, setpriv, mkswap, unshare
 #   gcc libc6-dev               static linking of swaptune for the guests
+#   fio mount                   bench disk, and losetup for a device of its own
+#   cryptsetup-bin              bench cipher
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
-mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev"
+mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev
+fio mount cryptsetup-bin"
 
 say() { echo "setup-tests: $*"; }
 
 if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
 	say "this is no Debian-like system (no dpkg or apt-get)." >&2
-	say "guest tests whose programs are missing will be reported as ignored, by name." >&2
+	say "tests whose programs are missing will be reported as ignored, by name." >&2
 	say "they need what Debian has in: $(echo $PACKAGES)" >&2
 	exit 0
 fi
@@ -33,7 +36,7 @@ for package in $PACKAGES; do
 done
 
 if [ -z "$missing" ]; then
-	say "all packages for the guest tests are installed"
+	say "all packages for the tests are installed"
 	exit 0
 fi
 

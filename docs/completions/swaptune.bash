@@ -52,8 +52,14 @@ _swaptune() {
             swaptune,verify)
                 cmd="swaptune__subcmd__verify"
                 ;;
+            swaptune__subcmd__bench,cipher)
+                cmd="swaptune__subcmd__bench__subcmd__cipher"
+                ;;
             swaptune__subcmd__bench,codecs)
                 cmd="swaptune__subcmd__bench__subcmd__codecs"
+                ;;
+            swaptune__subcmd__bench,disk)
+                cmd="swaptune__subcmd__bench__subcmd__disk"
                 ;;
             swaptune__subcmd__bench,help)
                 cmd="swaptune__subcmd__bench__subcmd__help"
@@ -64,8 +70,14 @@ _swaptune() {
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
                 ;;
+            swaptune__subcmd__bench__subcmd__help,cipher)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__cipher"
+                ;;
             swaptune__subcmd__bench__subcmd__help,codecs)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__codecs"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,disk)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__disk"
                 ;;
             swaptune__subcmd__bench__subcmd__help,help)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__help"
@@ -112,8 +124,14 @@ _swaptune() {
             swaptune__subcmd__help,verify)
                 cmd="swaptune__subcmd__help__subcmd__verify"
                 ;;
+            swaptune__subcmd__help__subcmd__bench,cipher)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__cipher"
+                ;;
             swaptune__subcmd__help__subcmd__bench,codecs)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__codecs"
+                ;;
+            swaptune__subcmd__help__subcmd__bench,disk)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__disk"
                 ;;
             swaptune__subcmd__help__subcmd__bench,list)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__list"
@@ -180,8 +198,30 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help codecs list show help"
+            opts="-h --results --no-save --json --root --help codecs disk cipher list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__cipher)
+            opts="-h --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -247,8 +287,66 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench__subcmd__disk)
+            opts="-h --dir --device --wipe --areas --jobs --seconds --rounds --size --p99 --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wipe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --areas)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --p99)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__bench__subcmd__help)
-            opts="codecs list show help"
+            opts="codecs disk cipher list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -261,7 +359,35 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__cipher)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__bench__subcmd__help__subcmd__codecs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__disk)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -390,7 +516,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="codecs list show"
+            opts="codecs disk cipher list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -403,7 +529,35 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__cipher)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help__subcmd__bench__subcmd__codecs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__disk)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

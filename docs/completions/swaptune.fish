@@ -90,15 +90,17 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s h -l help
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l no-save -d 'Do not keep results'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "list" -d 'List the runs whose results are kept'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages-of -d 'Whose pages: `synthetic:CLASS` (text, compressible, random, zero), or a file or folder' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages -d 'How many pages; of a larger source a random choice' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l codec -d 'Only these codecs, with a level if not the kernel\'s own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]' -r
@@ -111,6 +113,25 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l dir -d 'Measure a scratch file in DIR; several times for several disks [default: where a swap file is, else /var/tmp]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l device -d 'Measure DEVICE, which must be an unused swap area: its header stays, what it held does not' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l wipe -d 'Measure DEVICE whatever it holds, and destroy that; refused while it is in use' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l areas -d 'Compare one area with N on the same disk; 1 compares nothing' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l jobs -d 'Numbers of jobs at once' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l seconds -d 'Length of one round of one point' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l rounds -d 'Rounds of each point; what is compared runs in turn' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l size -d 'What a load is spread over; scratch files take up to twice as much' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l p99 -d 'The longest that 99 of 100 reads may take' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from disk" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l no-save -d 'Do not keep results'
@@ -122,6 +143,8 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -144,5 +167,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_s
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "scratch_guardian" -d 'Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_seen_subcommand_from inspect status knobs plan apply verify rollback history bench service scratch_guardian help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

@@ -3,8 +3,10 @@
 //! Every benchmark appends each of its results to a [`results::Store`] with the [`conditions`] it was measured under.
 //! Nothing here writes configuration: what must be set for a moment is set through the host room's journal and taken back.
 
+pub mod cipher;
 pub mod codec;
 pub mod codecs;
 pub mod conditions;
+pub mod disk;
 pub mod results;
 pub mod sample;

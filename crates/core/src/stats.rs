@@ -3,7 +3,9 @@
 //! A latency without its tail says nothing about swap: the median page comes back in microseconds and the
 //! hundredth may wait for a disk. Quantiles are nearest-rank, so each is a latency that really occurred.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +28,35 @@ impl fmt::Display for Nanos {
         };
         let text = if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") };
         f.pad(&text)
+    }
+}
+
+/// A text that is no duration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a duration: write a number with ns, us, ms or s, for example \"1ms\"")]
+pub struct NanosError {
+    /// The text as it was given.
+    pub text: String,
+}
+
+impl FromStr for Nanos {
+    type Err = NanosError;
+
+    /// A number and its unit: `500us`, `1.5 ms`, `2s`. A bare number would leave the unit to be guessed.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || NanosError { text: text.to_owned() };
+        let trimmed = text.trim();
+        let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+        let (number, unit) = trimmed.split_at(digits);
+        let scale = match unit.trim() {
+            "ns" => 1.0,
+            "us" | "µs" => 1e3,
+            "ms" => 1e6,
+            "s" => 1e9,
+            _ => return Err(error()),
+        };
+        let nanos = number.parse::<f64>().map_err(|_| error())? * scale;
+        if nanos < 1e18 { Ok(Self(nanos as u64)) } else { Err(error()) }
     }
 }
 
@@ -69,6 +100,33 @@ impl Quantiles {
             p90: rank(900)?,
             p99: rank(990)?,
             p999: if nanos.len() >= SAMPLES_FOR_P999 { rank(999) } else { None },
+            max: rank(1000)?,
+        })
+    }
+}
+
+impl Quantiles {
+    /// Quantiles of a histogram: how often each latency, in nanoseconds, was seen. `None` when it is empty.
+    ///
+    /// Histograms of several jobs are merged before they come here: a mean of percentiles is no percentile.
+    #[must_use]
+    pub fn of_counts(counts: &BTreeMap<u64, u64>) -> Option<Self> {
+        let samples = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        let rank = |permille: u128| {
+            let rank = (u128::from(samples) * permille).div_ceil(1000).max(1);
+            let mut seen = 0_u128;
+            counts.iter().find_map(|(nanos, count)| {
+                seen += u128::from(*count);
+                (seen >= rank).then_some(Nanos(*nanos))
+            })
+        };
+        Some(Self {
+            samples,
+            min: rank(0)?,
+            p50: rank(500)?,
+            p90: rank(900)?,
+            p99: rank(990)?,
+            p999: if samples >= SAMPLES_FOR_P999 as u64 { rank(999) } else { None },
             max: rank(1000)?,
         })
     }
@@ -121,6 +179,20 @@ mod tests {
     }
 
     #[test]
+    fn a_histogram_has_the_quantiles_of_its_latencies() {
+        let mut nanos: Vec<u64> = (0..20_000).map(|i| (i * 7919) % 1013).collect();
+        let mut counts = BTreeMap::new();
+        for value in &nanos {
+            *counts.entry(*value).or_insert(0) += 1;
+        }
+        assert_eq!(Quantiles::of_counts(&counts), Quantiles::of(&mut nanos, Nanos(0)));
+        assert_eq!(Quantiles::of_counts(&BTreeMap::new()), None);
+        assert_eq!(Quantiles::of_counts(&BTreeMap::from([(5, 0)])), None);
+        let huge = BTreeMap::from([(1, u64::MAX), (2, u64::MAX)]);
+        assert_eq!(Quantiles::of_counts(&huge).map(|q| q.p50), Some(Nanos(1)), "sums that overflow are no panic");
+    }
+
+    #[test]
     fn pairs_cancel_what_disturbs_both() {
         let same = paired_ratio(&[(2.0, 1.0), (20.0, 10.0), (200.0, 100.0)]).unwrap();
         assert!((same.value - 2.0).abs() < 1e-12 && (same.high - same.low).abs() < 1e-12);
@@ -131,6 +203,16 @@ mod tests {
         assert!((spread.low - 2.0 / half).abs() < 1e-9 && (spread.high - 2.0 * half).abs() < 1e-9, "{spread:?}");
         for bad in [&[(1.0, 1.0)][..], &[(1.0, 1.0), (0.0, 1.0)], &[(1.0, 1.0), (f64::NAN, 1.0)]] {
             assert_eq!(paired_ratio(bad), None);
+        }
+    }
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, nanos) in [("1ms", 1_000_000), ("500us", 500_000), ("1.5 ms", 1_500_000), ("2s", 2_000_000_000), ("0ns", 0)] {
+            assert_eq!(text.parse(), Ok(Nanos(nanos)), "{text}");
+        }
+        for text in ["", "1", "ms", "-1ms", "1m", "1.1.1s", "99999999999999s"] {
+            assert!(text.parse::<Nanos>().is_err(), "{text}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! call is sound. Nothing here decides anything.
 #![allow(unsafe_code)]
 
+pub mod child;
 pub mod pages;
 
 use std::ffi::{CString, c_int};

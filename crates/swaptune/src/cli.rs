@@ -6,8 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/storage.rs"]
+mod storage;
 
 pub use bench::*;
+pub use storage::*;
 
 /// Compressed swap that is measured, planned, applied, proved and reversible.
 ///

@@ -111,6 +111,26 @@ impl Facts {
         Some(device)
     }
 
+    /// The names of all whole disks below a device, sorted: more than one for an array or a volume that spans disks.
+    #[must_use]
+    pub fn disks_below(&self, name: &str) -> Vec<String> {
+        let mut disks = Vec::new();
+        let mut todo = vec![(name.to_owned(), 0)];
+        while let Some((name, depth)) = todo.pop() {
+            let below: Vec<&String> =
+                self.block_device(&name).map_or_else(Vec::new, |device| device.parent.iter().chain(&device.lies_on).collect());
+            // As in `disk_of`: a longer chain is a loop.
+            if below.is_empty() || depth >= 8 {
+                disks.push(name);
+            } else {
+                todo.extend(below.into_iter().map(|below| (below.clone(), depth + 1)));
+            }
+        }
+        disks.sort_unstable();
+        disks.dedup();
+        disks
+    }
+
     /// Other managers whose business is zram.
     pub fn managers_of_zram(&self) -> impl Iterator<Item = &Manager> {
         self.system.managers.iter().filter(|manager| MANAGERS_OF_ZRAM.contains(&manager.name.as_str()))
@@ -120,5 +140,34 @@ impl Facts {
     #[must_use]
     pub fn zswap_is_on(&self) -> bool {
         self.zswap.value().is_some_and(|zswap| zswap.enabled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_below_partitions_mappings_and_arrays() {
+        let device = |name: &str, parent: Option<&str>, lies_on: &[&str]| BlockDevice {
+            name: name.into(),
+            parent: parent.map(str::to_owned),
+            lies_on: lies_on.iter().map(|name| (*name).to_owned()).collect(),
+            ..BlockDevice::default()
+        };
+        let block_devices = vec![
+            device("sda", None, &[]),
+            device("sda2", Some("sda"), &[]),
+            device("sdb", None, &[]),
+            device("md0", None, &["sda2", "sdb"]),
+            device("dm-0", None, &["md0"]),
+            device("dm-1", None, &["dm-1"]),
+        ];
+        let facts = Facts { block_devices, ..Facts::default() };
+        for (name, expect) in
+            [("sda", &["sda"][..]), ("sda2", &["sda"]), ("dm-0", &["sda", "sdb"]), ("dm-1", &["dm-1"]), ("none", &["none"])]
+        {
+            assert_eq!(facts.disks_below(name), expect, "{name}");
+        }
     }
 }

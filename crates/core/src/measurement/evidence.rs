@@ -171,6 +171,16 @@ impl Evidence {
         })
     }
 
+    /// The most bytes a second that the newest run moved to or from a disk past the page cache.
+    #[must_use]
+    pub fn disk_speed(&self) -> Option<Measured<f64>> {
+        let direct = |figures: &DiskFigures| !matches!(figures.shape, DiskShape::CachedRead | DiskShape::BufferedRead);
+        let (newest, _) = self.disks().find(|(_, figures)| direct(figures))?;
+        let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && direct(figures));
+        let most = of_run.map(|(_, figures)| figures.bytes_per_second()).fold(0.0, f64::max);
+        (most > 0.0).then(|| Measured::new(most, newest))
+    }
+
     /// Whether several areas of this disk are faster than one, at the number of jobs that suits one area best.
     #[must_use]
     pub fn spread(&self, disk: Option<&str>) -> Option<Measured<Spread>> {

@@ -3,6 +3,7 @@
 //! A measurement is one line of JSON, appended as soon as it is known, so that an interrupted benchmark loses nothing.
 //! Figures carry their unit in their type or name. A number without its [`Conditions`] is not a result.
 
+mod cipher;
 mod conditions;
 mod disk;
 mod evidence;
@@ -10,6 +11,7 @@ mod figures;
 
 use serde::{Deserialize, Serialize};
 
+pub use cipher::{CipherChoice, recommend};
 pub use conditions::Conditions;
 pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};

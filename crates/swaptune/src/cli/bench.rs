@@ -39,6 +39,16 @@ pub enum BenchCommand {
         after_help = "Examples:\n  swaptune bench codecs --pages-of /usr/lib\n  swaptune bench codecs --pages-of dump.bin --codec lz4,lz4:17,zstd:1,zstd --seconds 5\n  swaptune bench codecs --pages-of synthetic:random --threads 1\n\nMB are 10⁶ bytes of original data for each second of processor time of one thread. Every page is compared with what it was.\nLZO is missing here: only the kernel has LZO-RLE, and no library of LZO is free to link."
     )]
     Codecs(CodecsArgs),
+    /// Measure a disk under the loads that swapping makes, with fio
+    #[command(
+        after_help = "Examples:\n  sudo swaptune bench disk                                 a scratch file where swap is, else in /var/tmp\n  swaptune bench disk --dir ~ --size 4G --seconds 10       longer, over more of the disk\n  sudo swaptune bench disk --dir /mnt/a --dir /mnt/b       two disks, each alone and both together\n  sudo swaptune bench disk --device /dev/vdb2              a swap partition that is off\n\nNothing that carries data is written to. Scratch files have no name and are gone when this ends, however it ends.\nThe sweet spot is the most operations a second with 99 of 100 reads within --p99."
+    )]
+    Disk(super::DiskArgs),
+    /// Measure this kernel's ciphers with cryptsetup, and say which suits swap
+    #[command(
+        after_help = "Needs no root. With results of `bench disk` it also says what encryption costs at the speed of this disk.\n\nExample:\n  swaptune bench cipher --json | jq .recommended"
+    )]
+    Cipher,
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions

@@ -1,7 +1,9 @@
 //! Everything that is printed: data to standard output, talk to standard error.
 
+pub mod cipher;
 pub mod codecs;
 pub mod diff;
+pub mod disk;
 pub mod facts;
 pub mod findings;
 pub mod measurement;

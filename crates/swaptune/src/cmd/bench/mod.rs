@@ -1,18 +1,22 @@
 //! `swaptune bench`: one file per benchmark, and the results that are kept.
 
+mod cipher;
 mod codecs;
+mod disk;
 mod list;
 
 use swaptune_bench::results::{Recorder, Store, StoreError};
 
 use super::Context;
 use crate::cli::{BenchArgs, BenchCommand, ResultsArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 
 /// Runs one benchmark, or shows what was measured.
 pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
     match &args.what {
         BenchCommand::Codecs(what) => codecs::run(context, &args.results, what),
+        BenchCommand::Cipher => cipher::run(context, &args.results),
+        BenchCommand::Disk(disk) => disk::run(context, &args.results, disk),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),
     }
@@ -27,6 +31,17 @@ pub fn store(context: &Context, args: &ResultsArgs) -> Store {
 pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Recorder<'a> {
     let store = (!args.no_save).then(|| store(context, args));
     Recorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
+}
+
+/// Refuses a folder in the place of a machine.
+fn needs_live(context: &Context) -> Result<(), Failure> {
+    let refused = || Failure::new(USAGE, "a benchmark measures the machine that it runs on").hint("leave --root away");
+    if context.machine.is_live() { Ok(()) } else { Err(refused()) }
+}
+
+/// How a program that is missing is installed, package by package.
+fn install(program: &str, debian: &str, fedora: &str, arch: &str) -> String {
+    format!("install {program}: apt install {debian} (Debian, Ubuntu), dnf install {fedora} (Fedora), pacman -S {arch} (Arch)")
 }
 
 impl From<StoreError> for Failure {

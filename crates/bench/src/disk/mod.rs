@@ -1,0 +1,16 @@
+//! `bench disk`: what a disk does under the loads that swapping makes, driven by fio.
+//!
+//! Nothing that holds data is written to. Loads run on scratch files without a name, on an unused swap area behind its
+//! header, or on a device that the user gives up ([`safety`]). Job files are in `jobs/` and can be run by hand.
+
+pub mod area;
+pub mod fio;
+pub mod layout;
+pub mod output;
+pub mod run;
+pub mod safety;
+pub mod shapes;
+
+pub use area::{Area, PlaceError};
+pub use fio::{Fio, FioError};
+pub use run::{Bench, DiskError, Options, Placed};

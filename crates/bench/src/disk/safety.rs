@@ -1,0 +1,139 @@
+//! Whether a device may be written to. Decided from what is known about it, in one place, before anything is opened for writing.
+
+use thiserror::Error;
+
+/// What is known about a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceState {
+    /// Path as it was asked for.
+    pub path: String,
+    /// Where it, or a part of it, is mounted.
+    pub mounted_at: Option<String>,
+    /// True when it, or a part of it, is active swap.
+    pub is_active_swap: bool,
+    /// Mappings and arrays that lie on it or on a part of it (`dm-0`, `md127`).
+    pub held_by: Vec<String>,
+    /// What its first bytes, or udev, say it holds (`swap`, `ext4`, `gpt`).
+    pub contents: Vec<String>,
+}
+
+/// How far a device may be written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// An unused swap area: what it holds is worth nothing, its header is kept.
+    BehindHeader,
+    /// Everything on it is given up.
+    Whole,
+}
+
+/// Why a device must not be written to.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// Somebody works on it.
+    #[error("{path} is in use: {how}")]
+    InUse {
+        /// The device.
+        path: String,
+        /// By what.
+        how: String,
+    },
+    /// It may carry data.
+    #[error("{path} is no unused swap area: it holds {contents}")]
+    CarriesData {
+        /// The device.
+        path: String,
+        /// What it holds.
+        contents: String,
+    },
+}
+
+impl Refusal {
+    /// What to do instead.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::InUse { .. } => "name a folder on it with --dir: a scratch file there harms nobody".into(),
+            Self::CarriesData { path, .. } => {
+                format!("measure a scratch file with --dir, or give up everything on the device with --wipe {path}")
+            }
+        }
+    }
+}
+
+/// Decides. `give_up` says that the user named this device as one to wipe; nothing in use is written to even then.
+///
+/// # Errors
+/// [`Refusal`].
+pub fn decide(state: &DeviceState, give_up: bool) -> Result<Access, Refusal> {
+    let in_use = |how: String| Err(Refusal::InUse { path: state.path.clone(), how });
+    if let Some(at) = &state.mounted_at {
+        return in_use(format!("mounted at {at}"));
+    }
+    if state.is_active_swap {
+        return in_use("active swap".into());
+    }
+    if !state.held_by.is_empty() {
+        return in_use(format!("{} on it", state.held_by.join(", ")));
+    }
+    if give_up {
+        return Ok(Access::Whole);
+    }
+    // A device with two signatures is not what the first one says.
+    if !state.contents.is_empty() && state.contents.iter().all(|kind| kind == "swap") {
+        return Ok(Access::BehindHeader);
+    }
+    let contents = if state.contents.is_empty() { "nothing that is known".into() } else { state.contents.join(" and ") };
+    Err(Refusal::CarriesData { path: state.path.clone(), contents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(contents: &[&str]) -> DeviceState {
+        let contents = contents.iter().map(|kind| (*kind).to_owned()).collect();
+        DeviceState { path: "/dev/vdb".into(), contents, ..DeviceState::default() }
+    }
+
+    /// Every kind of device, what may be done with it, and what with --wipe.
+    #[test]
+    fn only_unused_swap_and_what_is_given_up_is_written_to() {
+        let mounted = DeviceState { mounted_at: Some("/".into()), ..state(&["ext4"]) };
+        let mounted_swap = DeviceState { mounted_at: Some("/mnt".into()), ..state(&["swap"]) };
+        let active = DeviceState { is_active_swap: true, ..state(&["swap"]) };
+        let held = DeviceState { held_by: vec!["dm-0".into()], ..state(&["crypto_LUKS"]) };
+        let held_swap = DeviceState { held_by: vec!["md127".into()], ..state(&["swap"]) };
+        let (in_use, data) = ("is in use", "is no unused swap area");
+        type Expect = Result<Access, &'static str>;
+        let table: [(&str, DeviceState, Expect, Expect); 12] = [
+            ("unused swap", state(&["swap"]), Ok(Access::BehindHeader), Ok(Access::Whole)),
+            ("swap twice seen", state(&["swap", "swap"]), Ok(Access::BehindHeader), Ok(Access::Whole)),
+            ("hibernation image", state(&["swsuspend"]), Err(data), Ok(Access::Whole)),
+            ("file system", state(&["ext4"]), Err(data), Ok(Access::Whole)),
+            ("swap under a file system", state(&["swap", "ext4"]), Err(data), Ok(Access::Whole)),
+            ("partition table", state(&["gpt"]), Err(data), Ok(Access::Whole)),
+            ("nothing known", state(&[]), Err(data), Ok(Access::Whole)),
+            ("mounted", mounted, Err(in_use), Err(in_use)),
+            ("mounted, says swap", mounted_swap, Err(in_use), Err(in_use)),
+            ("active swap", active, Err(in_use), Err(in_use)),
+            ("held by LUKS", held, Err(in_use), Err(in_use)),
+            ("held by an array", held_swap, Err(in_use), Err(in_use)),
+        ];
+        for (name, state, plain, wiped) in table {
+            for (given_up, expect) in [(false, plain), (true, wiped)] {
+                match (decide(&state, given_up), expect) {
+                    (Ok(access), Ok(expected)) => assert_eq!(access, expected, "{name}"),
+                    (Err(refusal), Err(words)) => assert!(refusal.to_string().contains(words), "{name}: {refusal}"),
+                    (found, expected) => panic!("{name}, given up {given_up}: {found:?}, expected {expected:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_type() {
+        let refusal = decide(&state(&["gpt"]), false).unwrap_err();
+        assert_eq!(refusal.to_string(), "/dev/vdb is no unused swap area: it holds gpt");
+        assert!(refusal.hint().contains("--wipe /dev/vdb"));
+    }
+}
