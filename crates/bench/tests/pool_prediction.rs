@@ -1,0 +1,277 @@
+//! What the allocator model says a pool takes, against the pools of the kernel that runs the tests: the same pages through
+//! zram and through zswap, pools of more than 64 MiB, within 2 %.
+//!
+//! Where the compressed size of each page comes from: lzo, lzo-rle and lz4 from a scratch zram device into which one page
+//! after the other is written, its count of compressed bytes read after each; lz4 also from liblz4; deflate from zlib with the
+//! kernel's parameters (crypto/deflate.c), which python3 has. Needs root and no active swap; what this machine cannot do is
+//! ignored by name.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use swaptune_bench::codec::{CODECS, Setting, room};
+use swaptune_core::Bytes;
+use swaptune_core::proof::Class;
+use swaptune_host::inspect;
+use swaptune_host::machine::Machine;
+use swaptune_host::scratch::{Scratch, TOP_PRIORITY, guardian};
+use swaptune_host::sys::{Advice, Region};
+use swaptune_tiers::alloc::{Footprint, Incompressible, Zsmalloc};
+
+const LOCK: &str = "/tmp/swaptune-real-swap.lock";
+const PAGE: usize = 4096;
+const PAGES: usize = 48 * 1024;
+const LEAST_POOL: u64 = 64 << 20;
+/// Largest error of a prediction.
+const WITHIN: f64 = 0.02;
+
+fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|argument| argument == guardian::ARGUMENT) {
+        return if guardian::play_and_tell() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let mut arguments = Arguments::from_args();
+    // One scratch at a time on a machine.
+    arguments.test_threads = Some(1);
+    let trials: Vec<Trial> = ["lzo", "lzo-rle", "lz4"]
+        .map(|codec| trial("zram", codec, missing(Some(codec), None), zram))
+        .into_iter()
+        .chain(["lzo", "lzo-rle"].map(|codec| trial("zswap", codec, missing(Some(codec), Some(codec)), zswap)))
+        .chain([
+            trial("zswap", "deflate", missing(None, Some("deflate")).or_else(no_zlib), zswap_deflate),
+            trial("zram_by_library", "lz4", missing(Some("lz4"), None), zram_by_library),
+        ])
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(pool: &str, codec: &'static str, missing: Option<String>, test: fn(&str) -> Result<(), Failed>) -> Trial {
+    let name = format!("{pool}::{codec}");
+    if let Some(why) = &missing {
+        eprintln!("IGNORED {name}: {why}");
+    }
+    Trial::test(name, move || test(codec)).with_ignored_flag(missing.is_some())
+}
+
+/// Why this machine cannot show it.
+fn missing(zram: Option<&str>, zswap: Option<&str>) -> Option<String> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let offers = |list: &str, codec: &str| list.split_whitespace().any(|word| word.trim_matches(['[', ']']) == codec);
+    if !rustix::process::geteuid().is_root() {
+        Some("needs root".into())
+    } else if read("/proc/swaps").lines().count() > 1 {
+        Some("swap is active on this machine, and the test must not touch it".into())
+    } else if zram.is_some_and(|codec| !offers(&read("/sys/block/zram0/comp_algorithm"), codec)) {
+        Some(format!("no zram0 with {}", zram.unwrap_or_default()))
+    } else if zswap.is_some() && !Path::new("/sys/module/zswap/parameters/enabled").exists() {
+        Some("this kernel has no zswap".into())
+    } else if zswap.is_some_and(|codec| !has_crypto(&read("/proc/crypto"), codec)) {
+        Some(format!("this kernel has no {}", zswap.unwrap_or_default()))
+    } else {
+        None
+    }
+}
+
+fn has_crypto(crypto: &str, codec: &str) -> bool {
+    crypto.lines().any(|line| line.strip_prefix("name").is_some_and(|rest| rest.trim_start_matches([' ', '\t', ':']) == codec))
+}
+
+fn no_zlib() -> Option<String> {
+    let there =
+        Command::new("python3").args(["-c", "import zlib"]).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
+    (!there).then(|| "no python3 with zlib".into())
+}
+
+/// A scratch with the lock of all tests of real swap held.
+fn with_scratch<T>(test: impl FnOnce(&mut Scratch, &Path) -> Result<T, Failed>) -> Result<T, Failed> {
+    let lock = File::options().create(true).append(true).open(LOCK)?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    let mut scratch = Scratch::open(&Machine::live(), "a test of pool sizes")?;
+    let result = test(&mut scratch, folder.path());
+    scratch.close()?;
+    result
+}
+
+/// Pages of every kind: zeros, text, random bytes that fill any part of them before zeros or text, random pages.
+fn pages() -> Result<Region, Failed> {
+    let mut region = Region::new(PAGES * PAGE)?;
+    region.advise(0, PAGES * PAGE, Advice::NoHugePage)?;
+    for (number, page) in (0_u64..).zip(region.bytes_mut().chunks_mut(PAGE)) {
+        let random = (number.wrapping_mul(2_654_435_761) >> 9) as usize % PAGE;
+        match number % 8 {
+            0 if number % 64 == 0 => page.fill(0),
+            0 | 1 => Class::Text.fill(page, number, 1),
+            2 if number % 32 == 2 => Class::Random.fill(page, number, 1),
+            kind => {
+                if kind % 2 == 0 {
+                    Class::Text.fill(page, number, 1);
+                } else {
+                    page.fill(0);
+                }
+                Class::Random.fill(&mut page[..random], number, 1);
+            }
+        }
+    }
+    Ok(region)
+}
+
+fn mm_stat(device: &str, field: usize) -> Result<u64, Failed> {
+    let name = device.trim_start_matches("/dev/");
+    let text = fs::read_to_string(format!("/sys/block/{name}/mm_stat"))?;
+    Ok(text.split_whitespace().nth(field).ok_or("mm_stat is too short")?.parse()?)
+}
+
+fn direct(device: &str) -> Result<File, Failed> {
+    Ok(File::options().write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(device)?)
+}
+
+/// Compressed size of each page in zram, one after the other.
+fn sizes_in_zram(scratch: &mut Scratch, codec: &str, region: &Region) -> Result<Vec<u16>, Failed> {
+    let device = scratch.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
+    let file = direct(&device)?;
+    let (mut sizes, mut before) = (Vec::with_capacity(PAGES), mm_stat(&device, 1)?);
+    for (index, page) in region.bytes().chunks(PAGE).enumerate() {
+        file.write_all_at(page, (index * PAGE) as u64)?;
+        let now = mm_stat(&device, 1)?;
+        sizes.push(u16::try_from(now - before)?);
+        before = now;
+    }
+    Ok(sizes)
+}
+
+/// zsmalloc as this kernel has it.
+fn zsmalloc() -> Result<Zsmalloc, Failed> {
+    let kernel = inspect::inspect(&Machine::live(), inspect::Scope { config: true, ..inspect::Scope::STATUS }).kernel;
+    let version = kernel.version.value().ok_or("no kernel version")?;
+    let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
+    Ok(Zsmalloc::of_kernel((version.major, version.minor), chain)?)
+}
+
+fn predicted(incompressible: Incompressible, sizes: &[u16]) -> Result<Footprint, Failed> {
+    let allocator = swaptune_tiers::alloc::Allocator::Zsmalloc(zsmalloc()?);
+    Ok(Footprint::of(&allocator, incompressible, sizes.iter().copied()))
+}
+
+fn compare(what: &str, predicted: u64, found: u64) -> Result<(), Failed> {
+    let error = predicted as f64 / found as f64 - 1.0;
+    eprintln!("{what}: predicted {predicted} B, found {found} B, error {:+.3} %", error * 100.0);
+    if found < LEAST_POOL {
+        return Err(format!("{what}: a pool of {found} B is too small to tell").into());
+    }
+    if error.abs() > WITHIN {
+        return Err(format!("{what}: predicted {predicted} B, found {found} B").into());
+    }
+    Ok(())
+}
+
+fn fill_backwards(scratch: &mut Scratch, codec: &str, region: &Region) -> Result<String, Failed> {
+    let device = scratch.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
+    let file = direct(&device)?;
+    for (index, part) in region.bytes().chunks(1 << 20).enumerate().rev() {
+        file.write_all_at(part, (index << 20) as u64)?;
+    }
+    Ok(device)
+}
+
+/// Sizes from one device, the pool of another that is filled backwards and in large writes.
+fn zram(codec: &str) -> Result<(), Failed> {
+    let region = pages()?;
+    with_scratch(|scratch, _| {
+        let mark = scratch.mark()?;
+        let sizes = sizes_in_zram(scratch, codec, &region)?;
+        scratch.back_to(mark)?;
+        let device = fill_backwards(scratch, codec, &region)?;
+        let footprint = predicted(Incompressible::RawFromHuge, &sizes)?;
+        let same = mm_stat(&device, 5)?;
+        if (footprint.same_filled, footprint.compressed, footprint.incompressible)
+            != (same, mm_stat(&device, 1)?, mm_stat(&device, 7)?)
+        {
+            return Err(format!("{footprint:?} against {same} same pages and {} compressed bytes", mm_stat(&device, 1)?).into());
+        }
+        compare(&format!("zram {codec}"), footprint.pages * PAGE as u64, mm_stat(&device, 2)?)
+    })
+}
+
+fn zswap(codec: &str) -> Result<(), Failed> {
+    let region = pages()?;
+    with_scratch(|scratch, folder| {
+        let mark = scratch.mark()?;
+        let sizes = sizes_in_zram(scratch, codec, &region)?;
+        scratch.back_to(mark)?;
+        push(scratch, folder, codec, &region, &sizes)
+    })
+}
+
+fn zswap_deflate(codec: &str) -> Result<(), Failed> {
+    let region = pages()?;
+    let sizes = sizes_by_zlib(&region)?;
+    with_scratch(|scratch, folder| push(scratch, folder, codec, &region, &sizes))
+}
+
+/// The pool of zswap with exactly these pages in it.
+fn push(scratch: &mut Scratch, folder: &Path, codec: &str, region: &Region, sizes: &[u16]) -> Result<(), Failed> {
+    scratch.swap_file(folder, Bytes((PAGES * PAGE + (64 << 20)) as u64), TOP_PRIORITY)?;
+    scratch.knob("zswap.compressor", codec)?;
+    scratch.knob("zswap.max_pool_percent", "50")?;
+    scratch.knob("zswap.enabled", "Y")?;
+    let (used, stored) = (meminfo("Zswap")?, meminfo("Zswapped")?);
+    region.advise(0, region.bytes_len(), Advice::PageOut)?;
+    let footprint = predicted(Incompressible::Raw, sizes)?;
+    let now_stored = (meminfo("Zswapped")? - stored) / PAGE as u64;
+    let now_used = meminfo("Zswap")? - used;
+    // Zero pages do not reach zswap since 6.12.
+    let expected = footprint.original - footprint.same_filled;
+    if now_stored.abs_diff(expected) > expected / 1000 {
+        return Err(format!("{now_stored} pages are in zswap, {expected} were expected").into());
+    }
+    compare(&format!("zswap {codec}"), footprint.pages * PAGE as u64, now_used)
+}
+
+/// A field of /proc/meminfo in bytes.
+fn meminfo(field: &str) -> Result<u64, Failed> {
+    let text = fs::read_to_string("/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let kilobytes: u64 = line.ok_or(format!("no {field} in /proc/meminfo"))?.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024)
+}
+
+/// zlib as crypto/deflate.c drives it: level 6, a window of 2^11, raw.
+fn sizes_by_zlib(region: &Region) -> Result<Vec<u16>, Failed> {
+    const SCRIPT: &str = "import sys, zlib
+while page := sys.stdin.buffer.read(4096):
+    codec = zlib.compressobj(6, zlib.DEFLATED, -11, 8)
+    size = len(codec.compress(page) + codec.flush())
+    print(size if page.strip(bytes(1)) else 0)";
+    let mut child = Command::new("python3").args(["-c", SCRIPT]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut input = child.stdin.take().ok_or("no pipe")?;
+    let bytes = region.bytes();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || input.write_all(bytes));
+        child.wait_with_output()
+    })?;
+    let sizes: Result<Vec<u16>, _> = String::from_utf8(output.stdout)?.lines().map(str::parse).collect();
+    Ok(sizes?)
+}
+
+/// Sizes from liblz4 in this process, the pool of zram. The kernel's lz4 is older and finds another match in a few pages.
+fn zram_by_library(codec: &str) -> Result<(), Failed> {
+    let region = pages()?;
+    let setting = Setting::of(CODECS.iter().find(|known| known.name == codec).ok_or("no such codec")?);
+    let (mut library, mut out) = (setting.open(PAGE)?, vec![0; room(PAGE)]);
+    let mut size =
+        |page: &[u8]| Some(if page.iter().all(|&byte| byte == 0) { 0 } else { library.compress(page, &mut out)? as u16 });
+    let sizes: Option<Vec<u16>> = region.bytes().chunks(PAGE).map(&mut size).collect();
+    let footprint = predicted(Incompressible::RawFromHuge, &sizes.ok_or("more than two pages")?)?;
+    with_scratch(|scratch, _| {
+        let device = fill_backwards(scratch, codec, &region)?;
+        compare(&format!("compressed bytes of {codec}"), footprint.compressed, mm_stat(&device, 1)?)?;
+        compare(&format!("zram {codec} by its library"), footprint.pages * PAGE as u64, mm_stat(&device, 2)?)
+    })
+}
