@@ -6,4 +6,5 @@ pub mod model;
 pub mod page_set;
 pub mod policies;
 mod prefetch;
+pub mod replay;
 pub mod trace;
