@@ -67,6 +67,12 @@ _swaptune() {
             swaptune__subcmd__bench,list)
                 cmd="swaptune__subcmd__bench__subcmd__list"
                 ;;
+            swaptune__subcmd__bench,memory)
+                cmd="swaptune__subcmd__bench__subcmd__memory"
+                ;;
+            swaptune__subcmd__bench,memory-helper)
+                cmd="swaptune__subcmd__bench__subcmd__memory__subcmd__helper"
+                ;;
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
                 ;;
@@ -84,6 +90,12 @@ _swaptune() {
                 ;;
             swaptune__subcmd__bench__subcmd__help,list)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__list"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,memory)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__memory"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,memory-helper)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper"
                 ;;
             swaptune__subcmd__bench__subcmd__help,show)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__show"
@@ -135,6 +147,12 @@ _swaptune() {
                 ;;
             swaptune__subcmd__help__subcmd__bench,list)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__list"
+                ;;
+            swaptune__subcmd__help__subcmd__bench,memory)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__memory"
+                ;;
+            swaptune__subcmd__help__subcmd__bench,memory-helper)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper"
                 ;;
             swaptune__subcmd__help__subcmd__bench,show)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__show"
@@ -198,7 +216,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help codecs disk cipher list show help"
+            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -346,7 +364,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help)
-            opts="codecs disk cipher list show help"
+            opts="codecs disk cipher memory memory-helper list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -429,6 +447,34 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__memory)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__bench__subcmd__help__subcmd__show)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -444,6 +490,90 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__list)
+            opts="-h --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__memory)
+            opts="-h --size --data --order --write --block --threads --limit --hog --seconds --swap --swap-dir --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -W "high low zero" -- "${cur}"))
+                    return 0
+                    ;;
+                --order)
+                    COMPREPLY=($(compgen -W "sequential random" -- "${cur}"))
+                    return 0
+                    ;;
+                --block)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hog)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__memory__subcmd__helper)
             opts="-h --results --no-save --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -516,7 +646,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="codecs disk cipher list show"
+            opts="codecs disk cipher memory memory-helper list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -572,6 +702,34 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__memory)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -90,17 +90,19 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s h -l help
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand history" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l no-save -d 'Do not keep results'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "list" -d 'List the runs whose results are kept'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages-of -d 'Whose pages: `synthetic:CLASS` (text, compressible, random, zero), or a file or folder' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages -d 'How many pages; of a larger source a random choice' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l codec -d 'Only these codecs, with a level if not the kernel\'s own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]' -r
@@ -132,6 +134,30 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from cipher" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l size -d 'Size of the memory that is accessed [default: twice the limit, else 1G or a quarter of what is free]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l data -d 'Contents of its pages: high (random bytes), low (i mod 8), zero' -r -f -a "high\t'Random bytes'
+low\t'`i mod 8`'
+zero\t'Zero bytes'"
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l order -d 'Orders of access: sequential, random' -r -f -a "sequential\t'One after the other'
+random\t'At random'"
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l block -d '1 for byte by byte; larger ones are blocks, accessed word by word' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l threads -d 'Numbers of threads' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l limit -d 'Measure each pattern also in a control group with so much RAM; the rest is swapped' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l hog -d 'Measure each pattern also while another process holds so much RAM [default: 95 % of what is available]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l seconds -d 'How long each pattern is accessed' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l swap -d 'Make swap for as long as it runs: zswap:COMPRESSOR, zswap:COMPRESSOR/ZPOOL, zram:ALGORITHM, disk' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l swap-dir -d 'Where a temporary swap file lies' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l write -d 'Write instead of read'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l no-save -d 'Do not keep results'
@@ -145,6 +171,8 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -169,5 +197,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand help; and not __fish_s
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

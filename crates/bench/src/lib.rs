@@ -8,5 +8,6 @@ pub mod codec;
 pub mod codecs;
 pub mod conditions;
 pub mod disk;
+pub mod memory;
 pub mod results;
 pub mod sample;

@@ -7,6 +7,7 @@ pub mod apply;
 pub mod capture;
 pub mod cgroup;
 pub mod checkpoint;
+pub mod child;
 pub mod inspect;
 pub mod journal;
 pub mod kernel;

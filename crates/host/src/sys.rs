@@ -6,6 +6,7 @@
 
 pub mod child;
 pub mod pages;
+mod shared;
 
 use std::ffi::{CString, c_int};
 use std::io;

@@ -29,6 +29,7 @@ const WRITING: [&str; 17] = [
 const ALLOWED: &[(&str, &str)] = &[
     ("apply/write.rs", "the one writer"),
     ("kernel/", "what the writer calls"),
+    ("child.rs", "this process's own score"),
     ("cgroup/", "a group of its own, gone with it"),
     ("journal/", "the state folder"),
     ("lock.rs", "the state folder"),

@@ -356,8 +356,16 @@ pub struct MemoryFigures {
     pub limit: Option<Bytes>,
     /// RAM that a hog held meanwhile.
     pub hog: Option<Bytes>,
-    /// Megabytes (10⁶ B) a second, by all threads.
+    /// Where pages that did not fit went first; `None` when everything was to stay in RAM.
+    pub tier: Option<SwapTier>,
+    /// Megabytes (10⁶ B) a second, by all threads, over the whole time.
     pub mb_per_second: f64,
-    /// By how much the counters of swapping rose (`pswpin`, `pswpout`, `zswpin`, …).
+    /// The same of the slowest and the fastest fifth of the time.
+    pub fifths_mb_per_second: [f64; 2],
+    /// The same of the loop itself, over memory that fits into the first cache: a figure near it says nothing about memory.
+    pub ceiling_mb_per_second: f64,
+    /// By how much the counters of swapping rose meanwhile, on the whole machine (`pswpin`, `pswpout`, `zswpin`, …).
     pub swapping: BTreeMap<String, u64>,
+    /// The same while the memory was filled.
+    pub filling: BTreeMap<String, u64>,
 }

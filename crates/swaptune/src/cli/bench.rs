@@ -6,8 +6,11 @@ use clap::{Args, Subcommand};
 
 #[path = "codecs.rs"]
 mod codecs;
+#[path = "memory.rs"]
+mod memory;
 
 pub use codecs::*;
+pub use memory::*;
 
 /// `bench`.
 #[derive(Debug, Args)]
@@ -49,6 +52,14 @@ pub enum BenchCommand {
         after_help = "Needs no root. With results of `bench disk` it also says what encryption costs at the speed of this disk.\n\nExample:\n  swaptune bench cipher --json | jq .recommended"
     )]
     Cipher,
+    /// Measure how fast memory is accessed, in RAM and under pressure
+    #[command(
+        after_help = "Examples:\n  swaptune bench memory                                          byte by byte in RAM, as a start\n  sudo swaptune bench memory --limit 256M                        512 MiB in 256 MiB: what swapping costs here\n  sudo swaptune bench memory --limit 256M --swap zswap:lzo       with zswap and a swap file for as long as it runs\n  sudo swaptune bench memory --limit 256M --swap disk            the same without zswap\n  swaptune bench memory --block 4K,1M,1G --size 4G --data zero   blocks, as sysbench has them\n  swaptune bench memory --threads 1,2,4,8 --data high\n  sudo swaptune bench memory --hog --size 4G                     beside a process that holds 95 % of what is available\n  sudo swaptune bench memory --size 64G --seconds 60             more than there is RAM: the machine itself swaps\n\nAn access is one load or store of a byte, or of a word within a block. Accesses at random do not wait for each other.\nZero pages flatter every kind of compressed swap; see docs/guides/memory-under-pressure.md."
+    )]
+    Memory(MemoryArgs),
+    /// Access or hold memory for `bench memory`
+    #[command(hide = true)]
+    MemoryHelper(MemoryHelperArgs),
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions

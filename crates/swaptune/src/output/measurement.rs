@@ -74,10 +74,16 @@ fn swap(swap: &SwapFigures) -> String {
 }
 
 fn memory(memory: &MemoryFigures) -> String {
-    let access = if memory.write { "write" } else { "read" };
-    let limit = memory.limit.map_or_else(|| "no limit".into(), |limit| format!("limit {limit}"));
+    let access = if memory.write { "writes" } else { "reads" };
+    let (order, data) = (super::memory::order(memory.order), super::memory::data(memory.data));
+    let limit = memory.limit.map(|limit| format!(", limit {limit}"));
+    let hog = memory.hog.map(|hog| format!(", hog {hog}"));
+    let tier = memory.tier.as_ref().map(|tier| format!(", swap {tier}"));
+    let pressure: String = [limit, hog, tier].into_iter().flatten().collect();
+    let pressure = if pressure.is_empty() { ", in RAM" } else { &pressure };
+    let [slowest, fastest] = memory.fifths_mb_per_second;
     format!(
-        "{:?} {:?} {access} of {}, {} at a time, {} threads, {limit}: {:.1} MB/s",
-        memory.order, memory.data, memory.size, memory.block, memory.threads, memory.mb_per_second
+        "{order} {access} of {} of {data} data, {} at a time, {} threads{pressure}: {:.1} MB/s ({slowest:.1}–{fastest:.1})",
+        memory.size, memory.block, memory.threads, memory.mb_per_second
     )
 }

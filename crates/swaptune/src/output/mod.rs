@@ -7,6 +7,7 @@ pub mod disk;
 pub mod facts;
 pub mod findings;
 pub mod measurement;
+pub mod memory;
 pub mod plan;
 pub mod progress;
 pub mod proof;

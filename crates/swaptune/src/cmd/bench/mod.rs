@@ -4,6 +4,7 @@ mod cipher;
 mod codecs;
 mod disk;
 mod list;
+mod memory;
 
 use swaptune_bench::results::{Recorder, Store, StoreError};
 
@@ -17,6 +18,8 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Codecs(what) => codecs::run(context, &args.results, what),
         BenchCommand::Cipher => cipher::run(context, &args.results),
         BenchCommand::Disk(disk) => disk::run(context, &args.results, disk),
+        BenchCommand::Memory(what) => memory::run(context, &args.results, what),
+        BenchCommand::MemoryHelper(what) => memory::helper(what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),
     }
@@ -42,6 +45,12 @@ fn needs_live(context: &Context) -> Result<(), Failure> {
 /// How a program that is missing is installed, package by package.
 fn install(program: &str, debian: &str, fedora: &str, arch: &str) -> String {
     format!("install {program}: apt install {debian} (Debian, Ubuntu), dnf install {fedora} (Fedora), pacman -S {arch} (Arch)")
+}
+
+/// What was typed, to be typed again.
+pub fn typed() -> String {
+    let words = std::env::args().skip(1).map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    std::iter::once("swaptune".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 impl From<StoreError> for Failure {

@@ -1,0 +1,63 @@
+//! What is asked of a helper process, and what it answers: one line of JSON each.
+
+use serde::{Deserialize, Serialize};
+use swaptune_core::Bytes;
+use swaptune_core::measurement::{MemoryData, MemoryOrder};
+
+/// How many parts a measurement's time has; each gives a speed of its own.
+pub const PARTS: u32 = 5;
+
+/// One pattern of access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// Content.
+    pub data: MemoryData,
+    /// Order.
+    pub order: MemoryOrder,
+    /// Write instead of read.
+    pub write: bool,
+    /// 1: byte by byte. More: blocks of this size, word by word; a multiple of 8.
+    pub block: Bytes,
+    /// Threads at once.
+    pub threads: u32,
+}
+
+/// What a helper shall do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// Fill memory, say [`Ready`], wait for a line, access it, say [`Done`].
+    Access {
+        /// The pattern.
+        pattern: Pattern,
+        /// Size of the memory.
+        size: Bytes,
+        /// How long to access it, milliseconds.
+        millis: u64,
+    },
+    /// Hold memory that does not compress, say [`Ready`], and keep it until the end of the input.
+    Hold {
+        /// Size of the memory.
+        size: Bytes,
+    },
+}
+
+/// The memory is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Speed of the same loop over memory that fits into the first cache, all threads, MB/s; zero for a hog.
+    pub ceiling_mb_per_second: f64,
+    /// Whether its pages are locked in RAM.
+    pub locked: bool,
+}
+
+/// The memory was accessed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// Bytes that were accessed.
+    pub bytes: u64,
+    /// Until the last thread had ended, nanoseconds.
+    pub nanos: u64,
+    /// Speed in each part of the time, MB/s.
+    pub parts: Vec<f64>,
+}

@@ -1,0 +1,32 @@
+//! What a child process of ours does to itself: it dies with its parent, and it is the first to go when memory runs out.
+
+use std::fs;
+use std::io;
+
+use rustix::mm::{MlockAllFlags, mlockall};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+
+/// The score that the out-of-memory killer takes first (proc_pid_oom_score_adj(5)).
+const FIRST_TO_GO: &str = "1000";
+
+/// Binds this process to `parent`, its parent: it is killed when the thread that started it ends, and it goes first when
+/// memory runs out.
+///
+/// # Errors
+/// What the kernel says, or that the parent is gone already.
+pub fn tether(parent: u32) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // A parent that died before the call above killed nobody.
+    if getppid().map(Pid::as_raw_nonzero).is_none_or(|pid| pid.get() as u32 != parent) {
+        return Err(io::Error::other("the process that started this one is gone"));
+    }
+    fs::write("/proc/self/oom_score_adj", FIRST_TO_GO)
+}
+
+/// Keeps all pages of this process in RAM from now on, those that it has and those to come.
+///
+/// # Errors
+/// EPERM or ENOMEM beyond `RLIMIT_MEMLOCK` without the privilege.
+pub fn lock_memory() -> io::Result<()> {
+    Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+}

@@ -1,0 +1,224 @@
+//! `bench memory` with the real binary: in RAM, under a limit with swap that is made for it, and killed half-way.
+//!
+//! What needs root, zswap, or a machine without active swap says so and is ignored otherwise. Whatever happens, the machine
+//! is left as it was.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+/// What a test is.
+type Test = fn() -> Result<(), Failed>;
+
+/// Long enough for a busy machine to take back a few MiB of swap.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let missing = missing();
+    let swapping: [(&str, Test); 4] = [
+        ("without_swap_a_limit_is_refused", refused),
+        ("under_a_limit_pages_go_through_zswap", zswap),
+        ("under_a_limit_pages_go_to_the_disk", disk),
+        ("killed_half_way_it_leaves_nothing", killed),
+    ];
+    let mut trials = vec![Trial::test("in_ram_nothing_is_swapped_and_all_is_kept", in_ram)];
+    for (name, test) in swapping {
+        if let Some(why) = &missing {
+            eprintln!("IGNORED {name}: {why}");
+        }
+        trials.push(Trial::test(name, move || alone(test)).with_ignored_flag(missing.is_some()));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Why this machine cannot show it.
+fn missing() -> Option<String> {
+    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
+    if uid != b"0\n" {
+        Some("needs root".into())
+    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
+        Some("this kernel has no zswap".into())
+    } else {
+        None
+    }
+}
+
+/// One at a time among all tests of this project that swap, on a machine that nobody else swaps on; all is as before in
+/// the end.
+fn alone(test: Test) -> Result<(), Failed> {
+    let lock = File::create("/tmp/swaptune-real-swap.lock")?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    // The guardian of a test that was killed may still be putting its settings back.
+    wait_for("swap to be off on this machine, which these tests must not touch", no_swap)?;
+    let before = picture();
+    test()?;
+    let after = picture();
+    if before == after { Ok(()) } else { Err(format!("before:\n{before}\nafter:\n{after}").into()) }
+}
+
+/// True when no swap is on.
+fn no_swap() -> bool {
+    fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() == 1)
+}
+
+/// What must be as before.
+fn picture() -> String {
+    let parameters = ["enabled", "compressor", "max_pool_percent"].map(|name| format!("/sys/module/zswap/parameters/{name}"));
+    let paths = ["/proc/swaps".to_owned(), "/proc/sys/vm/page-cluster".to_owned()].into_iter().chain(parameters);
+    let files: String = paths.map(|path| format!("{path}: {}\n", fs::read_to_string(&path).unwrap_or_default().trim())).collect();
+    format!("{files}groups: {:?}\n", groups(Path::new("/sys/fs/cgroup"), 4))
+}
+
+/// Control groups that swaptune made.
+fn groups(below: &Path, depth: u32) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(below).into_iter().flatten().flatten().filter(|_| depth > 0) {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if entry.file_name().to_string_lossy().starts_with("swaptune-memory-") {
+                found.push(entry.path());
+            }
+            found.extend(groups(&entry.path(), depth - 1));
+        }
+    }
+    found
+}
+
+/// A folder on a disk: a temporary file system holds no swap.
+fn folder() -> Result<tempfile::TempDir, Failed> {
+    Ok(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?)
+}
+
+fn bench(words: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    command
+        .args(["bench", "memory", "--json", "--results"])
+        .arg(folder.join("results"))
+        .arg("--swap-dir")
+        .arg(folder)
+        .args(words);
+    command
+}
+
+fn rows(output: &Output) -> Result<Vec<Value>, Failed> {
+    if !output.status.success() {
+        return Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    let rows = answer["measurements"].as_array().ok_or("measurements")?;
+    Ok(rows.iter().map(|row| row["figures"].clone()).collect())
+}
+
+fn ensure(is_so: bool, row: &Value) -> Result<(), Failed> {
+    if is_so { Ok(()) } else { Err(format!("{row:#}").into()) }
+}
+
+fn count(row: &Value, when: &str, name: &str) -> u64 {
+    row[when][name].as_u64().unwrap_or(0)
+}
+
+fn in_ram() -> Result<(), Failed> {
+    let folder = folder()?;
+    let words = ["--size", "8M", "--seconds", "0.1", "--data", "high,low", "--block", "1,64K", "--threads", "2"];
+    let rows = rows(&bench(&words, folder.path()).output()?)?;
+    if rows.len() != 8 {
+        return Err(format!("2 contents × 2 orders × 2 blocks, found {}", rows.len()).into());
+    }
+    for row in &rows {
+        ensure(row["mb_per_second"].as_f64() > Some(0.0) && row["tier"].is_null() && row["limit"].is_null(), row)?;
+        ensure(row["size"] == 8 << 20 && row["threads"] == 2, row)?;
+    }
+    let kept = fs::read_to_string(folder.path().join("results"))?;
+    if kept.lines().count() == 8 { Ok(()) } else { Err(kept.into()) }
+}
+
+fn refused() -> Result<(), Failed> {
+    let folder = folder()?;
+    let output = bench(&["--limit", "64M"], folder.path()).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(3) && said.contains("--swap zswap:lzo") { Ok(()) } else { Err(said.into()) }
+}
+
+fn zswap() -> Result<(), Failed> {
+    let folder = folder()?;
+    let words = ["--limit", "64M", "--swap", "zswap:lzo", "--seconds", "0.5", "--data", "low,zero", "--order", "sequential"];
+    let rows = rows(&bench(&words, folder.path()).output()?)?;
+    let [low_free, low, zero_free, zero] = rows.as_slice() else {
+        return Err(format!("two contents, each free and pressed, found {}", rows.len()).into());
+    };
+    ensure(low_free["tier"].is_null() && zero_free["tier"].is_null(), low_free)?;
+    ensure(low["tier"]["type"] == "zswap" && low["tier"]["compressor"] == "lzo" && low["limit"] == 64 << 20, low)?;
+    // 128 MiB in 64: at least the half of it less what the kernel keeps for others goes out while it is filled.
+    let half = (60 << 20) / 4096;
+    let has_zero_map = low["filling"].get("swpout_zero").is_some();
+    ensure(count(low, "filling", "zswpout") >= half && count(low, "swapping", "zswpin") > 0, low)?;
+    let zero_out = if has_zero_map { "swpout_zero" } else { "zswpout" };
+    ensure(count(zero, "filling", zero_out) >= half, zero)?;
+    if has_zero_map {
+        ensure(count(zero, "filling", "zswpout") < half / 4, zero)?;
+    }
+    Ok(())
+}
+
+fn disk() -> Result<(), Failed> {
+    let folder = folder()?;
+    let words = ["--limit", "32M", "--swap", "disk", "--seconds", "0.5", "--data", "high", "--order", "random", "--write"];
+    let rows = rows(&bench(&words, folder.path()).output()?)?;
+    let pressed = rows.get(1).ok_or("free and pressed")?;
+    ensure(pressed["tier"]["type"] == "disk" && pressed["write"] == true, pressed)?;
+    ensure(count(pressed, "filling", "pswpout") >= (28 << 20) / 4096 && count(pressed, "filling", "zswpout") == 0, pressed)?;
+    ensure(count(pressed, "swapping", "pswpin") > 0, pressed)
+}
+
+fn killed() -> Result<(), Failed> {
+    let folder = folder()?;
+    // Beside a hog the free pattern comes first, the pressed one after it is what is killed.
+    let words = ["--limit", "64M", "--hog=16M", "--swap", "zswap:lzo", "--seconds", "4", "--data", "low", "--order", "random"];
+    let mut bench = bench(&words, folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let result = kill_half_way(&mut bench);
+    let _ = bench.kill();
+    let _ = bench.wait();
+    result
+}
+
+fn kill_half_way(bench: &mut Child) -> Result<(), Failed> {
+    let pid = bench.id();
+    wait_for("a helper in its group beside the hog", || {
+        children(pid).len() >= 2 && !groups(Path::new("/sys/fs/cgroup"), 4).is_empty()
+    })?;
+    let helpers = children(pid);
+    bench.kill()?;
+    bench.wait()?;
+    wait_for("the helpers to die", || helpers.iter().all(|helper| !Path::new(&format!("/proc/{helper}")).exists()))?;
+    wait_for("the group to go", || groups(Path::new("/sys/fs/cgroup"), 4).is_empty())?;
+    wait_for("the swap to go", no_swap)?;
+    let off = || fs::read_to_string("/sys/module/zswap/parameters/enabled").is_ok_and(|text| text == "N\n");
+    wait_for("zswap to be off", off)
+}
+
+/// Helper processes of this process.
+fn children(of: u32) -> Vec<String> {
+    let is_child = |pid: &String| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        status.contains(&format!("PPid:\t{of}\n")) && words.contains("memory-helper")
+    };
+    let names =
+        fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) -> Result<(), Failed> {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > PATIENCE {
+            return Err(format!("waited in vain for {what}").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
