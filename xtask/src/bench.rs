@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use crate::bench_codecs;
+
 const ROUNDS: usize = 60;
 
 /// Prints all figures.
 pub fn run() -> anyhow::Result<()> {
-    let binary = Path::new("target/release/swaptune");
-    if !binary.exists() {
-        bail!("{}: not there; `make bench` builds it", binary.display());
-    }
+    let binary = binary()?;
     conditions();
     println!("\nwhole processes, {ROUNDS} interleaved pairs against `bash -c :`");
     println!("{:<44} {:>9} {:>9}  ratio to the peer (quartiles)", "command", "best", "median");
@@ -28,7 +27,23 @@ pub fn run() -> anyhow::Result<()> {
     for words in rows {
         startup(binary, &words)?;
     }
-    live_apply(binary)
+    live_apply(binary)?;
+    bench_codecs::run(binary)
+}
+
+/// Prints those of the codecs.
+pub fn run_codecs() -> anyhow::Result<()> {
+    let binary = binary()?;
+    conditions();
+    bench_codecs::run(binary)
+}
+
+fn binary() -> anyhow::Result<&'static Path> {
+    let binary = Path::new("target/release/swaptune");
+    if !binary.exists() {
+        bail!("{}: not there; `make bench` builds it", binary.display());
+    }
+    Ok(binary)
 }
 
 fn conditions() {

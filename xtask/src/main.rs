@@ -1,9 +1,10 @@
 //! Tasks of the project: generated pages and benchmarks.
 //!
 //! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
-//! `cargo xtask bench` prints figures with their conditions; it asserts nothing.
+//! `cargo xtask bench` prints figures with their conditions, `bench codecs` only those of the codecs; it asserts nothing.
 
 mod bench;
+mod bench_codecs;
 #[path = "../../crates/swaptune/src/cli.rs"]
 mod cli;
 mod reference;
@@ -16,6 +17,7 @@ fn main() -> anyhow::Result<()> {
         ["reference"] => reference::write(),
         ["reference", "--check"] => reference::check(),
         ["bench"] => bench::run(),
-        _ => bail!("usage: cargo xtask reference [--check] | bench"),
+        ["bench", "codecs"] => bench::run_codecs(),
+        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs]"),
     }
 }

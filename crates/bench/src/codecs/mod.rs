@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use kernel_has::{InKernel, Place};
 pub use pages::{Pages, PagesError, Source, SourceError};
-pub use pass::{Bench, Buffers, clock_overhead};
+pub use pass::{Bench, Buffers, Laps, clock_overhead};
 pub use rounds::{Job, Rates, processor_time, round};
 pub use synthetic::Content;
 pub use verdict::{Verdict, verdicts};

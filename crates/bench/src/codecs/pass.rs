@@ -118,71 +118,79 @@ impl<'a> Bench<'a> {
 
     /// Time of each page, in an order that no prefetcher knows, less what the clock itself takes.
     ///
-    /// Leaves everything compressed and decompressed.
+    /// Leaves everything compressed and decompressed. One clock read a page: the end of one is the start of the next.
     ///
     /// # Errors
     /// As [`Self::compress`] and [`Self::decompress`].
     pub fn latencies(&mut self) -> Result<(Option<Quantiles>, Option<Quantiles>), BenchError> {
         let (overhead, mut nanos) = (clock_overhead(), Vec::with_capacity(self.ends.len()));
         let order = shuffled(self.ends.len());
-        self.compress_timed(&order, &mut nanos)?;
+        let mut laps = Laps::start(&mut nanos);
+        self.compress_each(&order, || laps.lap())?;
         let compress = Quantiles::of(&mut nanos, overhead);
         self.compress()?;
-        self.decompress_timed(&order, &mut nanos)?;
+        let mut laps = Laps::start(&mut nanos);
+        self.decompress_each(&order, || laps.lap())?;
         Ok((compress, Quantiles::of(&mut nanos, overhead)))
     }
 
-    /// Nanoseconds of each page, the clock's own included, in this order. One clock read a page: the end of one is the start of the
-    /// next.
+    /// Compresses each page in this order, all into one buffer, as the kernel does before it copies; calls `after` each.
     ///
     /// # Errors
     /// As [`Self::compress`].
-    pub fn compress_timed(&mut self, order: &[u32], nanos: &mut Vec<u64>) -> Result<(), BenchError> {
-        nanos.clear();
-        // The kernel, too, compresses into one buffer and copies from there.
+    pub fn compress_each(&mut self, order: &[u32], mut after: impl FnMut()) -> Result<(), BenchError> {
         let out = &mut self.packed[..room(self.page_size)];
-        let mut last = Instant::now();
         for &number in order {
             let start = number as usize * self.page_size;
             let size = self.codec.compress(&self.input[start..start + self.page_size], out);
             size.ok_or(BenchError::NoRoom { setting: self.setting, page: u64::from(number) })?;
-            last = lap(last, nanos);
+            after();
         }
         Ok(())
     }
 
-    /// The same of decompression, after [`Self::compress`].
+    /// Decompresses each page in this order, after [`Self::compress`]; calls `after` each.
     ///
     /// # Errors
     /// As [`Self::decompress`].
-    pub fn decompress_timed(&mut self, order: &[u32], nanos: &mut Vec<u64>) -> Result<(), BenchError> {
-        nanos.clear();
-        let mut last = Instant::now();
+    pub fn decompress_each(&mut self, order: &[u32], mut after: impl FnMut()) -> Result<(), BenchError> {
         for &number in order {
             let number = number as usize;
             let start = if number == 0 { 0 } else { self.ends[number - 1] };
             let page = &mut self.back[number * self.page_size..][..self.page_size];
             self.codec.decompress(&self.packed[start..self.ends[number]], page)?;
-            last = lap(last, nanos);
+            after();
         }
         Ok(())
     }
 }
 
-/// Keeps the time since `last` and returns the present.
-fn lap(last: Instant, nanos: &mut Vec<u64>) -> Instant {
-    let now = Instant::now();
-    nanos.push(u64::try_from((now - last).as_nanos()).unwrap_or(u64::MAX));
-    now
+/// Nanoseconds from one call to the next.
+pub struct Laps<'a> {
+    last: Instant,
+    nanos: &'a mut Vec<u64>,
 }
 
-/// What [`lap`] takes, which each time of a page contains: the median of many.
+impl<'a> Laps<'a> {
+    /// Forgets what is in `nanos`, and starts now.
+    pub fn start(nanos: &'a mut Vec<u64>) -> Self {
+        nanos.clear();
+        Self { last: Instant::now(), nanos }
+    }
+
+    /// Keeps the time since the last call.
+    pub fn lap(&mut self) {
+        let now = Instant::now();
+        self.nanos.push(u64::try_from((now - self.last).as_nanos()).unwrap_or(u64::MAX));
+        self.last = now;
+    }
+}
+
+/// What [`Laps::lap`] takes, which each time of a page contains: the median of many.
 #[must_use]
 pub fn clock_overhead() -> Nanos {
     let mut nanos = Vec::with_capacity(4096);
-    let mut last = Instant::now();
-    for _ in 0..4096 {
-        last = lap(last, &mut nanos);
-    }
+    let mut laps = Laps::start(&mut nanos);
+    (0..4096).for_each(|_| laps.lap());
     Quantiles::of(&mut nanos, Nanos(0)).map_or(Nanos(0), |quantiles| quantiles.p50)
 }
