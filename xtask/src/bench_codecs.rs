@@ -88,7 +88,8 @@ fn theirs(peer: &str, level: &str, file: &Path) -> anyhow::Result<Run> {
     let script = "TIMEFORMAT='%U %S %R'; time \"$@\"";
     let output = Command::new("bash").args(["-c", script, "bash", peer, level, "-B4096", "-i1"]).arg(file).output()?;
     let text = format!("{}\r{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    let times: Vec<f64> = text.lines().last().unwrap_or_default().split(' ').filter_map(|time| time.parse().ok()).collect();
+    let last = text.rsplit(['\r', '\n']).find(|line| !line.is_empty()).unwrap_or_default();
+    let times: Vec<f64> = last.split(' ').filter_map(|time| time.parse().ok()).collect();
     let &[user, system, real] = times.as_slice() else { bail!("{peer} {level}: no times in {text:?}") };
     let share = (user + system) / real;
     let report = text.rsplit('\r').find(|line| line.matches("MB/s").count() == 2);

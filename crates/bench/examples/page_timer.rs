@@ -5,12 +5,13 @@
 use std::io::Write;
 
 use swaptune_bench::codecs::{Bench, BenchError, Buffers, Content, Laps, Pages, Source, clock_overhead, processor_time};
+use swaptune_host::machine::Machine;
 
 const PAGES: usize = 8192;
 const PAIRS: usize = 30;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pages = Pages::load(&Source::Synthetic(Content::Text), PAGES, 4096, false)?;
+    let pages = Pages::load(&Machine::live(), &Source::Synthetic(Content::Text), PAGES, false)?;
     let mut buffers = Buffers::new(&pages, 1);
     let mut benches = Bench::split("lz4".parse()?, &pages, &mut buffers, 1)?;
     let bench = benches.first_mut().ok_or("no pages")?;

@@ -24,7 +24,20 @@ fn kept(path: &Path) -> Vec<Value> {
 fn each_row_is_printed_and_kept() {
     let folder = folder();
     let results = folder.path().join("results.jsonl");
-    let words = ["--pages", "100", "--seconds", "0", "--threads", "2", "--codec", "memcpy,lz4,zstd:1", "--json", "--results"];
+    let words = [
+        "--pages-of",
+        "synthetic",
+        "--pages",
+        "100",
+        "--seconds",
+        "0",
+        "--threads",
+        "2",
+        "--codec",
+        "memcpy,lz4,zstd:1",
+        "--json",
+        "--results",
+    ];
     let output = codecs(&[words.as_slice(), &[results.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -40,7 +53,7 @@ fn each_row_is_printed_and_kept() {
     let command = kept[0]["command"].as_str().unwrap();
     assert_eq!(
         command,
-        "swaptune bench codecs --pages-of synthetic:text --pages 100 --codec memcpy,lz4,zstd:1 --threads 2 --seconds 0"
+        "swaptune bench codecs --pages-of synthetic --pages 100 --codec memcpy,lz4,zstd:1 --threads 2 --seconds 0"
     );
 }
 

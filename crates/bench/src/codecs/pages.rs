@@ -6,13 +6,20 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use swaptune_core::measurement::CodecFigures;
+use swaptune_host::machine::Machine;
+use swaptune_host::processes::Choice;
+
 use super::synthetic::Content;
 use super::walk::{self, WalkError};
 use crate::codec::same_filled;
+use crate::sample::{self, SampleError};
 
 /// Where pages come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// Anonymous memory of all processes that may be read.
+    Live,
     /// Made up.
     Synthetic(Content),
     /// A file, or all files below a folder.
@@ -22,6 +29,7 @@ pub enum Source {
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Live => f.write_str(CodecFigures::LIVE),
             Self::Synthetic(content) => write!(f, "synthetic {content}"),
             Self::Path(path) => path.display().fmt(f),
         }
@@ -35,7 +43,7 @@ pub enum SourceError {
     #[error("no synthetic pages are called `{0}`; there are zero, text, compressible and random")]
     Content(String),
     /// Neither a word that is known nor a file.
-    #[error("`{0}` is neither `synthetic`, `synthetic:CLASS` nor a file or folder")]
+    #[error("`{0}` is neither `live`, `synthetic`, `synthetic:CLASS` nor a file or folder")]
     Unknown(String),
 }
 
@@ -44,6 +52,7 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, SourceError> {
         match text.split_once(':') {
+            None if text == "live" => Ok(Self::Live),
             None if text == "synthetic" => Ok(Self::Synthetic(Content::Text)),
             Some(("synthetic", name)) => {
                 let named = Content::ALL.into_iter().find(|content| content.to_string() == name);
@@ -61,6 +70,9 @@ pub enum PagesError {
     /// A file or folder.
     #[error(transparent)]
     Walk(#[from] WalkError),
+    /// The processes of this machine.
+    #[error(transparent)]
+    Sample(#[from] SampleError),
     /// There is nothing to compress.
     #[error("{of}: no page to compress ({same_filled} same-filled, which no compressor sees)")]
     Empty {
@@ -78,22 +90,27 @@ pub struct Pages {
     pub of: String,
     /// Same-filled pages that were left out: no compressor sees them.
     pub same_filled: u64,
-    /// Files that could not be read.
+    /// Files or processes that could not be read.
     pub unread: u64,
     page_size: usize,
     bytes: Vec<u8>,
 }
 
 impl Pages {
-    /// At most `count` pages from a source; of a larger one a random, repeatable choice.
+    /// At most `count` pages from a source; of a larger one a random choice, which of files and made-up pages is always the same.
     ///
     /// Same-filled pages are left out unless they are `wanted`, or are all that is asked for.
     ///
     /// # Errors
     /// [`PagesError`] when there is nothing to read, or nothing left.
-    pub fn load(source: &Source, count: usize, page_size: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
-        let of = source.to_string();
+    pub fn load(machine: &Machine, source: &Source, count: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
+        let (of, page_size) = (source.to_string(), usize::try_from(machine.page_size().0).unwrap_or(4096));
         match source {
+            Source::Live => {
+                let (bytes, tally) = sample::contents(machine, &Choice::default(), count as u64, sample::fresh_seed())?;
+                let pages = Self::of_bytes(of, bytes, page_size, same_filled_wanted)?;
+                Ok(Self { unread: tally.unread(), ..pages })
+            }
             Source::Synthetic(content) => {
                 let mut bytes = vec![0; count * page_size];
                 bytes.chunks_exact_mut(page_size).zip(0..).for_each(|(page, number)| content.fill(page, number));
@@ -166,6 +183,7 @@ mod tests {
 
     #[test]
     fn sources_are_read_as_they_are_typed() {
+        assert_eq!("live".parse(), Ok(Source::Live));
         assert_eq!("synthetic".parse(), Ok(Source::Synthetic(Content::Text)));
         assert_eq!("synthetic:random".parse(), Ok(Source::Synthetic(Content::Random)));
         assert_eq!("/".parse(), Ok(Source::Path("/".into())));
@@ -187,9 +205,19 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_live_processes_can_be_had() {
+        // Our own process can be read by anybody.
+        let own = [1_u8, 2, 3, 4].repeat(1 << 20);
+        let pages = Pages::load(&Machine::live(), &Source::Live, 200, true).unwrap();
+        assert_eq!((pages.of.as_str(), pages.page_size()), ("live processes", 4096));
+        assert!((1..=200).contains(&pages.count()), "{}", pages.count());
+        drop(own);
+    }
+
+    #[test]
     fn synthetic_pages_are_as_many_as_asked_for() {
         for content in Content::ALL {
-            let pages = Pages::load(&Source::Synthetic(content), 10, 4096, false).unwrap();
+            let pages = Pages::load(&Machine::live(), &Source::Synthetic(content), 10, false).unwrap();
             assert_eq!((pages.count(), pages.same_filled), (10, 0), "{content}");
         }
     }

@@ -1,3 +1,5 @@
+use swaptune_host::machine::Machine;
+
 use super::*;
 
 fn settings(names: &[&str]) -> Vec<Setting> {
@@ -5,7 +7,7 @@ fn settings(names: &[&str]) -> Vec<Setting> {
 }
 
 fn pages(content: Content, count: usize) -> Pages {
-    Pages::load(&Source::Synthetic(content), count, 4096, false).unwrap()
+    Pages::load(&Machine::live(), &Source::Synthetic(content), count, false).unwrap()
 }
 
 fn quick(names: &[&str], threads: &[usize]) -> Plan {

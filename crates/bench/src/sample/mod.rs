@@ -7,6 +7,7 @@
 //! Pages that several processes share after a fork stand in each of them and so count once for each; how many there are is
 //! counted. Locked memory is sampled like any other although it is never swapped.
 
+mod contents;
 mod draw;
 mod estimates;
 mod sizes;
@@ -20,6 +21,7 @@ use swaptune_host::processes::{self, Choice, Located, Locator, Method, Process, 
 use swaptune_tiers::page_set::{Group, GroupKind, PageSet, SCHEMA};
 use thiserror::Error;
 
+pub use contents::contents;
 pub use draw::fresh_seed;
 pub use estimates::{Numbers, Pools};
 pub use sizes::{Sizer, USUAL};

@@ -5,8 +5,8 @@ use clap::Args;
 /// `bench codecs`.
 #[derive(Debug, Args)]
 pub struct CodecsArgs {
-    /// Whose pages: `synthetic:CLASS` (text, compressible, random, zero), or a file or folder
-    #[arg(long, value_name = "SOURCE", default_value = "synthetic:text")]
+    /// Which pages: `live` (all processes that may be read), a file or folder, or synthetic:CLASS (text, compressible, random, zero)
+    #[arg(long, value_name = "SOURCE", default_value = "live")]
     pub pages_of: String,
     /// How many pages; of a larger source a random choice
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]

@@ -15,7 +15,7 @@ use super::text;
 pub struct Json<'a> {
     /// Same-filled pages that were left out.
     same_filled: u64,
-    /// Files that could not be read.
+    /// Files or processes that could not be read.
     unread: u64,
     rows: Vec<JsonRow<'a>>,
 }
@@ -53,7 +53,8 @@ fn head(pages: &Pages) -> String {
         let _ = write!(line, "; {} same-filled left out", pages.same_filled);
     }
     if pages.unread > 0 {
-        let _ = write!(line, "; {} files could not be read", pages.unread);
+        let _ =
+            write!(line, "; {} could not be read", text::count(usize::try_from(pages.unread).unwrap_or(usize::MAX), "source"));
     }
     line + "; MB = 10⁶ B of original data a second of processor time\n\n"
 }

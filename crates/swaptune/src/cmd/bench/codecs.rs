@@ -30,8 +30,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     let pool: Bytes = args.pool.parse().map_err(|error| Failure::new(USAGE, format!("--pool: {error}")))?;
     let plan = plan(args)?;
     let source: Source = args.pages_of.parse()?;
-    let page_size = usize::try_from(context.machine.page_size().0).map_err(|error| Failure::new(1, error))?;
-    let pages = Pages::load(&source, args.pages as usize, page_size, args.same_filled)?;
+    let pages = Pages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
     let facts = inspect(&context.machine, SCOPE);
     let mut recorder = recorder(context, results, &command(args));
     let rows = {
@@ -86,7 +85,8 @@ fn command(args: &CodecsArgs) -> String {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Self::new(USAGE, format!("--pages-of: {error}")).hint("for example --pages-of synthetic:text, or --pages-of /usr/lib")
+        Self::new(USAGE, format!("--pages-of: {error}"))
+            .hint("for example --pages-of live, --pages-of synthetic:text, or --pages-of /usr/lib")
     }
 }
 
