@@ -4,11 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use thiserror::Error;
-
 use swaptune_core::measurement::CodecFigures;
 use swaptune_host::machine::Machine;
 use swaptune_host::processes::Choice;
+use thiserror::Error;
 
 use super::synthetic::Content;
 use super::walk::{self, WalkError};
