@@ -46,6 +46,9 @@ _swaptune() {
             swaptune,service)
                 cmd="swaptune__subcmd__service"
                 ;;
+            swaptune,simulate)
+                cmd="swaptune__subcmd__simulate"
+                ;;
             swaptune,status)
                 cmd="swaptune__subcmd__status"
                 ;;
@@ -130,6 +133,9 @@ _swaptune() {
             swaptune__subcmd__help,service)
                 cmd="swaptune__subcmd__help__subcmd__service"
                 ;;
+            swaptune__subcmd__help,simulate)
+                cmd="swaptune__subcmd__help__subcmd__simulate"
+                ;;
             swaptune__subcmd__help,status)
                 cmd="swaptune__subcmd__help__subcmd__status"
                 ;;
@@ -164,7 +170,7 @@ _swaptune() {
 
     case "${cmd}" in
         swaptune)
-            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
+            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench simulate service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -618,7 +624,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help)
-            opts="inspect status knobs plan apply verify rollback history bench service scratch_guardian help"
+            opts="inspect status knobs plan apply verify rollback history bench simulate service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -869,6 +875,20 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__help__subcmd__simulate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1028,6 +1048,64 @@ _swaptune() {
                 return 0
             fi
             case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate)
+            opts="-h --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --trace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --generate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --columns)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --curve)
+                    COMPREPLY=($(compgen -W "exact sampled" -- "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

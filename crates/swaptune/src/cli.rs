@@ -6,10 +6,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/simulate.rs"]
+mod simulate;
 #[path = "cli/storage.rs"]
 mod storage;
 
 pub use bench::*;
+pub use simulate::*;
 pub use storage::*;
 
 /// Compressed swap that is measured, planned, applied, proved and reversible.
@@ -90,6 +93,11 @@ pub enum Command {
         after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` rests on it.\nWhat a benchmark must set for a moment it puts back, also on Ctrl-C."
     )]
     Bench(BenchArgs),
+    /// Replay a trace: what would miss with how much memory, under which policy
+    #[command(
+        after_help = "Examples:\n  swaptune simulate --generate zipf:pages=100k,events=2M       misses of a few sizes under every policy\n  swaptune simulate --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate --trace web.swtrace --curve sampled         a long trace in seconds, within half a point\n  swaptune simulate --generate idle:apps=80,wake=300 --output idle.swtrace\n  swaptune simulate --list                                      policies, generators, formats\n\nPages are numbered in the order of their first access. A size is a number of pages that fit in memory; a miss is\nan access to a page that is not there, the first access to a page included. Equal traces and flags give equal results."
+    )]
+    Simulate(SimulateArgs),
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),

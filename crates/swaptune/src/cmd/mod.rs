@@ -10,6 +10,7 @@ pub mod plan;
 pub mod rollback;
 pub mod scratch;
 pub mod service;
+pub mod simulate;
 pub mod status;
 pub mod verify;
 

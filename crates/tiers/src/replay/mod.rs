@@ -12,12 +12,14 @@ mod many;
 mod positions;
 mod queue;
 mod sampled;
+mod sizes;
 
 use crate::trace::{Op, Trace};
 
 pub use curve::{Curve, exact_curve};
 pub use many::{Job, run_all};
 pub use sampled::sampled_curve;
+pub use sizes::{Sizes, SizesError};
 
 /// A row of the table of policies.
 #[derive(Clone, Copy, Debug)]

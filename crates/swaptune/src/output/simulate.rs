@@ -1,0 +1,85 @@
+//! What `simulate` prints.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use swaptune_core::Bytes;
+use swaptune_tiers::generate::GeneratorRow;
+use swaptune_tiers::replay::ReplayRow;
+use swaptune_tiers::trace::FormatRow;
+
+use super::text;
+
+/// Bytes of a page, for sizes that are shown.
+const PAGE: u64 = 4096;
+
+/// What a trace made of memories and policies.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Events of the trace.
+    pub events: usize,
+    /// Those that are accesses.
+    pub accesses: u64,
+    /// Pages of the trace.
+    pub pages: u32,
+    /// One for each policy and size.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What one memory under one policy misses.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The policy.
+    pub policy: &'static str,
+    /// Size of memory in pages.
+    pub size: u32,
+    /// Accesses that miss.
+    pub misses: u64,
+    /// Their share.
+    pub miss_ratio: f64,
+}
+
+/// A line for each size, two columns for each policy.
+pub fn table(report: &Report) -> String {
+    let mut policies: Vec<&str> = report.outcomes.iter().map(|outcome| outcome.policy).collect();
+    policies.dedup();
+    let mut head = ["PAGES", "MEMORY", "OF ALL"].map(str::to_owned).to_vec();
+    head.extend(policies.iter().flat_map(|policy| [format!("{} MISSES", policy.to_uppercase()), "RATIO".to_owned()]));
+    let right: Vec<usize> = (0..head.len()).collect();
+    let mut rows = vec![head];
+    let sizes = report.outcomes.iter().take_while(|outcome| Some(&outcome.policy) == policies.first());
+    for first in sizes {
+        let share = f64::from(first.size) * 100.0 / f64::from(report.pages.max(1));
+        let mut row = vec![first.size.to_string(), Bytes(u64::from(first.size) * PAGE).to_string(), format!("{share:.1} %")];
+        for outcome in report.outcomes.iter().filter(|outcome| outcome.size == first.size) {
+            row.extend([outcome.misses.to_string(), format!("{:.2} %", outcome.miss_ratio * 100.0)]);
+        }
+        rows.push(row);
+    }
+    let all = Bytes(u64::from(report.pages) * PAGE);
+    let head = format!("{} accesses to {} pages, {all} at 4 KiB each\n\n", report.accesses, report.pages);
+    head + &text::columns(&rows, &right, 0)
+}
+
+/// A line for each policy and size.
+pub fn csv(report: &Report) -> String {
+    let mut page = "policy,size,accesses,misses,miss_ratio\n".to_owned();
+    for Outcome { policy, size, misses, miss_ratio } in &report.outcomes {
+        let _ = writeln!(page, "{policy},{size},{},{misses},{miss_ratio}", report.accesses);
+    }
+    page
+}
+
+/// What can be asked for.
+pub fn list(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[FormatRow]) -> String {
+    let rows: Vec<Vec<String>> = policies.iter().map(|row| vec![row.name.to_owned(), row.doc.to_owned()]).collect();
+    let mut page = format!("policies\n{}\ngenerators\n", text::columns(&rows, &[], 2));
+    for generator in generators {
+        let _ = writeln!(page, "  {}", generator.name);
+        page += &text::wrap(generator.doc, 4);
+        let rows = generator.parameters.iter().map(|row| vec![row.name.to_owned(), row.default.to_owned(), row.doc.to_owned()]);
+        page += &text::columns(&rows.collect::<Vec<_>>(), &[1], 4);
+    }
+    let rows = formats.iter().map(|row| vec![row.name.to_owned(), row.endings.join(" "), row.doc.to_owned()]);
+    page + &format!("\nformats, each also zstd-compressed when it is read\n{}", text::columns(&rows.collect::<Vec<_>>(), &[], 2))
+}
