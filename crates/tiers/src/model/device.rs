@@ -42,13 +42,18 @@ pub(super) enum Written {
     Copy,
 }
 
+/// Streams of writes that the queue keeps apart: a write next to the end of any of them joins it.
+const STREAMS: usize = 4;
+
 /// A device at work.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
     times: DeviceTimes,
     busy_until: u64,
-    /// Slot after the last one touched, and the round of reclaim that wrote it: writes of one round merge.
-    next_slot: u32,
+    /// Slot after the last one touched.
+    head: u32,
+    /// Slots after the last write of each stream, the youngest first, and the round of reclaim that wrote the youngest.
+    tails: [u32; STREAMS],
     round: u64,
     /// Writes under way, in order of their end.
     writes: VecDeque<(u64, Written)>,
@@ -56,29 +61,37 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) const fn new(times: DeviceTimes) -> Self {
-        Self { times, busy_until: 0, next_slot: NONE, round: 0, writes: VecDeque::new() }
+        Self { times, busy_until: 0, head: NONE, tails: [NONE; STREAMS], round: 0, writes: VecDeque::new() }
     }
 
-    /// Writes a page at a time to a slot. Adjacent slots written in one round are one request. RAM is free again at the end.
+    /// Writes a page at a time to a slot. RAM is free again at the end.
+    ///
+    /// A slot next to the last one written joins its request when that is of the same round (the block layer's plug); next to
+    /// one of the last few writes it does when those still wait in the queue (merging there).
     pub(super) fn write(&mut self, at: u64, slot: u32, round: u64, written: Written) {
-        let merged = slot == self.next_slot && round == self.round;
-        self.work(at, slot, 1, !merged);
-        self.round = round;
+        let waiting = self.busy_until > at;
+        let stream =
+            self.tails.iter().position(|&tail| tail == slot).filter(|&stream| waiting || (stream == 0 && round == self.round));
+        let end = if stream.is_none() { self.begin(at, slot) } else { self.busy_until.max(at) };
+        self.busy_until = end + self.times.page;
+        self.tails[..=stream.unwrap_or(STREAMS - 1)].rotate_right(1);
+        self.tails[0] = slot + 1;
+        (self.head, self.round) = (slot + 1, round);
         self.writes.push_back((self.busy_until + self.times.write_latency, written));
     }
 
     /// Reads adjacent slots in one request and tells when they are there.
     pub(super) fn read(&mut self, at: u64, slot: u32, count: u32) -> u64 {
-        self.work(at, slot, count, true);
+        self.busy_until = self.begin(at, slot) + self.times.page * u64::from(count);
+        self.head = slot + count;
         self.round = 0;
         self.busy_until + self.times.read_latency
     }
 
-    fn work(&mut self, at: u64, slot: u32, count: u32, request: bool) {
-        let seek = if slot == self.next_slot { 0 } else { self.times.seek };
-        let begin = if request { self.times.request + seek } else { 0 };
-        self.busy_until = self.busy_until.max(at) + begin + self.times.page * u64::from(count);
-        self.next_slot = slot + count;
+    /// When a request that begins at a slot is ready to move pages.
+    fn begin(&self, at: u64, slot: u32) -> u64 {
+        let seek = if slot == self.head { 0 } else { self.times.seek };
+        self.busy_until.max(at) + self.times.request + seek
     }
 
     /// The next write that has ended by a time.
@@ -103,15 +116,30 @@ mod tests {
     const TIMES: DeviceTimes = DeviceTimes { request: 10, page: 3, seek: 100, read_latency: 7, write_latency: 5 };
 
     #[test]
-    fn adjacent_writes_of_a_round_merge() {
+    fn adjacent_writes_of_a_round_or_in_the_queue_merge() {
         let mut device = Device::new(TIMES);
         let page = |page| Written::Page { page, write: 0 };
         device.write(1000, 4, 1, page(50));
         device.write(1000, 5, 1, page(51));
-        device.write(1000, 6, 2, Written::Copy);
+        device.write(1115, 6, 2, Written::Copy);
+        device.write(1120, 7, 3, Written::Copy);
         assert_eq!(device.next_end(), Some(1000 + 110 + 3 + 5));
         assert_eq!((device.ended(1117), device.ended(1118)), (None, Some(page(50))));
-        assert_eq!((device.ended(1121), device.next_end()), (Some(page(51)), Some(1000 + 113 + 3 + 13 + 5)));
+        assert_eq!((device.ended(1121), device.next_end()), (Some(page(51)), Some(1000 + 110 + 9 + 5)), "it waited in the queue");
+        assert_eq!(device.ended(1124), Some(Written::Copy));
+        assert_eq!(device.next_end(), Some(1120 + 10 + 3 + 5), "the queue was empty");
+    }
+
+    #[test]
+    fn streams_that_alternate_in_the_queue_merge_each_for_itself() {
+        let mut device = Device::new(TIMES);
+        for step in 0..10 {
+            device.write(0, 100 + step, u64::from(step), Written::Copy);
+            device.write(0, 500 + step, u64::from(step), Written::Copy);
+        }
+        assert_eq!(device.busy_until, 2 * 110 + 20 * 3);
+        device.write(10_000, 110, 77, Written::Copy);
+        assert_eq!(device.busy_until, 10_000 + 113, "nothing waits any more");
     }
 
     #[test]

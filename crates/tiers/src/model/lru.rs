@@ -2,6 +2,7 @@
 
 use super::page::{ACTIVE, Page, REFERENCED, SEEN, Tier};
 use super::queue::Queue;
+use crate::prefetch::prefetch;
 
 /// How RAM keeps its pages in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,10 +187,11 @@ impl RamLists {
     }
 
     fn pop(&mut self, pages: &[Page], cgroup: u16, list: usize) -> Option<u32> {
-        self.groups[usize::from(cgroup)].lists[list].pop(|page, place| {
-            let entry = pages[page as usize];
+        let is_at = |page, place| {
+            let entry: Page = pages[page as usize];
             entry.tier == Tier::Ram && entry.place == place * LISTS + list as u32 && entry.cgroup == cgroup
-        })
+        };
+        self.groups[usize::from(cgroup)].lists[list].pop(is_at, |page| prefetch(pages, page as usize))
     }
 
     fn forget(&mut self, entry: Page) {

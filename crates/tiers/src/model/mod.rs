@@ -37,7 +37,10 @@ pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, Z
 pub use sizes::Sizes;
 pub use slots::{CLUSTER, turn};
 
+use std::collections::VecDeque;
+
 use crate::policies::{Groups, Walk};
+use crate::prefetch::prefetch;
 use crate::trace::{Event, Op};
 use device::Device;
 use lru::RamLists;
@@ -53,6 +56,9 @@ use zswap::Zswap;
 const ZERO_MAP: (u16, u16) = (6, 12);
 /// First kernel whose zswap frees an entry when it is loaded.
 const EXCLUSIVE_LOADS: (u16, u16) = (6, 9);
+
+/// So many events in advance the memory of a page is asked for.
+const AHEAD_OF_ACCESS: usize = 24;
 
 /// Neither RAM nor swap has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +151,13 @@ impl Model {
     /// If an event names a page or a cgroup that does not exist.
     #[must_use]
     pub fn run(mut self, trace: impl IntoIterator<Item = Event>) -> Outcome {
-        for event in trace {
+        let mut trace = trace.into_iter();
+        let mut coming: VecDeque<Event> = trace.by_ref().take(AHEAD_OF_ACCESS).collect();
+        while let Some(event) = coming.pop_front() {
+            if let Some(later) = trace.next() {
+                prefetch(&self.pages, later.page as usize);
+                coming.push_back(later);
+            }
             if self.access(event).is_err() {
                 self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
                 break;

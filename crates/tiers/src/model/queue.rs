@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// Places are counted modulo this plus one: two bits are left for the number of a list.
 pub(super) const PLACES: u32 = u32::MAX >> 2;
 
+/// So far in advance memory is asked for.
+const AHEAD: usize = 16;
+
 /// Numbers in order of age. A member knows its place; a place whose member says otherwise is stale.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
@@ -37,9 +40,12 @@ impl Queue {
         self.live -= 1;
     }
 
-    /// Takes the oldest member. `is_at` tells whether a number is a member at a place.
-    pub(super) fn pop(&mut self, is_at: impl Fn(u32, u32) -> bool) -> Option<u32> {
+    /// Takes the oldest member. `is_at` tells whether a number is a member at a place; `soon` hears which it will be asked about.
+    pub(super) fn pop(&mut self, is_at: impl Fn(u32, u32) -> bool, soon: impl Fn(u32)) -> Option<u32> {
         while let Some(item) = self.items.pop_front() {
+            if let Some(&later) = self.items.get(AHEAD) {
+                soon(later);
+            }
             let place = self.first;
             self.first = place.wrapping_add(1) & PLACES;
             if is_at(item, place) {
@@ -90,7 +96,7 @@ mod tests {
         assert!(!queue.is_untidy());
         places[7] = None;
         queue.forget();
-        let order: Vec<u32> = std::iter::from_fn(|| queue.pop(|item, at| places[item as usize] == Some(at))).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| queue.pop(|item, at| places[item as usize] == Some(at), |_| {})).collect();
         assert_eq!(order, (0..10_000).filter(|item| item % 4 == 3 && *item != 7).collect::<Vec<u32>>());
         assert_eq!(queue.len(), 0);
     }

@@ -67,10 +67,15 @@ impl Model {
         }
         let neighbours = self.neighbours(page);
         self.pages[page as usize].set(CLEAN);
-        let mut read = self.bring(neighbours);
-        read.push(self.pages[page as usize].slot);
+        let wanted = self.pages[page as usize].slot;
         self.pause_worker();
-        self.now = self.read_slots(read, self.pages[page as usize].slot);
+        self.now = if neighbours.is_empty() {
+            self.read_run(wanted, 1)
+        } else {
+            let mut read = self.bring(neighbours);
+            read.push(wanted);
+            self.read_slots(read, wanted)
+        };
     }
 
     /// Neighbours enter RAM as long as there is room without reclaim; tells the slots of such as must be read from a disk.
@@ -101,17 +106,24 @@ impl Model {
     /// Reads slots, adjacent ones in one request, and tells when the wanted one is there.
     fn read_slots(&mut self, mut slots: Vec<u32>, wanted: u32) -> u64 {
         slots.sort_unstable();
+        let joined = |a: &u32, b: &u32| a + 1 == *b && self.slots.area(*a) == self.slots.area(*b);
+        let runs: Vec<(u32, u32)> = slots.chunk_by(joined).map(|run| (run[0], run.len() as u32)).collect();
         let mut end = self.now;
-        for run in slots.chunk_by(|a, b| a + 1 == *b && self.slots.area(*a) == self.slots.area(*b)) {
-            let count = run.len() as u32;
-            self.outcome.counters.pswpin += u64::from(count);
-            self.outcome.counters.disk_in += u64::from(count);
-            if let Backing::Disk { device, .. } = self.settings.areas[self.slots.area(run[0])].backing {
-                let there = self.devices[device].read(self.now, run[0], count);
-                end = if run.contains(&wanted) { there } else { end };
-            }
+        for (slot, count) in runs {
+            let there = self.read_run(slot, count);
+            end = if (slot..slot + count).contains(&wanted) { there } else { end };
         }
         end
+    }
+
+    /// Reads adjacent slots and tells when they are there.
+    fn read_run(&mut self, slot: u32, count: u32) -> u64 {
+        self.outcome.counters.pswpin += u64::from(count);
+        self.outcome.counters.disk_in += u64::from(count);
+        match self.settings.areas[self.slots.area(slot)].backing {
+            Backing::Disk { device, .. } => self.devices[device].read(self.now, slot, count),
+            Backing::Zram { .. } => self.now,
+        }
     }
 }
 

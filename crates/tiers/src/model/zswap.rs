@@ -5,6 +5,7 @@ use super::page::NONE;
 use super::queue::Queue;
 use crate::alloc::Pool;
 use crate::policies::Fill;
+use crate::prefetch::prefetch;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
@@ -113,10 +114,11 @@ impl Zswap {
     /// Takes the oldest entry of a group off its list; it must be put back with [`Zswap::rotate`] or removed.
     pub(super) fn pop_oldest(&mut self, group: u16) -> Option<u32> {
         let entries = &mut self.entries;
-        let popped = self.lists[usize::from(group)].pop(|index, place| {
-            let entry = entries[index as usize];
+        let is_at = |index, place| {
+            let entry: Entry = entries[index as usize];
             entry.place == place && entry.group == group
-        })?;
+        };
+        let popped = self.lists[usize::from(group)].pop(is_at, |index| prefetch(entries, index as usize))?;
         entries[popped as usize].place = NONE;
         Some(popped)
     }
