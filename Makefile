@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 BIN     = target/release/swaptune
 SECONDS_PER_TARGET ?= 20
 
-.PHONY: run test check unit guests guests-newest bench fuzz fixtures reference install uninstall clean
+.PHONY: run test check unit guests guests-newest bench bench-sim fuzz fixtures reference install uninstall clean
 
 # Builds, then shows what this machine's memory really is and the plan for it. Reads only.
 run: $(BIN)
@@ -42,6 +42,10 @@ guests-newest:
 # Figures with their conditions; asserts nothing.
 bench: $(BIN)
 	@$(CARGO) xtask bench
+
+# The simulator beside libcachesim from PyPI, installed below target/. BENCH_SIM_ROUNDS=N rounds; ten take about ten minutes.
+bench-sim: $(BIN)
+	@$(CARGO) run --release --quiet --package xtask -- bench-sim
 
 # Every parser, for SECONDS_PER_TARGET each. Needs a nightly toolchain; installs cargo-fuzz when it is missing.
 fuzz:

@@ -46,7 +46,8 @@ fn binary() -> anyhow::Result<&'static Path> {
     Ok(binary)
 }
 
-fn conditions() {
+/// Kernel, processor, load, commit.
+pub fn conditions() {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let cpu = read("/proc/cpuinfo").lines().find(|line| line.starts_with("model name")).map(str::to_owned).unwrap_or_default();
     let commit = Command::new("git")

@@ -2,9 +2,11 @@
 //!
 //! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` only those of the codecs; it asserts nothing.
+//! `cargo xtask bench-sim` prints how fast the simulator is beside a peer; only the counts of misses must be equal.
 
 mod bench;
 mod bench_codecs;
+mod bench_sim;
 #[path = "../../crates/swaptune/src/cli.rs"]
 mod cli;
 mod reference;
@@ -18,6 +20,7 @@ fn main() -> anyhow::Result<()> {
         ["reference", "--check"] => reference::check(),
         ["bench"] => bench::run(),
         ["bench", "codecs"] => bench::run_codecs(),
-        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs]"),
+        ["bench-sim"] => bench_sim::run(),
+        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs] | bench-sim"),
     }
 }

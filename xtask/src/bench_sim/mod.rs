@@ -1,0 +1,221 @@
+//! How fast the simulator is, beside libcachesim from PyPI: exact replays, curves, import, memory of a run.
+//!
+//! Both sides run in turn, on one thread, and are timed by the processor time they took; each round gives a ratio, and the
+//! median of the ratios is printed with an interval. Miss counts must be equal, or the figures are worth nothing. The peer
+//! reads its records while it replays, from memory that the file is mapped to; swaptune's figures are given without reading
+//! (its page numbers are made once, at import) and with it. Nothing is asserted but the counts.
+
+mod pairs;
+mod peer;
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use rustix::time::{ClockId, clock_gettime};
+use swaptune_tiers::generate::generate;
+use swaptune_tiers::replay::{Curve, ReplayRow, exact_curve, sampled_curve};
+use swaptune_tiers::trace::{Format, Keep, Reading, Trace, read, write};
+
+use pairs::Rounds;
+use peer::Peer;
+
+/// Where traces and the peer are kept between runs.
+const FOLDER: &str = "target/bench-sim";
+/// Rounds when `BENCH_SIM_ROUNDS` does not say how many.
+const ROUNDS: usize = 10;
+
+/// A reference trace, what is known of it, and how the peer is asked.
+struct Reference {
+    name: &'static str,
+    spec: &'static str,
+    size: u32,
+    /// Policy here, there, and how many misses there are.
+    contests: &'static [(&'static str, &'static str, u64)],
+    /// Sizes of the peer's hash table, as powers of two: as it comes, and the best for this trace.
+    hashpowers: [u32; 2],
+}
+
+const REFERENCES: [Reference; 2] = [
+    Reference {
+        name: "A",
+        spec: "zipf:pages=1M,events=20M,theta=1,seed=1",
+        size: 100_000,
+        contests: &[("lru", "LRU", 4_435_543), ("fifo", "FIFO", 5_037_240), ("clock", "Clock", 4_297_763)],
+        hashpowers: [24, 18],
+    },
+    Reference {
+        name: "B",
+        spec: "zipf:pages=10M,events=20M,theta=0.8,seed=2",
+        size: 1_000_000,
+        contests: &[("lru", "LRU", 10_209_821), ("fifo", "FIFO", 10_914_732), ("clock", "Clock", 10_006_745)],
+        hashpowers: [24, 21],
+    },
+];
+
+/// Prints all figures.
+pub fn run() -> anyhow::Result<()> {
+    let rounds =
+        std::env::var("BENCH_SIM_ROUNDS").map_or(Ok(ROUNDS), |text| text.parse()).context("BENCH_SIM_ROUNDS: a number")?;
+    ensure!(rounds >= 2, "BENCH_SIM_ROUNDS: at least 2 rounds");
+    let binary = Path::new("target/release/swaptune");
+    ensure!(binary.exists(), "{}: not there; `make bench-sim` builds it", binary.display());
+    let mut peer = Peer::start(Path::new(FOLDER))?;
+    crate::bench::conditions();
+    println!(
+        "peer: libcachesim {} from PyPI; {rounds} rounds in turn; processor time of one thread; Mev/s = 10⁶ events a second",
+        peer::VERSION
+    );
+    for reference in &REFERENCES {
+        let files = Files::prepare(reference)?;
+        let trace = load(&files.own)?;
+        println!(
+            "\ntrace {}: {}; {} pages accessed; memory of {} pages",
+            reference.name,
+            reference.spec,
+            trace.page_count(),
+            reference.size
+        );
+        contests(reference, &files, &trace, &mut peer, rounds)?;
+        curves(reference, &trace, rounds)?;
+        imports(&files, rounds)?;
+        memory(reference, &files, &trace, binary, &mut peer)?;
+    }
+    Ok(())
+}
+
+/// The files of a trace: swaptune's own form, and records for the peer.
+struct Files {
+    own: PathBuf,
+    records: PathBuf,
+}
+
+impl Files {
+    fn prepare(reference: &Reference) -> anyhow::Result<Self> {
+        let path = |ending: &str| Path::new(FOLDER).join(format!("{}.{ending}", reference.name));
+        let files = Self { own: path("swtrace"), records: path("oracleGeneral") };
+        if files.own.exists() && files.records.exists() {
+            return Ok(files);
+        }
+        let trace = generate(reference.spec)?;
+        for (path, format) in [(&files.own, Format::Swaptune), (&files.records, Format::OracleGeneral)] {
+            let unfinished = path.with_extension("unfinished");
+            write(&trace, format, &mut std::io::BufWriter::with_capacity(1 << 20, File::create(&unfinished)?))?;
+            fs::rename(&unfinished, path)?;
+        }
+        Ok(files)
+    }
+}
+
+fn load(path: &Path) -> anyhow::Result<Trace> {
+    let reading = Reading { format: None, layout: None, keep: Keep::Pages };
+    Ok(read(File::open(path)?, &reading)?)
+}
+
+/// Seconds of this thread's processor time that something takes, and what comes of it.
+fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let now = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let start = now();
+    let result = black_box(work());
+    (now() - start, result)
+}
+
+/// Exact replays against the peer's.
+fn contests(reference: &Reference, files: &Files, trace: &Trace, peer: &mut Peer, rounds: usize) -> anyhow::Result<()> {
+    let events = trace.len() as f64 / 1e6;
+    for &(policy, theirs, expected) in reference.contests {
+        let row = ReplayRow::named(policy).with_context(|| format!("no policy {policy}"))?;
+        let [stock, tuned] = reference.hashpowers;
+        let mut times = Rounds::new(["swaptune", "with reading", "stock", "tuned"]);
+        for _ in 0..rounds {
+            let (replayed, misses) = timed(|| row.misses(trace, reference.size));
+            let (whole, again) = timed(|| load(&files.own).map(|trace| row.misses(&trace, reference.size)));
+            let mut ask = |hashpower| peer.replay(&files.records, theirs, reference.size, hashpower);
+            let ((stock, stock_ratio), (tuned, tuned_ratio)) = (ask(stock)?, ask(tuned)?);
+            let count = |ratio: f64| (ratio * trace.len() as f64).round() as u64;
+            let counts = [misses, again?, count(stock_ratio), count(tuned_ratio)];
+            if counts != [expected; 4] {
+                bail!("{policy}: {counts:?} misses here, here, there, there; expected {expected} of all");
+            }
+            times.add([replayed, whole, stock, tuned]);
+        }
+        println!("  {policy}: {expected} misses on both sides");
+        println!("    Mev/s: {}", times.rates(events));
+        println!(
+            "    replay to stock peer (hashpower {stock}): {}; to tuned peer ({tuned}): {}",
+            times.ratio(2, 0),
+            times.ratio(3, 0)
+        );
+        println!("    with reading: {} to stock, {} to tuned", times.ratio(2, 1), times.ratio(3, 1));
+    }
+    Ok(())
+}
+
+/// Miss-ratio curves, and how far a sample is off at 20 sizes.
+fn curves(reference: &Reference, trace: &Trace, rounds: usize) -> anyhow::Result<()> {
+    let lru = reference.contests[0].2;
+    let pages = f64::from(trace.page_count());
+    let sizes: Vec<u32> = (1..=20).map(|step| (pages * f64::from(step) / 21.0) as u32).collect();
+    let mut times = Rounds::new(["exact", "sampled 1 %", "sampled 10 %"]);
+    let mut made: Option<[Curve; 3]> = None;
+    for _ in 0..rounds {
+        let (exact_time, exact) = timed(|| exact_curve(trace));
+        let (percent_time, percent) = timed(|| sampled_curve(trace, 0.01));
+        let (tenth_time, tenth) = timed(|| sampled_curve(trace, 0.1));
+        times.add([exact_time, percent_time, tenth_time]);
+        made = Some([exact, percent, tenth]);
+    }
+    let [exact, percent, tenth] = made.context("at least one round")?;
+    ensure!(exact.misses(&[reference.size]) == [lru], "the curve does not go through the replay");
+    let truth = exact.miss_ratios(&sizes);
+    let worst =
+        |curve: &Curve| curve.miss_ratios(&sizes).iter().zip(&truth).map(|(a, b)| (a - b).abs() * 100.0).fold(0.0, f64::max);
+    println!("  curves of lru");
+    println!("    Mev/s: {}", times.rates(trace.len() as f64 / 1e6));
+    println!("    largest error at 20 sizes: {:.2} points of 1 %, {:.2} of 10 %", worst(&percent), worst(&tenth));
+    Ok(())
+}
+
+/// Files to memory.
+fn imports(files: &Files, rounds: usize) -> anyhow::Result<()> {
+    let mut times = Rounds::new(["own form", "24-byte records"]);
+    let mut events = 0;
+    for _ in 0..rounds {
+        let (own_time, own) = timed(|| load(&files.own));
+        let (records_time, records) = timed(|| load(&files.records));
+        let (own, records) = (own?, records?);
+        ensure!(own.pages() == records.pages(), "both forms hold the same pages");
+        events = own.len();
+        times.add([own_time, records_time]);
+    }
+    println!("  import");
+    println!("    Mrec/s: {}", times.rates(events as f64 / 1e6));
+    let size = |path: &Path| fs::metadata(path).map(|data| data.len() as f64 / 1e6);
+    println!("    MB/s: {:.0}, {:.0}", size(&files.own)? / times.median(0), size(&files.records)? / times.median(1));
+    Ok(())
+}
+
+/// What a run takes beyond its trace.
+fn memory(reference: &Reference, files: &Files, trace: &Trace, binary: &Path, peer: &mut Peer) -> anyhow::Result<()> {
+    let size = reference.size.to_string();
+    let run = |peer: &mut Peer, policy: &str, file: &str, size: &str| {
+        let words = ["simulate", "--threads", "1", "--policy", policy, "--size", size, "--csv", "--trace", file];
+        peer.command(binary, &words)
+    };
+    // What the program itself takes, from a trace of one event.
+    let tiny = Path::new(FOLDER).join("one.csv");
+    fs::write(&tiny, "1\n")?;
+    let base = run(peer, "lru", &tiny.to_string_lossy(), "1")?.rss;
+    println!("  memory beyond trace and program, bytes a page; the whole process's processor time");
+    for &(policy, _, expected) in reference.contests {
+        let found = run(peer, policy, &files.own.to_string_lossy(), &size)?;
+        ensure!(found.output.contains(&format!(",{expected},")), "{policy}: {}", found.output);
+        let beyond = (found.rss - base - trace.len() as f64 * 4.0) / f64::from(trace.page_count());
+        println!("    {policy}: {beyond:.1} B, {:.2} s", found.seconds);
+    }
+    Ok(())
+}
