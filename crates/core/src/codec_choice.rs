@@ -35,8 +35,8 @@ pub enum Choice {
         codec: String,
         /// Why, as a sentence without its first word.
         why: String,
-        /// One that is not in this kernel and would be better, with how much more it would hold, percent.
-        better: Option<(String, f64)>,
+        /// One that is not in this kernel and would be better, and in what: `zstd, 12 % more at about 17 µs a page`.
+        better: Option<String>,
     },
     /// The kernel has none of them; this one would be the best.
     NoneUsable {
@@ -53,23 +53,24 @@ pub fn choose(candidates: &[Candidate], tolerance_percent: u64) -> Option<Choice
         return Some(Choice::NoneUsable { best: best_of_all.codec.clone() });
     };
     let densest = densest(candidates.iter().filter(|candidate| candidate.usable))?;
-    let why = if densest.codec == chosen.codec {
-        format!("it holds the most, {:.2} : 1", chosen.stored)
-    } else {
-        let less = 100.0 * (1.0 - chosen.stored / densest.stored);
-        format!(
-            "it holds {less:.0} % less than {} ({:.2} : 1) and costs {} a page instead of {}",
-            densest.codec,
-            chosen.stored,
-            text(chosen),
-            text(densest)
-        )
-    };
     let better = (best_of_all.codec != chosen.codec).then(|| {
         let more = 100.0 * (best_of_all.stored / chosen.stored - 1.0);
-        (best_of_all.codec.clone(), more)
+        let amount = if more < 0.0 { format!("{:.0} % less", -more) } else { format!("{more:.0} % more") };
+        format!("{}, {amount} at {} a page", best_of_all.codec, text(best_of_all))
     });
-    Some(Choice::Take { codec: chosen.codec.clone(), why, better })
+    let usable = candidates.iter().filter(|candidate| candidate.usable).count();
+    Some(Choice::Take { codec: chosen.codec.clone(), why: why(chosen, densest, usable), better })
+}
+
+fn why(chosen: &Candidate, densest: &Candidate, usable: usize) -> String {
+    let holds = format!("holds {:.2} : 1 at {} a page", chosen.stored, text(chosen));
+    if usable == 1 {
+        format!("{holds}, the only one of these that this kernel has")
+    } else if densest.codec == chosen.codec {
+        format!("{holds}, the most")
+    } else {
+        format!("{holds}; {} holds {:.2} : 1 at {}", densest.codec, densest.stored, text(densest))
+    }
 }
 
 fn text(candidate: &Candidate) -> String {
@@ -112,7 +113,7 @@ mod tests {
         let far = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 3.6, true), ("deflate", 3.7, true)]), 10);
         let Some(Choice::Take { codec, why, better }) = far else { panic!("{far:?}") };
         assert_eq!((codec.as_str(), better), ("zstd", None));
-        assert_eq!(why, "it holds 3 % less than deflate (3.60 : 1) and costs about 17 µs a page instead of about 80 µs");
+        assert_eq!(why, "holds 3.60 : 1 at about 17 µs a page; deflate holds 3.70 : 1 at about 80 µs");
         let near = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 2.8, true)]), 10);
         assert!(matches!(near, Some(Choice::Take { codec, .. }) if codec == "lz4"));
         let tolerant = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 3.6, true)]), 30);
@@ -129,8 +130,11 @@ mod tests {
     #[test]
     fn what_the_kernel_lacks_is_only_wished_for() {
         let some = choose(&candidates(&[("lz4", 2.0, true), ("zstd", 3.0, false)]), 10);
-        let Some(Choice::Take { codec, better, .. }) = some else { panic!("{some:?}") };
-        assert_eq!((codec.as_str(), better), ("lz4", Some(("zstd".to_owned(), 50.0))));
+        let Some(Choice::Take { codec, why, better }) = some else { panic!("{some:?}") };
+        assert_eq!((codec.as_str(), better.as_deref()), ("lz4", Some("zstd, 50 % more at about 17 µs a page")));
+        assert_eq!(why, "holds 2.00 : 1 at about 5.6 µs a page, the only one of these that this kernel has");
+        let slow = choose(&candidates(&[("zstd", 3.9, false), ("deflate", 4.0, true)]), 10);
+        assert!(matches!(slow, Some(Choice::Take { better: Some(better), .. }) if better.starts_with("zstd, 2 % less at")));
         let none = choose(&candidates(&[("lz4", 2.0, false), ("zstd", 3.0, false)]), 10);
         assert_eq!(none, Some(Choice::NoneUsable { best: "zstd".into() }));
         assert_eq!(choose(&[], 10), None);

@@ -6,12 +6,15 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[path = "cli/bench.rs"]
 mod bench;
+#[path = "cli/sample.rs"]
+mod sample;
 #[path = "cli/simulate.rs"]
 mod simulate;
 #[path = "cli/storage.rs"]
 mod storage;
 
 pub use bench::*;
+pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
 
@@ -88,6 +91,11 @@ pub enum Command {
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
     History,
+    /// Show how well the pages of the running processes compress, and which of them are cold
+    #[command(
+        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages nobody touches for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           sizes and classes for a simulation, never contents\n\nDraws anonymous pages that are in RAM, each with the same chance, reads them and keeps only what they compress to. Reading\nchanges nothing but that the kernel takes these few pages for just used. Processes that end meanwhile or may not be read are\ncounted. The result is kept like that of a benchmark, and `swaptune plan` rests on one of all processes. LZO and LZO-RLE can only\nbe measured in the kernel: `swaptune bench codecs --kernel`."
+    )]
+    Sample(SampleArgs),
     /// Measure what this machine's codecs, disks, ciphers and swap paths really do
     #[command(
         after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` rests on it.\nWhat a benchmark must set for a moment it puts back, also on Ctrl-C."

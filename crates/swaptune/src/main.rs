@@ -40,6 +40,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Rollback(args) => cmd::rollback::run(&context, args),
         Command::History => cmd::history::run(&context),
         Command::Simulate(args) => cmd::simulate::run(&context, args),
+        Command::Sample(args) => cmd::sample::run(&context, args),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
         Command::ScratchGuardian => Ok(cmd::scratch::guardian()),

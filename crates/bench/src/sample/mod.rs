@@ -15,10 +15,12 @@ mod watch;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use swaptune_core::Bytes;
 use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::processes::{self, Choice, Located, Locator, Method, Process, Reader, Unseen, page_bytes};
-use swaptune_tiers::page_set::{Group, GroupKind, PageSet, SCHEMA};
+use swaptune_tiers::page_set::SCHEMA;
+pub use swaptune_tiers::page_set::{Group, GroupKind, PageSet, PageSetError};
 use thiserror::Error;
 
 pub use contents::contents;
@@ -29,10 +31,11 @@ pub use watch::{Cold, watching};
 
 use crate::codec::{CodecError, Setting};
 
-/// Pages of a sample when nobody says otherwise: ±2 % on the ratio of usual pages.
-pub const PAGES: u64 = 4096;
 /// The only page size that sizes and allocators are modelled for.
 const PAGE_SIZE: u16 = 4096;
+
+/// Pages between two looks at the progress.
+const SHOWN: usize = 256;
 
 /// What to sample.
 #[derive(Clone, Debug)]
@@ -52,7 +55,7 @@ pub struct Request {
 }
 
 /// What was looked at, and what was not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Processes that are meant and have memory of their own.
     pub processes: u64,
@@ -128,34 +131,60 @@ pub enum SampleError {
     Codec(#[from] CodecError),
 }
 
+/// What is being done, for somebody who watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Finding pages, process by process.
+    Locating {
+        /// Processes done.
+        done: u64,
+        /// Processes.
+        of: u64,
+    },
+    /// Reading and compressing pages.
+    Reading {
+        /// Pages done.
+        done: u64,
+        /// Pages drawn.
+        of: u64,
+    },
+    /// Waiting for pages to be touched.
+    Watching {
+        /// Seconds passed.
+        done: u64,
+        /// Seconds to pass.
+        of: u64,
+    },
+}
+
 /// Processes whose pages were located, and these pages.
 type Found = Vec<(Process, Located)>;
 
-/// Takes a sample. Where the pages come from is left empty in it but for the draw; `wait` is called once when `cold_seconds`
-/// are to pass and lets them pass.
+/// Takes a sample, telling `on` what it is at. Of the origin of the set only what was drawn is filled in; the rest is known when
+/// the result is kept.
 ///
 /// # Errors
 /// [`SampleError`] when there is nothing to sample.
-pub fn take(machine: &Machine, request: &Request, wait: impl FnMut(u64)) -> Result<Sample, SampleError> {
+pub fn take(machine: &Machine, request: &Request, on: &mut dyn FnMut(Step)) -> Result<Sample, SampleError> {
     if page_bytes() != usize::from(PAGE_SIZE) {
         return Err(SampleError::PageSize(Bytes(page_bytes() as u64)));
     }
-    let (found, mut tally) = find(machine, &request.choice)?;
+    let (found, mut tally) = find(machine, &request.choice, on)?;
     let (processes, located): (Vec<Process>, Vec<Located>) = found.into_iter().unzip();
     let addresses = draw::draw(&located, request.pages, request.seed);
     let (groups, group_of) = groups(&processes, &located, request.by_unit);
     let mut set = PageSet { schema: SCHEMA, page_size: PAGE_SIZE, groups, ..PageSet::default() };
     (set.origin.of, set.origin.seed) = (request.choice.to_string(), request.seed);
-    let read = read(&mut set, &mut tally, request, &processes, &addresses, &group_of)?;
+    let read = read(&mut set, &mut tally, request, &processes, &addresses, &group_of, on)?;
     if set.is_empty() {
         return Err(SampleError::NoPages { of: request.choice.to_string() });
     }
-    let cold = request.cold_seconds.map(|seconds| watch::watch(&mut set, &read, &group_of, seconds, wait));
+    let cold = request.cold_seconds.map(|seconds| watch::watch(&mut set, &read, &group_of, seconds, on));
     Ok(Sample { set, tally, cold })
 }
 
 /// Locates the pages of all processes that are meant.
-fn find(machine: &Machine, choice: &Choice) -> Result<(Found, Tally), SampleError> {
+fn find(machine: &Machine, choice: &Choice, on: &mut dyn FnMut(Step)) -> Result<(Found, Tally), SampleError> {
     let listing = processes::list(machine, choice)?;
     let mut tally = Tally { processes: listing.processes.len() as u64, ..Tally::default() };
     if tally.processes == 0 {
@@ -163,7 +192,8 @@ fn find(machine: &Machine, choice: &Choice) -> Result<(Found, Tally), SampleErro
     }
     let mut locator = Locator::new();
     let mut found = Vec::new();
-    for process in listing.processes {
+    for (process, done) in listing.processes.into_iter().zip(0..) {
+        on(Step::Locating { done, of: tally.processes });
         match locator.locate(process.pid) {
             Ok(located) => found.push((process, located)),
             Err(unseen) => tally.miss(&unseen, &process),
@@ -203,6 +233,38 @@ struct ReadPages {
     addresses: Vec<u64>,
 }
 
+/// Pages that are held at once until they are compressed: 64 MiB.
+const HELD: usize = 16 << 10;
+
+/// Pages that were read and not yet compressed. Compressing takes a hundred times as long as reading, and what ends meanwhile
+/// would be missing: so pages are read first.
+struct Held<'a> {
+    bytes: Vec<u8>,
+    groups: Vec<u32>,
+    set: &'a mut PageSet,
+    sizer: Sizer,
+    sizes: Vec<Vec<u16>>,
+}
+
+impl Held<'_> {
+    fn push(&mut self, bytes: &[u8], group: u32) {
+        self.bytes.extend_from_slice(bytes);
+        self.groups.push(group);
+    }
+
+    /// Compresses what is held and keeps no more of it than sizes and classes.
+    fn flush(&mut self, mut on: impl FnMut(u64)) {
+        for (page, group) in self.bytes.chunks_exact(page_bytes()).zip(self.groups.drain(..)) {
+            self.set.class.push(self.sizer.add(page, &mut self.sizes));
+            self.set.group.push(group);
+            if self.set.group.len().is_multiple_of(SHOWN) {
+                on(self.set.group.len() as u64);
+            }
+        }
+        self.bytes.clear();
+    }
+}
+
 /// Reads the pages that were drawn and keeps what they compress to.
 fn read(
     set: &mut PageSet,
@@ -211,31 +273,41 @@ fn read(
     processes: &[Process],
     addresses: &[Vec<u64>],
     group_of: &[u32],
+    on: &mut dyn FnMut(Step),
 ) -> Result<Vec<ReadPages>, SampleError> {
-    let mut sizer = Sizer::new(&request.codecs, page_bytes())?;
+    let of = addresses.iter().map(|addresses| addresses.len() as u64).sum();
+    let sizes = vec![Vec::new(); request.codecs.len()];
+    let sizer = Sizer::new(&request.codecs, page_bytes())?;
+    let mut held = Held { bytes: Vec::new(), groups: Vec::new(), set, sizer, sizes };
     let mut reader = Reader::new();
-    let mut sizes = vec![Vec::new(); request.codecs.len()];
     let mut read = Vec::new();
     for ((process, addresses), group) in processes.iter().zip(addresses).zip(group_of) {
-        let mut kept = ReadPages { pid: process.pid, addresses: Vec::new() };
-        let outcome = reader.read(process.pid, addresses, |page| {
-            set.class.push(sizer.add(page.bytes, &mut sizes));
-            set.group.push(*group);
-            kept.addresses.push(addresses[page.index]);
-        });
-        match outcome {
-            Ok(outcome) => {
-                tally.vanished_pages += outcome.vanished;
-                tally.shared_pages += outcome.shared;
+        let mut kept = ReadPages { pid: process.pid, addresses: Vec::with_capacity(addresses.len()) };
+        for part in addresses.chunks(HELD) {
+            let outcome = reader.read(process.pid, part, |page| {
+                held.push(page.bytes, *group);
+                kept.addresses.push(part[page.index]);
+            });
+            match outcome {
+                Ok(outcome) => {
+                    tally.vanished_pages += outcome.vanished;
+                    tally.shared_pages += outcome.shared;
+                }
+                // Located, and yet not to be read: its pages stand for nothing.
+                Err(unseen) => {
+                    tally.miss(&unseen, process);
+                    tally.vanished_pages += (addresses.len() - kept.addresses.len()) as u64;
+                    break;
+                }
             }
-            // Located, and yet not to be read: its pages stand for nothing.
-            Err(unseen) => {
-                tally.miss(&unseen, process);
-                tally.vanished_pages += (addresses.len() - kept.addresses.len()) as u64;
+            if held.groups.len() >= HELD {
+                held.flush(|done| on(Step::Reading { done, of }));
             }
         }
         read.push(kept);
     }
-    set.sizes = sizer.names().map(str::to_owned).zip(sizes).collect();
+    held.flush(|done| on(Step::Reading { done, of }));
+    let sizes = held.sizes;
+    set.sizes = held.sizer.names().map(str::to_owned).zip(sizes).collect();
     Ok(read)
 }

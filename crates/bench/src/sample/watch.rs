@@ -1,15 +1,18 @@
 //! Which pages of a sample are touched while we wait.
 
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
+use serde::Serialize;
 use swaptune_host::machine::Machine;
 use swaptune_host::processes::cold::{BITMAP, Fate, IdlePages, clear_marks, touched};
 use swaptune_tiers::page_set::{PageSet, Touch, Watched};
 
-use super::ReadPages;
+use super::{ReadPages, Step};
 
 /// How coldness was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cold {
     /// For how long pages were watched.
     pub seconds: u64,
@@ -17,7 +20,7 @@ pub struct Cold {
     pub method: &'static str,
     /// Why the better way was not taken; empty when it was.
     pub instead: String,
-    /// Processes that could not be watched to the end.
+    /// What could not be watched to the end: pages (`page_idle`) or processes (`clear_refs`).
     pub unwatched: u64,
 }
 
@@ -30,16 +33,16 @@ pub fn watching(machine: &Machine) -> String {
 }
 
 /// Watches the pages of a sample, or the processes that they are of.
-pub(super) fn watch(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, mut wait: impl FnMut(u64)) -> Cold {
+pub(super) fn watch(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, on: &mut dyn FnMut(Step)) -> Cold {
     set.origin.cold_seconds = Some(seconds);
-    match idle_pages(read, seconds, &mut wait) {
+    match idle_pages(read, seconds, on) {
         Ok(touch) => {
             let unwatched = touch.iter().filter(|touch| **touch == Touch::Unknown).count() as u64;
             set.touch = Some(touch);
             Cold { seconds, method: "page_idle", instead: String::new(), unwatched }
         }
         Err(error) => {
-            let unwatched = clear_refs(set, read, group_of, seconds, &mut wait);
+            let unwatched = clear_refs(set, read, group_of, seconds, on);
             let instead = match error.kind() {
                 std::io::ErrorKind::NotFound => "this kernel has no idle page tracking (CONFIG_IDLE_PAGE_TRACKING)".into(),
                 _ => format!("{BITMAP}: {error}"),
@@ -49,12 +52,19 @@ pub(super) fn watch(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], sec
     }
 }
 
-fn idle_pages(read: &[ReadPages], seconds: u64, wait: &mut impl FnMut(u64)) -> std::io::Result<Vec<Touch>> {
+fn wait(seconds: u64, on: &mut dyn FnMut(Step)) {
+    for done in 0..seconds {
+        on(Step::Watching { done, of: seconds });
+        sleep(Duration::from_secs(1));
+    }
+}
+
+fn idle_pages(read: &[ReadPages], seconds: u64, on: &mut dyn FnMut(Step)) -> std::io::Result<Vec<Touch>> {
     let mut idle = IdlePages::open(Path::new(BITMAP))?;
     for pages in read {
         idle.mark(pages.pid, &pages.addresses)?;
     }
-    wait(seconds);
+    wait(seconds, on);
     let touch = |fate| match fate {
         Fate::Touched => Touch::Touched,
         Fate::Cold => Touch::Cold,
@@ -64,11 +74,11 @@ fn idle_pages(read: &[ReadPages], seconds: u64, wait: &mut impl FnMut(u64)) -> s
 }
 
 /// Watches whole processes; returns how many could not be.
-fn clear_refs(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, wait: &mut impl FnMut(u64)) -> u64 {
+fn clear_refs(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, on: &mut dyn FnMut(Step)) -> u64 {
     let mut watched: Vec<(u32, u32)> = read.iter().map(|pages| pages.pid).zip(group_of.iter().copied()).collect();
     let all = watched.len();
     watched.retain(|(pid, _)| clear_marks(*pid).is_ok());
-    wait(seconds);
+    wait(seconds, on);
     let mut seen = 0;
     for (pid, group) in watched {
         let (Ok(pages), Some(group)) = (touched(pid), set.groups.get_mut(group as usize)) else { continue };

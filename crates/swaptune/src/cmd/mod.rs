@@ -8,6 +8,7 @@ pub mod inspect;
 pub mod knobs;
 pub mod plan;
 pub mod rollback;
+pub mod sample;
 pub mod scratch;
 pub mod service;
 pub mod simulate;

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod plan;
 pub mod progress;
 pub mod proof;
+pub mod sample;
 pub mod simulate;
 pub mod status;
 pub mod text;
