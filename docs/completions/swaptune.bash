@@ -40,6 +40,9 @@ _swaptune() {
             swaptune,rollback)
                 cmd="swaptune__subcmd__rollback"
                 ;;
+            swaptune,sample)
+                cmd="swaptune__subcmd__sample"
+                ;;
             swaptune,scratch_guardian)
                 cmd="swaptune__subcmd__scratch_guardian"
                 ;;
@@ -127,6 +130,9 @@ _swaptune() {
             swaptune__subcmd__help,rollback)
                 cmd="swaptune__subcmd__help__subcmd__rollback"
                 ;;
+            swaptune__subcmd__help,sample)
+                cmd="swaptune__subcmd__help__subcmd__sample"
+                ;;
             swaptune__subcmd__help,scratch_guardian)
                 cmd="swaptune__subcmd__help__subcmd__scratch_guardian"
                 ;;
@@ -170,7 +176,7 @@ _swaptune() {
 
     case "${cmd}" in
         swaptune)
-            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history bench simulate service scratch_guardian help"
+            opts="-h -V --json --root --help --version inspect status knobs plan apply verify rollback history sample bench simulate service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -624,7 +630,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help)
-            opts="inspect status knobs plan apply verify rollback history bench simulate service scratch_guardian help"
+            opts="inspect status knobs plan apply verify rollback history sample bench simulate service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -847,6 +853,20 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__help__subcmd__sample)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help__subcmd__scratch_guardian)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1012,6 +1032,64 @@ _swaptune() {
                 return 0
             fi
             case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__sample)
+            opts="-h --results --no-save --pid --unit --cgroup --all --pages --cold --codec --by --save --seed --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --unit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cgroup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cold)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --codec)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --by)
+                    COMPREPLY=($(compgen -W "unit process" -- "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -11,7 +11,7 @@ use super::{SampleError, Tally, draw, find};
 /// # Errors
 /// [`SampleError`] when there is nothing to read.
 pub fn contents(machine: &Machine, choice: &Choice, pages: u64, seed: u64) -> Result<(Vec<u8>, Tally), SampleError> {
-    let (found, mut tally) = find(machine, choice)?;
+    let (found, mut tally) = find(machine, choice, &mut |_| ())?;
     let (processes, located): (Vec<Process>, Vec<Located>) = found.into_iter().unzip();
     let addresses = draw::draw(&located, pages, seed);
     let drawn: usize = addresses.iter().map(Vec::len).sum();
