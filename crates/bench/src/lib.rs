@@ -11,3 +11,4 @@ pub mod disk;
 pub mod memory;
 pub mod results;
 pub mod sample;
+pub mod swap;

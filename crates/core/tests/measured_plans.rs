@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use swaptune_core::measurement::{
-    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, SCHEMA,
-    SampleFigures, SampledCodec, SwapFigures, SwapTier,
+    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, MemoryOrder,
+    SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapTier,
 };
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::proof::Class;
@@ -119,6 +119,8 @@ fn swap(tier: SwapTier, page_cluster: u32, store: u64, load: u64, loads_per_seco
         stores_per_second: 1e6 / store as f64,
         loads_per_second,
         landing: Landing::default(),
+        order: MemoryOrder::Random,
+        rounds: Vec::new(),
     })
 }
 

@@ -76,6 +76,9 @@ pub struct Region {
     length: usize,
 }
 
+// SAFETY: the mapping belongs to this value alone, and any thread of the process may read, write and unmap it.
+unsafe impl Send for Region {}
+
 impl Region {
     /// Maps `length` bytes, which must not be zero.
     ///

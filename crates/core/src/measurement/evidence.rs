@@ -156,7 +156,9 @@ impl Evidence {
 
     fn cost(&self, wanted: impl Fn(&SwapTier) -> bool) -> Option<Measured<PageCost>> {
         self.swaps().find_map(|(measurement, swap)| {
-            let fits = wanted(&swap.tier) && swap.class == Class::Text && swap.threads == 1;
+            // Where the kernel reads ahead, the touch of most pages is no load.
+            let alone = swap.page_cluster == 0 || matches!(swap.tier, SwapTier::Zram { .. });
+            let fits = wanted(&swap.tier) && swap.class == Class::Text && swap.threads == 1 && alone;
             let cost = PageCost { store: swap.store?.p50, load: swap.load?.p50 };
             fits.then(|| Measured::new(cost, measurement))
         })
@@ -205,7 +207,7 @@ impl Evidence {
             let tier = match &swap.tier {
                 SwapTier::Zswap { .. } => zswap,
                 SwapTier::Disk { areas, .. } => !zswap && *areas == 1,
-                SwapTier::Zram { .. } | SwapTier::Writeback { .. } => false,
+                SwapTier::Zram { .. } | SwapTier::Zero | SwapTier::Writeback { .. } => false,
             };
             tier && swap.class == Class::Text && swap.threads == 1 && swap.loads_per_second > 0.0
         };

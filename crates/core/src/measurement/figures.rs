@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::proof::Class;
-use crate::stats::Quantiles;
+use crate::stats::{Nanos, Quantiles};
 use crate::units::Bytes;
 
 /// A share or ratio with its 95 % confidence interval.
@@ -259,6 +259,8 @@ pub enum SwapTier {
         /// How many areas share them.
         areas: u32,
     },
+    /// A mark that the page is zero, since 6.12: stored nowhere.
+    Zero,
     /// Pages that zswap wrote back to its disk.
     Writeback {
         /// Compressor.
@@ -273,6 +275,7 @@ impl fmt::Display for SwapTier {
         let text = match self {
             Self::Zswap { compressor, zpool } => format!("zswap {compressor}/{zpool}"),
             Self::Zram { algorithm } => format!("zram {algorithm}"),
+            Self::Zero => "zero mark".into(),
             Self::Disk { disks, areas: 1 } => format!("disk {}", disks.join("+")),
             Self::Disk { disks, areas } => format!("disk {}, {areas} areas", disks.join("+")),
             Self::Writeback { compressor, disks } => format!("zswap {compressor}, written back to {}", disks.join("+")),
@@ -292,7 +295,10 @@ pub struct SwapFigures {
     pub page_cluster: u32,
     /// Threads at work.
     pub threads: u32,
-    /// `MADV_PAGEOUT` of one page, until the call returns.
+    /// Order in which the pages were touched.
+    #[serde(default = "at_random")]
+    pub order: MemoryOrder,
+    /// `MADV_PAGEOUT` of one page, until the call returns; for a disk, until the write is under way.
     pub store: Option<Quantiles>,
     /// First touch of one page.
     pub load: Option<Quantiles>,
@@ -302,6 +308,27 @@ pub struct SwapFigures {
     pub loads_per_second: f64,
     /// Where the pages were, by the kernel's counters.
     pub landing: Landing,
+    /// Each round by itself: how far they differ is how far the figures above can be trusted.
+    #[serde(default)]
+    pub rounds: Vec<SwapRound>,
+}
+
+/// What lines say that were written when there was no other order.
+fn at_random() -> MemoryOrder {
+    MemoryOrder::Random
+}
+
+/// One round of [`SwapFigures`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SwapRound {
+    /// Median store.
+    pub store: Nanos,
+    /// Median load.
+    pub load: Nanos,
+    /// Pages a second, stored by all threads.
+    pub stores_per_second: f64,
+    /// Pages a second, loaded by all threads.
+    pub loads_per_second: f64,
 }
 
 /// What the kernel's counters say about where the pages went and came from.

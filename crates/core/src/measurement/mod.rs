@@ -17,7 +17,7 @@ pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
 pub use figures::{
     AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Estimate, Figures, IoFigures,
-    Landing, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapTier,
+    Landing, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
 
 /// Version of the line; raised when a field changes its meaning.

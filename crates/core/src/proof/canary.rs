@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub enum Class {
     /// All bytes zero: kept as a mark, not as data, by most kernels.
     Zero,
+    /// One word of eight bytes over and over, another in each page: kept as that word up to Linux 6.11.
+    Same,
     /// Words in a random order: compresses two- to fourfold, as application memory does.
     Text,
     /// Random bytes: does not compress at all.
@@ -21,13 +23,19 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes in the order in which they are pushed.
-    pub const ALL: [Self; 3] = [Self::Zero, Self::Text, Self::Random];
+    /// All classes.
+    pub const ALL: [Self; 4] = [Self::Zero, Self::Same, Self::Text, Self::Random];
+    /// Those of a proof, in the order in which they are pushed.
+    pub const PROVED: [Self; 3] = [Self::Zero, Self::Text, Self::Random];
 
     /// Writes the content of page `number` into `page`.
     pub fn fill(self, page: &mut [u8], number: u64, seed: u64) {
         match self {
             Self::Zero => page.fill(0),
+            Self::Same => {
+                let word = Random::new(number, seed).next().to_le_bytes();
+                page.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&word[..chunk.len()]));
+            }
             Self::Text => {
                 let (stamp, rest) = page.split_at_mut(STAMP.min(page.len()));
                 write_stamp(stamp, number, seed);
@@ -49,6 +57,7 @@ impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Zero => "zero",
+            Self::Same => "same",
             Self::Text => "text",
             Self::Random => "random",
         })
@@ -174,13 +183,15 @@ mod tests {
 
     #[test]
     fn content_is_a_function_of_class_number_and_seed() {
-        for class in [Class::Text, Class::Random] {
+        for class in [Class::Same, Class::Text, Class::Random] {
             assert_eq!(page(class, 3, 9), page(class, 3, 9));
             assert_ne!(page(class, 3, 9), page(class, 4, 9));
             assert_ne!(page(class, 3, 9), page(class, 3, 10));
             assert_ne!(page(class, 0, 0)[STAMP..], page(class, 1, 0)[STAMP..]);
         }
         assert!(page(Class::Zero, 3, 9).iter().all(|byte| *byte == 0));
+        let same = page(Class::Same, 3, 9);
+        assert!(same.chunks(8).all(|chunk| *chunk == same[..8]) && same[..8] != [0; 8]);
     }
 
     #[test]

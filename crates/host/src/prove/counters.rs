@@ -14,7 +14,8 @@ const MEMINFO: [&str; 5] = ["SwapTotal", "SwapFree", "SwapCached", "Zswap", "Zsw
 const VMSTAT: [&str; 6] = ["pswp", "zswp", "swpin", "swpout", "pgmajfault", "swap_ra"];
 
 /// Where the counters of one machine are.
-pub(super) struct Counters<'a> {
+#[derive(Debug)]
+pub struct Counters<'a> {
     machine: &'a Machine,
     debugfs: Result<(), String>,
     zram: Vec<String>,
@@ -22,7 +23,9 @@ pub(super) struct Counters<'a> {
 }
 
 impl<'a> Counters<'a> {
-    pub(super) fn new(machine: &'a Machine, facts: &Facts) -> Self {
+    /// Of an inspected machine.
+    #[must_use]
+    pub fn new(machine: &'a Machine, facts: &Facts) -> Self {
         let debugfs = match facts.zswap.value().map(|zswap| &zswap.counters) {
             Some(counters) if counters.is_known() => Ok(()),
             Some(counters) => Err(format!("zswap's own counters: {}", counters.source())),
@@ -47,7 +50,10 @@ impl<'a> Counters<'a> {
     }
 
     /// Reads them all. Only vmstat must be there; what else this kernel lacks is left out.
-    pub(super) fn read(&self) -> Result<Snapshot, ReadError> {
+    ///
+    /// # Errors
+    /// [`ReadError`] without vmstat.
+    pub fn read(&self) -> Result<Snapshot, ReadError> {
         let mut counters = BTreeMap::new();
         let vmstat = keyed::counts(&self.machine.read_text("/proc/vmstat")?);
         let wanted = vmstat.into_iter().filter(|(name, _)| VMSTAT.iter().any(|start| name.starts_with(start)));

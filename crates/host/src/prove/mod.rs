@@ -12,8 +12,8 @@
 //! order, so that read-ahead does not hide the cost of a fault.
 
 mod cgroup;
-mod counters;
-mod pages;
+pub mod counters;
+pub mod pages;
 mod slots;
 
 use std::io;

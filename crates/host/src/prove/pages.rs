@@ -24,12 +24,18 @@ const PATIENCE: u32 = 5;
 const PUSH_ROUNDS: u32 = 3;
 
 /// One class of pages.
-pub(super) struct Canary {
-    pub(super) class: Class,
-    pub(super) pages: u64,
-    pub(super) overhead_store: Nanos,
-    pub(super) overhead_load: Nanos,
-    pub(super) blind: Vec<String>,
+#[derive(Debug)]
+pub struct Canary {
+    /// What is in them.
+    pub class: Class,
+    /// How many.
+    pub pages: u64,
+    /// What pushing costs when there is nothing to push.
+    pub overhead_store: Nanos,
+    /// What bringing back costs when the page is there.
+    pub overhead_load: Nanos,
+    /// What could not be seen.
+    pub blind: Vec<String>,
     region: Region,
     page: usize,
     seed: u64,
@@ -37,7 +43,11 @@ pub(super) struct Canary {
 }
 
 impl Canary {
-    pub(super) fn new(class: Class, pages: u64, page: Bytes, seed: u64) -> Result<Self, ProveError> {
+    /// Maps and fills them.
+    ///
+    /// # Errors
+    /// [`ProveError::Map`] when there is no memory for them.
+    pub fn new(class: Class, pages: u64, page: Bytes, seed: u64) -> Result<Self, ProveError> {
         let size = Bytes(pages.saturating_mul(page.0));
         let map = |source| ProveError::Map { size, source };
         let length = usize::try_from(size.0).map_err(|_| map(io::ErrorKind::OutOfMemory.into()))?;
@@ -62,11 +72,15 @@ impl Canary {
         })
     }
 
-    pub(super) fn page_size(&self) -> usize {
+    /// Bytes of a page.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
         self.page
     }
 
-    fn count(&self) -> usize {
+    /// How many pages.
+    #[must_use]
+    pub fn count(&self) -> usize {
         self.region.bytes_len() / self.page
     }
 
@@ -74,14 +88,48 @@ impl Canary {
         self.region.advise(number * self.page, self.page, advice)
     }
 
+    /// Pushes one page.
+    ///
+    /// # Errors
+    /// What `MADV_PAGEOUT` says.
+    pub fn push_page(&self, number: usize) -> io::Result<()> {
+        self.advise(number, Advice::PageOut)
+    }
+
+    /// Touches one page, as a program does.
+    pub fn touch_page(&self, number: usize) {
+        self.region.touch(number * self.page);
+    }
+
+    /// Writes to one page without changing what it holds: it must be stored anew when it is pushed again.
+    pub fn dirty_page(&mut self, number: usize) {
+        let at = number * self.page;
+        let byte = std::hint::black_box(self.region.bytes()[at]);
+        self.region.bytes_mut()[at] = byte;
+    }
+
     /// Pushes page by page and times each call.
-    pub(super) fn push(&mut self) -> io::Result<Option<Quantiles>> {
+    ///
+    /// # Errors
+    /// What `MADV_PAGEOUT` says.
+    pub fn push(&mut self) -> io::Result<Option<Quantiles>> {
         let mut samples = Vec::with_capacity(self.count());
         for number in 0..self.count() {
             let start = Instant::now();
-            self.advise(number, Advice::PageOut)?;
+            self.push_page(number)?;
             samples.push(nanos(start.elapsed()).0);
         }
+        self.push_stragglers()?;
+        self.overhead_store = self.overhead(|canary, number| canary.advise(number, Advice::PageOut));
+        Ok(Quantiles::of(&mut samples, self.overhead_store))
+    }
+
+    /// Pushes those that did not go at the first try, and says which they were.
+    ///
+    /// # Errors
+    /// What `MADV_PAGEOUT` says.
+    pub fn push_stragglers(&self) -> io::Result<Vec<usize>> {
+        let late = self.in_page_table().unwrap_or_default();
         // A page that was still on some CPU's list of new pages is not found by the first try.
         for round in 0..PUSH_ROUNDS {
             let here = self.in_page_table().unwrap_or_default();
@@ -93,8 +141,7 @@ impl Canary {
                 self.advise(number, Advice::PageOut)?;
             }
         }
-        self.overhead_store = self.overhead(|canary, number| canary.advise(number, Advice::PageOut));
-        Ok(Quantiles::of(&mut samples, self.overhead_store))
+        Ok(late)
     }
 
     /// Median time of a call on the first pages, which has nothing left to do by now.
@@ -123,7 +170,10 @@ impl Canary {
     }
 
     /// Pages with a copy in RAM, in the page table or in the swap cache.
-    fn resident(&self) -> Result<Vec<usize>, ProveError> {
+    ///
+    /// # Errors
+    /// [`ProveError::Resident`].
+    pub fn resident(&self) -> Result<Vec<usize>, ProveError> {
         let mut pages = vec![0; self.count()];
         let length = self.region.bytes_len();
         self.region.resident(0, length, self.page, &mut pages).map_err(ProveError::Resident)?;
@@ -131,7 +181,10 @@ impl Canary {
     }
 
     /// How many pages are swapped, and their slots where they can be seen.
-    pub(super) fn where_are_they(&mut self) -> Result<(u64, Vec<slots::Slot>), ProveError> {
+    ///
+    /// # Errors
+    /// [`ProveError::Resident`].
+    pub fn where_are_they(&mut self) -> Result<(u64, Vec<slots::Slot>), ProveError> {
         match self.entries() {
             Ok(entries) => {
                 let swapped: Vec<_> = entries.into_iter().filter(|entry| slots::is_swapped(*entry)).collect();
@@ -153,7 +206,10 @@ impl Canary {
     /// A page on its way to a disk stays in the swap cache, and nothing but memory pressure takes it out when it is
     /// written. But a clean page that is mapped again and advised again goes at once, without another write. That
     /// works only while a read fault keeps the slot: when swap is less than half full.
-    pub(super) fn settle(&mut self, limit: Duration, keeps_slots: bool) -> Result<u64, ProveError> {
+    ///
+    /// # Errors
+    /// [`ProveError::Resident`].
+    pub fn settle(&mut self, limit: Duration, keeps_slots: bool) -> Result<u64, ProveError> {
         let deadline = Instant::now() + limit;
         let mut wait = Duration::from_micros(250);
         let mut stuck = 0;
@@ -194,7 +250,10 @@ impl Canary {
     }
 
     /// Reads all pages back, timing those that are not in RAM, and says how many could not be read.
-    pub(super) fn load(&mut self, budget: Duration) -> Result<(Option<Quantiles>, u64), ProveError> {
+    ///
+    /// # Errors
+    /// [`ProveError::Resident`].
+    pub fn load(&mut self, budget: Duration) -> Result<(Option<Quantiles>, u64), ProveError> {
         let begun = Instant::now();
         let mut samples = Vec::with_capacity(self.count());
         let mut order = scattered(self.count());
@@ -230,7 +289,8 @@ impl Canary {
     }
 
     /// Compares every byte with what was written, but those of pages that cannot be read.
-    pub(super) fn check(&self) -> Option<Corruption> {
+    #[must_use]
+    pub fn check(&self) -> Option<Corruption> {
         let mut expected = vec![0; self.page];
         let pages = (0..).zip(self.region.bytes().chunks(self.page));
         let mut readable = pages.filter(|(number, _)| !self.unreadable.contains(&(*number as usize)));

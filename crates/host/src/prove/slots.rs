@@ -19,7 +19,7 @@ pub(super) fn is_swapped(entry: u64) -> bool {
 
 /// A slot of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub struct Slot {
     area: u64,
     page: u64,
 }

@@ -14,6 +14,7 @@ pub mod proof;
 pub mod sample;
 pub mod simulate;
 pub mod status;
+pub mod swap;
 pub mod text;
 
 use std::io::{ErrorKind, Write};

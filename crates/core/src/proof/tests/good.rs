@@ -147,7 +147,7 @@ const ZRAM_RAW: &[(&str, i64)] =
 #[test]
 fn good_machines_are_proved_on_every_kernel() {
     for good in machines() {
-        let classes = Class::ALL.iter().enumerate();
+        let classes = Class::PROVED.iter().enumerate();
         let classes = classes.map(|(i, class)| good.machine.class(*class, good.store[i], good.load[i])).collect();
         let proof = judge(&good.machine.observe(classes));
         let name = format!("{} zswap {} on {}", good.machine.version, good.machine.zswap, good.machine.area);

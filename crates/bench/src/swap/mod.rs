@@ -1,0 +1,238 @@
+//! The kernel's own swap path: what a page costs on its way out and back, for each tier that this machine has or can make
+//! for a moment.
+//!
+//! Pages of our own memory are pushed out one by one with `MADV_PAGEOUT` and come back when they are touched. A store is
+//! the time of that call, a load the time of the touch, both less what it costs to read the clock twice. So a store is one
+//! page by itself: reclaim, which takes 32 at a time, shares the cost of unmapping among them. Tiers are set up through
+//! the host room's [`Scratch`], and the kernel's counters say afterwards whether the pages went where they were meant
+//! to go. What was not measured where it was meant is not recorded as that.
+//!
+//! All jobs are measured once in each round, and the rounds follow each other in a different order: a disturbance of the
+//! machine hits all alike.
+
+mod job;
+mod landing;
+mod measure;
+mod places;
+mod tier;
+
+use std::path::PathBuf;
+
+use swaptune_core::measurement::SwapFigures;
+use swaptune_core::proof::Corruption;
+use swaptune_core::{Bytes, Facts};
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::machine::{Machine, ReadError};
+use swaptune_host::prove::ProveError;
+use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_host::stop::Stop;
+use thiserror::Error;
+
+pub use job::{Job, Wish, jobs};
+pub use tier::Tier;
+
+use job::Row;
+
+/// Where disk tiers lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Swap files are made in this folder.
+    Folder(PathBuf),
+    /// An area that exists and is not in use. Only one area is measured then.
+    Area(PathBuf),
+}
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Jobs, tier by tier.
+    pub jobs: Vec<Job>,
+    /// How often each is measured.
+    pub rounds: u32,
+    /// Where disk tiers lie; zswap needs an area too.
+    pub place: Place,
+}
+
+/// A job that gave no result as the tier that was meant, and why.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Missed {
+    /// The job, in words.
+    pub job: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What came of a plan.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Outcome {
+    /// Results, in the order of the jobs.
+    pub figures: Vec<SwapFigures>,
+    /// Jobs without one.
+    pub missed: Vec<Missed>,
+    /// True when it was stopped before all rounds were done.
+    pub stopped: bool,
+    /// What a killed run had left and was put back first.
+    pub recovered: Option<String>,
+}
+
+/// Why nothing could be measured.
+#[derive(Debug, Error)]
+pub enum SwapError {
+    /// This machine must not or cannot be used for it; nothing was changed.
+    #[error("{why}")]
+    Refused {
+        /// Why.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A temporary setting could not be made or put back.
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
+    /// Our own pages could not be mapped or looked at.
+    #[error(transparent)]
+    Pages(#[from] ProveError),
+    /// The counters cannot be read.
+    #[error("the kernel's counters cannot be read: {0}")]
+    Counters(#[from] ReadError),
+    /// `MADV_PAGEOUT` is refused.
+    #[error("madvise(MADV_PAGEOUT) failed: {0}")]
+    PageOut(#[source] std::io::Error),
+    /// A page came back different.
+    #[error("{job}: page {} came back different: byte {} is {:#04x}, was {:#04x}", at.page, at.offset, at.found, at.expected)]
+    Corrupt {
+        /// The job, in words.
+        job: String,
+        /// Where.
+        at: Corruption,
+    },
+}
+
+/// Refuses a machine on which this would do harm or could not work.
+///
+/// # Errors
+/// [`SwapError::Refused`].
+pub fn check(machine: &Machine, facts: &Facts) -> Result<(), SwapError> {
+    let refused = |why: &str, hint: &str| Err(SwapError::Refused { why: why.into(), hint: hint.into() });
+    if !machine.is_live() {
+        return refused("a folder has no swap path: this measures the machine that it runs on", "leave out --root");
+    }
+    if !machine.is_root() {
+        return refused("swap areas and zswap are set for a moment, which only root may do", "put sudo before it");
+    }
+    if facts.system.container.is_known() {
+        return refused("this is a container: its kernel's swap belongs to the host", "run it on the host");
+    }
+    if let Some(area) = facts.swaps.iter().find(|area| area.priority >= TOP_PRIORITY) {
+        let why = format!("{} has the highest priority there is, so pages would go there", area.path);
+        return refused(&why, "give it a lower priority, or switch it off meanwhile");
+    }
+    Ok(())
+}
+
+/// Measures a plan. `show` is told what is being done, step by step; when `stop` is asked for, everything is put back and
+/// what was measured in whole rounds is the result.
+///
+/// # Errors
+/// [`SwapError`]; everything is as before then, or the error says what is not.
+pub fn run(machine: &Machine, plan: &Plan, stop: &Stop, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Outcome, SwapError> {
+    check(machine, &inspect(machine, Scope::STATUS))?;
+    let mut scratch = Scratch::open(machine, "swaptune bench swap")?;
+    let mut rows: Vec<Row> = plan.jobs.iter().cloned().map(Row::new).collect();
+    let mut outcome = Outcome { recovered: scratch.recovered().map(str::to_owned), ..Outcome::default() };
+    let measured = rounds(machine, plan, stop, show, &mut scratch, &mut rows);
+    // Whatever happened, what was set is put back first.
+    scratch.close()?;
+    outcome.stopped = !measured?;
+    for row in rows {
+        match row.finish() {
+            Ok(figures) => outcome.figures.push(figures),
+            Err(missed) => outcome.missed.push(missed),
+        }
+    }
+    Ok(outcome)
+}
+
+/// False when it was stopped.
+fn rounds(
+    machine: &Machine,
+    plan: &Plan,
+    stop: &Stop,
+    show: &mut dyn FnMut(&str, usize, usize),
+    scratch: &mut Scratch,
+    rows: &mut [Row],
+) -> Result<bool, SwapError> {
+    let (mut done, of) = (0, rows.len() * plan.rounds as usize);
+    for round in 0..plan.rounds as usize {
+        let mut groups: Vec<&mut [Row]> = rows.chunk_by_mut(|a, b| a.job.tier == b.job.tier).collect();
+        let first = round % groups.len().max(1);
+        groups.rotate_left(first);
+        for group in groups {
+            if stop.is_asked() {
+                return Ok(false);
+            }
+            let mark = scratch.mark()?;
+            let measured = one_tier(machine, plan, stop, scratch, group, &mut |job| {
+                show(job, done, of);
+                done += 1;
+            });
+            scratch.back_to(mark)?;
+            measured?;
+        }
+    }
+    Ok(!stop.is_asked())
+}
+
+/// Sets a tier up and measures its jobs once.
+fn one_tier(
+    machine: &Machine,
+    plan: &Plan,
+    stop: &Stop,
+    scratch: &mut Scratch,
+    group: &mut [Row],
+    show: &mut dyn FnMut(&str),
+) -> Result<(), SwapError> {
+    let Some(tier) = group.first().map(|row| row.job.tier.clone()) else { return Ok(()) };
+    let pages = group.iter().map(|row| row.job.pages * u64::from(row.job.threads)).max().unwrap_or(0);
+    let size = Bytes(pages * machine.page_size().0);
+    if let Err(error) = tier.set_up(machine, scratch, &plan.place, size) {
+        // What this kernel or machine lacks is told of once, and the other tiers are measured.
+        return match error {
+            ScratchError::Step { .. } | ScratchError::Refused { .. } => {
+                let why = SwapError::from(error);
+                group.iter_mut().for_each(|row| row.miss(&tell(&why)));
+                Ok(())
+            }
+            other => Err(other.into()),
+        };
+    }
+    for row in group {
+        if stop.is_asked() {
+            return Ok(());
+        }
+        show(&row.job.to_string());
+        let mark = scratch.mark()?;
+        scratch.knob("vm.page-cluster", &row.job.page_cluster.to_string())?;
+        let measured = measure::once(machine, scratch, &row.job, stop);
+        scratch.back_to(mark)?;
+        match measured? {
+            Some(seen) => row.add(seen),
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// An error with what caused it, in one line.
+fn tell(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if !text.ends_with(&words) {
+            text += &format!(": {words}");
+        }
+        source = error.source();
+    }
+    text
+}

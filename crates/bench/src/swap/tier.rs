@@ -1,0 +1,130 @@
+//! Tiers: what must be set for pages to go there.
+
+use std::fmt;
+use std::path::Path;
+
+use swaptune_core::Bytes;
+use swaptune_host::machine::Machine;
+use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+
+use super::Place;
+
+/// Areas are this many times larger than what goes there: only in swap that is less than half full does a read leave the
+/// slot as it is, so that pages in the swap cache can be freed without another write. With the header and some for others.
+const ROOM: u64 = 3;
+const LEAST: Bytes = Bytes::from_mib(16);
+
+/// Where pages are meant to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// The pool of zswap.
+    Zswap {
+        /// Compressor.
+        compressor: String,
+        /// Allocator, where the kernel has a choice and another than its own is meant.
+        zpool: Option<String>,
+    },
+    /// A zram device.
+    Zram {
+        /// Algorithm.
+        algorithm: String,
+    },
+    /// Areas on one disk.
+    Disk {
+        /// How many.
+        areas: u32,
+    },
+    /// The disk below zswap, by way of its pool.
+    Writeback {
+        /// Compressor.
+        compressor: String,
+    },
+}
+
+impl Tier {
+    /// Sets it up for so many bytes of pages.
+    pub(super) fn set_up(
+        &self,
+        machine: &Machine,
+        scratch: &mut Scratch,
+        place: &Place,
+        size: Bytes,
+    ) -> Result<(), ScratchError> {
+        let room = Bytes(size.0 * ROOM).max(LEAST);
+        match self {
+            Self::Zswap { compressor, zpool } => zswap(machine, scratch, compressor, zpool.as_deref(), place, room),
+            Self::Writeback { compressor } => zswap(machine, scratch, compressor, None, place, room),
+            Self::Zram { algorithm } => {
+                no_zswap(machine, scratch)?;
+                scratch.zram(algorithm, room, Some(TOP_PRIORITY)).map(|_| ())
+            }
+            Self::Disk { areas } => {
+                no_zswap(machine, scratch)?;
+                let each = Bytes(room.0 / u64::from((*areas).max(1))).max(LEAST);
+                (0..*areas).try_for_each(|_| area(scratch, place, each))
+            }
+        }
+    }
+
+    /// True when pages are read from a disk.
+    #[must_use]
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self, Self::Disk { .. } | Self::Writeback { .. })
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zswap { compressor, zpool: None } => write!(f, "zswap {compressor}"),
+            Self::Zswap { compressor, zpool: Some(zpool) } => write!(f, "zswap {compressor}/{zpool}"),
+            Self::Zram { algorithm } => write!(f, "zram {algorithm}"),
+            Self::Disk { areas: 1 } => write!(f, "disk"),
+            Self::Disk { areas } => write!(f, "disk, {areas} areas"),
+            Self::Writeback { compressor } => write!(f, "written back from zswap {compressor}"),
+        }
+    }
+}
+
+fn area(scratch: &mut Scratch, place: &Place, size: Bytes) -> Result<(), ScratchError> {
+    match place {
+        Place::Folder(folder) => scratch.swap_file(folder, size, TOP_PRIORITY).map(|_| ()),
+        Place::Area(path) => scratch.swap_on(path, TOP_PRIORITY),
+    }
+}
+
+fn has(machine: &Machine, parameter: &str) -> bool {
+    machine.exists(&parameter_path(parameter))
+}
+
+fn parameter_path(parameter: &str) -> String {
+    Path::new("/sys/module/zswap/parameters").join(parameter).display().to_string()
+}
+
+fn no_zswap(machine: &Machine, scratch: &mut Scratch) -> Result<(), ScratchError> {
+    if has(machine, "enabled") { scratch.knob("zswap.enabled", "N") } else { Ok(()) }
+}
+
+fn zswap(
+    machine: &Machine,
+    scratch: &mut Scratch,
+    compressor: &str,
+    zpool: Option<&str>,
+    place: &Place,
+    room: Bytes,
+) -> Result<(), ScratchError> {
+    area(scratch, place, room)?;
+    if let Some(zpool) = zpool {
+        scratch.knob("zswap.zpool", zpool)?;
+    }
+    scratch.knob("zswap.compressor", compressor)?;
+    // A pool near its limit would be another tier.
+    let limit = machine.read_text(&parameter_path("max_pool_percent")).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    if limit.is_some_and(|limit| limit < 20) {
+        scratch.knob("zswap.max_pool_percent", "20")?;
+    }
+    if has(machine, "shrinker_enabled") {
+        scratch.knob("zswap.shrinker_enabled", "N")?;
+    }
+    scratch.knob("zswap.enabled", "Y")
+}
