@@ -82,6 +82,9 @@ _swaptune() {
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
                 ;;
+            swaptune__subcmd__bench,swap)
+                cmd="swaptune__subcmd__bench__subcmd__swap"
+                ;;
             swaptune__subcmd__bench__subcmd__help,cipher)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__cipher"
                 ;;
@@ -105,6 +108,9 @@ _swaptune() {
                 ;;
             swaptune__subcmd__bench__subcmd__help,show)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__show"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,swap)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__swap"
                 ;;
             swaptune__subcmd__help,apply)
                 cmd="swaptune__subcmd__help__subcmd__apply"
@@ -169,6 +175,9 @@ _swaptune() {
             swaptune__subcmd__help__subcmd__bench,show)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__show"
                 ;;
+            swaptune__subcmd__help__subcmd__bench,swap)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__swap"
+                ;;
             *)
                 ;;
         esac
@@ -228,7 +237,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper list show help"
+            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -376,7 +385,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help)
-            opts="codecs disk cipher memory memory-helper list show help"
+            opts="codecs disk cipher memory memory-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -488,6 +497,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__swap)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -629,6 +652,72 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench__subcmd__swap)
+            opts="-h --tier --compressor --class --pages --disk-pages --threads --page-cluster --areas --dir --device --rounds --quick --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --tier)
+                    COMPREPLY=($(compgen -W "zswap zram disk all" -- "${cur}"))
+                    return 0
+                    ;;
+                --compressor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --class)
+                    COMPREPLY=($(compgen -W "text random same zero" -- "${cur}"))
+                    return 0
+                    ;;
+                --pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disk-pages)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-cluster)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --areas)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --device)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__help)
             opts="inspect status knobs plan apply verify rollback history sample bench simulate service scratch_guardian help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -658,7 +747,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="codecs disk cipher memory memory-helper list show"
+            opts="codecs disk cipher memory memory-helper swap list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -756,6 +845,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__swap)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
