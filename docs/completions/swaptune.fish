@@ -108,19 +108,20 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l no-save -d 
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l all -d 'All processes [default when none are named]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l no-save -d 'Do not keep results'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "list" -d 'List the runs whose results are kept'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages-of -d 'Which pages: `live` (all processes that may be read), a file or folder, or synthetic:CLASS (text, compressible, random, zero)' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages -d 'How many pages; of a larger source a random choice' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l codec -d 'Only these codecs, with a level if not the kernel\'s own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]' -r
@@ -176,6 +177,29 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l tier -d 'Only these tiers' -r -f -a "zswap\t'The pool of zswap'
+zram\t'A zram device'
+disk\t'A swap file or area, straight and by way of zswap'
+all\t'All of them'"
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l compressor -d 'Only these compressors, for zswap and zram [default: all that this kernel has]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l class -d 'What is in the pages [default: what suits each tier]' -r -f -a "text\t'Words and small numbers, as application memory'
+random\t'Random bytes, which do not compress'
+same\t'One word over and over'
+zero\t'Zero bytes'"
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l pages -d 'Pages of each thread, for tiers in memory' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l disk-pages -d 'Pages of each thread, for tiers on a disk' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l threads -d 'Numbers of threads, each on pages of its own [default: 1 and one for each processor]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l page-cluster -d 'Values of vm.page-cluster [default: 0, and 1 to 3 for the disk and one compressor]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l areas -d 'Numbers of swap files on the disk [default: 1 and 8]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l dir -d 'Make swap files in this folder: its disk is measured' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l device -d 'Use this swap area, which must not be in use, instead of swap files' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l rounds -d 'How often everything is measured, in changing order' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l quick -d 'One round of few pages: a look, no figures to rest on'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from list" -l no-save -d 'Do not keep results'
@@ -191,6 +215,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -235,5 +260,6 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'
