@@ -281,7 +281,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__codecs)
-            opts="-h --pages-of --pages --codec --threads --seconds --pool --same-filled --results --no-save --json --root --help"
+            opts="-h --pages-of --pages --codec --threads --seconds --pool --same-filled --kernel --dir --results --no-save --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -308,6 +308,10 @@ _swaptune() {
                     return 0
                     ;;
                 --pool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

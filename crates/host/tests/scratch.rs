@@ -119,6 +119,21 @@ fn a_mark_is_gone_back_to() {
 }
 
 #[test]
+fn zswap_can_be_switched_on_again_with_what_it_had_before() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut scratch = open(&fixture.machine()).unwrap();
+    let mark = scratch.mark().unwrap();
+    scratch.knob("zswap.compressor", "lz4").unwrap();
+    scratch.knob("zswap.enabled", "Y").unwrap();
+    scratch.back_to(mark).unwrap();
+    // The compressor is the one of before: what was set and taken back is not expected any more.
+    scratch.knob("zswap.enabled", "Y").unwrap();
+    scratch.close().unwrap();
+    assert_as_before(&fixture, &before, "after the second turn");
+}
+
+#[test]
 fn what_fails_leaves_nothing_behind() {
     let fixture = Fixture::new();
     let before = fixture.picture();

@@ -84,7 +84,9 @@ fn pages_of_a_folder_are_measured_without_the_same_filled_ones() {
 fn what_cannot_be_measured_is_refused_with_a_hint() {
     let empty = folder();
     for (words, says) in [
-        (vec!["--codec", "lzo"], "no codec is called `lzo`"),
+        (vec!["--codec", "lz5"], "no codec is called `lz5`"),
+        (vec!["--codec", "lz4,lzo"], "--codec lzo: only the kernel has it"),
+        (vec!["--dir", "/tmp"], "--kernel"),
         (vec!["--codec", "zstd:99"], "zstd has no level `99`"),
         (vec!["--pages-of", "/no/such"], "`/no/such` is neither"),
         (vec!["--pages-of", empty.path().to_str().unwrap()], "no regular file with a whole page"),

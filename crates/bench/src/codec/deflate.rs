@@ -1,7 +1,7 @@
 //! DEFLATE through libdeflate.
 //!
 //! The kernel's is zlib with a window of 2 KiB (crypto/deflate.c, backend_deflate.c). libdeflate looks back over the whole page
-//! and is several times as fast, so its sizes are a lower bound and its speed an upper one.
+//! and is several times as fast: its speed is an upper bound, its sizes come near.
 
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 

@@ -15,6 +15,20 @@ pub struct Place {
     pub source: String,
 }
 
+impl Place {
+    /// `built in (/proc/crypto: lzo in the kernel)`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let word = match self.availability {
+            Availability::BuiltIn => "built in",
+            Availability::Loaded => "loaded module",
+            Availability::Module => "module",
+            Availability::Absent => "absent",
+        };
+        format!("{word} ({})", self.source)
+    }
+}
+
 /// Where the kernel has a codec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InKernel {
@@ -57,22 +71,13 @@ impl InKernel {
         let parts: Vec<String> = users
             .into_iter()
             .filter_map(|(name, place)| place.as_ref().map(|place| (name, place)))
-            .map(|(name, place)| format!("{name}: {} ({})", word(place.availability), place.source))
+            .map(|(name, place)| format!("{name}: {}", place.text()))
             .collect();
         if parts.is_empty() { "no kernel has it".into() } else { parts.join("; ") }
     }
 }
 
-fn word(availability: Availability) -> &'static str {
-    match availability {
-        Availability::BuiltIn => "built in",
-        Availability::Loaded => "loaded module",
-        Availability::Module => "module",
-        Availability::Absent => "absent",
-    }
-}
-
-fn in_zswap(name: &str, facts: &Facts) -> Place {
+pub(super) fn in_zswap(name: &str, facts: &Facts) -> Place {
     if !facts.zswap.is_known() {
         return Place { availability: Availability::Absent, source: facts.zswap.source().to_owned() };
     }
@@ -85,7 +90,7 @@ fn in_crypto(name: &str, facts: &Facts) -> Place {
     found.map_or_else(unknown, |found| Place { availability: found.availability, source: found.source.clone() })
 }
 
-fn in_zram(name: &str, facts: &Facts) -> Place {
+pub(super) fn in_zram(name: &str, facts: &Facts) -> Place {
     let driver = facts.zram.driver.value().copied().unwrap_or(Availability::Absent);
     if !driver.usable() {
         return Place { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };

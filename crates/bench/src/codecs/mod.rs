@@ -4,6 +4,7 @@
 //! the median of the rounds is reported. Each page is compared with what it was, in every round.
 
 mod choice;
+mod kernel;
 mod kernel_has;
 mod pages;
 mod pass;
@@ -22,6 +23,7 @@ use swaptune_core::measurement::{CodecFigures, CodecPath};
 use swaptune_core::stats::Quantiles;
 use thiserror::Error;
 
+pub use kernel::{KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Predicted, measure_kernel};
 pub use kernel_has::{InKernel, Place};
 pub use pages::{Pages, PagesError, Source, SourceError};
 pub use pass::{Bench, Buffers, Laps, clock_overhead};

@@ -17,10 +17,8 @@ pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<Poo
     if page_size != usize::from(PAGE_SIZE) {
         return Vec::new();
     }
-    let incompressible = incompressible(kernel);
     let pool = |allocator: Allocator| {
-        let small = |size: &usize| u16::try_from(*size).unwrap_or(u16::MAX);
-        let footprint = Footprint::of(&allocator, incompressible, sizes.iter().map(small));
+        let footprint = footprint(&allocator, incompressible(kernel), sizes);
         PoolFigures {
             allocator: AllocatorFigures { name: allocator.name().into(), measured: false },
             original: Bytes(footprint.original * u64::from(PAGE_SIZE)),
@@ -28,6 +26,12 @@ pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<Poo
         }
     };
     allocators(kernel).into_iter().map(pool).collect()
+}
+
+/// What a pool takes for pages of these sizes.
+pub(crate) fn footprint(allocator: &Allocator, incompressible: Incompressible, sizes: &[usize]) -> Footprint {
+    let small = |size: &usize| u16::try_from(*size).unwrap_or(u16::MAX);
+    Footprint::of(allocator, incompressible, sizes.iter().map(small))
 }
 
 /// What zswap of this kernel does with a page that does not compress.

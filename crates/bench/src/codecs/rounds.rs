@@ -22,14 +22,16 @@ pub struct Job {
 
 /// Work done, and the processor time that it took.
 #[derive(Clone, Copy, Debug, Default)]
-struct Work {
-    bytes: u64,
-    time: Duration,
+pub(super) struct Work {
+    /// Original data.
+    pub bytes: u64,
+    /// Of all threads.
+    pub time: Duration,
 }
 
 impl Work {
     /// Megabytes (10⁶ B) a second of processor time.
-    fn rate(self) -> f64 {
+    pub fn rate(self) -> f64 {
         self.bytes as f64 / 1e6 / self.time.as_secs_f64().max(1e-9)
     }
 

@@ -2,12 +2,13 @@
 //! and later). So after the switch every zswap setting of the plan is read again.
 
 use swaptune_core::change::Change;
+use swaptune_core::plan::Step;
 
 use super::error::StepError;
 use super::kinds::{fall_back, read_knob, same_knob};
 use super::run::Run;
-use crate::journal::Journal;
 use crate::journal::record::{Outcome, Record};
+use crate::journal::{Journal, StepLog};
 
 /// After the step `seq`: when it switched zswap on, the zswap settings before it are read again.
 pub(super) fn confirm(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {
@@ -15,9 +16,10 @@ pub(super) fn confirm(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> R
     if name != "zswap.enabled" || !same_knob(name, after, "Y") {
         return Ok(());
     }
-    // Only the last word of the plan about each setting counts.
-    let path = |seq: usize| match &journal.transaction().steps[seq].step.change {
-        Change::Knob { path, .. } => path.clone(),
+    // Only the last word of the plan about each setting counts, and not what temporary settings have taken back already.
+    let path = |seq: usize| match &journal.transaction().steps[seq] {
+        log if log.undone => String::new(),
+        StepLog { step: Step { change: Change::Knob { path, .. }, .. }, .. } => path.clone(),
         _ => String::new(),
     };
     let paths: Vec<String> = (0..=seq).map(path).collect();

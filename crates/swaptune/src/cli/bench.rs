@@ -42,7 +42,7 @@ pub struct ResultsArgs {
 pub enum BenchCommand {
     /// Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has
     #[command(
-        after_help = "Examples:\n  swaptune bench codecs --pages-of /usr/lib\n  swaptune bench codecs --pages-of dump.bin --codec lz4,lz4:17,zstd:1,zstd --seconds 5\n  swaptune bench codecs --pages-of synthetic:random --threads 1\n\nMB are 10⁶ bytes of original data for each second of processor time of one thread. Every page is compared with what it was.\nLZO is missing here: only the kernel has LZO-RLE, and no library of LZO is free to link."
+        after_help = "Examples:\n  sudo swaptune bench codecs                                 pages of everything that runs\n  sudo swaptune bench codecs --kernel                        and this kernel's own codecs\n  swaptune bench codecs --pages-of /usr/lib\n  swaptune bench codecs --pages-of dump.bin --codec lz4,lz4:17,zstd:1,zstd --seconds 5\n  swaptune bench codecs --pages-of synthetic:random --threads 1\n\nMB are 10⁶ bytes of original data for each second of processor time of one thread. Every page is compared with what it was.\nLZO is only measured with --kernel: no library has LZO-RLE. zram, zswap and a swap file are set up for a moment then, and put\nback, also on Ctrl-C and when this is killed."
     )]
     Codecs(CodecsArgs),
     /// Measure a disk under the loads that swapping makes, with fio

@@ -1,5 +1,7 @@
 //! `bench codecs`: what was typed.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 /// `bench codecs`.
@@ -11,7 +13,8 @@ pub struct CodecsArgs {
     /// How many pages; of a larger source a random choice
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub pages: u32,
-    /// Only these codecs, with a level if not the kernel's own: lz4, lz4:17, zstd:1 [default: all, at the usual levels]
+    /// Only these codecs, with a level if not the kernel's own: lz4, lz4:17, zstd:1; with --kernel also lzo, lzo-rle, 842
+    /// [default: all, at the usual levels]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub codec: Vec<String>,
     /// Also measure on 2, 4, … up to N threads at once [default: one for each processor]
@@ -26,4 +29,10 @@ pub struct CodecsArgs {
     /// Compress same-filled pages too, which no kernel does
     #[arg(long)]
     pub same_filled: bool,
+    /// Also drive this kernel's own codecs: each algorithm of a scratch zram device, each compressor of zswap; needs root
+    #[arg(long)]
+    pub kernel: bool,
+    /// Make the swap file that zswap needs in this folder; deleted in the end
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp", requires = "kernel")]
+    pub dir: PathBuf,
 }

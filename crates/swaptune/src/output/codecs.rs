@@ -40,6 +40,9 @@ pub fn json<'a>(pages: &Pages, measurements: &'a [Measurement], verdicts: &[Verd
 pub fn table(pages: &Pages, rows: &[Row], verdicts: &[Verdict], pool: Bytes) -> String {
     let (one, several) = rows.split_at(verdicts.len());
     let mut page = head(pages);
+    if rows.is_empty() {
+        return page;
+    }
     page += &text::columns(&cells(one, verdicts, pool), &[1, 2, 3, 4, 5, 6, 7], 0);
     page += &threads(one, several);
     page + &notes(one)
@@ -95,7 +98,7 @@ fn speeds(figures: &CodecFigures) -> Vec<String> {
 }
 
 /// `holds 2.6 GiB (2.44)`.
-fn holds(of: &PoolFigures, pool: Bytes) -> String {
+pub fn holds(of: &PoolFigures, pool: Bytes) -> String {
     let ratio = of.original.0 as f64 / of.used.0.max(1) as f64;
     format!("{} ({ratio:.2})", Bytes((pool.0 as f64 * ratio) as u64))
 }
@@ -123,17 +126,13 @@ fn threads(one: &[Row], several: &[Row]) -> String {
 /// Why a codec cannot be used here, and whose sizes are not the kernel's.
 fn notes(rows: &[Row]) -> String {
     let mut page = String::new();
-    let mut shown: Vec<&str> = Vec::new();
     for row in rows.iter().filter(|row| row.setting.is_default() && !row.is_memcpy()) {
         let codec = row.setting.codec();
         let partly = [&row.in_kernel.zswap, &row.in_kernel.zram].into_iter().flatten().any(|place| !place.availability.usable());
         if partly {
             page += &text::wrap(&format!("{}: {}", codec.name, row.in_kernel.text()), 2);
         }
-        if codec.sizes != "as the kernel's" && !shown.contains(&codec.name) {
-            page += &text::wrap(&format!("{}: sizes are {}", codec.name, codec.sizes), 2);
-            shown.push(codec.name);
-        }
+        page += &text::wrap(&format!("{}: sizes are {}", codec.name, codec.sizes), 2);
     }
     if page.is_empty() { page } else { format!("\n{page}") }
 }

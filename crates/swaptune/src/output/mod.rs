@@ -2,6 +2,7 @@
 
 pub mod cipher;
 pub mod codecs;
+pub mod codecs_kernel;
 pub mod diff;
 pub mod disk;
 pub mod facts;

@@ -3,18 +3,22 @@
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use swaptune_bench::codec::{Setting, SettingError};
-use swaptune_bench::codecs::{BenchError, Pages, PagesError, Plan, Source, SourceError, USUAL, measure, verdicts};
-use swaptune_core::Bytes;
+use serde::Serialize;
+use swaptune_bench::codec::{CODECS, Setting, SettingError};
+use swaptune_bench::codecs::{
+    BenchError, KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Pages, PagesError, Plan, Source, SourceError, USUAL, measure,
+    measure_kernel, verdicts,
+};
 use swaptune_core::measurement::Figures;
+use swaptune_core::{Bytes, Facts};
 use swaptune_host::inspect::{Scope, inspect};
 
 use super::recorder;
 use crate::cli::{CodecsArgs, ResultsArgs};
-use crate::cmd::Context;
-use crate::failure::{Failure, USAGE};
+use crate::cmd::{Context, scratch};
+use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::progress::Progress;
-use crate::output::{self, codecs, text};
+use crate::output::{self, codecs, codecs_kernel, text};
 
 /// Codecs whose speed on several threads is shown when none are named.
 const SCALED: &[&str] = &["memcpy", "lz4", "zstd"];
@@ -27,8 +31,12 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     if !context.machine.is_live() {
         return Err(Failure::new(USAGE, "--root: a benchmark measures the machine that it runs on"));
     }
+    if args.kernel && !context.machine.is_root() {
+        let message = "--kernel: zram and zswap can only be set up by root";
+        return Err(Failure::new(REFUSED, message).hint("`sudo swaptune bench codecs --kernel`"));
+    }
     let pool: Bytes = args.pool.parse().map_err(|error| Failure::new(USAGE, format!("--pool: {error}")))?;
-    let plan = plan(args)?;
+    let (plan, kernel_plan) = (plan(args)?, kernel_plan(args)?);
     let source: Source = args.pages_of.parse()?;
     let pages = Pages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
     let facts = inspect(&context.machine, SCOPE);
@@ -41,16 +49,49 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     };
     let measurements = recorder.record_all(rows.iter().map(|row| Figures::Codec(row.figures.clone())))?;
     let verdicts = verdicts(&rows[..plan.settings.len()]);
+    let kernel = kernel_plan.map(|plan| in_kernel(context, &facts, &pages, &plan)).transpose()?;
+    let of_kernel = kernel.iter().flat_map(|(rows, _)| rows).map(|row| Figures::Codec(row.figures.clone()));
+    let kernel_measurements = recorder.record_all(of_kernel)?;
     if context.json {
-        return output::json_versioned(&codecs::json(&pages, &measurements, &verdicts)).map(|()| 0);
+        let library = codecs::json(&pages, &measurements, &verdicts);
+        let kernel = kernel.as_ref().map(|(rows, left_out)| codecs_kernel::json(rows, &kernel_measurements, left_out));
+        return output::json_versioned(&Json { library, kernel }).map(|()| 0);
     }
-    output::data(&codecs::table(&pages, &rows, &verdicts, pool))?;
+    let kernel = kernel.map_or_else(String::new, |(rows, left_out)| codecs_kernel::table(&rows, &left_out, pool));
+    output::data(&(codecs::table(&pages, &rows, &verdicts, pool) + &kernel))?;
     Ok(0)
 }
 
+/// What is printed for programs.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    library: codecs::Json<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<codecs_kernel::Json<'a>>,
+}
+
+type KernelResult = (Vec<KernelRow>, Vec<LeftOut>);
+
+fn in_kernel(context: &Context, facts: &Facts, pages: &Pages, plan: &KernelPlan) -> Result<KernelResult, Failure> {
+    scratch::recover(context)?;
+    let progress = Progress::start();
+    let tell = |what: &str, done, of| progress.show(&format!("{what} in the kernel"), done, of);
+    Ok(measure_kernel(&context.machine, facts, pages, plan, tell)?)
+}
+
+/// True for a codec that only the kernel has.
+fn only_in_kernel(name: &str) -> bool {
+    NAMES.contains(&name) && CODECS.iter().all(|codec| codec.name != name)
+}
+
 fn plan(args: &CodecsArgs) -> Result<Plan, Failure> {
-    let asked: Vec<&str> = args.codec.iter().map(String::as_str).collect();
-    let (names, scaled) = if asked.is_empty() { (USUAL, SCALED) } else { (asked.as_slice(), asked.as_slice()) };
+    let asked: Vec<&str> = args.codec.iter().map(String::as_str).filter(|name| !only_in_kernel(name)).collect();
+    if let Some(name) = args.codec.iter().find(|name| only_in_kernel(name)).filter(|_| !args.kernel) {
+        let message = format!("--codec {name}: only the kernel has it");
+        return Err(Failure::new(USAGE, message).hint("add --kernel, as root"));
+    }
+    let (names, scaled) = if args.codec.is_empty() { (USUAL, SCALED) } else { (asked.as_slice(), asked.as_slice()) };
     let time = Duration::try_from_secs_f64(args.seconds).ok().filter(|time| *time <= Duration::from_secs(3600));
     let no_time = || Failure::new(USAGE, format!("--seconds {}: expected 0 to 3600", args.seconds));
     let most = args.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |threads| threads as usize);
@@ -60,6 +101,23 @@ fn plan(args: &CodecsArgs) -> Result<Plan, Failure> {
 fn settings(names: &[&str]) -> Result<Vec<Setting>, Failure> {
     let parsed: Result<Vec<Setting>, SettingError> = names.iter().map(|name| name.parse()).collect();
     parsed.map_err(|error| Failure::new(USAGE, error).hint("a codec and its level are written lz4:17 or zstd:1"))
+}
+
+/// The kernel's codecs among those that were asked for; it has them at its own levels only.
+fn kernel_plan(args: &CodecsArgs) -> Result<Option<KernelPlan>, Failure> {
+    if !args.kernel {
+        return Ok(None);
+    }
+    let own = |name: &String| match name.parse::<Setting>() {
+        Ok(setting) => setting.is_default().then(|| setting.codec().zswap.or(setting.codec().zram)).flatten().map(str::to_owned),
+        Err(_) => Some(name.clone()),
+    };
+    let only: Vec<String> = args.codec.iter().filter_map(own).collect();
+    if only.is_empty() && !args.codec.is_empty() {
+        let message = format!("--kernel: the kernel has none of {} at its own level", args.codec.join(", "));
+        return Err(Failure::new(USAGE, message).hint(format!("it may have {}", NAMES.join(", "))));
+    }
+    Ok(Some(KernelPlan { only, folder: args.dir.clone() }))
 }
 
 /// 1, 2, 4, … and the number itself.
@@ -80,6 +138,9 @@ fn command(args: &CodecsArgs) -> String {
     if args.same_filled {
         words += " --same-filled";
     }
+    if args.kernel {
+        words += &format!(" --kernel --dir {}", args.dir.display());
+    }
     words + &format!(" --seconds {}", args.seconds)
 }
 
@@ -93,6 +154,15 @@ impl From<SourceError> for Failure {
 impl From<PagesError> for Failure {
     fn from(error: PagesError) -> Self {
         Self::new(USAGE, format!("--pages-of: {error}"))
+    }
+}
+
+impl From<KernelError> for Failure {
+    fn from(error: KernelError) -> Self {
+        match error {
+            KernelError::Scratch(error) => error.into(),
+            error => Self::new(1, error),
+        }
     }
 }
 

@@ -1,0 +1,219 @@
+//! The same pages through this kernel's own codecs: every algorithm of zram, every compressor of zswap.
+//!
+//! For LZO and LZO-RLE nothing else tells; for the others it shows how well the libraries predict. Each takes its turn in every round,
+//! on a pool that is new, and every page is compared. What is set for it is put back after each turn, and by the guardian when this
+//! process is killed.
+
+mod error;
+mod predict;
+mod zram;
+mod zswap;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use swaptune_core::measurement::{AllocatorFigures, CodecFigures, CodecPath, PoolFigures};
+use swaptune_core::{Bytes, Facts};
+use swaptune_host::machine::Machine;
+use swaptune_host::scratch::Scratch;
+use swaptune_host::sys::Region;
+
+pub use error::KernelError;
+pub use predict::Predicted;
+
+use super::kernel_has::{Place, in_zram, in_zswap};
+use super::pages::Pages;
+use super::rounds::{Rates, Work, processor_time};
+
+/// How often each takes its turn.
+const ROUNDS: usize = 5;
+
+/// Names of codecs that the kernel may have.
+pub const NAMES: [&str; 7] = ["lzo", "lzo-rle", "lz4", "lz4hc", "zstd", "deflate", "842"];
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct KernelPlan {
+    /// Only these, by the kernel's names; all when empty.
+    pub only: Vec<String>,
+    /// Folder of the swap file that zswap needs.
+    pub folder: PathBuf,
+}
+
+/// One codec of the kernel.
+#[derive(Clone, Debug)]
+pub struct KernelRow {
+    /// The numbers; the pool is measured.
+    pub figures: CodecFigures,
+    /// What the library and the model of the allocator say; `None` where there is no library of it.
+    pub predicted: Option<Predicted>,
+    /// Bytes of compressed pages, where the kernel says.
+    pub compressed: Option<Bytes>,
+}
+
+/// A codec that could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `zram`, `zswap`.
+    pub user: &'static str,
+    /// The kernel's name of the codec.
+    pub name: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What one turn showed.
+#[derive(Clone, Debug)]
+struct Turn {
+    store: Duration,
+    load: Duration,
+    /// Original bytes that are in the pool.
+    original: Bytes,
+    /// RAM that the pool takes for them.
+    used: Bytes,
+    /// Compressed bytes, where the kernel says.
+    compressed: Option<Bytes>,
+}
+
+/// One codec and its turns so far.
+struct Entry {
+    path: CodecPath,
+    name: String,
+    place: Place,
+    rates: Rates,
+    turn: Option<Turn>,
+    failed: Option<String>,
+}
+
+/// Measures them all; `tell` is called before each turn with the codec, and how many of how many turns are done.
+///
+/// # Errors
+/// [`KernelError`]: when temporary settings are refused, cannot be put back, or a page comes back different. A codec that the kernel
+/// does not give is left out instead.
+pub fn measure_kernel(
+    machine: &Machine,
+    facts: &Facts,
+    pages: &Pages,
+    plan: &KernelPlan,
+    mut tell: impl FnMut(&str, usize, usize),
+) -> Result<(Vec<KernelRow>, Vec<LeftOut>), KernelError> {
+    let (mut entries, mut left_out) = entries(facts, plan);
+    let mut scratch = Scratch::open(machine, "bench codecs --kernel")?;
+    let mut bench = Bench { machine, scratch: &mut scratch, source: copy(pages)?, page_size: pages.page_size() };
+    if entries.iter().any(|entry| entry.path == CodecPath::Zswap) {
+        bench.prepare_zswap(&plan.folder)?;
+    }
+    let steps = ROUNDS * entries.len();
+    for round in 0..ROUNDS {
+        for (number, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.failed.is_none()) {
+            tell(&format!("{} {}", user(entry.path), entry.name), round * (steps / ROUNDS) + number, steps);
+            bench.take_turn(entry)?;
+        }
+    }
+    scratch.close()?;
+    left_out.extend(
+        entries
+            .iter()
+            .filter_map(|entry| Some(LeftOut { user: user(entry.path), name: entry.name.clone(), why: entry.failed.clone()? })),
+    );
+    Ok((entries.into_iter().filter_map(|entry| entry.row(facts, pages)).collect(), left_out))
+}
+
+fn user(path: CodecPath) -> &'static str {
+    if path == CodecPath::Zram { "zram" } else { "zswap" }
+}
+
+/// What is there to be measured, and what is not there.
+fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<Entry>, Vec<LeftOut>) {
+    let (mut entries, mut left_out) = (Vec::new(), Vec::new());
+    let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
+    for path in [CodecPath::Zram, CodecPath::Zswap] {
+        for name in NAMES.into_iter().filter(wanted) {
+            let place = if path == CodecPath::Zram { in_zram(name, facts) } else { in_zswap(name, facts) };
+            let name = name.to_owned();
+            if place.availability.usable() {
+                entries.push(Entry { path, name, place, rates: Rates::default(), turn: None, failed: None });
+            } else {
+                left_out.push(LeftOut { user: user(path), name, why: place.source });
+            }
+        }
+    }
+    (entries, left_out)
+}
+
+/// The pages in memory that direct writes can take: it begins with a page.
+fn copy(pages: &Pages) -> Result<Region, KernelError> {
+    let mut region = Region::new(pages.bytes().len()).map_err(|source| KernelError::io("memory for the pages", source))?;
+    region.bytes_mut().copy_from_slice(pages.bytes());
+    Ok(region)
+}
+
+/// What the turns work on.
+struct Bench<'a> {
+    machine: &'a Machine,
+    scratch: &'a mut Scratch,
+    source: Region,
+    page_size: usize,
+}
+
+impl Bench<'_> {
+    /// One turn, put back afterwards. A codec that the kernel does not give at the first turn has failed, and nothing else.
+    fn take_turn(&mut self, entry: &mut Entry) -> Result<(), KernelError> {
+        let mark = self.scratch.mark()?;
+        let turn = match entry.path {
+            CodecPath::Zram => self.zram(&entry.name),
+            CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name),
+        };
+        self.scratch.back_to(mark)?;
+        match turn {
+            Ok(turn) => {
+                let bytes = self.source.bytes_len() as u64;
+                entry.rates.compress.push(Work { bytes, time: turn.store }.rate());
+                entry.rates.decompress.push(Work { bytes, time: turn.load }.rate());
+                entry.turn.get_or_insert(turn);
+                Ok(())
+            }
+            Err(error) if error.is_of_the_codec() && entry.turn.is_none() => {
+                entry.failed = Some(error.words());
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Entry {
+    fn row(self, facts: &Facts, pages: &Pages) -> Option<KernelRow> {
+        let turn = self.turn?;
+        let ratio = turn.original.0 as f64 / turn.compressed.unwrap_or(turn.used).0.max(1) as f64;
+        let allocator = if self.path == CodecPath::Zram { "zsmalloc" } else { zswap::zpool(facts) };
+        let pool = PoolFigures {
+            allocator: AllocatorFigures { name: allocator.to_owned(), measured: true },
+            original: turn.original,
+            used: turn.used,
+        };
+        let figures = CodecFigures {
+            codec: self.name.clone(),
+            path: self.path,
+            pages_of: pages.of.clone(),
+            pages: pages.count() as u64,
+            threads: 1,
+            compress_mb_s: Some(Rates::median(&self.rates.compress)),
+            decompress_mb_s: Some(Rates::median(&self.rates.decompress)),
+            compress: None,
+            decompress: None,
+            ratio,
+            pools: vec![pool],
+            in_kernel: format!("{}: {}", user(self.path), self.place.text()),
+        };
+        let predicted = predict::predict(&self.name, self.path, allocator, facts, pages);
+        Some(KernelRow { figures, predicted, compressed: turn.compressed })
+    }
+}
+
+/// Processor time of this thread that something takes, the kernel's work for it included.
+fn timed<T>(work: impl FnOnce() -> Result<T, KernelError>) -> Result<(Duration, T), KernelError> {
+    let before = processor_time();
+    let result = work()?;
+    Ok((processor_time() - before, result))
+}

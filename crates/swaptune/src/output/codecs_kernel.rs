@@ -1,0 +1,91 @@
+//! What `bench codecs --kernel` says of the kernel's own codecs.
+
+use serde::Serialize;
+use swaptune_bench::codecs::{KernelRow, LeftOut, Predicted};
+use swaptune_core::Bytes;
+use swaptune_core::measurement::{CodecPath, Measurement};
+
+use super::codecs::holds;
+use super::text;
+
+/// What is printed for programs.
+#[derive(Serialize)]
+pub struct Json<'a> {
+    rows: Vec<JsonRow<'a>>,
+    left_out: Vec<JsonLeftOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    /// Bytes of compressed pages, where the kernel says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compressed: Option<Bytes>,
+    /// What the library and the model of the allocator say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<JsonPredicted>,
+    #[serde(flatten)]
+    measurement: &'a Measurement,
+}
+
+#[derive(Serialize)]
+struct JsonPredicted {
+    compressed: Bytes,
+    used: Bytes,
+}
+
+#[derive(Serialize)]
+struct JsonLeftOut<'a> {
+    user: &'a str,
+    codec: &'a str,
+    why: &'a str,
+}
+
+/// For programs.
+pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &'a [LeftOut]) -> Json<'a> {
+    let predicted = |Predicted { compressed, used }| JsonPredicted { compressed, used };
+    let row = |(row, measurement): (&KernelRow, &'a Measurement)| JsonRow {
+        compressed: row.compressed,
+        predicted: row.predicted.map(predicted),
+        measurement,
+    };
+    let left_out = left_out.iter().map(|left| JsonLeftOut { user: left.user, codec: &left.name, why: &left.why });
+    Json { rows: rows.iter().zip(measurements).map(row).collect(), left_out: left_out.collect() }
+}
+
+/// For people.
+pub fn table(rows: &[KernelRow], left_out: &[LeftOut], pool: Bytes) -> String {
+    let mut page = String::from("\nThis kernel's own, each on a new pool; with what zram and the swap path add\n\n");
+    let holds_head = format!("{} HOLDS", pool.compact());
+    let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", &holds_head, "POOL", "PREDICTED"].map(str::to_owned).to_vec();
+    let body = rows.iter().map(|row| cells(row, pool));
+    page += &text::columns(&std::iter::once(head).chain(body).collect::<Vec<_>>(), &[2, 3, 4, 6], 0);
+    if !left_out.is_empty() {
+        page.push('\n');
+    }
+    for left in left_out {
+        page += &text::wrap(&format!("{} {}: left out ({})", left.user, left.name, left.why), 2);
+    }
+    page
+}
+
+fn cells(row: &KernelRow, pool: Bytes) -> Vec<String> {
+    let figures = &row.figures;
+    let rate = |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.0}"));
+    let taken = figures.pools.first();
+    vec![
+        if figures.path == CodecPath::Zram { "zram".into() } else { "zswap".into() },
+        figures.codec.clone(),
+        rate(figures.compress_mb_s),
+        rate(figures.decompress_mb_s),
+        // Without a count of compressed bytes the ratio is that of the pool, which the next column has.
+        row.compressed.map_or_else(|| "–".into(), |_| format!("{:.2}", figures.ratio)),
+        taken.map_or_else(String::new, |taken| holds(taken, pool)),
+        taken.map_or_else(String::new, |taken| taken.used.to_string()),
+        taken.and_then(|taken| Some(error(row.predicted?.used, taken.used))).unwrap_or_else(|| "–".into()),
+    ]
+}
+
+/// `22.4 MiB (+0.2 %)`.
+fn error(predicted: Bytes, found: Bytes) -> String {
+    format!("{predicted} ({:+.1} %)", 100.0 * (predicted.0 as f64 / found.0.max(1) as f64 - 1.0))
+}
