@@ -7,4 +7,5 @@ pub mod page_set;
 pub mod policies;
 mod prefetch;
 pub mod replay;
+pub mod scenario;
 pub mod trace;

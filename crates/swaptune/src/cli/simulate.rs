@@ -7,8 +7,17 @@ use clap::{Args, ValueEnum};
 /// `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
+    /// Run these scenario files: a machine, a workload, and several tierings of RAM, pool and disk side by side
+    #[arg(value_name = "SCENARIO.toml", conflicts_with_all = ["trace", "generate", "list", "policy", "size", "curve", "output"])]
+    pub scenarios: Vec<PathBuf>,
+    /// Give a key of the scenarios another value: scale=8, machine.ram=512M, tiering.*.zswap.limit=30
+    #[arg(long, value_name = "KEY=VALUE", requires = "scenarios")]
+    pub set: Vec<String>,
+    /// Run the scenarios for several values of a key instead of their own sweep: A..B (nine), A..B:STEP, or A,B,C
+    #[arg(long, value_name = "KEY=A..B", requires = "scenarios")]
+    pub sweep: Option<String>,
     /// Read the accesses from FILE, zstd-compressed or not; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "list"])]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "list", "scenarios"])]
     pub trace: Option<PathBuf>,
     /// Make the accesses, for example zipf:pages=100k,events=2M,seed=7; --list shows all generators
     #[arg(long, value_name = "NAME:PARAMETERS", conflicts_with = "trace")]

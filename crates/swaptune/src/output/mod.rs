@@ -13,6 +13,7 @@ pub mod plan;
 pub mod progress;
 pub mod proof;
 pub mod sample;
+pub mod scenario;
 pub mod simulate;
 pub mod status;
 pub mod swap;

@@ -15,6 +15,7 @@ mod zipf;
 use crate::trace::{Trace, TraceError};
 
 pub use values::Values;
+pub(crate) use values::number;
 
 /// A parameter of a generator.
 #[derive(Clone, Copy, Debug)]

@@ -62,7 +62,7 @@ impl Values {
 }
 
 /// A number with decimals or without; `k`, `M`, `G` multiply by thousands.
-fn number(text: &str) -> Option<f64> {
+pub(crate) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let (digits, factor) = match text.char_indices().last()? {
         (at, 'k' | 'K') => (&text[..at], 1e3),

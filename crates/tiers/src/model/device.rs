@@ -1,4 +1,4 @@
-//! A disk: one queue, time per request and per page, and a latency that overlaps with other requests.
+//! A disk and its scheduler: one request at a time, time per request and per page, and a latency that overlaps with other requests.
 
 use std::collections::VecDeque;
 
@@ -42,60 +42,89 @@ pub(super) enum Written {
     Copy,
 }
 
-/// Streams of writes that the queue keeps apart: a write next to the end of any of them joins it.
-const STREAMS: usize = 4;
+/// A write that waits for its turn: adjacent slots.
+#[derive(Clone, Debug)]
+struct Request {
+    slot: u32,
+    arrived: u64,
+    round: u64,
+    pages: VecDeque<Written>,
+}
 
-/// A device at work.
+/// Most pages of a request (`max_sectors_kb` of 512).
+const MOST: usize = 128;
+
+/// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
+/// one that ends where it begins.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
     times: DeviceTimes,
     busy_until: u64,
-    /// Slot after the last one touched.
-    head: u32,
-    /// Slots after the last write of each stream, the youngest first, and the round of reclaim that wrote the youngest.
-    tails: [u32; STREAMS],
+    /// Slot after the last one touched, and the round of reclaim that wrote it: writes of one round merge even into a request that
+    /// has begun, because the kernel holds them back until the round is over (`blk_start_plug`).
+    next_slot: u32,
     round: u64,
-    /// Writes under way, in order of their end.
+    /// Writes that have not begun, oldest first.
+    waiting: VecDeque<Request>,
+    /// Writes that have begun, in order of their end.
     writes: VecDeque<(u64, Written)>,
 }
 
 impl Device {
     pub(super) const fn new(times: DeviceTimes) -> Self {
-        Self { times, busy_until: 0, head: NONE, tails: [NONE; STREAMS], round: 0, writes: VecDeque::new() }
+        Self { times, busy_until: 0, next_slot: NONE, round: 0, waiting: VecDeque::new(), writes: VecDeque::new() }
     }
 
     /// Writes a page at a time to a slot. RAM is free again at the end.
-    ///
-    /// A slot next to the last one written joins its request when that is of the same round (the block layer's plug); next to
-    /// one of the last few writes it does when those still wait in the queue (merging there).
     pub(super) fn write(&mut self, at: u64, slot: u32, round: u64, written: Written) {
-        let waiting = self.busy_until > at;
-        let stream =
-            self.tails.iter().position(|&tail| tail == slot).filter(|&stream| waiting || (stream == 0 && round == self.round));
-        let end = if stream.is_none() { self.begin(at, slot) } else { self.busy_until.max(at) };
-        self.busy_until = end + self.times.page;
-        self.tails[..=stream.unwrap_or(STREAMS - 1)].rotate_right(1);
-        self.tails[0] = slot + 1;
-        (self.head, self.round) = (slot + 1, round);
-        self.writes.push_back((self.busy_until + self.times.write_latency, written));
+        self.begin_by(at);
+        if self.waiting.is_empty() && slot == self.next_slot && round == self.round {
+            self.work(at, slot, 1, false);
+            self.writes.push_back((self.busy_until + self.times.write_latency, written));
+            return;
+        }
+        let joins = |request: &&mut Request| request.slot + request.pages.len() as u32 == slot && request.pages.len() < MOST;
+        match self.waiting.iter_mut().rev().find(joins) {
+            Some(request) => request.pages.push_back(written),
+            None => self.waiting.push_back(Request { slot, arrived: at, round, pages: VecDeque::from([written]) }),
+        }
+        self.begin_by(at);
     }
 
     /// Reads adjacent slots in one request and tells when they are there.
     pub(super) fn read(&mut self, at: u64, slot: u32, count: u32) -> u64 {
-        self.busy_until = self.begin(at, slot) + self.times.page * u64::from(count);
-        self.head = slot + count;
+        self.begin_by(at);
+        self.work(at, slot, count, true);
         self.round = 0;
         self.busy_until + self.times.read_latency
     }
 
-    /// When a request that begins at a slot is ready to move pages.
-    fn begin(&self, at: u64, slot: u32) -> u64 {
-        let seek = if slot == self.head { 0 } else { self.times.seek };
-        self.busy_until.max(at) + self.times.request + seek
+    /// Begins the writes whose turn comes by a time.
+    fn begin_by(&mut self, time: u64) {
+        while self.waiting.front().is_some_and(|request| self.busy_until.max(request.arrived) <= time) {
+            self.begin_next();
+        }
+    }
+
+    fn begin_next(&mut self) {
+        let Some(request) = self.waiting.pop_front() else { return };
+        for (place, written) in request.pages.into_iter().enumerate() {
+            self.work(request.arrived, request.slot + place as u32, 1, place == 0);
+            self.writes.push_back((self.busy_until + self.times.write_latency, written));
+        }
+        self.round = request.round;
+    }
+
+    fn work(&mut self, at: u64, slot: u32, count: u32, request: bool) {
+        let seek = if slot == self.next_slot { 0 } else { self.times.seek };
+        let begin = if request { self.times.request + seek } else { 0 };
+        self.busy_until = self.busy_until.max(at) + begin + self.times.page * u64::from(count);
+        self.next_slot = slot + count;
     }
 
     /// The next write that has ended by a time.
     pub(super) fn ended(&mut self, by: u64) -> Option<Written> {
+        self.begin_by(by);
         let &(end, written) = self.writes.front()?;
         (end <= by).then(|| {
             self.writes.pop_front();
@@ -103,9 +132,15 @@ impl Device {
         })
     }
 
-    /// When the next write ends.
+    /// When the next write ends, if no read comes before it.
     pub(super) fn next_end(&self) -> Option<u64> {
-        self.writes.front().map(|&(end, _)| end)
+        let begun = self.writes.front().map(|&(end, _)| end);
+        begun.or_else(|| {
+            let next = self.waiting.front()?;
+            let seek = if next.slot == self.next_slot { 0 } else { self.times.seek };
+            let begin = self.busy_until.max(next.arrived);
+            Some(begin + self.times.request + seek + self.times.page + self.times.write_latency)
+        })
     }
 }
 
@@ -116,37 +151,60 @@ mod tests {
     const TIMES: DeviceTimes = DeviceTimes { request: 10, page: 3, seek: 100, read_latency: 7, write_latency: 5 };
 
     #[test]
-    fn adjacent_writes_of_a_round_or_in_the_queue_merge() {
+    fn adjacent_writes_of_a_round_merge() {
         let mut device = Device::new(TIMES);
         let page = |page| Written::Page { page, write: 0 };
         device.write(1000, 4, 1, page(50));
         device.write(1000, 5, 1, page(51));
-        device.write(1115, 6, 2, Written::Copy);
-        device.write(1120, 7, 3, Written::Copy);
+        device.write(1000, 6, 2, Written::Copy);
         assert_eq!(device.next_end(), Some(1000 + 110 + 3 + 5));
         assert_eq!((device.ended(1117), device.ended(1118)), (None, Some(page(50))));
-        assert_eq!((device.ended(1121), device.next_end()), (Some(page(51)), Some(1000 + 110 + 9 + 5)), "it waited in the queue");
-        assert_eq!(device.ended(1124), Some(Written::Copy));
-        assert_eq!(device.next_end(), Some(1120 + 10 + 3 + 5), "the queue was empty");
+        assert_eq!((device.ended(1121), device.next_end()), (Some(page(51)), Some(1000 + 113 + 3 + 13 + 5)));
     }
 
     #[test]
-    fn streams_that_alternate_in_the_queue_merge_each_for_itself() {
-        let mut device = Device::new(TIMES);
-        for step in 0..10 {
-            device.write(0, 100 + step, u64::from(step), Written::Copy);
-            device.write(0, 500 + step, u64::from(step), Written::Copy);
-        }
-        assert_eq!(device.busy_until, 2 * 110 + 20 * 3);
-        device.write(10_000, 110, 77, Written::Copy);
-        assert_eq!(device.busy_until, 10_000 + 113, "nothing waits any more");
-    }
-
-    #[test]
-    fn reads_wait_for_what_is_queued() {
+    fn reads_wait_for_what_has_begun() {
         let mut device = Device::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7);
         assert_eq!(device.read(10_000, 90, 1), 10_000 + 110 + 3 + 7);
+    }
+
+    #[test]
+    fn reads_go_before_writes_that_wait() {
+        let mut device = Device::new(TIMES);
+        device.write(0, 4, 1, Written::Copy);
+        device.write(1, 50, 2, Written::Copy);
+        assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7, "after the first write, before the second");
+        assert_eq!(device.ended(118), Some(Written::Copy));
+        assert_eq!(device.next_end(), Some(129 + 110 + 3 + 5));
+        assert_eq!((device.ended(246), device.ended(247)), (None, Some(Written::Copy)));
+    }
+
+    #[test]
+    fn adjacent_writes_that_wait_are_one_request_whoever_sent_them() {
+        let mut device = Device::new(TIMES);
+        device.write(0, 4, 1, Written::Copy);
+        for (slot, round) in [(50, 2), (90, 3), (51, 4), (91, 5)] {
+            device.write(1, slot, round, Written::Copy);
+        }
+        let ends: Vec<u64> = (0..5)
+            .map(|_| {
+                let end = device.next_end().unwrap();
+                assert_eq!(device.ended(end), Some(Written::Copy));
+                end
+            })
+            .collect();
+        assert_eq!(ends, [118, 231, 234, 347, 350]);
+        assert_eq!(device.next_end(), None);
+    }
+
+    #[test]
+    fn a_request_has_an_end() {
+        let mut device = Device::new(TIMES);
+        device.write(0, 4, 1, Written::Copy);
+        (0..300).for_each(|page| device.write(1, 1000 + page, 2, Written::Copy));
+        let ends: Vec<u64> = std::iter::from_fn(|| device.next_end().inspect(|&end| _ = device.ended(end))).collect();
+        assert_eq!((ends.len(), ends[300]), (301, 113 + 300 * 3 + 110 + 2 * 10 + 5));
     }
 }

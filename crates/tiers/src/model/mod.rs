@@ -10,6 +10,7 @@ mod device;
 mod fault;
 mod limit;
 mod lru;
+mod observe;
 mod outcome;
 mod page;
 mod queue;
@@ -31,6 +32,7 @@ pub use counters::Counters;
 pub use device::DeviceTimes;
 pub use limit::Limit;
 pub use lru::Lru;
+pub use observe::Pools;
 pub use outcome::{Histogram, Outcome};
 pub use page::Tier;
 pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, ZswapSettings};
@@ -253,7 +255,9 @@ impl Model {
         self.settings.ram as i64 - (self.settings.reserved + self.used + pools) as i64
     }
 
-    fn finish(mut self) -> Outcome {
+    /// What it came to so far.
+    #[must_use]
+    pub fn finish(mut self) -> Outcome {
         self.outcome.latency.add(self.settings.costs.access, self.hits);
         self.outcome.elapsed = self.now;
         self.outcome

@@ -1,5 +1,6 @@
-//! `swaptune simulate`: a trace, what memory and which policy; what misses.
+//! `swaptune simulate`: a trace, what memory and which policy, what misses; or scenarios, and what each tiering makes of them.
 
+mod scenario;
 mod source;
 
 use std::thread::available_parallelism;
@@ -20,10 +21,13 @@ const SIZES: &str = "1%,2%,5%,10%,20%,50%";
 /// Sizes of a curve when none are asked for.
 const CURVE_SIZES: &str = "0.1%..100%:20";
 
-/// Simulates, or writes the trace, or lists what there is.
+/// Simulates, runs scenarios, or writes the trace, or lists what there is.
 pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     if args.list {
         return output::data(&simulate::list(&REPLAYS, &GENERATORS, &FORMATS)).map(|()| 0);
+    }
+    if !args.scenarios.is_empty() {
+        return scenario::run(context, args);
     }
     let sizes = sizes(args)?;
     let policies = policies(&args.policy)?;

@@ -1,0 +1,56 @@
+//! Looking at a model while it works: one access at a time, and where pages are.
+
+use super::zram::Zram;
+use super::zswap::Zswap;
+use super::{Model, Tier};
+use crate::trace::Event;
+
+/// What the compressed pools hold at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pools {
+    /// Pages of RAM of zswap's pool.
+    pub zswap: u64,
+    /// Pages stored in it, same-filled ones included.
+    pub stored: u64,
+    /// Pages of RAM of all zram devices.
+    pub zram: u64,
+    /// Free pages of RAM: fewer than none when pools took reserves.
+    pub free: i64,
+}
+
+impl Model {
+    /// Does one access. Tells when it could begin and when it was done, both in nanoseconds since the start; `None` when neither RAM
+    /// nor swap had room for it, after which no access succeeds that needs room.
+    ///
+    /// # Panics
+    /// If the event names a page or a cgroup that does not exist.
+    #[inline]
+    pub fn advance(&mut self, event: Event) -> Option<(u64, u64)> {
+        let begin = self.now.max(event.time);
+        if self.access(event).is_err() {
+            self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
+            return None;
+        }
+        Some((begin, self.now))
+    }
+
+    /// Where the newest content of a page is.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    #[must_use]
+    pub fn tier(&self, page: u32) -> Tier {
+        self.pages[page as usize].tier
+    }
+
+    /// What the pools hold.
+    #[must_use]
+    pub fn pools(&self) -> Pools {
+        Pools {
+            zswap: self.zswap.as_ref().map_or(0, Zswap::pages),
+            stored: self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages),
+            zram: self.zrams.iter().flatten().map(Zram::pages).sum(),
+            free: self.free_pages(),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! From the keys of a file to a machine and its tiers.
+
+use super::file::{AreaFile, Device, File, TieringFile, Workload, ZswapFile};
+use super::{Point, ScenarioError, Source, Tiering, scale, units};
+use crate::alloc::Allocator;
+use crate::model::{AreaSettings, Backing, CODECS, Codec, Costs, DeviceTimes, Lru, Settings, Sizes, ZswapSettings};
+use crate::page_set::PageSet;
+use crate::policies::{POLICIES, named};
+
+/// Devices that a scenario can name without describing them.
+const DEVICES: [(&str, DeviceTimes, bool); 3] =
+    [("nvme", DeviceTimes::NVME, false), ("ssd", DeviceTimes::SSD, false), ("hdd", DeviceTimes::HDD, true)];
+/// Entries by which a distribution is given to the model.
+const GRAINS: f64 = 10_000.0;
+
+/// The point of a file.
+pub(super) fn point(
+    file: &File,
+    at: Option<String>,
+    page_set: &dyn Fn(&str) -> Result<PageSet, String>,
+) -> Result<Point, ScenarioError> {
+    if file.scale == 0 {
+        return Err(ScenarioError::key("scale", 0, "1 or more"));
+    }
+    if file.tiering.is_empty() {
+        return Err(ScenarioError::key("tiering", "none", "at least one [[tiering]]"));
+    }
+    let set = file.workload.page_set.as_deref().map(|name| {
+        page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, "a page set that `swaptune sample` wrote"))
+    });
+    let set = set.transpose()?;
+    let tierings = file.tiering.iter().map(|tiering| build(file, tiering, set.as_ref()));
+    Ok(Point { at, source: source(file)?, tierings: tierings.collect::<Result<_, _>>()? })
+}
+
+fn source(file: &File) -> Result<Source, ScenarioError> {
+    let workload = &file.workload;
+    match (&workload.generator, &workload.trace) {
+        (Some(name), None) => Ok(Source::Generated(scale::spec(workload, name, file.scale)?)),
+        (None, Some(_)) if file.scale > 1 => {
+            Err(ScenarioError::key("scale", file.scale, "1 with workload.trace: a trace cannot be made smaller"))
+        }
+        (None, Some(_)) if !workload.parameters.is_empty() => {
+            Err(ScenarioError::key("workload.with", "parameters", "none with workload.trace"))
+        }
+        (None, Some(path)) => Ok(Source::Trace(path.clone())),
+        _ => Err(ScenarioError::key("workload", "both or neither", "either `generator` or `trace`")),
+    }
+}
+
+fn build(file: &File, tiering: &TieringFile, set: Option<&PageSet>) -> Result<Tiering, ScenarioError> {
+    let key = format!("tiering `{}`", tiering.name);
+    let mut settings = machine(file)?;
+    settings.zswap = tiering.zswap.as_ref().map(|zswap| build_zswap(file, &tiering.name, zswap)).transpose()?;
+    let mut names: Vec<&str> = Vec::new();
+    for (index, area) in tiering.swap.iter().enumerate() {
+        let backing = match (&area.disk, &area.zram) {
+            (Some(disk), None) => {
+                let known = names.iter().position(|name| name == disk);
+                let (times, rotational) = device(file, disk, &key)?;
+                let device = known.unwrap_or(names.len());
+                if known.is_none() {
+                    names.push(disk);
+                    settings.devices.push(times);
+                }
+                Backing::Disk { device, rotational }
+            }
+            (None, Some(algorithm)) => zram(file, &tiering.name, area, algorithm)?,
+            _ => return Err(ScenarioError::key(key, "a swap area", "either `disk` or `zram` in each")),
+        };
+        // Unless told otherwise the kernel gives each area a priority below the one before it.
+        let priority = area.priority.unwrap_or(-2 - index as i32);
+        let slots = scale::pages(file, &format!("{key}: size"), &area.size)?;
+        let slots = u32::try_from(slots).map_err(|_| ScenarioError::key(&*key, &area.size, "less than 16T"))?;
+        settings.areas.push(AreaSettings { priority, slots, backing });
+    }
+    let codec = tiering.zswap.as_ref().map(|zswap| zswap.compressor.as_str());
+    let codec = codec.or_else(|| tiering.swap.iter().find_map(|area| area.zram.as_deref()));
+    // Since 6.12 zswap has no place for same-filled pages other than zeros; zram has.
+    let same_filled_free = tiering.zswap.is_none() || settings.kernel < (6, 12);
+    let sizes = sizes(&file.workload, set, codec, same_filled_free)?;
+    let sizes_given = sizes.is_some();
+    settings.sizes = sizes.unwrap_or(settings.sizes);
+    settings.check().map_err(|error| ScenarioError::Machine { tiering: tiering.name.clone(), error })?;
+    Ok(Tiering { name: tiering.name.clone(), settings, sizes_given })
+}
+
+fn machine(file: &File) -> Result<Settings, ScenarioError> {
+    let machine = &file.machine;
+    let mut settings = Settings::new(scale::pages(file, "machine.ram", &machine.ram)?);
+    settings.kernel = kernel(&machine.kernel)?;
+    let optional = |key, value: &Option<_>| value.as_ref().map(|value| scale::pages(file, key, value)).transpose();
+    settings.reserved = optional("machine.reserved", &machine.reserved)?.unwrap_or(0);
+    settings.cgroups = vec![optional("machine.cgroup-limit", &machine.cgroup_limit)?];
+    settings.lru = match machine.lru.as_deref() {
+        None | Some("classic") => Lru::Classic,
+        Some("generational") => Lru::Generational,
+        Some("exact") => Lru::Exact,
+        Some(other) => return Err(ScenarioError::name("machine.lru", other, ["classic", "generational", "exact"])),
+    };
+    settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
+    settings.page_cluster = machine.page_cluster.unwrap_or(settings.page_cluster);
+    if settings.page_cluster > 10 {
+        return Err(ScenarioError::key("machine.page-cluster", settings.page_cluster, "0 to 10"));
+    }
+    settings.watermark_scale_factor = machine.watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
+    let (given, default) = (&file.costs, Costs::default());
+    settings.costs = Costs {
+        access: given.access_ns.unwrap_or(default.access),
+        allocate: given.allocate_ns.unwrap_or(default.allocate),
+        swap_out: given.swap_out_ns.unwrap_or(default.swap_out),
+        swap_in: given.swap_in_ns.unwrap_or(default.swap_in),
+        minor: given.minor_ns.unwrap_or(default.minor),
+        scan: given.scan_ns.unwrap_or(default.scan),
+    };
+    settings.seed = file.workload.seed.unwrap_or(settings.seed);
+    Ok(settings)
+}
+
+fn kernel(text: &str) -> Result<(u16, u16), ScenarioError> {
+    let version = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    version.ok_or_else(|| ScenarioError::key("machine.kernel", text, "a version such as \"6.12\""))
+}
+
+fn build_zswap(file: &File, tiering: &str, zswap: &ZswapFile) -> Result<ZswapSettings, ScenarioError> {
+    let codec = codec(file, &format!("tiering `{tiering}`: compressor"), &zswap.compressor)?;
+    let mut settings = ZswapSettings::new(codec, allocator(file, tiering, zswap.allocator.as_deref())?);
+    settings.max_pool_percent = zswap.limit.unwrap_or(settings.max_pool_percent);
+    settings.accept_threshold_percent = zswap.accept.unwrap_or(settings.accept_threshold_percent);
+    for (key, percent) in [("limit", settings.max_pool_percent), ("accept", settings.accept_threshold_percent)] {
+        if percent > 100 {
+            return Err(ScenarioError::key(format!("tiering `{tiering}`: {key}"), percent, "a percentage, 0 to 100"));
+        }
+    }
+    if let Some(name) = &zswap.policy {
+        let known =
+            || ScenarioError::name(format!("tiering `{tiering}`: policy"), name, POLICIES.iter().map(|policy| policy.name));
+        settings.policy = *named(name).ok_or_else(known)?;
+    }
+    Ok(settings)
+}
+
+fn zram(file: &File, tiering: &str, area: &AreaFile, algorithm: &str) -> Result<Backing, ScenarioError> {
+    let codec = codec(file, &format!("tiering `{tiering}`: zram"), algorithm)?;
+    let limit = area.mem_limit.as_ref().map(|limit| scale::pages(file, &format!("tiering `{tiering}`: mem-limit"), limit));
+    Ok(Backing::Zram { codec, allocator: allocator(file, tiering, None)?, mem_limit: limit.transpose()? })
+}
+
+fn allocator(file: &File, tiering: &str, name: Option<&str>) -> Result<Allocator, ScenarioError> {
+    let version = kernel(&file.machine.kernel)?;
+    Allocator::of_kernel(name.unwrap_or("zsmalloc"), version, None)
+        .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
+}
+
+fn codec(file: &File, key: &str, name: &str) -> Result<Codec, ScenarioError> {
+    let codec = Codec::named(name).ok_or_else(|| ScenarioError::name(key, name, CODECS.iter().map(|codec| codec.name)))?;
+    let given = file.codec.get(name);
+    let compress = given.and_then(|given| given.compress_ns).unwrap_or(codec.compress);
+    let decompress = given.and_then(|given| given.decompress_ns).unwrap_or(codec.decompress);
+    Ok(Codec { compress, decompress, ..codec })
+}
+
+fn device(file: &File, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
+    let usual = |name: &str| DEVICES.iter().find(|device| device.0 == name).map(|device| (device.1, device.2));
+    let Some(given) = file.device.get(name) else {
+        let known = file.device.keys().map(String::as_str).chain(DEVICES.iter().map(|device| device.0));
+        return usual(name).ok_or_else(|| ScenarioError::name(key, name, known));
+    };
+    let like = given.like.as_deref().unwrap_or("ssd");
+    let base = usual(like);
+    let (times, rotational) =
+        base.ok_or_else(|| ScenarioError::name(format!("device.{name}.like"), like, DEVICES.iter().map(|device| device.0)))?;
+    Ok((described(name, given, times)?, given.rotational.unwrap_or(rotational)))
+}
+
+/// A device as it is described, and for the rest like a usual one.
+fn described(name: &str, given: &Device, like: DeviceTimes) -> Result<DeviceTimes, ScenarioError> {
+    let rate = |key: &str, rate: Option<f64>, unit: f64, default: u64| match rate {
+        None => Ok(default),
+        Some(rate) if rate > 0.0 => Ok((unit / rate) as u64),
+        Some(rate) => Err(ScenarioError::key(format!("device.{name}.{key}"), rate, "more than 0")),
+    };
+    let time = |key: &str, micros: Option<f64>, default: u64| match micros {
+        None => Ok(default),
+        Some(micros) if (0.0..1e9).contains(&micros) => Ok((micros * 1e3) as u64),
+        Some(micros) => Err(ScenarioError::key(format!("device.{name}.{key}"), micros, "microseconds, 0 or more")),
+    };
+    let bandwidth = given.bandwidth.as_ref().map(|value| {
+        let expected = "bytes a second, for example \"120M\"";
+        units::bytes(value).ok_or_else(|| ScenarioError::key(format!("device.{name}.bandwidth"), value, expected))
+    });
+    Ok(DeviceTimes {
+        request: rate("iops", given.iops, 1e9, like.request)?,
+        page: rate("bandwidth", bandwidth.transpose()?, 4096.0 * 1e9, like.page)?,
+        seek: time("seek-us", given.seek_us, like.seek)?,
+        read_latency: time("read-us", given.read_us, like.read_latency)?,
+        write_latency: time("write-us", given.write_us, like.write_latency)?,
+    })
+}
+
+/// Compressed sizes that the file gives; `None` leaves those of the trace.
+fn sizes(
+    workload: &Workload,
+    set: Option<&PageSet>,
+    codec: Option<&str>,
+    same_filled_free: bool,
+) -> Result<Option<Sizes>, ScenarioError> {
+    if let Some(set) = set {
+        let Some(codec) = codec else { return Ok(Some(Sizes::Each(vec![4096]))) };
+        let known = || ScenarioError::name("workload.page-set: codec", codec, set.sizes.keys().map(String::as_str));
+        let sizes = (0..set.len())
+            .map(|page| set.stored(codec, page, same_filled_free))
+            .collect::<Option<Vec<u16>>>()
+            .ok_or_else(known)?;
+        return Ok(Some(Sizes::Drawn(sizes)));
+    }
+    let Some(shares) = &workload.pages else { return Ok(None) };
+    let total: f64 = shares.iter().map(|line| line.share).sum();
+    if shares.iter().any(|line| !(0.0..=1.0).contains(&line.share)) || (total - 1.0).abs() > 1e-6 {
+        return Err(ScenarioError::key(
+            "workload.pages",
+            format!("shares with a sum of {total}"),
+            "shares from 0 to 1 with a sum of 1",
+        ));
+    }
+    let each = shares.iter().flat_map(|line| std::iter::repeat_n(line.size, (line.share * GRAINS).round() as usize));
+    Ok(Some(Sizes::Drawn(each.collect())))
+}

@@ -1,0 +1,154 @@
+//! A scenario as it stands in its file, key by key.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Value;
+
+/// The whole file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct File {
+    pub(super) title: String,
+    #[serde(default)]
+    pub(super) source: String,
+    #[serde(default)]
+    pub(super) notes: String,
+    #[serde(default = "one")]
+    pub(super) scale: u32,
+    pub(super) machine: Machine,
+    pub(super) workload: Workload,
+    #[serde(default)]
+    pub(super) device: BTreeMap<String, Device>,
+    #[serde(default)]
+    pub(super) codec: BTreeMap<String, CodecTimes>,
+    #[serde(default)]
+    pub(super) costs: CostTimes,
+    pub(super) tiering: Vec<TieringFile>,
+    pub(super) sweep: Option<SweepFile>,
+    #[serde(default)]
+    pub(super) report: Vec<String>,
+    pub(super) published: Option<PublishedFile>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// `[machine]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Machine {
+    pub(super) kernel: String,
+    pub(super) ram: Value,
+    pub(super) reserved: Option<Value>,
+    pub(super) lru: Option<String>,
+    pub(super) page_cluster: Option<u32>,
+    pub(super) watermark_scale_factor: Option<u64>,
+    pub(super) cgroup_limit: Option<Value>,
+    pub(super) charge_zswap: Option<bool>,
+}
+
+/// `[workload]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Workload {
+    pub(super) generator: Option<String>,
+    pub(super) trace: Option<String>,
+    #[serde(default, rename = "with")]
+    pub(super) parameters: BTreeMap<String, Value>,
+    pub(super) pages: Option<Vec<Share>>,
+    pub(super) page_set: Option<String>,
+    pub(super) seed: Option<u64>,
+}
+
+/// A line of a distribution of compressed sizes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Share {
+    pub(super) share: f64,
+    pub(super) size: u16,
+}
+
+/// `[device.NAME]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Device {
+    pub(super) like: Option<String>,
+    pub(super) iops: Option<f64>,
+    pub(super) bandwidth: Option<Value>,
+    pub(super) seek_us: Option<f64>,
+    pub(super) read_us: Option<f64>,
+    pub(super) write_us: Option<f64>,
+    pub(super) rotational: Option<bool>,
+}
+
+/// `[codec.NAME]`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct CodecTimes {
+    pub(super) compress_ns: Option<u64>,
+    pub(super) decompress_ns: Option<u64>,
+}
+
+/// `[costs]`, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct CostTimes {
+    pub(super) access_ns: Option<u64>,
+    pub(super) allocate_ns: Option<u64>,
+    pub(super) swap_out_ns: Option<u64>,
+    pub(super) swap_in_ns: Option<u64>,
+    pub(super) minor_ns: Option<u64>,
+    pub(super) scan_ns: Option<u64>,
+}
+
+/// `[[tiering]]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct TieringFile {
+    pub(super) name: String,
+    pub(super) zswap: Option<ZswapFile>,
+    #[serde(default)]
+    pub(super) swap: Vec<AreaFile>,
+}
+
+/// `zswap` of a tiering.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ZswapFile {
+    pub(super) compressor: String,
+    pub(super) allocator: Option<String>,
+    pub(super) limit: Option<u64>,
+    pub(super) accept: Option<u64>,
+    pub(super) policy: Option<String>,
+}
+
+/// An entry of `swap` of a tiering.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct AreaFile {
+    pub(super) disk: Option<String>,
+    pub(super) zram: Option<String>,
+    pub(super) size: Value,
+    pub(super) priority: Option<i32>,
+    pub(super) mem_limit: Option<Value>,
+}
+
+/// `[sweep]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct SweepFile {
+    pub(super) key: String,
+    pub(super) values: Value,
+}
+
+/// `[published]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct PublishedFile {
+    pub(super) metric: String,
+    pub(super) what: String,
+    pub(super) relative_to: Option<String>,
+    pub(super) figures: BTreeMap<String, Vec<f64>>,
+}

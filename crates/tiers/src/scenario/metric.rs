@@ -1,0 +1,151 @@
+//! What a scenario can report: one table.
+
+use super::{Run, ScenarioError};
+
+/// What a number is a number of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Pages or events.
+    Count,
+    /// Of one.
+    Ratio,
+    /// Percent.
+    Percent,
+    /// Accesses a second.
+    PerSecond,
+}
+
+/// A column of the report.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// What it is called in a scenario and in JSON.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it is, in one sentence.
+    pub about: &'static str,
+    /// Its value; `None` where there is nothing of the kind.
+    pub of: fn(&Run) -> Option<f64>,
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+const PAGE: f64 = 4096.0;
+const NANO: f64 = 1e-9;
+
+/// THE table of what can be reported.
+pub const METRICS: [Metric; 26] = [
+    metric("elapsed", Unit::Seconds, "from the first access to the last", |run| Some(run.outcome.elapsed as f64 * NANO)),
+    metric("speed", Unit::PerSecond, "accesses a second", |run| {
+        (run.outcome.elapsed > 0).then(|| run.outcome.counters.accesses as f64 / (run.outcome.elapsed as f64 * NANO))
+    }),
+    metric("stall", Unit::Seconds, "of that: waiting for memory, as PSI counts it", |run| Some(run.outcome.stall as f64 * NANO)),
+    metric("system", Unit::Seconds, "processor time of the kernel for swap, wherever it ran", |run| {
+        Some(run.outcome.system as f64 * NANO)
+    }),
+    metric("faults", Unit::Count, "faults that waited for a codec or a device (pgmajfault)", |run| {
+        Some(run.outcome.counters.pgmajfault as f64)
+    }),
+    metric("zswap-in", Unit::Count, "pages loaded from zswap (zswpin)", |run| Some(run.outcome.counters.zswpin as f64)),
+    metric("zswap-out", Unit::Count, "pages stored in zswap (zswpout)", |run| Some(run.outcome.counters.zswpout as f64)),
+    metric("written-back", Unit::Count, "pages written back from zswap (zswpwb)", |run| Some(run.outcome.counters.zswpwb as f64)),
+    metric("rejected", Unit::Count, "stores that zswap refused", |run| {
+        let counters = &run.outcome.counters;
+        let poor = counters.reject_compress_fail + counters.reject_compress_poor;
+        Some((counters.pool_limit_hit + counters.reject_draining + poor) as f64)
+    }),
+    metric("zram-in", Unit::Count, "pages loaded from zram", |run| {
+        Some((run.outcome.counters.pswpin - run.outcome.counters.disk_in) as f64)
+    }),
+    metric("disk-in", Unit::Count, "pages read from disks, read-ahead included", |run| Some(run.outcome.counters.disk_in as f64)),
+    metric("disk-written", Unit::Bytes, "written to disks", |run| Some(run.outcome.counters.disk_out as f64 * PAGE)),
+    metric("zero-in", Unit::Count, "pages of zeros restored without any tier", |run| {
+        Some(run.outcome.counters.swpin_zero as f64)
+    }),
+    metric("access-p50", Unit::Seconds, "half of all accesses take no longer", |run| quantile(run.outcome.latency.quantile(0.5))),
+    metric("access-p99", Unit::Seconds, "99 % of all accesses take no longer", |run| {
+        quantile(run.outcome.latency.quantile(0.99))
+    }),
+    metric("wakes", Unit::Count, "wakes of applications that had slept a second or more", |run| {
+        (run.wakes.count() > 0).then(|| run.wakes.count() as f64)
+    }),
+    metric("wake-p50", Unit::Seconds, "half of all wakes take no longer", |run| wake(run, 0.5)),
+    metric("wake-p99", Unit::Seconds, "99 % of all wakes take no longer", |run| wake(run, 0.99)),
+    metric("pool", Unit::Bytes, "RAM that the pools hold, in the mean", |run| Some(run.pool_mean * PAGE)),
+    metric("pool-peak", Unit::Bytes, "RAM that the pools held at most", |run| Some(run.pool_peak as f64 * PAGE)),
+    metric("density", Unit::Ratio, "pages in the pools by pages of RAM that they take, at the end", |run| {
+        let ram = run.pools.zswap + run.pools.zram;
+        (ram > 0).then(|| (run.pools.stored + run.in_zram) as f64 / ram as f64)
+    }),
+    metric("held", Unit::Bytes, "content of all tiers at the end, or when memory ran out", |run| Some(run.held as f64 * PAGE)),
+    metric("out-of-memory", Unit::Percent, "how far the workload came before neither RAM nor swap had room", |run| {
+        run.outcome.out_of_memory.map(|event| event as f64 * 100.0 / run.events as f64)
+    }),
+    metric("age-ram", Unit::Seconds, "median time since the last access of pages in RAM, at the end", |run| age(run, 0)),
+    metric("age-pool", Unit::Seconds, "the same of pages in zswap and zram", |run| age(run, 1)),
+    metric("age-disk", Unit::Seconds, "the same of pages on disks", |run| age(run, 2)),
+];
+
+/// What is reported where a scenario does not say.
+const USUAL: [&str; 8] = ["elapsed", "stall", "zswap-in", "zram-in", "disk-in", "disk-written", "access-p99", "pool-peak"];
+
+const fn metric(name: &'static str, unit: Unit, about: &'static str, of: fn(&Run) -> Option<f64>) -> Metric {
+    Metric { name, unit, about, of }
+}
+
+fn quantile(nanos: Option<u64>) -> Option<f64> {
+    nanos.map(|nanos| nanos as f64 * NANO)
+}
+
+fn wake(run: &Run, share: f64) -> Option<f64> {
+    quantile(run.wakes.quantile(share).filter(|_| run.wakes.count() > 0))
+}
+
+fn age(run: &Run, place: usize) -> Option<f64> {
+    quantile(run.ages[place])
+}
+
+/// The metric of a name.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn named(key: &str, name: &str) -> Result<&'static Metric, ScenarioError> {
+    static TABLE: [Metric; 26] = METRICS;
+    let found = TABLE.iter().find(|metric| metric.name == name);
+    found.ok_or_else(|| ScenarioError::name(key, name, TABLE.iter().map(|metric| metric.name)))
+}
+
+/// The metrics of these names, or the usual ones. Where memory may run out, that is told as well.
+pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Metric>, ScenarioError> {
+    if names.is_empty() {
+        return USUAL.iter().map(|name| named("report", name)).collect();
+    }
+    names.iter().map(|name| named("report", name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_the_usual_ones_exist() {
+        for (index, metric) in METRICS.iter().enumerate() {
+            assert!(
+                METRICS[..index].iter().all(|other| other.name != metric.name) && !metric.about.is_empty(),
+                "{}",
+                metric.name
+            );
+        }
+        assert_eq!(chosen(&[]).unwrap().len(), USUAL.len());
+        let error = chosen(&["elapsd".to_owned()]).unwrap_err();
+        assert_eq!(error.misspelt().map(|(found, known)| (found, known.len())), Some(("elapsd", METRICS.len())));
+    }
+}

@@ -1,0 +1,129 @@
+//! Scenarios: a machine, a workload and several tierings side by side, as a TOML text that explains itself.
+//!
+//! [`Scenario::read`] turns the text into [`Point`]s, one for each value of its sweep; a point has one workload and one
+//! [`Settings`] per tiering, and [`run`] makes a [`Run`] of both. Where the text states published figures, [`Published::compare`] sets
+//! them beside ours. Nothing here opens a file or reads a clock: a scenario gives the same figures everywhere.
+
+mod build;
+mod error;
+mod file;
+mod metric;
+mod published;
+mod run;
+mod scale;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use toml::{Table, Value};
+
+pub use error::ScenarioError;
+pub use metric::{METRICS, Metric, Unit};
+pub use published::{Comparison, Published};
+pub use run::{Run, WAKE_GAP, run};
+pub use sweep::Sweep;
+
+use crate::model::Settings;
+use crate::page_set::PageSet;
+use file::File;
+
+/// Where a workload comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A generator with its parameters, as [`crate::generate::generate`] takes them.
+    Generated(String),
+    /// A trace file, as it is named in the scenario.
+    Trace(String),
+}
+
+/// A way to arrange the tiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tiering {
+    /// What the scenario calls it.
+    pub name: String,
+    /// The machine with it. Cgroups are those of the trace: [`run`] repeats the one that stands here.
+    pub settings: Settings,
+    /// Whether pages have the sizes that the scenario says, and not those of the trace.
+    pub sizes_given: bool,
+}
+
+/// One value of the sweep; the only one where there is no sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The value, as it would be typed.
+    pub at: Option<String>,
+    /// The workload.
+    pub source: Source,
+    /// What is compared.
+    pub tierings: Vec<Tiering>,
+}
+
+/// A scenario, ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What is compared, in one sentence.
+    pub title: String,
+    /// Where the question and the published figures come from; may be empty.
+    pub source: String,
+    /// What to know of the model's answer; may be empty.
+    pub notes: String,
+    /// The key of the sweep.
+    pub key: Option<String>,
+    /// One for each value of the sweep.
+    pub points: Vec<Point>,
+    /// What to report.
+    pub report: Vec<&'static Metric>,
+    /// Published figures.
+    pub published: Option<Published>,
+}
+
+/// What differs from the text.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Keys that have another value.
+    pub set: Vec<(String, Value)>,
+    /// A sweep instead of the text's own; published figures are left out then.
+    pub sweep: Option<Sweep>,
+}
+
+impl Scenario {
+    /// Reads the text of a scenario. `page_set` gives the page set of a name that the text mentions.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its key.
+    pub fn read(
+        text: &str,
+        changes: &Changes,
+        page_set: &dyn Fn(&str) -> Result<PageSet, String>,
+    ) -> Result<Self, ScenarioError> {
+        let mut document: Table = text.parse().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string()))?;
+        for (key, value) in &changes.set {
+            sweep::put(&mut document, key, value)?;
+        }
+        let file = parse(&document)?;
+        let own = file.sweep.as_ref().map(|sweep| Sweep::of(&sweep.key, &sweep.values)).transpose()?;
+        let swept_by_text = changes.sweep.is_none();
+        let sweep = changes.sweep.clone().or(own);
+        let values: Vec<Option<Value>> =
+            sweep.as_ref().map_or(vec![None], |sweep| sweep.values.iter().cloned().map(Some).collect());
+        let mut points = Vec::new();
+        for value in values {
+            let mut document = document.clone();
+            if let (Some(sweep), Some(value)) = (&sweep, &value) {
+                sweep::put(&mut document, &sweep.key, value)?;
+            }
+            let at = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            points.push(build::point(&parse(&document)?, at, page_set)?);
+        }
+        let published = file.published.clone().filter(|_| swept_by_text);
+        let published = published.map(|published| Published::new(published, &points)).transpose()?;
+        let report = metric::chosen(&file.report)?;
+        let key = sweep.map(|sweep| sweep.key);
+        Ok(Self { title: file.title, source: file.source, notes: file.notes, key, points, report, published })
+    }
+}
+
+fn parse(document: &Table) -> Result<File, ScenarioError> {
+    document.clone().try_into().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string().trim().replace('\n', " ")))
+}
