@@ -1245,12 +1245,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__simulate)
-            opts="-h --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --json --root --help"
+            opts="-h --set --sweep --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sweep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --trace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -106,7 +106,8 @@ fn machine(file: &File) -> Result<Settings, ScenarioError> {
     settings.watermark_scale_factor = machine.watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
     let (given, default) = (&file.costs, Costs::default());
     settings.costs = Costs {
-        access: given.access_ns.unwrap_or(default.access),
+        // What the program itself does with a page takes its time wherever the page was.
+        access: given.access_ns.unwrap_or(default.access) + file.workload.work_ns.unwrap_or(0),
         allocate: given.allocate_ns.unwrap_or(default.allocate),
         swap_out: given.swap_out_ns.unwrap_or(default.swap_out),
         swap_in: given.swap_in_ns.unwrap_or(default.swap_in),

@@ -60,6 +60,7 @@ pub(super) struct Workload {
     pub(super) pages: Option<Vec<Share>>,
     pub(super) page_set: Option<String>,
     pub(super) seed: Option<u64>,
+    pub(super) work_ns: Option<u64>,
 }
 
 /// A line of a distribution of compressed sizes.

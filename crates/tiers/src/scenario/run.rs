@@ -6,6 +6,8 @@ use crate::trace::{Event, Op, Trace};
 
 /// Nanoseconds: who has not accessed anything for so long in the trace wakes with the next access.
 pub const WAKE_GAP: u64 = 1_000_000_000;
+/// Nanoseconds in the trace within which accesses belong to the same wake.
+const WAKE_GOES_ON: u64 = 10_000_000;
 /// Accesses between two looks at the pools.
 const LOOK: usize = 1024;
 
@@ -102,11 +104,13 @@ struct Wakes {
 impl Wakes {
     fn note(&mut self, event: Event, begin: u64, end: u64) {
         let sleeper = &mut self.sleepers[usize::from(event.cgroup)];
-        let slept = sleeper.wanted.is_some_and(|wanted| event.time - wanted >= WAKE_GAP);
-        if slept {
-            if let Some((begin, end)) = sleeper.wake {
-                self.times.add(end - begin, 1);
-            }
+        let slept = sleeper.wanted.map_or(0, |wanted| event.time - wanted);
+        if slept > WAKE_GOES_ON
+            && let Some((begin, end)) = sleeper.wake.take()
+        {
+            self.times.add(end - begin, 1);
+        }
+        if slept >= WAKE_GAP {
             sleeper.wake = Some((begin, end));
         } else if let Some(wake) = &mut sleeper.wake {
             wake.1 = end;
