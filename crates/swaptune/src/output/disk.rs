@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use swaptune_core::Facts;
 use swaptune_core::facts::BlockDevice;
-use swaptune_core::measurement::{DiskFigures, DiskShape, Estimate, IoFigures, areas_gain, sweet_spot};
+use swaptune_core::measurement::{Conditions, DiskFigures, DiskShape, Estimate, IoFigures, areas_gain, sweet_spot};
 use swaptune_core::stats::Nanos;
 
 use super::text::{columns, count, wrap};
@@ -18,6 +18,9 @@ const BAR: usize = 30;
 pub struct Report<'a> {
     #[serde(skip)]
     rows: &'a [&'a DiskFigures],
+    /// What the machine was doing when it began.
+    #[serde(skip)]
+    began: &'a Conditions,
     /// Bound on the p99 of reads.
     bound: Nanos,
     /// For each disk that was measured alone: the most that keeps the bound.
@@ -46,7 +49,7 @@ struct Gain {
 
 impl<'a> Report<'a> {
     /// Concludes.
-    pub fn new(rows: &'a [&'a DiskFigures], bound: Nanos) -> Self {
+    pub fn new(rows: &'a [&'a DiskFigures], began: &'a Conditions, bound: Nanos) -> Self {
         let single: Vec<&DiskFigures> = rows.iter().copied().filter(|row| row.places.len() == 1).collect();
         let mut disks: Vec<&Vec<String>> = single.iter().map(|row| &row.disks).collect();
         disks.dedup();
@@ -59,7 +62,7 @@ impl<'a> Report<'a> {
         };
         let sweet_spots = disks.into_iter().map(spot).collect();
         let gains = rows.iter().filter(|row| row.places.len() > 1).filter_map(|row| gain(row, &single)).collect();
-        Self { rows, bound, sweet_spots, gains }
+        Self { rows, began, bound, sweet_spots, gains }
     }
 
     /// All of it.
@@ -140,7 +143,25 @@ impl<'a> Report<'a> {
     fn sentences(&self) -> String {
         let spots = self.sweet_spots.iter().map(|spot| self.spot(spot));
         let gains = self.gains.iter().filter_map(Gain::sentence);
-        spots.chain(gains).map(|sentence| wrap(&sentence, 0)).collect()
+        spots.chain(gains).chain(self.caveats()).map(|sentence| wrap(&sentence, 0)).collect()
+    }
+
+    /// What else these figures contain.
+    fn caveats(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        if self.began.load > f64::from(self.began.cpus) {
+            caveats.push(format!(
+                "note: the machine was busy (load {:.1}, {}): latencies contain the wait for a processor. Measure again when it is quiet.",
+                self.began.load,
+                count(self.began.cpus as usize, "processor")
+            ));
+        }
+        if let Some(hypervisor) = &self.began.hypervisor {
+            caveats.push(format!(
+                "note: this is a guest of {hypervisor}: the host may answer out of its own memory, and shares the disk with others."
+            ));
+        }
+        caveats
     }
 
     fn spot(&self, spot: &SweetSpot) -> String {
@@ -268,7 +289,7 @@ mod tests {
             row(DiskShape::Mixed, 1, 16, 33_600.0, 1_483_000),
         ];
         let rows: Vec<&DiskFigures> = rows.iter().collect();
-        let text = Report::new(&rows, Nanos(1_200_000)).text("fio-3.33", &Facts::default());
+        let text = Report::new(&rows, &Conditions::default(), Nanos(1_200_000)).text("fio-3.33", &Facts::default());
         assert!(text.contains("1.5 ms  ███████████████ > 1.2 ms"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
@@ -278,14 +299,25 @@ mod tests {
         assert!(words.contains("up to 32 requests"), "{text}");
         assert!(words.contains("4 areas on vda against one on vda, 1 job: 2.50 times the operations (2.50 to 2.50): faster."));
         assert!(words.contains("8 jobs: 1.00 times the operations (1.00 to 1.00): no difference"), "{text}");
-        let strict = Report::new(&rows, Nanos(1000)).text("fio-3.33", &Facts::default());
+        let strict = Report::new(&rows, &Conditions::default(), Nanos(1000)).text("fio-3.33", &Facts::default());
         assert!(strict.contains("no sweet spot on vda"), "{strict}");
+    }
+
+    #[test]
+    fn a_busy_guest_is_told_so() {
+        let row = row(DiskShape::Mixed, 1, 1, 1.0, 1);
+        let text = |conditions: &Conditions| Report::new(&[&row], conditions, Nanos(1)).text("fio-3.33", &Facts::default());
+        let busy = Conditions { load: 7.4, cpus: 2, hypervisor: Some("kvm".into()), ..Conditions::default() };
+        let words = text(&busy);
+        assert!(words.contains("busy (load 7.4, 2 processors)") && words.contains("a guest of kvm"), "{words}");
+        let quiet = text(&Conditions { cpus: 2, ..Conditions::default() });
+        assert!(!quiet.contains("note:"), "{quiet}");
     }
 
     #[test]
     fn each_load_has_its_table() {
         let page = DiskFigures { write: None, ..row(DiskShape::PageRead, 1, 1, 10_000.0, 90_000) };
-        let text = Report::new(&[&page], Nanos(1_000_000)).text("fio-3.33", &Facts::default());
+        let text = Report::new(&[&page], &Conditions::default(), Nanos(1_000_000)).text("fio-3.33", &Facts::default());
         assert!(text.contains("faults: one page at random") && text.contains("7000           –"), "{text}");
         assert!(!text.contains("reclaim:"), "{text}");
     }

@@ -38,7 +38,8 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<
     drop(progress);
     let measured = measured?;
     let rows: Vec<&DiskFigures> = measured.iter().filter_map(figures).collect();
-    let report = Report::new(&rows, args.p99);
+    let began = measured.first().map(|first| first.conditions.clone()).unwrap_or_default();
+    let report = Report::new(&rows, &began, args.p99);
     if context.json {
         output::json_versioned(&Output { fio: &fio.version, measurements: &measured, report: &report })?;
     } else {
