@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::bench_codecs;
+use crate::{bench_codecs, bench_sampling};
 
 const ROUNDS: usize = 60;
 
@@ -28,7 +28,8 @@ pub fn run() -> anyhow::Result<()> {
         startup(binary, &words)?;
     }
     live_apply(binary)?;
-    bench_codecs::run(binary)
+    bench_codecs::run(binary)?;
+    bench_sampling::run()
 }
 
 /// Prints those of the codecs.

@@ -1,11 +1,12 @@
 //! Tasks of the project: generated pages and benchmarks.
 //!
 //! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
-//! `cargo xtask bench` prints figures with their conditions, `bench codecs` only those of the codecs; it asserts nothing.
+//! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
 //! `cargo xtask bench-sim` prints how fast the simulator is beside a peer; only the counts of misses must be equal.
 
 mod bench;
 mod bench_codecs;
+mod bench_sampling;
 mod bench_sim;
 #[path = "../../crates/swaptune/src/cli.rs"]
 mod cli;
@@ -20,7 +21,8 @@ fn main() -> anyhow::Result<()> {
         ["reference", "--check"] => reference::check(),
         ["bench"] => bench::run(),
         ["bench", "codecs"] => bench::run_codecs(),
+        ["bench", "sampling"] => bench_sampling::run(),
         ["bench-sim"] => bench_sim::run(),
-        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs] | bench-sim"),
+        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs|sampling] | bench-sim"),
     }
 }
