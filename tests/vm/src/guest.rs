@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::cache;
+use crate::command::{command, run};
 use crate::initramfs::Contents;
 use crate::kernels::Tree;
 use crate::outcome::Outcome;
@@ -28,6 +29,7 @@ pub struct Minimal {
     texts: Vec<(String, String)>,
     modules: Vec<String>,
     disks: Vec<u64>,
+    ext4: Option<u64>,
     memory: u32,
     cpus: u32,
     words: String,
@@ -44,6 +46,7 @@ impl Minimal {
             texts: Vec::new(),
             modules: Vec::new(),
             disks: vec![256; 4],
+            ext4: None,
             memory: 768,
             cpus: 1,
             words: String::new(),
@@ -72,6 +75,12 @@ impl Minimal {
     /// Replaces the disks; sizes in MiB.
     pub fn disks(mut self, mebibytes: &[u64]) -> Self {
         self.disks = mebibytes.to_vec();
+        self
+    }
+
+    /// Adds a further disk that carries an empty ext4; size in MiB.
+    pub fn ext4(mut self, mebibytes: u64) -> Self {
+        self.ext4 = Some(mebibytes);
         self
     }
 
@@ -116,6 +125,12 @@ impl Minimal {
             let file = work.path().join(&serial);
             sparse_disk(&file, *size)?;
             drives.push(Drive { file, serial, read_only: false });
+        }
+        if let Some(size) = self.ext4 {
+            let file = work.path().join("ext4");
+            sparse_disk(&file, size)?;
+            run(command("mkfs.ext4").arg("-qF").arg(&file))?;
+            drives.push(Drive { file, serial: "ext4".to_owned(), read_only: false });
         }
         let machine = Machine {
             memory: self.memory,

@@ -27,6 +27,8 @@ payloads! {
     PICTURE = "picture.sh";
     /// swaptune in a minimal guest: apply, prove, roll back, for each line of `/rounds`.
     APPLY_LIVE = "apply-live.sh";
+    /// The benchmarks: rows, restored settings, pools as predicted for each line of `/pools`.
+    MEASURE = "measure.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.

@@ -21,13 +21,19 @@ pub fn binary() -> Result<PathBuf> {
     if let Some(ready) = std::env::var_os("SWAPTUNE_VM_BINARY") {
         return Ok(ready.into());
     }
-    once(&BUILT, "swaptune", "swaptune")
+    once(&BUILT, "swaptune", Kind::Program("swaptune"))
 }
 
 /// The helper program of the guests (`guest-tool`).
 pub fn guest_tool() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    once(&BUILT, "swaptune-vm", "guest-tool")
+    once(&BUILT, "swaptune-vm", Kind::Program("guest-tool"))
+}
+
+/// The program that compares the pool of zswap with its prediction (`pool_size`, an example of `crates/bench`).
+pub fn pool_size() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&BUILT, "swaptune-bench", Kind::Example("pool_size"))
 }
 
 /// Whether the program already knows a command: guests for a missing one are ignored by name.
@@ -40,20 +46,31 @@ pub fn knows(command: &str) -> Result<bool> {
     Ok(output.status.success() && help.contains("Usage:"))
 }
 
-fn once(cell: &OnceLock<Result<PathBuf, String>>, package: &str, program: &str) -> Result<PathBuf> {
-    cell.get_or_init(|| build(package, program).map_err(|error| format!("{error:#}")))
+/// What of a package is built.
+#[derive(Clone, Copy)]
+enum Kind {
+    Program(&'static str),
+    Example(&'static str),
+}
+
+fn once(cell: &OnceLock<Result<PathBuf, String>>, package: &str, kind: Kind) -> Result<PathBuf> {
+    cell.get_or_init(|| build(package, kind).map_err(|error| format!("{error:#}")))
         .clone()
         .map_err(|error| anyhow!("{}", last_lines(&error, 40)))
 }
 
-fn build(package: &str, program: &str) -> Result<PathBuf> {
+fn build(package: &str, kind: Kind) -> Result<PathBuf> {
+    let (flag, program, folder) = match kind {
+        Kind::Program(name) => ("--bin", name, "release"),
+        Kind::Example(name) => ("--example", name, "release/examples"),
+    };
     let workspace =
         Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("this package lies two folders below the workspace")?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from).join("static");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     run(Command::new(cargo)
         .args(["build", "--quiet", "--release", "--target", TARGET])
-        .args(["--package", package, "--bin", program])
+        .args(["--package", package, flag, program])
         .current_dir(workspace)
         .env("CARGO_TARGET_DIR", &target)
         // Guests judge what the program does; optimising across crates doubles the build.
@@ -62,7 +79,7 @@ fn build(package: &str, program: &str) -> Result<PathBuf> {
         .env("RUSTFLAGS", "-C target-feature=+crt-static")
         .env_remove("CARGO_ENCODED_RUSTFLAGS"))
     .with_context(|| format!("build the static {program}"))?;
-    let file = target.join(TARGET).join("release").join(program);
+    let file = target.join(TARGET).join(folder).join(program);
     ensure!(file.exists(), "{} was not built", file.display());
     Ok(file)
 }

@@ -8,6 +8,7 @@
 
 mod debian;
 mod live;
+mod measure;
 mod probe;
 mod runner;
 mod support;
@@ -38,6 +39,7 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("boot-words", kernel, probe::boot_words));
             trials.push(minimal("swapping", kernel, swapping::run));
             trials.push(minimal("apply", kernel, live::circle));
+            trials.push(minimal("measure", kernel, measure::run));
         }
     }
     for release in RELEASES {

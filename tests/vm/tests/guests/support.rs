@@ -42,8 +42,8 @@ const FULL_PROGRAMS: [&str; 10] =
     ["qemu-system-x86_64", "mmdebstrap", "sfdisk", "mkfs.ext4", "mkswap", "chroot", "tar", "apt-config", "flock", "setpriv"];
 
 /// What a minimal guest needs on the host.
-const MINIMAL_PROGRAMS: [&str; 10] =
-    ["qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "xz", "apt-get", "dpkg-deb", "flock", "setpriv"];
+const MINIMAL_PROGRAMS: [&str; 11] =
+    ["mkfs.ext4", "qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "xz", "apt-get", "dpkg-deb", "flock", "setpriv"];
 
 /// Wraps a test: ignored with the reason when the machine cannot run it.
 fn trial(name: String, programs: &'static [&'static str], test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
