@@ -130,7 +130,8 @@ pub struct CodecFigures {
     pub pages: u64,
     /// Threads at work.
     pub threads: u32,
-    /// Megabytes (10⁶ B) of original data a second and thread of processor time; `None` when the kernel did not do it by itself.
+    /// Megabytes (10⁶ B) of original data a second and thread of processor time. On the kernel's paths all that it does for a page
+    /// counts: the block layer and the allocator of zram, reclaim and the swap cache of zswap.
     pub compress_mb_s: Option<f64>,
     /// As before, of original data produced.
     pub decompress_mb_s: Option<f64>,
@@ -138,7 +139,7 @@ pub struct CodecFigures {
     pub compress: Option<Quantiles>,
     /// One page.
     pub decompress: Option<Quantiles>,
-    /// Original size by compressed size.
+    /// Original size by compressed size. zswap does not say how large that is: there by what the pool took.
     pub ratio: f64,
     /// What the pool took, measured on the kernel's own, computed for a library.
     pub pools: Vec<PoolFigures>,
