@@ -9,7 +9,11 @@ use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, PAGE_SIZE};
 /// First kernel whose zswap keeps a page that does not compress, as it is.
 const KEEPS_INCOMPRESSIBLE: KernelVersion = v(6, 18);
 
-/// The allocators that this kernel has, filled with pages of these sizes in one go, as zswap would.
+/// Pages in a pool that is not small any more: groups of pages that are still half empty weigh nothing then. 1 GiB.
+const MANY: usize = 1 << 18;
+
+/// The allocators that this kernel has, filled in one go, as zswap would, with pages of these sizes again and again until there is a
+/// GiB of them.
 ///
 /// Nothing for pages of another size than 4 KiB, for which the allocators are not modelled.
 #[must_use]
@@ -17,8 +21,9 @@ pub fn pools(kernel: &KernelFacts, page_size: usize, sizes: &[usize]) -> Vec<Poo
     if page_size != usize::from(PAGE_SIZE) {
         return Vec::new();
     }
+    let many = sizes.repeat(MANY.div_ceil(sizes.len().max(1)));
     let pool = |allocator: Allocator| {
-        let footprint = footprint(&allocator, incompressible(kernel), sizes);
+        let footprint = footprint(&allocator, incompressible(kernel), &many);
         PoolFigures {
             allocator: AllocatorFigures { name: allocator.name().into(), measured: false },
             original: Bytes(footprint.original * u64::from(PAGE_SIZE)),
@@ -70,12 +75,23 @@ mod tests {
     }
 
     #[test]
+    fn a_small_sample_says_what_a_large_pool_takes() {
+        let ratio = |count: usize| {
+            let sizes: Vec<usize> = (0..4096).step_by(4096 / count).map(|size| size.max(1)).collect();
+            let pool = &pools(&kernel(6, 18), 4096, &sizes)[0];
+            pool.original.0 as f64 / pool.used.0 as f64
+        };
+        assert!((ratio(256) / ratio(4096) - 1.0).abs() < 0.01, "{} and {}", ratio(256), ratio(4096));
+    }
+
+    #[test]
     fn pages_that_do_not_compress_are_kept_since_6_18() {
-        let sizes = [vec![1000; 1000], vec![5000; 1000]].concat();
+        let sizes = [vec![1000; 1024], vec![5000; 1024]].concat();
+        let half = Bytes::from_mib(512);
         let old = &pools(&kernel(6, 12), 4096, &sizes)[1];
-        assert_eq!((old.original, old.used), (Bytes(1000 * 4096), Bytes(500 * 4096)), "zbud holds two a page");
+        assert_eq!((old.original, old.used), (half, Bytes(half.0 / 2)), "zbud holds two a page");
         let new = &pools(&kernel(6, 18), 4096, &sizes)[0];
-        assert_eq!(new.original, Bytes(2000 * 4096));
-        assert!(new.used > Bytes(1000 * 4096) && new.used < Bytes(1300 * 4096), "{new:?}");
+        assert_eq!(new.original, Bytes::from_gib(1));
+        assert!(new.used > half && new.used < Bytes::from_mib(650), "{new:?}");
     }
 }

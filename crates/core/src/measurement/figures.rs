@@ -141,7 +141,7 @@ pub struct CodecFigures {
     pub decompress: Option<Quantiles>,
     /// Original size by compressed size. zswap does not say how large that is: there by what the pool took.
     pub ratio: f64,
-    /// What the pool took, measured on the kernel's own, computed for a library.
+    /// What the pool took: measured on the kernel's own, for these pages; computed for a library, for a GiB of such pages.
     pub pools: Vec<PoolFigures>,
     /// In this kernel: `built in`, `module`, `absent`, with the reason.
     pub in_kernel: String,

@@ -98,7 +98,7 @@ fn speeds(figures: &CodecFigures) -> Vec<String> {
 }
 
 /// `holds 2.6 GiB (2.44)`.
-pub fn holds(of: &PoolFigures, pool: Bytes) -> String {
+fn holds(of: &PoolFigures, pool: Bytes) -> String {
     let ratio = of.original.0 as f64 / of.used.0.max(1) as f64;
     format!("{} ({ratio:.2})", Bytes((pool.0 as f64 * ratio) as u64))
 }

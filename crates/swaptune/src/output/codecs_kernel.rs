@@ -5,7 +5,6 @@ use swaptune_bench::codecs::{KernelRow, LeftOut, Predicted};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CodecPath, Measurement};
 
-use super::codecs::holds;
 use super::text;
 
 /// What is printed for programs.
@@ -53,12 +52,11 @@ pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &
 }
 
 /// For people.
-pub fn table(rows: &[KernelRow], left_out: &[LeftOut], pool: Bytes) -> String {
+pub fn table(rows: &[KernelRow], left_out: &[LeftOut]) -> String {
     let mut page = String::from("\nThis kernel's own, each on a new pool; with what zram and the swap path add\n\n");
-    let holds_head = format!("{} HOLDS", pool.compact());
-    let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", &holds_head, "POOL", "PREDICTED"].map(str::to_owned).to_vec();
-    let body = rows.iter().map(|row| cells(row, pool));
-    page += &text::columns(&std::iter::once(head).chain(body).collect::<Vec<_>>(), &[2, 3, 4, 6], 0);
+    let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", "STORED", "POOL", "PREDICTED"].map(str::to_owned).to_vec();
+    let body = rows.iter().map(cells);
+    page += &text::columns(&std::iter::once(head).chain(body).collect::<Vec<_>>(), &[2, 3, 4, 5, 6], 0);
     if !left_out.is_empty() {
         page.push('\n');
     }
@@ -68,7 +66,7 @@ pub fn table(rows: &[KernelRow], left_out: &[LeftOut], pool: Bytes) -> String {
     page
 }
 
-fn cells(row: &KernelRow, pool: Bytes) -> Vec<String> {
+fn cells(row: &KernelRow) -> Vec<String> {
     let figures = &row.figures;
     let rate = |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.0}"));
     let taken = figures.pools.first();
@@ -77,9 +75,9 @@ fn cells(row: &KernelRow, pool: Bytes) -> Vec<String> {
         figures.codec.clone(),
         rate(figures.compress_mb_s),
         rate(figures.decompress_mb_s),
-        // Without a count of compressed bytes the ratio is that of the pool, which the next column has.
+        // Without a count of compressed bytes there is only what the pool took, in the next column.
         row.compressed.map_or_else(|| "–".into(), |_| format!("{:.2}", figures.ratio)),
-        taken.map_or_else(String::new, |taken| holds(taken, pool)),
+        taken.map_or_else(String::new, |taken| format!("{:.2}", taken.original.0 as f64 / taken.used.0.max(1) as f64)),
         taken.map_or_else(String::new, |taken| taken.used.to_string()),
         taken.and_then(|taken| Some(error(row.predicted?.used, taken.used))).unwrap_or_else(|| "–".into()),
     ]

@@ -57,7 +57,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
         let kernel = kernel.as_ref().map(|(rows, left_out)| codecs_kernel::json(rows, &kernel_measurements, left_out));
         return output::json_versioned(&Json { library, kernel }).map(|()| 0);
     }
-    let kernel = kernel.map_or_else(String::new, |(rows, left_out)| codecs_kernel::table(&rows, &left_out, pool));
+    let kernel = kernel.map_or_else(String::new, |(rows, left_out)| codecs_kernel::table(&rows, &left_out));
     output::data(&(codecs::table(&pages, &rows, &verdicts, pool) + &kernel))?;
     Ok(0)
 }
