@@ -44,7 +44,7 @@ bench: $(BIN)
 	@$(CARGO) xtask bench
 
 # The simulator beside libcachesim from PyPI, installed below target/. BENCH_SIM_ROUNDS=N rounds; ten take about ten minutes.
-bench-sim: $(BIN)
+bench-sim:
 	@$(CARGO) run --release --quiet --package xtask -- bench-sim
 
 # Every parser, for SECONDS_PER_TARGET each. Needs a nightly toolchain; installs cargo-fuzz when it is missing.

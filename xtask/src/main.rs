@@ -23,6 +23,7 @@ fn main() -> anyhow::Result<()> {
         ["bench", "codecs"] => bench::run_codecs(),
         ["bench", "sampling"] => bench_sampling::run(),
         ["bench-sim"] => bench_sim::run(),
+        ["bench-sim", "memory", policy, size, file] => bench_sim::run_memory(policy, size, file),
         _ => bail!("usage: cargo xtask reference [--check] | bench [codecs|sampling] | bench-sim"),
     }
 }

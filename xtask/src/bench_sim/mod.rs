@@ -5,17 +5,19 @@
 //! reads its records while it replays, from memory that the file is mapped to; swaptune's figures are given without reading
 //! (its page numbers are made once, at import) and with it. Nothing is asserted but the counts.
 
+mod model;
 mod pairs;
 mod peer;
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::replay::{Curve, ReplayRow, exact_curve, sampled_curve};
+use swaptune_tiers::replay::{Curve, Job, REPLAYS, ReplayRow, Sizes, exact_curve, run_all, sampled_curve};
 use swaptune_tiers::trace::{Format, Keep, Reading, Trace, read, write};
 
 use pairs::Rounds;
@@ -54,19 +56,22 @@ const REFERENCES: [Reference; 2] = [
     },
 ];
 
+/// Traces of other kinds, on which both sides must count the same.
+const OTHERS: [&str; 3] =
+    ["idle:apps=40,pages=2000,seconds=3000", "heap:ram=40k,percent=150,events=2M", "hold:pages=200k,reads=3"];
+
 /// Prints all figures.
 pub fn run() -> anyhow::Result<()> {
     let rounds =
         std::env::var("BENCH_SIM_ROUNDS").map_or(Ok(ROUNDS), |text| text.parse()).context("BENCH_SIM_ROUNDS: a number")?;
     ensure!(rounds >= 2, "BENCH_SIM_ROUNDS: at least 2 rounds");
-    let binary = Path::new("target/release/swaptune");
-    ensure!(binary.exists(), "{}: not there; `make bench-sim` builds it", binary.display());
     let mut peer = Peer::start(Path::new(FOLDER))?;
     crate::bench::conditions();
     println!(
         "peer: libcachesim {} from PyPI; {rounds} rounds in turn; processor time of one thread; Mev/s = 10⁶ events a second",
         peer::VERSION
     );
+    equality(&mut peer)?;
     for reference in &REFERENCES {
         let files = Files::prepare(reference)?;
         let trace = load(&files.own)?;
@@ -80,9 +85,14 @@ pub fn run() -> anyhow::Result<()> {
         contests(reference, &files, &trace, &mut peer, rounds)?;
         curves(reference, &trace, rounds)?;
         imports(&files, rounds)?;
-        memory(reference, &files, &trace, binary, &mut peer)?;
+        model::run(&trace, reference.size, rounds, || {
+            let mut ask = |hashpower| peer.replay(&files.records, "LRU", reference.size, hashpower);
+            let [stock, tuned] = reference.hashpowers;
+            Ok([ask(stock)?.0, ask(tuned)?.0])
+        })?;
+        memory(reference, &files, &trace)?;
     }
-    Ok(())
+    batch()
 }
 
 /// The files of a trace: swaptune's own form, and records for the peer.
@@ -199,23 +209,72 @@ fn imports(files: &Files, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a run takes beyond its trace.
-fn memory(reference: &Reference, files: &Files, trace: &Trace, binary: &Path, peer: &mut Peer) -> anyhow::Result<()> {
-    let size = reference.size.to_string();
-    let run = |peer: &mut Peer, policy: &str, file: &str, size: &str| {
-        let words = ["simulate", "--threads", "1", "--policy", policy, "--size", size, "--csv", "--trace", file];
-        peer.command(binary, &words)
+/// What a run takes beyond its trace: each in a process of its own, whose peak is set back once the trace is there.
+fn memory(reference: &Reference, files: &Files, trace: &Trace) -> anyhow::Result<()> {
+    let one = |&(policy, _, expected): &(&str, &str, u64)| -> anyhow::Result<String> {
+        let mut command = Command::new(std::env::current_exe()?);
+        let output = command.args(["bench-sim", "memory", policy, &reference.size.to_string()]).arg(&files.own).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (misses, bytes) = text.trim().split_once(' ').with_context(|| format!("{policy}: {output:?}"))?;
+        ensure!(misses.parse() == Ok(expected), "{policy}: {misses} misses, expected {expected}");
+        Ok(format!("{policy} {:.1}", bytes.parse::<f64>()? / f64::from(trace.page_count())))
     };
-    // What the program itself takes, from a trace of one event.
-    let tiny = Path::new(FOLDER).join("one.csv");
-    fs::write(&tiny, "1\n")?;
-    let base = run(peer, "lru", &tiny.to_string_lossy(), "1")?.rss;
-    println!("  memory beyond trace and program, bytes a page; the whole process's processor time");
-    for &(policy, _, expected) in reference.contests {
-        let found = run(peer, policy, &files.own.to_string_lossy(), &size)?;
-        ensure!(found.output.contains(&format!(",{expected},")), "{policy}: {}", found.output);
-        let beyond = (found.rss - base - trace.len() as f64 * 4.0) / f64::from(trace.page_count());
-        println!("    {policy}: {beyond:.1} B, {:.2} s", found.seconds);
+    let all: Vec<String> = reference.contests.iter().map(one).collect::<Result<_, _>>()?;
+    println!("  memory of a run beyond its trace, bytes a page: {}", all.join(", "));
+    Ok(())
+}
+
+/// Prints the misses of one replay, and the bytes by which this process grew at most while it ran.
+pub fn run_memory(policy: &str, size: &str, file: &str) -> anyhow::Result<()> {
+    let status = |name: &str| -> anyhow::Result<u64> {
+        let text = fs::read_to_string("/proc/self/status")?;
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("{name} in /proc/self/status"))?;
+        Ok(line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse()?)
+    };
+    let trace = load(Path::new(file))?;
+    let row = ReplayRow::named(policy).with_context(|| format!("no policy {policy}"))?;
+    // 5 sets the peak back to what is resident now, proc(5).
+    fs::write("/proc/self/clear_refs", "5")?;
+    let before = status("VmRSS")?;
+    let misses = row.misses(&trace, size.parse()?);
+    println!("{misses} {}", (status("VmHWM")? - before) * 1024);
+    Ok(())
+}
+
+/// Traces of other kinds: the same misses on both sides.
+fn equality(peer: &mut Peer) -> anyhow::Result<()> {
+    let path = Path::new(FOLDER).join("other.oracleGeneral");
+    for spec in OTHERS {
+        let trace = generate(spec)?;
+        write(&trace, Format::OracleGeneral, &mut std::io::BufWriter::new(File::create(&path)?))?;
+        let sizes = [100, 10, 2].map(|part| trace.page_count() / part);
+        for size in sizes {
+            for &(policy, theirs, _) in REFERENCES[0].contests {
+                let row = ReplayRow::named(policy).with_context(|| format!("no policy {policy}"))?;
+                let (_, ratio) = peer.replay(&path, theirs, size, 20)?;
+                let (here, there) = (row.misses(&trace, size), (ratio * trace.len() as f64).round() as u64);
+                ensure!(here == there, "{spec}, {policy}, {size} pages: {here} misses here, {there} there");
+            }
+        }
+        println!("equal misses: {spec}, {} events, lru, fifo and clock at {sizes:?} pages", trace.len());
     }
+    Ok(fs::remove_file(path)?)
+}
+
+/// A thousand configurations of a trace of ten million events, on all processors.
+fn batch() -> anyhow::Result<()> {
+    let trace = generate("zipf:pages=1M,events=10M,theta=1,seed=3")?;
+    let sizes = "0.1%..100%:334".parse::<Sizes>()?.of(trace.page_count());
+    let jobs: Vec<Job> = REPLAYS.iter().flat_map(|policy| sizes.iter().map(|&size| Job { policy, size })).collect();
+    let threads = std::thread::available_parallelism()?.get();
+    let processor = || clock_gettime(ClockId::ProcessCPUTime).tv_sec as f64;
+    let (start, before) = (std::time::Instant::now(), processor());
+    black_box(run_all(&trace, &jobs, threads, &|_| ()));
+    let (wall, cpu) = (start.elapsed().as_secs_f64(), processor() - before);
+    println!(
+        "\n{} configurations (three policies) of a trace of 10 M events: {wall:.0} s on {threads} threads, {cpu:.0} s of processor time",
+        jobs.len()
+    );
     Ok(())
 }

@@ -17,16 +17,6 @@ pub struct Peer {
     answers: BufReader<ChildStdout>,
 }
 
-/// What a command took.
-pub struct Run {
-    /// Processor time.
-    pub seconds: f64,
-    /// Most memory at once, in bytes.
-    pub rss: f64,
-    /// What it printed.
-    pub output: String,
-}
-
 impl Peer {
     /// Installs it below `folder` unless it is there, and starts it.
     pub fn start(folder: &Path) -> anyhow::Result<Self> {
@@ -55,15 +45,6 @@ impl Peer {
     pub fn replay(&mut self, trace: &Path, policy: &str, size: u32, hashpower: u32) -> anyhow::Result<(f64, f64)> {
         let answer = self.ask(&json!({ "trace": trace, "policy": policy, "size": size, "hashpower": hashpower }))?;
         Ok((number(&answer, "seconds")?, number(&answer, "ratio")?))
-    }
-
-    /// Runs a program and says what it took.
-    pub fn command(&mut self, program: &Path, words: &[&str]) -> anyhow::Result<Run> {
-        let command: Vec<&str> =
-            std::iter::once(program.to_str().context("a name in UTF-8")?).chain(words.iter().copied()).collect();
-        let answer = self.ask(&json!({ "command": command }))?;
-        let output = answer["output"].as_str().unwrap_or_default().to_owned();
-        Ok(Run { seconds: number(&answer, "seconds")?, rss: number(&answer, "rss")?, output })
     }
 
     fn ask(&mut self, ask: &Value) -> anyhow::Result<Value> {

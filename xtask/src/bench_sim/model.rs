@@ -1,0 +1,47 @@
+//! The full model beside the peer's LRU, which has no tiers and no costs.
+
+use anyhow::Context;
+use swaptune_tiers::alloc::{Allocator, Rule, Zsmalloc};
+use swaptune_tiers::model::{AreaSettings, Backing, Codec, DeviceTimes, Model, Settings, Sizes, ZswapSettings};
+use swaptune_tiers::trace::Trace;
+
+use super::pairs::Rounds;
+use super::timed;
+
+/// zswap with lz4 and zsmalloc in front of a disk that holds everything; RAM is what the peer's memory is.
+fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
+    // Chain length 8, the kernel's default.
+    let allocator = Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).context("zsmalloc of chains of 8")?);
+    let codec = Codec::named("lz4").context("lz4 is in the table")?;
+    let backing = Backing::Disk { device: 0, rotational: false };
+    Ok(Settings {
+        zswap: Some(ZswapSettings::new(codec, allocator)),
+        areas: vec![AreaSettings { priority: 0, slots: pages, backing }],
+        devices: vec![DeviceTimes::NVME],
+        page_cluster: 0,
+        sizes: Sizes::Drawn((0..256).map(|i| 300 + 11 * i).collect()),
+        ..Settings::new(u64::from(ram))
+    })
+}
+
+/// Prints how many events a second the model does, and how that is to the peer's LRU as `peer` times it: stock, tuned.
+pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> anyhow::Result<[f64; 2]>) -> anyhow::Result<()> {
+    let mut times = Rounds::new(["model", "stock", "tuned"]);
+    let mut last = None;
+    for _ in 0..rounds {
+        let model = Model::new(settings(ram, trace.page_count())?, trace.page_count())?;
+        let (seconds, outcome) = timed(|| model.run(trace.iter()));
+        let [stock, tuned] = peer()?;
+        times.add([seconds, stock, tuned]);
+        last = Some(outcome);
+    }
+    let counters = last.context("at least one round")?.counters;
+    println!("  full model: RAM, zswap (lz4, zsmalloc), disk; the peer replays LRU only");
+    println!(
+        "    {} accesses, {} pages out to zswap, {} in from it, {} in from disk",
+        counters.accesses, counters.zswpout, counters.zswpin, counters.disk_in
+    );
+    println!("    Mev/s: {}", times.rates(trace.len() as f64 / 1e6));
+    println!("    to stock peer: {}; to tuned peer: {}", times.ratio(1, 0), times.ratio(2, 0));
+    Ok(())
+}
