@@ -12,8 +12,16 @@ pub struct Pools {
     pub zswap: u64,
     /// Pages stored in it, same-filled ones included.
     pub stored: u64,
+    /// Of those: same-filled (`same_filled_pages`, until 6.11).
+    pub same_filled: u64,
+    /// Of those: kept as they are (`stored_incompressible_pages`, since 6.18).
+    pub incompressible: u64,
     /// Pages of RAM of all zram devices.
     pub zram: u64,
+    /// Pages that they keep as a value (`same_pages`).
+    pub zram_same: u64,
+    /// Pages that they keep as they are (`huge_pages`).
+    pub zram_huge: u64,
     /// Free pages of RAM: fewer than none when pools took reserves.
     pub free: i64,
 }
@@ -49,7 +57,11 @@ impl Model {
         Pools {
             zswap: self.zswap.as_ref().map_or(0, Zswap::pages),
             stored: self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages),
+            same_filled: self.zswap.as_ref().map_or(0, |zswap| zswap.same_filled_pages),
+            incompressible: self.zswap.as_ref().map_or(0, |zswap| zswap.stored_incompressible_pages),
             zram: self.zrams.iter().flatten().map(Zram::pages).sum(),
+            zram_same: self.zrams.iter().flatten().map(|zram| zram.same_pages).sum(),
+            zram_huge: self.zrams.iter().flatten().map(|zram| zram.huge_pages).sum(),
             free: self.free_pages(),
         }
     }

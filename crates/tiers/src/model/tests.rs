@@ -125,6 +125,24 @@ fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
 }
 
 #[test]
+fn pools_tell_what_they_keep_uncompressed() {
+    let sizes = Sizes::Each(vec![0, 1000, 3700, 4096]);
+    let settings = Settings { kernel: (6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
+    let mut model = Model::new(settings, 2400).unwrap();
+    cycles(2400, 1).for_each(|event| model.access(event).unwrap());
+    let pools = model.pools();
+    assert!(
+        pools.incompressible > 50 && pools.incompressible * 3 < pools.stored * 2,
+        "one of the three that zswap sees: {pools:?}"
+    );
+    assert_eq!(pools.same_filled, 0, "zero pages do not reach it");
+    let mut model = Model::new(Settings { areas: vec![zram(0, 1000)], sizes, ..machine(2000) }, 2050).unwrap();
+    cycles(2050, 1).for_each(|event| model.access(event).unwrap());
+    let pools = model.pools();
+    assert!(pools.zram_huge > 50 && pools.zram_same == 0, "3700 bytes are huge to zram: {pools:?}");
+}
+
+#[test]
 fn a_write_makes_the_copy_in_swap_stale() {
     let mut model = Model::new(machine(2000), 3000).unwrap();
     for event in cycles(3000, 2) {
