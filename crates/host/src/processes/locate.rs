@@ -149,28 +149,25 @@ impl Locator {
     }
 
     /// Addresses to search: mappings that may hold pages.
-    fn spans(&mut self, pid: u32) -> Result<Vec<Span>, Unseen> {
+    fn spans(&mut self, pid: u32) -> Result<Vec<(u64, u64)>, Unseen> {
         self.text.clear();
         let read = open(pid, "maps")?.read_to_string(&mut self.text);
         read.map_err(|error| Unseen::new(pid, "maps", &error))?;
         Ok(join(&maps::parse(&self.text)))
     }
 
-    fn by_scan(&mut self, pagemap: &File, spans: &[Span]) -> io::Result<Located> {
+    fn by_scan(&mut self, pagemap: &File, spans: &[(u64, u64)]) -> io::Result<Located> {
         let page = page_bytes() as u64;
         self.regions.resize(REGIONS, Region::default());
         let mut located = Located::default();
-        for span in spans {
-            // Whether a page is of a file makes the kernel look at each page's own record: twice the time, and no question
-            // where no file is.
-            let needed = if span.file { u64::MAX } else { !FILE };
-            let mut scan = Scan { start: span.start, end: span.end, excluded: self.excluded & needed, any: PRESENT | SWAPPED };
+        for (start, end) in spans {
+            let mut scan = Scan { start: *start, end: *end, excluded: self.excluded, any: PRESENT | SWAPPED };
             while scan.start < scan.end {
                 let count = match pagemap_scan(pagemap, &scan, &mut self.regions) {
                     // Guard markers are known from 6.15 on.
                     Err(error) if error.raw_os_error() == Some(libc::EINVAL) && scan.excluded & GUARD != 0 => {
                         self.excluded &= !GUARD;
-                        scan.excluded &= !GUARD;
+                        scan.excluded = self.excluded;
                         continue;
                     }
                     done => done?,
@@ -185,15 +182,15 @@ impl Locator {
         Ok(located)
     }
 
-    fn by_pagemap(&mut self, pagemap: &File, spans: &[Span]) -> io::Result<Located> {
+    fn by_pagemap(&mut self, pagemap: &File, spans: &[(u64, u64)]) -> io::Result<Located> {
         let page = page_bytes() as u64;
         self.entries.resize(ENTRIES * 8, 0);
         let zero = *self.zero_frame.get_or_insert_with(|| zero_frame().unwrap_or_default());
         let mut located = Located::default();
-        for span in spans {
-            let mut at = span.start;
-            while at < span.end {
-                let wanted = usize::try_from((span.end - at) / page * 8).unwrap_or(usize::MAX).min(self.entries.len());
+        for (start, end) in spans {
+            let mut at = *start;
+            while at < *end {
+                let wanted = usize::try_from((end - at) / page * 8).unwrap_or(usize::MAX).min(self.entries.len());
                 let count = pagemap.read_at(&mut self.entries[..wanted], at / page * 8)? / 8;
                 // Nothing to read any more: the process has ended.
                 if count == 0 {
@@ -225,27 +222,14 @@ pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes))
 }
 
-/// Addresses that are searched in one go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
-    start: u64,
-    end: u64,
-    /// Of files, so that not every page in it is anonymous.
-    file: bool,
-}
-
 /// Mappings that touch each other become one span. A list that was read while mappings changed may show one of them twice,
 /// grown; no address is searched twice.
-fn join(mappings: &[Mapping]) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
+fn join(mappings: &[Mapping]) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = Vec::new();
     for mapping in mappings.iter().filter(|mapping| mapping.may_hold_pages()) {
-        let file = mapping.name.starts_with('/');
         match spans.last_mut() {
-            Some(span) if mapping.start <= span.end && span.file == file => span.end = span.end.max(mapping.end),
-            last => {
-                let start = last.map_or(mapping.start, |span| mapping.start.max(span.end));
-                spans.extend((start < mapping.end).then_some(Span { start, end: mapping.end, file }));
-            }
+            Some(span) if mapping.start <= span.1 => span.1 = span.1.max(mapping.end),
+            _ => spans.push((mapping.start, mapping.end)),
         }
     }
     spans
@@ -267,14 +251,12 @@ mod tests {
 
     #[test]
     fn spans_have_no_holes() {
-        let mapping = |start, end, read, name: &str| Mapping { start, end, read, private: true, name: name.into() };
-        let joined = |mappings: &[Mapping]| join(mappings).iter().map(|span| (span.start, span.end)).collect::<Vec<_>>();
-        let one = |start, end| mapping(start, end, true, "[heap]");
-        assert_eq!(joined(&[one(1, 2), one(2, 3), one(5, 6), mapping(6, 9, false, ""), one(9, 10)]), [(1, 3), (5, 6), (9, 10)]);
-        assert_eq!(joined(&[one(1, 4), one(2, 6), one(3, 4)]), [(1, 6)]);
-        let file = |start, end| mapping(start, end, true, "/lib/x");
-        assert_eq!(joined(&[file(1, 4), one(3, 6), file(4, 5), file(5, 8)]), [(1, 4), (4, 6), (6, 8)]);
-        assert!(joined(&[]).is_empty());
+        let mapping = |start, end, read| Mapping { start, end, read, private: true, name: String::new() };
+        let mappings =
+            [mapping(1, 2, true), mapping(2, 3, true), mapping(5, 6, true), mapping(6, 9, false), mapping(9, 10, true)];
+        assert_eq!(join(&mappings), [(1, 3), (5, 6), (9, 10)]);
+        assert_eq!(join(&[mapping(1, 4, true), mapping(2, 6, true), mapping(3, 4, true)]), [(1, 6)]);
+        assert!(join(&[]).is_empty());
     }
 
     #[test]
