@@ -1,6 +1,6 @@
 //! What `cargo xtask bench sampling` measures: reading and locating the pages of another process, a whole estimate.
 //!
-//! `hold MIB` and `sparse GIB RUNS` are the processes to look at; they print `ready` and stay until their input ends.
+//! `hold MIB` and `sparse GIB RUNS TOGETHER` are the processes to look at; they print `ready` and stay until their input ends.
 //! `runs PID` prints where the pages of a process are; `read PID`, `locate PID` and `estimate CODECS` measure, in processor time
 //! of this thread, and print one number a line.
 
@@ -20,12 +20,14 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let done = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["hold", mib] => hold(mib),
-        ["sparse", gib, runs] => sparse(gib, runs),
+        ["sparse", gib, runs, together] => sparse(gib, runs, together),
         ["runs", pid] => runs(pid),
         ["read", pid] => read(pid),
         ["locate", pid] => locate(pid),
         ["estimate", codecs] => estimate(codecs),
-        _ => Err("usage: sampling hold MIB | sparse GIB RUNS | runs PID | read PID | locate PID | estimate CODECS".into()),
+        _ => {
+            Err("usage: sampling hold MIB | sparse GIB RUNS TOGETHER | runs PID | read PID | locate PID | estimate CODECS".into())
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -50,16 +52,20 @@ fn hold(mib: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// So much reserved, with runs of 64 pages in it here and there: as a browser's renderer does it.
-fn sparse(gib: &str, runs: &str) -> Result<(), Failed> {
+/// So much reserved, with runs of 64 pages in it here and there, so many of them near each other: as a browser's renderer does it.
+fn sparse(gib: &str, runs: &str, together: &str) -> Result<(), Failed> {
     const PIECE: usize = 1 << 30;
-    let (pieces, runs) = (gib.parse::<usize>()?, runs.parse::<usize>()?);
+    // Between two runs of 64 pages that are near each other as many are left out.
+    const NEAR: usize = 128;
+    let (pieces, runs, together) = (gib.parse::<usize>()?, runs.parse::<usize>()?, together.parse::<usize>()?);
     let mut memory: Vec<Vec<u8>> = (0..pieces).map(|_| Vec::with_capacity(PIECE)).collect();
+    let places = runs.div_ceil(together);
+    let apart = PIECE / places.div_ceil(pieces);
     for run in 0..runs {
-        let each = runs.div_ceil(pieces);
-        let place = PIECE / each * (run / pieces);
+        let place = run / together;
+        let first = apart * (place / pieces) + run % together * NEAR * page_bytes();
         for page in 0..64 {
-            memory[run % pieces].spare_capacity_mut()[place + page * page_bytes()].write(1);
+            memory[place % pieces].spare_capacity_mut()[first + page * page_bytes()].write(1);
         }
     }
     stay()?;
