@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use swaptune_core::measurement::{
     CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, MemoryOrder,
-    SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapTier,
+    SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::proof::Class;
@@ -108,7 +108,12 @@ fn quantiles(micros: u64) -> Quantiles {
     Quantiles { samples: 1000, min: at, p50: at, p90: at, p99: at, p999: None, max: at }
 }
 
-fn swap(tier: SwapTier, page_cluster: u32, store: u64, load: u64, loads_per_second: f64) -> Figures {
+fn round(store: u64, load: u64, loads_per_second: f64) -> SwapRound {
+    let nanos = |micros| Nanos(micros * 1000);
+    SwapRound { store: nanos(store), load: nanos(load), stores_per_second: 1e6 / store as f64, loads_per_second }
+}
+
+fn swap(tier: SwapTier, order: MemoryOrder, page_cluster: u32, store: u64, load: u64, loads_per_second: f64) -> Figures {
     Figures::Swap(SwapFigures {
         tier,
         class: Class::Text,
@@ -117,15 +122,22 @@ fn swap(tier: SwapTier, page_cluster: u32, store: u64, load: u64, loads_per_seco
         store: Some(quantiles(store)),
         load: Some(quantiles(load)),
         stores_per_second: 1e6 / store as f64,
+        order,
         loads_per_second,
+        rounds: [0.99, 1.0, 1.01].map(|part| round(store, load, loads_per_second * part)).to_vec(),
         landing: Landing::default(),
-        order: MemoryOrder::Random,
-        rounds: Vec::new(),
     })
 }
 
 fn zswap(compressor: &str, store: u64, load: u64) -> Figures {
-    swap(SwapTier::Zswap { compressor: compressor.into(), zpool: "zsmalloc".into() }, 0, store, load, 1e6 / load as f64)
+    swap(
+        SwapTier::Zswap { compressor: compressor.into(), zpool: "zsmalloc".into() },
+        MemoryOrder::Random,
+        0,
+        store,
+        load,
+        1e6 / load as f64,
+    )
 }
 
 fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> Figures {
@@ -226,13 +238,23 @@ fn swappiness_follows_the_measured_costs() {
 #[test]
 fn read_ahead_must_bring_more_than_scatter() {
     let facts = host!("debian13-6.12");
-    let with = |loads: f64| {
+    let with = |in_order: f64, at_random: f64| {
         let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
-        let rows = [swap(tier(), 0, 10, 5, 100.0), swap(tier(), 1, 10, 5, 90.0), swap(tier(), 3, 10, 5, loads)];
+        let row = |order, page_cluster, loads| swap(tier(), order, page_cluster, 10, 5, loads);
+        let (ordered, random) = (MemoryOrder::Sequential, MemoryOrder::Random);
+        let rows = [
+            row(ordered, 0, 100.0),
+            row(random, 0, 100.0),
+            row(ordered, 1, 90.0),
+            row(random, 1, 100.0),
+            row(ordered, 3, in_order),
+            row(random, 3, at_random),
+        ];
         knob(&Bench::on(&facts).run(rows).settings(&facts), "vm.page-cluster").to_owned()
     };
-    assert_eq!(with(121.0), "3");
-    assert_eq!(with(119.0), "0");
+    assert_eq!(with(121.0, 100.0), "3");
+    assert_eq!(with(119.0, 100.0), "0", "within scatter");
+    assert_eq!(with(400.0, 90.0), "0", "loads at random pay for it");
 }
 
 #[test]
@@ -303,5 +325,8 @@ fn a_plan_cites_each_result_and_tells_of_the_cipher() {
         assert!(evidence.contains(run), "{target}: {evidence}");
     }
     let note = plan.notes.iter().find(|note| note.about == "encryption of swap").unwrap();
-    assert!(note.text.contains("aes-xts with a key of 256 bits") && note.evidence.starts_with("run 3 (bench cipher"), "{note:?}");
+    assert!(
+        note.text.contains("aes-xts-plain64 with a key of 256 bits") && note.evidence.starts_with("run 3 (bench cipher"),
+        "{note:?}"
+    );
 }

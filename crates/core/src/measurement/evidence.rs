@@ -6,11 +6,11 @@
 use std::cmp::Reverse;
 
 use super::{
-    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Figures, Measurement, SampleFigures, SwapFigures,
-    SwapTier, areas_gain,
+    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Figures, Measurement, MemoryOrder, SampleFigures,
+    SwapFigures, SwapTier, areas_gain,
 };
 use crate::proof::Class;
-use crate::stats::Nanos;
+use crate::stats::{Nanos, paired_ratio};
 
 /// An answer and the result that it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,10 +68,12 @@ pub struct Spread {
 /// What read-ahead does for loads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadAhead {
-    /// The value of vm.page-cluster with the most loads a second.
+    /// The value of vm.page-cluster with the most loads a second, of pages that are touched in order.
     pub page_cluster: u32,
-    /// Its loads a second by those of 0.
-    pub gain: f64,
+    /// Its loads a second by those of 0, in order.
+    pub in_order: Estimate,
+    /// The same, touched at random.
+    pub at_random: Estimate,
 }
 
 /// The results of one machine, newest first.
@@ -158,7 +160,8 @@ impl Evidence {
         self.swaps().find_map(|(measurement, swap)| {
             // Where the kernel reads ahead, the touch of most pages is no load.
             let alone = swap.page_cluster == 0 || matches!(swap.tier, SwapTier::Zram { .. });
-            let fits = wanted(&swap.tier) && swap.class == Class::Text && swap.threads == 1 && alone;
+            let usual = swap.class == Class::Text && swap.threads == 1 && swap.order == MemoryOrder::Random;
+            let fits = wanted(&swap.tier) && usual && alone;
             let cost = PageCost { store: swap.store?.p50, load: swap.load?.p50 };
             fits.then(|| Measured::new(cost, measurement))
         })
@@ -200,7 +203,7 @@ impl Evidence {
         Some(Measured::new(best, newest))
     }
 
-    /// What read-ahead does for loads from plain disk swap, or from zswap.
+    /// What read-ahead does for loads from plain disk swap, or from zswap: the value that helps most those in order.
     #[must_use]
     pub fn read_ahead(&self, zswap: bool) -> Option<Measured<ReadAhead>> {
         let asked = |swap: &SwapFigures| {
@@ -209,14 +212,23 @@ impl Evidence {
                 SwapTier::Disk { areas, .. } => !zswap && *areas == 1,
                 SwapTier::Zram { .. } | SwapTier::Zero | SwapTier::Writeback { .. } => false,
             };
-            tier && swap.class == Class::Text && swap.threads == 1 && swap.loads_per_second > 0.0
+            tier && swap.class == Class::Text && swap.threads == 1
         };
         let (newest, first) = self.swaps().find(|(_, swap)| asked(swap) && swap.page_cluster > 0)?;
-        let rows = || self.swaps().filter(|(m, swap)| m.run == newest.run && asked(swap) && swap.tier == first.tier);
-        let without = rows().find(|(_, swap)| swap.page_cluster == 0)?.1.loads_per_second;
-        let best = rows().max_by(|(_, a), (_, b)| a.loads_per_second.total_cmp(&b.loads_per_second))?.1;
-        let value = ReadAhead { page_cluster: best.page_cluster, gain: best.loads_per_second / without };
-        Some(Measured::new(value, newest))
+        let rows: Vec<&SwapFigures> = self
+            .swaps()
+            .filter(|(m, swap)| m.run == newest.run && asked(swap) && swap.tier == first.tier)
+            .map(|(_, swap)| swap)
+            .collect();
+        let row = |order, page_cluster| rows.iter().find(|row| row.order == order && row.page_cluster == page_cluster);
+        let gain = |order, page_cluster| loads_gain(row(order, page_cluster)?, row(order, 0)?);
+        let values = rows.iter().map(|row| row.page_cluster).filter(|value| *value > 0);
+        let best = values.filter_map(|page_cluster| {
+            let in_order = gain(MemoryOrder::Sequential, page_cluster)?;
+            Some(ReadAhead { page_cluster, in_order, at_random: gain(MemoryOrder::Random, page_cluster)? })
+        });
+        let best = best.max_by(|a, b| a.in_order.value.total_cmp(&b.in_order.value))?;
+        Some(Measured::new(best, newest))
     }
 
     /// The ciphers of the newest run.
@@ -227,6 +239,13 @@ impl Evidence {
         let ciphers = of_run.filter_map(|m| if let Figures::Cipher(cipher) = &m.figures { Some(cipher) } else { None });
         Some(Measured::new(ciphers.collect(), newest))
     }
+}
+
+/// Loads a second of one row by those of another of the same run, round for round; a row of one round has no interval.
+fn loads_gain(row: &SwapFigures, without: &SwapFigures) -> Option<Estimate> {
+    let rates = |row: &SwapFigures| row.rounds.iter().map(|round| round.loads_per_second).collect::<Vec<_>>();
+    let pairs: Vec<(f64, f64)> = rates(row).into_iter().zip(rates(without)).collect();
+    paired_ratio(&pairs)
 }
 
 /// True when the disk is not known, or is the only one.

@@ -63,12 +63,14 @@ fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
     let tiering = ground.tiering;
     let known = ground.evidence.read_ahead(tiering.tier == Tier::Zswap).filter(|_| tiering.tier != Tier::Zram);
     if let Some(known) = known {
-        let best = known.value;
-        let enough = 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0;
-        let (value, word) = if best.gain >= enough { (best.page_cluster, "well") } else { (0, "hardly") };
+        let (best, enough) = (known.value, 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0);
+        // Idle applications come back in order here and there, and at random: neither may pay for the other.
+        let pays = best.in_order.low >= enough && best.at_random.high >= 1.0;
+        let (value, verdict) =
+            if pays { (best.page_cluster, "it pays") } else { (0, "not worth reading more than was asked for") };
         let reason = format!(
-            "page-cluster {} brings {:.2} times the pages a second of 0: {word} worth reading more than was asked for",
-            best.page_cluster, best.gain
+            "page-cluster {} brings {:.2} times the pages a second of 0 in order ({:.2} to {:.2}), {:.2} times at random: {verdict}",
+            best.page_cluster, best.in_order.value, best.in_order.low, best.in_order.high, best.at_random.value
         );
         return Some(measured(value.to_string(), reason, known.source));
     }
