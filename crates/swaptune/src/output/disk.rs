@@ -146,10 +146,15 @@ impl<'a> Report<'a> {
         spots.chain(gains).chain(self.caveats()).map(|sentence| wrap(&sentence, 0)).collect()
     }
 
+    /// More was to be run than there are processors, before anything was measured.
+    fn was_busy(&self) -> bool {
+        self.began.load > f64::from(self.began.cpus)
+    }
+
     /// What else these figures contain.
     fn caveats(&self) -> Vec<String> {
         let mut caveats = Vec::new();
-        if self.began.load > f64::from(self.began.cpus) {
+        if self.was_busy() {
             caveats.push(format!(
                 "note: the machine was busy (load {:.1}, {}): latencies contain the wait for a processor. Measure again when it is quiet.",
                 self.began.load,
@@ -157,8 +162,9 @@ impl<'a> Report<'a> {
             ));
         }
         if let Some(hypervisor) = &self.began.hypervisor {
+            let of = if hypervisor == "unknown" { String::new() } else { format!(" of {hypervisor}") };
             caveats.push(format!(
-                "note: this is a guest of {hypervisor}: the host may answer out of its own memory, and shares the disk with others."
+                "note: this is a guest{of}: the host may answer out of its own memory, and shares the disk with others."
             ));
         }
         caveats
@@ -173,6 +179,11 @@ impl<'a> Report<'a> {
                 count(jobs as usize, "job"),
                 self.bound,
                 jobs * 4
+            ),
+            None if self.was_busy() => format!(
+                "no sweet spot on {disks}: at none of these loads 99 of 100 reads came back within {}, but that may be the machine and \
+                 not the disk.",
+                self.bound
             ),
             None => format!(
                 "no sweet spot on {disks}: at none of these loads 99 of 100 reads come back within {}. Let as little as possible \
@@ -305,13 +316,15 @@ mod tests {
 
     #[test]
     fn a_busy_guest_is_told_so() {
-        let row = row(DiskShape::Mixed, 1, 1, 1.0, 1);
+        let row = row(DiskShape::Mixed, 1, 1, 1.0, 2);
         let text = |conditions: &Conditions| Report::new(&[&row], conditions, Nanos(1)).text("fio-3.33", &Facts::default());
         let busy = Conditions { load: 7.4, cpus: 2, hypervisor: Some("kvm".into()), ..Conditions::default() };
         let words = text(&busy);
         assert!(words.contains("busy (load 7.4, 2 processors)") && words.contains("a guest of kvm"), "{words}");
+        let flat = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("may be the machine and not the disk") && !flat.contains("less swappiness"), "{words}");
         let quiet = text(&Conditions { cpus: 2, ..Conditions::default() });
-        assert!(!quiet.contains("note:"), "{quiet}");
+        assert!(!quiet.contains("note:") && quiet.contains("less swappiness"), "{quiet}");
     }
 
     #[test]
