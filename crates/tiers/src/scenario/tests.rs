@@ -1,1 +1,275 @@
+//! What a file says is understood, what is wrong is named, and the scenarios at the project's root have the shape of their sources.
 
+use super::*;
+use crate::generate::generate;
+
+const C2: &str = include_str!("../../../../scenarios/c2-write-through.toml");
+const D7: &str = include_str!("../../../../scenarios/d7-proactive-shrinker.toml");
+const A13: &str = include_str!("../../../../scenarios/a13-capacity.toml");
+const A13_IDLE: &str = include_str!("../../../../scenarios/a13-idle-applications.toml");
+const A15: &str = include_str!("../../../../scenarios/a15-inversion.toml");
+const B2: &str = include_str!("../../../../scenarios/b2-compile.toml");
+const B3: &str = include_str!("../../../../scenarios/b3-densities.toml");
+
+const SMALL: &str = r#"
+title = "small"
+[machine]
+kernel = "6.12"
+ram = "8M"
+[workload]
+generator = "hold"
+with = { pages = 3000, reads = 1, same = 0, poor = 0, size = 1000 }
+[[tiering]]
+name = "disk"
+swap = [{ disk = "nvme", size = "64M" }]
+[[tiering]]
+name = "zswap"
+zswap = { compressor = "lz4" }
+swap = [{ disk = "nvme", size = "64M" }]
+"#;
+
+fn no_page_set(name: &str) -> Result<PageSet, String> {
+    Err(format!("{name}: there is none"))
+}
+
+fn scenario(text: &str, set: &[(&str, Value)], sweep: Option<&str>) -> Result<Scenario, ScenarioError> {
+    let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let changes = Changes { set, sweep: sweep.map(|sweep| Sweep::parse(sweep).unwrap()) };
+    Scenario::read(text, &changes, &no_page_set)
+}
+
+/// All runs of a scenario, by point and tiering.
+struct Runs {
+    scenario: Scenario,
+    runs: Vec<Vec<Run>>,
+}
+
+impl Runs {
+    fn of(text: &str, scale: i64, sweep: Option<&str>) -> Self {
+        Self::all(scenario(text, &[("scale", Value::Integer(scale))], sweep).unwrap())
+    }
+
+    fn with(text: &str, scale: i64, set: (&str, Value)) -> Self {
+        Self::all(scenario(text, &[("scale", Value::Integer(scale)), set], None).unwrap())
+    }
+
+    fn all(scenario: Scenario) -> Self {
+        let one = |point: &Point| {
+            let Source::Generated(spec) = &point.source else { panic!("a scenario of ours makes its trace") };
+            let trace = generate(spec).unwrap();
+            point.tierings.iter().map(|tiering| run(tiering, &trace).unwrap()).collect()
+        };
+        let runs = scenario.points.iter().map(one).collect();
+        Self { scenario, runs }
+    }
+
+    fn get(&self, name: &str, point: usize) -> &Run {
+        let tierings = &self.scenario.points[point].tierings;
+        &self.runs[point][tierings.iter().position(|tiering| tiering.name == name).unwrap()]
+    }
+
+    fn metric(&self, metric: &str, name: &str, point: usize) -> f64 {
+        let metric = METRICS.iter().find(|known| known.name == metric).unwrap();
+        (metric.of)(self.get(name, point)).unwrap_or(f64::NAN)
+    }
+
+    fn comparisons(&self) -> Vec<Comparison> {
+        let published = self.scenario.published.as_ref().unwrap();
+        published.compare(|name, point| (published.metric.of)(self.get(name, point)))
+    }
+}
+
+#[test]
+fn every_scenario_of_ours_is_read_and_says_what_it_is() {
+    for text in [C2, D7, A13, A13_IDLE, A15, B2, B3] {
+        let scenario = scenario(text, &[], None).unwrap();
+        assert!(!scenario.title.is_empty() && !scenario.source.is_empty() && !scenario.notes.is_empty(), "{}", scenario.title);
+        assert!(scenario.points.iter().all(|point| point.tierings.len() > 1));
+    }
+}
+
+#[test]
+fn a_run_is_a_function_of_its_text() {
+    let (one, two) = (Runs::of(SMALL, 1, None), Runs::of(SMALL, 1, None));
+    for name in ["disk", "zswap"] {
+        assert_eq!(one.get(name, 0).outcome, two.get(name, 0).outcome, "{name}");
+    }
+    assert!(one.metric("disk-in", "disk", 0) > 0.0 && one.metric("zswap-in", "zswap", 0) > 0.0);
+    assert!(one.metric("elapsed", "zswap", 0) < one.metric("elapsed", "disk", 0));
+    assert_eq!(one.get("zswap", 0).held, 3000);
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let message = |from: &str, to: &str| {
+        assert!(SMALL.contains(from), "{from}");
+        let error = scenario(&SMALL.replace(from, to), &[], None).unwrap_err();
+        (error.to_string(), error.misspelt().map(|(found, known)| (found.to_owned(), known.len() > 1)))
+    };
+    for (from, to, says, name) in [
+        ("kernel =", "kernal =", "unknown field `kernal`", Some("kernal")),
+        ("\"6.12\"", "\"six\"", "machine.kernel: found six, expected a version such as \"6.12\"", None),
+        ("\"8M\"", "\"8X\"", "machine.ram: found \"8X\", expected a size", None),
+        ("\"lz4\"", "\"lz5\"", "tiering `zswap`: compressor: found `lz5`, expected one of lz4, lz4hc", Some("lz5")),
+        ("\"nvme\"", "\"nvm\"", "tiering `disk`: found `nvm`, expected one of nvme, ssd, hdd", Some("nvm")),
+        ("\"hold\"", "\"held\"", "workload.generator: found `held`", Some("held")),
+        ("reads =", "raeds =", "workload.with: found `raeds`", Some("raeds")),
+        ("disk = \"nvme\", size = \"64M\"", "size = \"64M\"", "expected either `disk` or `zram` in each", None),
+        ("compressor = \"lz4\"", "compressor = \"lz4\", limit = 200", "limit: found 200, expected a percentage", None),
+        ("compressor = \"lz4\"", "compressor = \"lz4\", policy = \"lru\"", "policy: found `lru`", Some("lru")),
+        ("title = \"small\"", "title = \"small\"\nreport = [\"elapsd\"]", "report: found `elapsd`", Some("elapsd")),
+        ("title = \"small\"", "title = \"small\"\nscale = 0", "scale: found 0", None),
+        ("generator = \"hold\"", "page-set = \"mine.json\"\ngenerator = \"hold\"", "mine.json: there is none", None),
+        ("generator = \"hold\"", "pages = [{ share = 0.5, size = 100 }]\ngenerator = \"hold\"", "with a sum of 0.5", None),
+        ("title =", "title", "TOML parse error", None),
+    ] {
+        let (text, misspelt) = message(from, to);
+        assert!(text.contains(says), "{text}\nshould contain: {says}");
+        assert_eq!(misspelt, name.map(|name| (name.to_owned(), true)), "{text}");
+    }
+    let zbud = scenario(&SMALL.replace("\"lz4\"", "\"lz4\", allocator = \"zbud\"").replace("6.12", "6.18"), &[], None);
+    assert!(zbud.unwrap_err().to_string().contains("tiering `zswap`"), "6.18 has no zbud");
+}
+
+#[test]
+fn a_sweep_changes_one_key_and_published_figures_must_fit_it() {
+    let swept = scenario(SMALL, &[], Some("machine.ram=8M,16M")).unwrap();
+    let ram: Vec<u64> = swept.points.iter().map(|point| point.tierings[0].settings.ram).collect();
+    assert_eq!((ram, swept.points[1].at.as_deref()), (vec![2048, 4096], Some("16M")));
+    let published =
+        "[published]\nmetric = \"elapsed\"\nwhat = \"s\"\nrelative-to = \"disk\"\nfigures = { disk = [2], zswap = [1] }";
+    let runs = Runs::of(&format!("{SMALL}{published}"), 1, None);
+    let rows = runs.comparisons();
+    assert_eq!(rows.iter().map(|row| row.published).collect::<Vec<_>>(), [1.0, 0.5]);
+    assert_eq!((rows[0].ours, rows[0].difference()), (1.0, 0.0));
+    let ours = runs.metric("elapsed", "zswap", 0) / runs.metric("elapsed", "disk", 0);
+    assert!((rows[1].ours - ours).abs() < 1e-12);
+    for (from, to) in [("disk = [2]", "disk = [2, 3]"), ("disk = [2]", "dsk = [2]"), ("\"disk\"\nfig", "\"dusk\"\nfig")] {
+        assert!(scenario(&format!("{SMALL}{}", published.replace(from, to)), &[], None).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn scale_divides_pages_and_accesses_and_nothing_else() {
+    let full = scenario(SMALL, &[], None).unwrap();
+    let half = scenario(SMALL, &[("scale", Value::Integer(2))], None).unwrap();
+    let settings = |scenario: &Scenario| scenario.points[0].tierings[1].settings.clone();
+    assert_eq!(
+        (settings(&half).ram, settings(&half).areas[0].slots),
+        (settings(&full).ram / 2, settings(&full).areas[0].slots / 2)
+    );
+    assert_eq!((settings(&half).costs, settings(&half).devices), (settings(&full).costs, settings(&full).devices));
+    let Source::Generated(spec) = &half.points[0].source else { panic!() };
+    assert!(spec.contains("pages=1500") && spec.contains("reads=1"), "{spec}");
+    let trace = SMALL.replace("generator = \"hold\"", "trace = \"a.csv\"");
+    let trace = trace.lines().filter(|line| !line.starts_with("with")).collect::<Vec<_>>().join("\n");
+    assert_eq!(scenario(&trace, &[], None).unwrap().points[0].source, Source::Trace("a.csv".into()));
+    assert!(scenario(&trace, &[("scale", Value::Integer(2))], None).is_err(), "a trace cannot be made smaller");
+}
+
+#[test]
+fn wakes_are_what_comes_after_a_second_of_sleep() {
+    let text = SMALL.replace("hold", "idle").replace(
+        "with = { pages = 3000, reads = 1, same = 0, poor = 0, size = 1000 }",
+        "with = { apps = 4, pages = 400, seconds = 200, wake = 20, touch = 0.5 }",
+    );
+    let runs = Runs::of(&text, 1, None);
+    let wakes = runs.metric("wakes", "disk", 0);
+    assert!((20.0..400.0).contains(&wakes), "4 applications, 200 seconds, a wake in 20: {wakes}");
+    assert!(runs.metric("wake-p50", "disk", 0) >= 199e-6, "200 accesses a microsecond apart");
+    assert!(runs.metric("wake-p99", "disk", 0) < 0.1);
+    assert!(Runs::of(SMALL, 1, None).get("disk", 0).wakes.count() == 0, "who never sleeps never wakes");
+}
+
+/// C2 and C3: below a full pool write-back is no slower than write-through, above it write-through is no slower, both beat no zswap,
+/// and switching by fill is within 4 % of the better of the two.
+#[test]
+fn c2_write_back_wins_before_the_pool_is_full_and_write_through_after() {
+    let runs = Runs::of(C2, 256, Some("workload.with.percent=75,100,150,175"));
+    let elapsed = |name: &str, point| runs.metric("elapsed", name, point);
+    for name in ["no zswap", "write-through", "switching"] {
+        assert_eq!(elapsed(name, 0), elapsed("write-back", 0), "a heap that fits never swaps");
+    }
+    assert!(elapsed("write-back", 1) < elapsed("write-through", 1));
+    for point in [2, 3] {
+        assert!(elapsed("write-through", point) < elapsed("write-back", point), "point {point}");
+    }
+    for point in 1..4 {
+        let better = elapsed("write-back", point).min(elapsed("write-through", point));
+        assert!(better < 0.9 * elapsed("no zswap", point), "point {point}");
+        assert!(elapsed("switching", point) < 1.04 * better, "point {point}");
+    }
+    assert!(runs.metric("disk-written", "write-through", 2) > runs.metric("disk-written", "write-back", 2));
+}
+
+/// D7: the published ratios within a tenth.
+#[test]
+fn d7_ratios_are_those_of_the_series() {
+    let runs = Runs::of(D7, 8, None);
+    for row in runs.comparisons() {
+        assert!(row.difference().abs() < 0.1, "{row:?}");
+    }
+    let elapsed = |name: &str| runs.metric("elapsed", name, 0);
+    assert!(elapsed("all six") < elapsed("zswap off") && elapsed("zswap off") < elapsed("patches 1-3"));
+    assert!(elapsed("1-3 and 5") < 0.9 * elapsed("patches 1-3"), "keeping what does not compress is what gains");
+    assert!(runs.metric("rejected", "patches 1-3", 0) > 0.0 && runs.metric("rejected", "all six", 0) == 0.0);
+    assert_eq!(runs.metric("written-back", "1-3 and 6", 0), 0.0, "a page is rejected more often than the pause is long");
+}
+
+/// A15: what zram holds is older than what went past it to the disk; zswap the other way round.
+#[test]
+fn a15_zram_before_a_disk_keeps_the_old_and_zswap_the_young() {
+    let runs = Runs::of(A15, 64, None);
+    let age = |tier: &str, name: &str| runs.metric(tier, name, 0);
+    assert!(age("age-pool", "zram, then disk") > 0.9 * age("age-disk", "zram, then disk"));
+    assert!(age("age-pool", "zswap, then disk") < 0.5 * age("age-disk", "zswap, then disk"));
+    assert!(runs.metric("disk-in", "zswap, then disk", 0) < runs.metric("disk-in", "zram, then disk", 0));
+}
+
+/// B2: small zram gives next to nothing, large zram helps and keeps the disk out of it, zswap of 10 % with zbud does neither.
+#[test]
+fn b2_large_zram_helps_and_small_zram_does_not() {
+    let runs = Runs::of(B2, 128, None);
+    let elapsed = |name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "disk alone", 0);
+    assert!(elapsed("zram 3.5 GiB") < 0.95, "{}", elapsed("zram 3.5 GiB"));
+    assert!(elapsed("zram 1 GiB") > elapsed("zram 3.5 GiB") && elapsed("zram 1 GiB") > 0.97, "{}", elapsed("zram 1 GiB"));
+    assert!(elapsed("zswap 10 % zbud") > 1.0, "{}", elapsed("zswap 10 % zbud"));
+    assert_eq!(runs.metric("disk-in", "zram 3.5 GiB", 0), 0.0);
+    let crowded = Runs::with(B2, 256, ("workload.with.pages", Value::Integer(420_000)));
+    assert!(crowded.metric("disk-in", "zram 3.5 GiB", 0) > crowded.metric("disk-in", "disk alone", 0));
+}
+
+/// B3: at most two and three pages in a page, and zsmalloc the densest where it matters: pages that compress well.
+#[test]
+fn b3_densities() {
+    let runs = Runs::of(B3, 64, None);
+    for point in 0..5 {
+        let density = |name: &str| runs.metric("density", name, point);
+        assert!(density("zbud") <= 2.0 && density("z3fold") <= 3.0, "point {point}");
+    }
+    for point in [0, 1] {
+        assert!(runs.metric("density", "zsmalloc", point) > 1.3 * runs.metric("density", "z3fold", point));
+        assert!(runs.metric("density", "z3fold", point) > 1.4 * runs.metric("density", "zbud", point));
+    }
+}
+
+/// A13: the rule counts RAM that the pool takes twice, and slots that zswap's pages keep on the disk.
+#[test]
+fn a13_what_fits_is_less_than_the_rule_says() {
+    let runs = Runs::of(A13, 256, None);
+    let held = |name: &str| runs.metric("held", name, 0) * 256.0 / f64::from(1 << 30);
+    assert!((15.5..16.0).contains(&held("disk of 8 GB")), "{}", held("disk of 8 GB"));
+    assert!((12.5..13.5).contains(&held("zswap, disk of 8 GB")), "8 GB of slots and what the pool leaves of RAM");
+    assert!((19.0..20.5).contains(&held("zswap, disk of 15 GB")) && (19.0..20.5).contains(&held("zram, disk of 8 GB")));
+    assert!(runs.runs[0].iter().all(|run| run.outcome.out_of_memory.is_some()));
+}
+
+/// Idle applications: with zram alone wakes are fastest while all fit, and the first to run out of memory.
+#[test]
+fn a13_idle_applications_wake_faster_from_a_pool() {
+    let runs = Runs::of(A13_IDLE, 128, Some("workload.with.apps=60,120"));
+    assert!(runs.metric("wake-p50", "zram alone", 0) < 0.5 * runs.metric("wake-p50", "disk alone", 0));
+    assert!(runs.get("zram alone", 1).outcome.out_of_memory.is_some());
+    assert!(runs.get("disk alone", 1).outcome.out_of_memory.is_none());
+    assert!(runs.metric("disk-in", "zswap, disk", 1) < runs.metric("disk-in", "disk alone", 1));
+}
