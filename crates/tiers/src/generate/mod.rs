@@ -2,7 +2,7 @@
 //!
 //! `zipf:pages=1M,events=20M,seed=1` names a generator and the parameters that differ from their defaults. Random numbers
 //! come from PCG-64 and distributions computed without the platform's mathematics library, so that a trace is the same
-//! everywhere. Only [`zipf`] uses SplitMix64, because the reference traces are made with it.
+//! everywhere. Only `zipf` uses SplitMix64, because the reference traces are made with it.
 
 mod compile;
 mod content;

@@ -1,7 +1,7 @@
 //! Scenarios: a machine, a workload and several tierings side by side, as a TOML text that explains itself.
 //!
 //! [`Scenario::read`] turns the text into [`Point`]s, one for each value of its sweep; a point has one workload and one
-//! [`Settings`] per tiering, and [`run`] makes a [`Run`] of both. Where the text states published figures, [`Published::compare`] sets
+//! [`Settings`] per tiering, and [`run()`] makes a [`Run`] of both. Where the text states published figures, [`Published::compare`] sets
 //! them beside ours. Nothing here opens a file or reads a clock: a scenario gives the same figures everywhere.
 
 mod build;
@@ -42,7 +42,7 @@ pub enum Source {
 pub struct Tiering {
     /// What the scenario calls it.
     pub name: String,
-    /// The machine with it. Cgroups are those of the trace: [`run`] repeats the one that stands here.
+    /// The machine with it. Cgroups are those of the trace: [`run()`] repeats the one that stands here.
     pub settings: Settings,
     /// Whether pages have the sizes that the scenario says, and not those of the trace.
     pub sizes_given: bool,

@@ -54,6 +54,12 @@ pub fn circle(release: Release) -> Result<()> {
     Ok(())
 }
 
+/// A benchmark under a memory limit on a system that systemd manages.
+pub fn limit(release: Release) -> Result<()> {
+    need_commands(&["bench"])?;
+    Full::new(release)?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_LIMIT)?.ensure_success()
+}
+
 /// A swap disk of the configuration is pulled out between two boots.
 pub fn missing_disk(release: Release) -> Result<()> {
     need_commands(&["inspect", "plan", "apply", "verify", "history"])?;

@@ -1,0 +1,54 @@
+
+# A memory limit on a system that systemd manages: a scope of its own, delegated to us, gone with the command.
+cp swaptune /usr/local/bin/swaptune
+systemctl is-system-running --wait
+
+scopes() { systemctl list-units --all --no-legend --plain 'swaptune-*.scope' | awk '{ print $1 }'; }
+
+# settings: what must be as before
+settings() {
+	cat $ZSWAP/enabled $ZSWAP/compressor
+	awk "{ print \$1, \$2, \$3, \$5 }" /proc/swaps
+	scopes
+	ls /var/tmp
+}
+
+# begin SECONDS: a benchmark in the background, until its scope is there
+begin() {
+	swaptune bench memory --size 48M --limit 24M --swap zswap:lzo --data low --order sequential --seconds "$1" \
+		--no-save --json > /run/answer 2> /run/said &
+	bench=$!
+	tries=200
+	while [ -z "$(scopes)" ] && kill -0 $bench 2> /dev/null && [ $tries -gt 0 ]; do
+		sleep 0.2
+		tries=$((tries - 1))
+	done
+	scope=$(scopes)
+	expect "scope" "swaptune-memory-$bench.scope" "$scope"
+	expect "limit" 25165824 "$(systemctl show --value -p MemoryMax "$scope")"
+	expect "delegated" yes "$(systemctl show --value -p Delegate "$scope")"
+}
+
+# until_as_before WHAT
+until_as_before() {
+	tries=200
+	while settings > /run/after && ! cmp -s /run/before /run/after && [ $tries -gt 0 ]; do
+		sleep 0.2
+		tries=$((tries - 1))
+	done
+	expect_same "settings after $1" /run/before /run/after
+}
+
+settings > /run/before
+begin 4
+wait $bench
+expect "exit status of the benchmark" 0 $?
+cat /run/said
+expect_line "it ran under the limit" "\"limit\": 25165824" /run/answer
+expect_line "pages went into zswap" "\"zswpout\": [1-9]" /run/answer
+until_as_before "a run"
+begin 60
+kill -9 $bench
+wait $bench 2> /dev/null
+until_as_before "a kill"
+finish
