@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use crate::{bench_codecs, bench_sampling};
+use crate::{bench_codecs, bench_pools, bench_sampling};
 
 const ROUNDS: usize = 60;
 
@@ -28,6 +28,7 @@ pub fn run() -> anyhow::Result<()> {
         startup(binary, &words)?;
     }
     live_apply(binary)?;
+    bench_pools::run()?;
     bench_codecs::run(binary)?;
     bench_sampling::run()
 }

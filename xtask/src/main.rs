@@ -6,6 +6,7 @@
 
 mod bench;
 mod bench_codecs;
+mod bench_pools;
 mod bench_sampling;
 mod bench_sim;
 #[path = "../../crates/swaptune/src/cli.rs"]

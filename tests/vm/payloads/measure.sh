@@ -72,6 +72,9 @@ for tier in zswap zram; do
 done
 bench "codecs" codecs --pages-of synthetic:text --pages 256 --codec lz4,zstd --threads 1 --seconds 0.05
 expect_line "its rows name zstd" "\"codec\": \"zstd\"" /run/answer
+bench "codecs --kernel" codecs --kernel --pages-of synthetic:text --pages 512 --codec lz4,zstd --threads 1 --seconds 0.05 --dir /mnt/disk
+expect_line "zswap did it" "\"path\": \"zswap\"" /run/answer
+expect_line "zram did it" "\"path\": \"zram\"" /run/answer
 guest-tool hold 16 t > /run/holder &
 holder=$!
 wait_for ready

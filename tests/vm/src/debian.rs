@@ -21,7 +21,7 @@ use crate::payload;
 
 /// Packages of the guest beside mmdebstrap's minimal set.
 const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,linux-image-amd64,grub-pc,initramfs-tools,\
-                        util-linux,fdisk,e2fsprogs,kmod,procps,zstd,busybox";
+                        util-linux,fdisk,e2fsprogs,kmod,procps,zstd,busybox,cryptsetup-bin,fio";
 
 /// Where the test program is in the guest.
 const RUNNER: &str = "usr/local/lib/guest-test";

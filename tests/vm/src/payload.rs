@@ -39,8 +39,8 @@ payloads! {
     DEBIAN_VERIFY = "debian-verify.sh";
     /// Debian, third boot: everything as in the picture.
     DEBIAN_AFTER = "debian-after.sh";
-    /// Debian: a limited group of systemd's for a benchmark.
-    DEBIAN_LIMIT = "debian-limit.sh";
+    /// Debian: benchmarks on a whole system.
+    DEBIAN_BENCH = "debian-bench.sh";
     /// Debian, booted without a disk that the configuration calls optional.
     DEBIAN_MISSING = "debian-missing.sh";
 }

@@ -19,7 +19,7 @@ pub use footprint::{Footprint, Incompressible};
 pub use pool::Pool;
 pub use z3fold::Z3fold;
 pub use zbud::Zbud;
-pub use zsmalloc::{Rule, SizeClass, Zsmalloc};
+pub use zsmalloc::{DOCUMENTED, Rule, SizeClass, Zsmalloc};
 pub use zspool::ZsPool;
 
 /// Bytes of a page.

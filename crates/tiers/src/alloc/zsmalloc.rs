@@ -155,26 +155,27 @@ impl Zsmalloc {
     }
 }
 
+/// What the kernel's document says for each chain length, to check the model against: chain length, classes (by the rule until 6.2),
+/// classes by the rule since, size of the smallest object that takes a whole page by both, bytes (Documentation/mm/zsmalloc.rst).
+pub const DOCUMENTED: [(u8, usize, usize, u16); 13] = [
+    (4, 69, 69, 3264),
+    (5, 86, 86, 3408),
+    (6, 93, 94, 3504),
+    (7, 112, 110, 3584),
+    (8, 123, 119, 3632),
+    (9, 140, 136, 3680),
+    (10, 143, 141, 3712),
+    (11, 159, 153, 3744),
+    (12, 164, 159, 3776),
+    (13, 180, 173, 3792),
+    (14, 183, 179, 3808),
+    (15, 188, 186, 3840),
+    (16, 191, 192, 3840),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Chain length, classes in the kernel's document, classes by the rule since 6.3, watermark of huge objects in both.
-    const DOCUMENTED: [(u8, usize, usize, u16); 13] = [
-        (4, 69, 69, 3264),
-        (5, 86, 86, 3408),
-        (6, 93, 94, 3504),
-        (7, 112, 110, 3584),
-        (8, 123, 119, 3632),
-        (9, 140, 136, 3680),
-        (10, 143, 141, 3712),
-        (11, 159, 153, 3744),
-        (12, 164, 159, 3776),
-        (13, 180, 173, 3792),
-        (14, 183, 179, 3808),
-        (15, 188, 186, 3840),
-        (16, 191, 192, 3840),
-    ];
 
     #[test]
     fn class_counts_are_those_of_the_kernels_document() {

@@ -54,10 +54,10 @@ pub fn circle(release: Release) -> Result<()> {
     Ok(())
 }
 
-/// A benchmark under a memory limit on a system that systemd manages.
-pub fn limit(release: Release) -> Result<()> {
+/// Benchmarks on a system that systemd manages: under a memory limit, of its disk, of its ciphers.
+pub fn bench(release: Release) -> Result<()> {
     need_commands(&["bench"])?;
-    Full::new(release)?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_LIMIT)?.ensure_success()
+    Full::new(release)?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_BENCH)?.ensure_success()
 }
 
 /// A swap disk of the configuration is pulled out between two boots.

@@ -46,7 +46,7 @@ fn all() -> Vec<Trial> {
         trials.push(full("circle", release, debian::circle));
         trials.push(full("missing-disk", release, debian::missing_disk));
         if release.name == "debian13" {
-            trials.push(full("limit", release, debian::limit));
+            trials.push(full("bench", release, debian::bench));
         }
         // Judges the comparison itself; worth its two boots only when that was changed.
         let picture = full("picture", release, debian::picture);

@@ -1,5 +1,6 @@
 
-# A memory limit on a system that systemd manages: a scope of its own, delegated to us, gone with the command.
+# Benchmarks on a whole system: a memory limit is a scope of systemd, delegated to us and gone with the command; fio and cryptsetup
+# are Debian's, on a kernel that has the ciphers.
 cp swaptune /usr/local/bin/swaptune
 systemctl is-system-running --wait
 
@@ -51,4 +52,12 @@ begin 60
 kill -9 $bench
 wait $bench 2> /dev/null
 until_as_before "a kill"
+
+expect_status 0 swaptune bench cipher --results /run/results
+expect_line "the cipher for disks" "aes-xts" /run/last-output
+expect_status 0 swaptune bench disk --dir /var/tmp --areas 2 --jobs 1 --seconds 0.5 --rounds 2 --size 16M --results /run/results
+expect_line "one disk" "vda" /run/last-output
+expect_status 0 swaptune bench list --results /run/results
+settings > /run/after
+expect_same "settings after cipher and disk" /run/before /run/after
 finish
