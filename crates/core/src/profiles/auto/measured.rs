@@ -12,7 +12,7 @@ pub(super) struct Chosen {
     pub(super) source: String,
 }
 
-/// The compressor that fits this machine's pages, by the rule of [`codec_choice`].
+/// The compressor that fits this machine's pages, by the rule of [`choose`].
 ///
 /// `None` when nothing is known of the one that is assumed to be best, or of no other: half a comparison is none.
 pub(super) fn compressor(facts: &Facts, evidence: &Evidence, usable: &[String], zram: bool) -> Option<Chosen> {
