@@ -12,3 +12,4 @@ pub mod memory;
 pub mod results;
 pub mod sample;
 pub mod swap;
+pub mod this_machine;

@@ -147,20 +147,42 @@ impl Evidence {
     /// What a page that compresses as application memory does costs in zswap with this compressor.
     #[must_use]
     pub fn zswap_cost(&self, compressor: &str) -> Option<Measured<PageCost>> {
-        self.cost(|tier| matches!(tier, SwapTier::Zswap { compressor: of, .. } if of == compressor))
+        self.cost(Class::Text, |tier| matches!(tier, SwapTier::Zswap { compressor: of, .. } if of == compressor))
     }
 
     /// The same in zram.
     #[must_use]
     pub fn zram_cost(&self, algorithm: &str) -> Option<Measured<PageCost>> {
-        self.cost(|tier| matches!(tier, SwapTier::Zram { algorithm: of } if of == algorithm))
+        self.cost(Class::Text, |tier| matches!(tier, SwapTier::Zram { algorithm: of } if of == algorithm))
     }
 
-    fn cost(&self, wanted: impl Fn(&SwapTier) -> bool) -> Option<Measured<PageCost>> {
+    /// What a page of zeros costs on the way to zswap: no codec, no pool, no device, only the kernel's own part of the path.
+    #[must_use]
+    pub fn zero_cost(&self) -> Option<Measured<PageCost>> {
+        self.cost(Class::Zero, |tier| matches!(tier, SwapTier::Zero | SwapTier::Zswap { .. }))
+    }
+
+    /// Median of one page through the C library of this compressor, one thread, pages of live processes before others.
+    #[must_use]
+    pub fn library_cost(&self, compressor: &str) -> Option<Measured<PageCost>> {
+        let codecs =
+            self.measurements.iter().filter_map(|m| if let Figures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
+        let cost = |live: bool| {
+            codecs.clone().find_map(|(measurement, codec)| {
+                let fits =
+                    codec.path == CodecPath::Library && codec.threads == 1 && (codec.pages_of == CodecFigures::LIVE) == live;
+                let cost = PageCost { store: codec.compress?.p50, load: codec.decompress?.p50 };
+                (fits && kernels_name(&codec.codec) == Some(compressor)).then(|| Measured::new(cost, measurement))
+            })
+        };
+        cost(true).or_else(|| cost(false))
+    }
+
+    fn cost(&self, class: Class, wanted: impl Fn(&SwapTier) -> bool) -> Option<Measured<PageCost>> {
         self.swaps().find_map(|(measurement, swap)| {
             // Where the kernel reads ahead, the touch of most pages is no load.
             let alone = swap.page_cluster == 0 || matches!(swap.tier, SwapTier::Zram { .. });
-            let usual = swap.class == Class::Text && swap.threads == 1 && swap.order == MemoryOrder::Random;
+            let usual = swap.class == class && swap.threads == 1 && swap.order == MemoryOrder::Random;
             let fits = wanted(&swap.tier) && usual && alone;
             let cost = PageCost { store: swap.store?.p50, load: swap.load?.p50 };
             fits.then(|| Measured::new(cost, measurement))
@@ -176,12 +198,34 @@ impl Evidence {
         })
     }
 
+    /// Disks of which single areas were loaded past the page cache, the one of the newest result first.
+    #[must_use]
+    pub fn measured_disks(&self) -> Vec<&str> {
+        let mut disks: Vec<&str> = Vec::new();
+        for (_, figures) in self.disks().filter(|(_, figures)| is_of_one_area(figures)) {
+            if let [disk] = figures.disks.as_slice()
+                && !disks.contains(&disk.as_str())
+            {
+                disks.push(disk);
+            }
+        }
+        disks
+    }
+
+    /// The loads of the newest run on single areas of this disk, past the page cache.
+    #[must_use]
+    pub fn disk_loads(&self, disk: &str) -> Option<Measured<Vec<&DiskFigures>>> {
+        let fits = |figures: &DiskFigures| is_of_one_area(figures) && is_on(&figures.disks, Some(disk));
+        let (newest, _) = self.disks().find(|(_, figures)| fits(figures))?;
+        let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && fits(figures));
+        Some(Measured::new(of_run.map(|(_, figures)| figures).collect(), newest))
+    }
+
     /// The most bytes a second that the newest run moved to or from a disk past the page cache.
     #[must_use]
     pub fn disk_speed(&self) -> Option<Measured<f64>> {
-        let direct = |figures: &DiskFigures| !matches!(figures.shape, DiskShape::CachedRead | DiskShape::BufferedRead);
-        let (newest, _) = self.disks().find(|(_, figures)| direct(figures))?;
-        let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && direct(figures));
+        let (newest, _) = self.disks().find(|(_, figures)| is_direct(figures))?;
+        let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && is_direct(figures));
         let most = of_run.map(|(_, figures)| figures.bytes_per_second()).fold(0.0, f64::max);
         (most > 0.0).then(|| Measured::new(most, newest))
     }
@@ -246,6 +290,15 @@ fn loads_gain(row: &SwapFigures, without: &SwapFigures) -> Option<Estimate> {
     let rates = |row: &SwapFigures| row.rounds.iter().map(|round| round.loads_per_second).collect::<Vec<_>>();
     let pairs: Vec<(f64, f64)> = rates(row).into_iter().zip(rates(without)).collect();
     paired_ratio(&pairs)
+}
+
+/// True for loads past the page cache.
+fn is_direct(figures: &DiskFigures) -> bool {
+    !matches!(figures.shape, DiskShape::CachedRead | DiskShape::BufferedRead)
+}
+
+fn is_of_one_area(figures: &DiskFigures) -> bool {
+    is_direct(figures) && figures.places.len() == 1
 }
 
 /// True when the disk is not known, or is the only one.

@@ -8,6 +8,7 @@ mod costs;
 mod counters;
 mod device;
 mod fault;
+mod figures;
 mod limit;
 mod lru;
 mod observe;
@@ -30,6 +31,7 @@ mod zswap;
 pub use costs::{CODECS, Codec, Costs};
 pub use counters::Counters;
 pub use device::DeviceTimes;
+pub use figures::{Figures, NamedDevice};
 pub use limit::Limit;
 pub use lru::Lru;
 pub use observe::Pools;
@@ -38,6 +40,7 @@ pub use page::Tier;
 pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, ZswapSettings};
 pub use sizes::Sizes;
 pub use slots::{CLUSTER, turn};
+pub use zram::COPY;
 
 use std::collections::VecDeque;
 

@@ -67,8 +67,8 @@ impl Zram {
     }
 }
 
-/// Copying a cold page: bound by DRAM, measured (13.9 GB/s).
-pub(super) const COPY: u64 = 295;
+/// Nanoseconds to copy a cold page: bound by DRAM, measured (13.9 GB/s).
+pub const COPY: u64 = 295;
 
 impl Model {
     /// Writes a page to the zram of its slot. Tells the processor time, or `None` if the device refuses it.
