@@ -14,6 +14,8 @@ mod lru;
 mod observe;
 mod outcome;
 mod page;
+#[cfg(test)]
+mod policy_tests;
 mod queue;
 mod readahead;
 mod reclaim;

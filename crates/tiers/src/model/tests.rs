@@ -10,36 +10,36 @@ pub(super) fn zsmalloc() -> Allocator {
     Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).unwrap())
 }
 
-fn disk(priority: i32, slots: u32) -> AreaSettings {
+pub(super) fn disk(priority: i32, slots: u32) -> AreaSettings {
     AreaSettings { priority, slots, backing: Backing::Disk { device: 0, rotational: false } }
 }
 
-fn zram(priority: i32, slots: u32) -> AreaSettings {
+pub(super) fn zram(priority: i32, slots: u32) -> AreaSettings {
     let backing = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None };
     AreaSettings { priority, slots, backing }
 }
 
 /// RAM of so many pages, one disk, no zswap.
-fn machine(ram: u64) -> Settings {
+pub(super) fn machine(ram: u64) -> Settings {
     Settings { areas: vec![disk(0, 100_000)], devices: vec![DeviceTimes::NVME], page_cluster: 0, ..Settings::new(ram) }
 }
 
-fn with_zswap(ram: u64, policy: Policy, percent: u64) -> Settings {
+pub(super) fn with_zswap(ram: u64, policy: Policy, percent: u64) -> Settings {
     let zswap =
         ZswapSettings { policy, max_pool_percent: percent, ..ZswapSettings::new(Codec::named("lz4").unwrap(), zsmalloc()) };
     Settings { zswap: Some(zswap), ..machine(ram) }
 }
 
-fn policy(name: &str) -> Policy {
+pub(super) fn policy(name: &str) -> Policy {
     *named(name).unwrap()
 }
 
-fn event(page: u32, op: Op) -> Event {
+pub(super) fn event(page: u32, op: Op) -> Event {
     Event { time: 0, page, cgroup: 0, op }
 }
 
 /// Writes all pages once, then reads them in the same order, again and again.
-fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> {
+pub(super) fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> {
     (0..pages * rounds).map(move |index| event(index % pages, if index < pages { Op::Write } else { Op::Read }))
 }
 

@@ -1,0 +1,293 @@
+//! What each policy does to a small pool, measured: one line of expectations for each row of [`POLICIES`].
+//!
+//! Nothing here compares a constant with itself. A pool of zbud is filled page by page, emptied page by page, or made of entries that
+//! cannot be written back, and what the model then does is noted. Whoever changes a threshold changes a line.
+
+use super::tests::{policy, with_zswap, zsmalloc};
+use super::*;
+use crate::alloc::Allocator;
+use crate::policies::{Context, POLICIES, Policy};
+
+/// Two pages of this size do not fit into one: a stored page is a page of the pool.
+const SIZE: u16 = 2500;
+/// The last page does not compress at all.
+const INCOMPRESSIBLE: u16 = 4096;
+const LAST: u32 = 500;
+/// Pages of RAM; the pool may have 400 and accepts again at 360.
+const RAM: u64 = 2000;
+const LIMIT: u64 = 400;
+const ACCEPT: u64 = 360;
+
+/// What a policy does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Behaviour {
+    name: &'static str,
+    /// Fewest pages of the pool after a store that set the worker going although nothing was refused.
+    starts_at: Option<u64>,
+    /// Fewest pages of the pool before a store that sent a copy to the disk at once.
+    copies_from: Option<u64>,
+    /// Most pages of a pool that was full and takes a page again.
+    takes_again_at: u64,
+    /// Pages that a full pool has after the next store, and after the worker has ended.
+    after_store: u64,
+    after_worker: u64,
+    /// Attempts after which write-back gives up when no entry can be written back.
+    attempts: u64,
+    /// Nanoseconds after a refused store before which nothing is written back.
+    pause: u64,
+    /// Whether a page that does not compress is stored by a kernel that by itself would not.
+    raw: bool,
+    /// Whether the process pays for what the worker does.
+    felt: bool,
+    /// Whether reclaim writes back from a pool that has room.
+    shrinks: bool,
+}
+
+/// The kernel as it comes, 6.11: what rows leave out.
+const USUAL: Behaviour = Behaviour {
+    name: "",
+    starts_at: None,
+    copies_from: None,
+    takes_again_at: ACCEPT,
+    after_store: LIMIT,
+    after_worker: ACCEPT,
+    attempts: 16,
+    pause: 0,
+    raw: false,
+    felt: true,
+    shrinks: false,
+};
+/// One page over the limit is refused, the store waits and no worker runs.
+const WAITING: Behaviour = Behaviour { takes_again_at: LIMIT - 1, after_worker: LIMIT, felt: false, ..USUAL };
+/// A hundredth of the limit above the threshold.
+const EARLY: Behaviour = Behaviour { starts_at: Some(ACCEPT + 4 + 1), takes_again_at: LIMIT - 1, ..USUAL };
+
+const EXPECTED: [Behaviour; 13] = [
+    Behaviour { name: "limit", ..USUAL },
+    Behaviour { name: "shrinker", shrinks: true, ..USUAL },
+    Behaviour { name: "no-writeback", after_worker: LIMIT, attempts: 0, felt: false, ..USUAL },
+    Behaviour { name: "write-back", ..WAITING },
+    Behaviour { name: "write-through", copies_from: Some(0), ..WAITING },
+    Behaviour { name: "switching", copies_from: Some(ACCEPT), ..WAITING },
+    Behaviour { name: "broken-walk", ..USUAL },
+    Behaviour { name: "fair-walk", ..USUAL },
+    Behaviour { name: "proactive", ..EARLY },
+    Behaviour { name: "background", felt: false, ..EARLY },
+    Behaviour { name: "raw", raw: true, ..EARLY },
+    Behaviour { name: "interrupted", pause: 500_000_000, ..EARLY },
+    Behaviour { name: "responsive", pause: 500_000_000, raw: true, felt: false, ..EARLY },
+];
+
+#[test]
+fn every_policy_does_what_its_line_says() {
+    assert_eq!(EXPECTED.map(|line| line.name), POLICIES.map(|policy| policy.name), "one line for each policy");
+    for expected in EXPECTED {
+        assert_eq!(measure(policy(expected.name)), expected);
+    }
+}
+
+fn measure(policy: Policy) -> Behaviour {
+    let full = Bench::filled(policy, LIMIT);
+    let (after_store, after_worker, felt) = full.clone().at_the_limit();
+    Behaviour {
+        name: policy.name,
+        starts_at: Bench::fills(policy).find(|bench| bench.clone().store_wakes()).map(|bench| bench.pages() + 1),
+        copies_from: Bench::fills(policy).find(|bench| bench.clone().store_copies()).map(|bench| bench.pages()),
+        takes_again_at: (0..LIMIT).rev().find(|&pages| full.clone().takes_at(pages)).unwrap_or(0),
+        after_store,
+        after_worker,
+        attempts: full.clone().attempts(),
+        pause: full.pause(),
+        raw: Bench::with(policy, zsmalloc()).stores(INCOMPRESSIBLE),
+        felt,
+        shrinks: Bench::filled(policy, LIMIT / 2).reclaim_writes_back(),
+    }
+}
+
+/// A machine with pages that are put into its pool one by one.
+#[derive(Clone)]
+struct Bench {
+    model: Model,
+    next: u32,
+}
+
+impl Bench {
+    fn with(policy: Policy, allocator: Allocator) -> Self {
+        Self::on((6, 11), 1, policy, allocator)
+    }
+
+    fn on(kernel: (u16, u16), cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
+        let mut settings = Settings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
+        settings.zswap.as_mut().unwrap().allocator = allocator;
+        settings.sizes = Sizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());
+        Self { model: Model::new(settings, LAST + 1).unwrap(), next: 0 }
+    }
+
+    /// With no page in the pool, with one, and so on. Whatever the worker was asked to do it has not begun.
+    fn fills(policy: Policy) -> impl Iterator<Item = Self> {
+        let empty = Self::with(policy, Allocator::Zbud);
+        let another = |bench: &Self| {
+            let mut bench = bench.clone();
+            assert!(bench.stores(SIZE));
+            bench.model.worker = Worker::default();
+            Some(bench)
+        };
+        std::iter::successors(Some(empty), another).take(LIMIT as usize)
+    }
+
+    fn filled(policy: Policy, pages: u64) -> Self {
+        Self::with(policy, Allocator::Zbud).fill(pages)
+    }
+
+    fn fill(mut self, pages: u64) -> Self {
+        while self.pages() < pages {
+            assert!(self.stores(SIZE));
+            self.model.worker = Worker::default();
+        }
+        self
+    }
+
+    fn pages(&self) -> u64 {
+        self.model.pools().zswap
+    }
+
+    /// Swaps a page out. Tells whether zswap took it.
+    fn stores(&mut self, size: u16) -> bool {
+        let page = if size == SIZE { self.next } else { LAST };
+        self.next += 1;
+        self.model.enter(page);
+        self.model.lists.remove(&mut self.model.pages, page);
+        self.model.pages[page as usize].slot = self.model.slots.alloc(page).unwrap();
+        let mut time = self.model.now;
+        self.model.swap_out(page, &mut time);
+        self.model.now = time;
+        self.model.tier(page) == Tier::Zswap
+    }
+
+    fn store_wakes(mut self) -> bool {
+        let taken = self.stores(SIZE);
+        taken && self.model.worker.is_awake()
+    }
+
+    fn store_copies(mut self) -> bool {
+        let before = self.model.outcome.counters.disk_out;
+        self.stores(SIZE) && self.model.outcome.counters.disk_out > before
+    }
+
+    /// Whether a pool that was full takes a page when it has come down to so many without write-back.
+    fn takes_at(mut self, pages: u64) -> bool {
+        self.stores(SIZE);
+        self.model.worker = Worker::default();
+        let stored: Vec<u32> = (0..self.next).filter(|&page| self.model.tier(page) == Tier::Zswap).collect();
+        for page in &stored[pages as usize..] {
+            self.model.free(*page);
+        }
+        self.stores(SIZE)
+    }
+
+    /// Pages of the pool after a store into a full one, and after the worker; whether the process felt that.
+    fn at_the_limit(mut self) -> (u64, u64, bool) {
+        self.stores(SIZE);
+        let after_store = self.pages();
+        self.model.now += 10_000_000_000;
+        self.model.run_worker();
+        (after_store, self.pages(), self.model.stolen > 0)
+    }
+
+    /// Every entry is in the swap cache too: how often is the oldest of them tried for one refused store?
+    fn attempts(mut self) -> u64 {
+        for page in 0..self.next as usize {
+            self.model.pages[page].tier = Tier::Ram;
+        }
+        let (mut time, begin) = (self.model.now, self.model.now);
+        if self.model.settings.zswap.as_ref().unwrap().policy.context == Context::Store {
+            self.model.make_room_in_pool(&mut time);
+            return (time - begin) / self.model.settings.costs.scan;
+        }
+        self.model.wake_worker(begin);
+        self.model.now += 10_000_000_000;
+        self.model.run_worker();
+        self.model.outcome.counters.reject_reclaim_fail
+    }
+
+    /// Stores a page, which a full pool refuses, and lets the worker end.
+    fn refused(&mut self) {
+        assert!(!self.stores(SIZE));
+        self.model.now += 10_000_000_000;
+        self.model.run_worker();
+    }
+
+    /// When the first page is written back after a refused store: counted from the refusal.
+    fn pause(&self) -> u64 {
+        let writes = |later: u64| {
+            let mut bench = self.clone();
+            bench.model.pause_worker();
+            bench.model.wake_worker(bench.model.now);
+            let before = bench.pages();
+            bench.model.now += later;
+            bench.model.run_worker();
+            bench.pages() < before || !bench.model.worker.is_awake()
+        };
+        let (mut none, mut some) = (0, 10_000_000_000);
+        while some - none > 1 {
+            let middle = u64::midpoint(none, some);
+            if writes(middle) { some = middle } else { none = middle }
+        }
+        none
+    }
+
+    /// Reclaim that finds RAM empty still calls the shrinkers.
+    fn reclaim_writes_back(mut self) -> bool {
+        let (before, mut time) = (self.pages(), self.model.now);
+        for _ in 0..4 {
+            self.model.shrink(0, 0, &mut time);
+        }
+        self.pages() < before
+    }
+}
+
+/// What the worker of each kernel does to a full pool of entries that were never met before: how many stores are refused until the
+/// first page is written back, how many pages there are then, and whether a store that is refused below the limit sets it going.
+#[test]
+fn the_worker_walks_as_that_of_its_kernel() {
+    for (kernel, full, refused, left, in_band) in [
+        // A pool of exactly the limit is not yet full before 6.10, and what can be accepted is below the threshold.
+        ((5, 10), 401, 1, 400, false),
+        ((6, 4), 401, 1, 400, false),
+        ((6, 5), 401, 1, 359, false),
+        ((6, 7), 401, 1, 359, false),
+        ((6, 8), 401, 1, 359, true),
+        ((6, 11), 400, 1, 360, true),
+        // 16 entries lose their second chance with each store that is refused: 400 / 16.
+        ((6, 12), 400, 26, 360, true),
+        ((7, 2), 400, 26, 360, true),
+        // 32 of them in each step: the first to be written back are met in the thirteenth, and the fourteenth is enough.
+        ((7, 3), 400, 1, 352, true),
+    ] {
+        let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
+        let stores = (1..100).find(|_| {
+            bench.refused();
+            bench.pages() < full
+        });
+        assert_eq!((stores, bench.pages()), (Some(refused), left), "{kernel:?}");
+        let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
+        bench.stores(SIZE);
+        bench.model.worker = Worker::default();
+        (0..20).for_each(|page| bench.model.free(page));
+        assert!(!bench.stores(SIZE), "between threshold and limit nothing is taken: {kernel:?}");
+        assert_eq!(bench.model.worker.is_awake(), in_band, "{kernel:?}");
+    }
+}
+
+/// Patches 1 and 2 of the series of 2024: an empty cgroup was a failure, and 16 of them in a row ended the walk.
+#[test]
+fn the_broken_walk_ends_at_16_empty_cgroups_and_the_fair_one_does_not() {
+    for (name, empty, writes) in
+        [("broken-walk", 15, true), ("broken-walk", 16, false), ("fair-walk", 16, true), ("fair-walk", 100, true)]
+    {
+        let mut bench = Bench::on((6, 11), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
+        bench.model.worker.start_at(1);
+        bench.refused();
+        assert_eq!(bench.pages() < LIMIT, writes, "{name} with {empty} empty cgroups");
+    }
+}
