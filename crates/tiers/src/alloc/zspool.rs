@@ -13,6 +13,13 @@ struct Zspage {
     inuse: u16,
 }
 
+/// Free places of a class, as zspages that they would fill and what is left over: kept, because reclaim asks with each batch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holes {
+    zspages: u32,
+    rest: u16,
+}
+
 /// A pool of zsmalloc.
 ///
 /// Full groups first: a new object goes to the fullest group that has room, and there to the zspage that changed group last, as in
@@ -26,8 +33,10 @@ pub struct ZsPool {
     /// Zspages of a class by fullness, full and empty ones too.
     groups: Lists,
     pages: u64,
-    /// Objects that fit the zspages of a class, and objects in them.
-    room: Vec<(u64, u64)>,
+    /// Places for objects that the zspages of a class have free.
+    holes: Vec<Holes>,
+    /// Pages that compaction would free.
+    freeable: u64,
 }
 
 impl ZsPool {
@@ -35,8 +44,8 @@ impl ZsPool {
     #[must_use]
     pub fn new(zsmalloc: Zsmalloc) -> Self {
         let classes = zsmalloc.classes().len();
-        let (groups, room) = (Lists::new(classes * GROUPS), vec![(0, 0); classes]);
-        Self { zsmalloc, zspages: Vec::new(), empty: Vec::new(), groups, pages: 0, room }
+        let (groups, holes) = (Lists::new(classes * GROUPS), vec![Holes::default(); classes]);
+        Self { zsmalloc, zspages: Vec::new(), empty: Vec::new(), groups, pages: 0, holes, freeable: 0 }
     }
 
     /// The classes.
@@ -57,16 +66,21 @@ impl ZsPool {
         let lists = class * GROUPS;
         let found = (lists..lists + FULL).rev().find_map(|list| self.groups.first(list));
         let zspage = found.unwrap_or_else(|| self.fresh(class));
-        self.room[class].1 += 1;
-        self.change(zspage, 1);
+        self.fill(zspage);
         zspage
     }
 
     /// Frees an object of a zspage that [`ZsPool::alloc`] told and that was not freed since.
     pub fn free(&mut self, zspage: u32) {
         let class = usize::from(self.zspages[zspage as usize].class);
-        self.room[class].1 -= 1;
         self.change(zspage, -1);
+        let holes = &mut self.holes[class];
+        holes.rest += 1;
+        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
+        if holes.rest == objects {
+            (holes.rest, holes.zspages) = (0, holes.zspages + 1);
+            self.freeable += u64::from(pages);
+        }
         if self.zspages[zspage as usize].inuse == 0 {
             self.release(zspage, class);
         }
@@ -74,9 +88,8 @@ impl ZsPool {
 
     /// Pages that compaction would free (`zs_can_compact`).
     #[must_use]
-    pub fn freeable(&self) -> u64 {
-        let each = self.zsmalloc.classes().iter().zip(&self.room);
-        each.map(|(class, (fit, used))| (fit - used) / u64::from(class.objects) * u64::from(class.pages)).sum()
+    pub const fn freeable(&self) -> u64 {
+        self.freeable
     }
 
     /// Moves objects out of the emptiest zspages into the fullest ones that have room, class by class, and frees what becomes empty.
@@ -88,9 +101,7 @@ impl ZsPool {
         for handle in objects {
             if let Some(to) = moves.get_mut(*handle as usize).and_then(Vec::pop) {
                 self.free(*handle);
-                self.change(to, 1);
-                let class = usize::from(self.zspages[to as usize].class);
-                self.room[class].1 += 1;
+                self.fill(to);
                 *handle = to;
             }
         }
@@ -100,19 +111,19 @@ impl ZsPool {
     /// For each zspage that is to be emptied, where its objects go.
     fn plan_moves(&self) -> Vec<Vec<u32>> {
         let mut moves = vec![Vec::new(); self.zspages.len()];
-        let mut by_class = vec![Vec::new(); self.room.len()];
+        let mut by_class = vec![Vec::new(); self.holes.len()];
         for (index, zspage) in self.zspages.iter().enumerate().filter(|(_, zspage)| zspage.inuse > 0) {
             by_class[usize::from(zspage.class)].push((zspage.inuse, index as u32));
         }
         for (class, mut zspages) in by_class.into_iter().enumerate() {
             zspages.sort_unstable();
-            plan_class(self.zsmalloc.classes()[class], &zspages, self.room[class], &mut moves);
+            plan_class(self.zsmalloc.classes()[class], &zspages, self.holes[class].zspages, &mut moves);
         }
         moves
     }
 
     fn fresh(&mut self, class: usize) -> u32 {
-        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
+        let pages = self.zsmalloc.classes()[class].pages;
         let zspage = Zspage { class: class as u8, inuse: 0 };
         let index = match self.empty.pop() {
             Some(index) => {
@@ -125,17 +136,33 @@ impl ZsPool {
             }
         };
         self.pages += u64::from(pages);
-        self.room[class].0 += u64::from(objects);
+        self.holes[class].zspages += 1;
+        self.freeable += u64::from(pages);
         self.groups.push(class * GROUPS, index);
         index
     }
 
     fn release(&mut self, zspage: u32, class: usize) {
-        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
+        let pages = self.zsmalloc.classes()[class].pages;
         self.groups.remove(class * GROUPS, zspage);
         self.empty.push(zspage);
         self.pages -= u64::from(pages);
-        self.room[class].0 -= u64::from(objects);
+        self.holes[class].zspages -= 1;
+        self.freeable -= u64::from(pages);
+    }
+
+    /// An object takes a place of a zspage.
+    fn fill(&mut self, zspage: u32) {
+        let class = usize::from(self.zspages[zspage as usize].class);
+        self.change(zspage, 1);
+        let holes = &mut self.holes[class];
+        if holes.rest > 0 {
+            holes.rest -= 1;
+            return;
+        }
+        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
+        (holes.zspages, holes.rest) = (holes.zspages - 1, objects - 1);
+        self.freeable -= u64::from(pages);
     }
 
     /// Changes the number of objects of a zspage, and its group if need be (`fix_fullness_group`).
@@ -165,9 +192,8 @@ const fn group(inuse: u16, objects: u16) -> usize {
 }
 
 /// Moves within one class: as many of the emptiest zspages as the holes of the others can take.
-fn plan_class(class: SizeClass, ascending: &[(u16, u32)], (fit, used): (u64, u64), moves: &mut [Vec<u32>]) {
-    let freeable = ((fit - used) / u64::from(class.objects)) as usize;
-    let (sources, rest) = ascending.split_at(freeable);
+fn plan_class(class: SizeClass, ascending: &[(u16, u32)], freeable: u32, moves: &mut [Vec<u32>]) {
+    let (sources, rest) = ascending.split_at(freeable as usize);
     let mut holes = rest.iter().rev().flat_map(|&(inuse, index)| std::iter::repeat_n(index, usize::from(class.objects - inuse)));
     for &(inuse, source) in sources {
         moves[source as usize] = holes.by_ref().take(usize::from(inuse)).collect();

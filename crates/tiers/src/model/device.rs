@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::page::NONE;
+use super::waiting::Waiting;
 
 /// Times of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,18 +43,6 @@ pub(super) enum Written {
     Copy,
 }
 
-/// A write that waits for its turn: adjacent slots.
-#[derive(Clone, Debug)]
-struct Request {
-    slot: u32,
-    arrived: u64,
-    round: u64,
-    pages: VecDeque<Written>,
-}
-
-/// Most pages of a request (`max_sectors_kb` of 512).
-const MOST: usize = 128;
-
 /// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
 /// one that ends where it begins.
 #[derive(Clone, Debug)]
@@ -65,14 +54,14 @@ pub(super) struct Device {
     next_slot: u32,
     round: u64,
     /// Writes that have not begun, oldest first.
-    waiting: VecDeque<Request>,
+    waiting: Waiting,
     /// Writes that have begun, in order of their end.
     writes: VecDeque<(u64, Written)>,
 }
 
 impl Device {
-    pub(super) const fn new(times: DeviceTimes) -> Self {
-        Self { times, busy_until: 0, next_slot: NONE, round: 0, waiting: VecDeque::new(), writes: VecDeque::new() }
+    pub(super) fn new(times: DeviceTimes) -> Self {
+        Self { times, busy_until: 0, next_slot: NONE, round: 0, waiting: Waiting::new(), writes: VecDeque::new() }
     }
 
     /// Writes a page at a time to a slot. RAM is free again at the end.
@@ -83,11 +72,7 @@ impl Device {
             self.writes.push_back((self.busy_until + self.times.write_latency, written));
             return;
         }
-        let joins = |request: &&mut Request| request.slot + request.pages.len() as u32 == slot && request.pages.len() < MOST;
-        match self.waiting.iter_mut().rev().find(joins) {
-            Some(request) => request.pages.push_back(written),
-            None => self.waiting.push_back(Request { slot, arrived: at, round, pages: VecDeque::from([written]) }),
-        }
+        self.waiting.add(slot, at, round, written);
         self.begin_by(at);
     }
 
@@ -107,9 +92,10 @@ impl Device {
     }
 
     fn begin_next(&mut self) {
-        let Some(request) = self.waiting.pop_front() else { return };
-        for (place, written) in request.pages.into_iter().enumerate() {
-            self.work(request.arrived, request.slot + place as u32, 1, place == 0);
+        let Some(mut request) = self.waiting.pop() else { return };
+        for place in 0..request.count {
+            self.work(request.arrived, request.slot + place, 1, place == 0);
+            let written = self.waiting.take_page(&mut request);
             self.writes.push_back((self.busy_until + self.times.write_latency, written));
         }
         self.round = request.round;

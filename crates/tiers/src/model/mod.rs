@@ -26,6 +26,7 @@ mod slots;
 mod store;
 #[cfg(test)]
 mod tests;
+mod waiting;
 mod worker;
 mod zram;
 mod zswap;
@@ -135,7 +136,7 @@ impl Model {
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
             zrams: settings.areas.iter().map(|area| Zram::build(&area.backing)).collect(),
             devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
-            slots: Slots::new(&settings.turns()),
+            slots: Slots::new(&settings.turns(), settings.reads_ahead_by_slots()),
             window: Window::default(),
             shrinkers: Shrinkers::new(groups),
             worker: Worker::default(),

@@ -23,14 +23,20 @@ pub const fn turn(kernel: (u16, u16), rotational: bool) -> u32 {
     }
 }
 
+/// Slots of a word of bits.
+const WORD: u32 = u64::BITS;
+
 #[derive(Clone, Debug)]
 struct Area {
     /// Number of its first slot among all.
     base: u32,
-    /// Page of each slot, or [`NONE`].
+    slots: u32,
+    /// A bit for each slot, set while it is free: a full cluster is passed over in eight steps.
+    bits: Vec<u64>,
+    /// Page of each slot, or [`NONE`]; empty unless somebody asks who is next to whom.
     owners: Vec<u32>,
     /// Free slots of each cluster.
-    free: Vec<u32>,
+    free: Vec<u16>,
     /// Clusters with every slot free, and such with some, oldest first. A cluster may be listed twice; the count decides.
     empty: VecDeque<u32>,
     partial: VecDeque<u32>,
@@ -42,14 +48,18 @@ struct Area {
 }
 
 impl Area {
-    fn new(base: u32, slots: u32, turn: u32) -> Self {
+    fn new(base: u32, slots: u32, turn: u32, owners: bool) -> Self {
         let clusters = slots.div_ceil(CLUSTER);
-        let free = (0..clusters).map(|index| CLUSTER.min(slots - index * CLUSTER)).collect();
-        let owners = vec![NONE; slots as usize];
+        let mut bits = vec![u64::MAX; slots.div_ceil(WORD) as usize];
+        if let Some(last) = bits.last_mut() {
+            *last >>= (WORD - slots % WORD) % WORD;
+        }
         Self {
             base,
-            owners,
-            free,
+            slots,
+            bits,
+            owners: if owners { vec![NONE; slots as usize] } else { Vec::new() },
+            free: (0..clusters).map(|index| CLUSTER.min(slots - index * CLUSTER) as u16).collect(),
             empty: (0..clusters).collect(),
             partial: VecDeque::new(),
             cursor: NONE,
@@ -60,11 +70,14 @@ impl Area {
     }
 
     fn alloc(&mut self, page: u32) -> Option<u32> {
-        if self.used as usize == self.owners.len() {
+        if self.used == self.slots {
             return None;
         }
         let slot = self.find()?;
-        self.owners[slot as usize] = page;
+        self.bits[(slot / WORD) as usize] &= !(1 << (slot % WORD));
+        if let Some(owner) = self.owners.get_mut(slot as usize) {
+            *owner = page;
+        }
         self.free[(slot / CLUSTER) as usize] -= 1;
         self.used += 1;
         self.cursor = slot + 1;
@@ -80,7 +93,7 @@ impl Area {
             return Some(slot);
         }
         while let Some(cluster) = self.empty.pop_front() {
-            if self.free[cluster as usize] == self.size(cluster) {
+            if u32::from(self.free[cluster as usize]) == self.size(cluster) {
                 return Some(cluster * CLUSTER);
             }
         }
@@ -89,25 +102,41 @@ impl Area {
                 return Some(slot);
             }
         }
-        self.owners.iter().position(|&owner| owner == NONE).map(|slot| slot as u32)
+        let word = self.bits.iter().position(|&word| word != 0)?;
+        Some(word as u32 * WORD + self.bits[word].trailing_zeros())
     }
 
+    /// The first free slot of a cluster that is not before `slot`.
     fn free_from(&self, slot: u32) -> Option<u32> {
-        let end = ((slot / CLUSTER + 1) * CLUSTER).min(self.owners.len() as u32);
-        (slot..end).find(|&slot| self.owners[slot as usize] == NONE)
+        if slot >= self.slots || self.free[(slot / CLUSTER) as usize] == 0 {
+            return None;
+        }
+        let first = slot / WORD;
+        let end = ((slot / CLUSTER + 1) * (CLUSTER / WORD)).min(self.bits.len() as u32);
+        let mut word = self.bits[first as usize] & (u64::MAX << (slot % WORD));
+        for index in first..end {
+            if word != 0 {
+                return Some(index * WORD + word.trailing_zeros());
+            }
+            word = self.bits.get(index as usize + 1).copied().unwrap_or(0);
+        }
+        None
     }
 
     fn size(&self, cluster: u32) -> u32 {
-        CLUSTER.min(self.owners.len() as u32 - cluster * CLUSTER)
+        CLUSTER.min(self.slots - cluster * CLUSTER)
     }
 
     fn release(&mut self, slot: u32) {
         let cluster = slot / CLUSTER;
-        self.owners[slot as usize] = NONE;
+        self.bits[(slot / WORD) as usize] |= 1 << (slot % WORD);
+        if let Some(owner) = self.owners.get_mut(slot as usize) {
+            *owner = NONE;
+        }
         self.used -= 1;
         let free = &mut self.free[cluster as usize];
         *free += 1;
-        if *free == self.size(cluster) {
+        if u32::from(*free) == self.size(cluster) {
             self.empty.push_back(cluster);
         } else if self.free[cluster as usize] == 1 {
             self.partial.push_back(cluster);
@@ -121,21 +150,23 @@ pub(super) struct Slots {
     areas: Vec<Area>,
     /// Areas of one priority, in their turns; the highest priority first.
     ranks: Vec<VecDeque<usize>>,
+    used: u64,
+    all: u64,
 }
 
 impl Slots {
-    /// Areas as (slots, priority, slots of a turn).
-    pub(super) fn new(given: &[(u32, i32, u32)]) -> Self {
+    /// Areas as (slots, priority, slots of a turn); with `owners`, the page of a slot can be asked for.
+    pub(super) fn new(given: &[(u32, i32, u32)], owners: bool) -> Self {
         let (mut areas, mut base) = (Vec::new(), 0);
         for &(slots, _, turn) in given {
-            areas.push(Area::new(base, slots, turn));
+            areas.push(Area::new(base, slots, turn, owners));
             base += slots;
         }
         let mut priorities: Vec<i32> = given.iter().map(|area| area.1).collect();
         priorities.sort_unstable_by(|a, b| b.cmp(a));
         priorities.dedup();
         let of = |priority| (0..given.len()).filter(|&index| given[index].1 == priority).collect();
-        Self { areas, ranks: priorities.into_iter().map(of).collect() }
+        Self { areas, ranks: priorities.into_iter().map(of).collect(), used: 0, all: u64::from(base) }
     }
 
     /// A slot for a page: from the area of highest priority that has one and whose turn it is.
@@ -152,6 +183,7 @@ impl Slots {
                     rank.rotate_left(1);
                 }
                 if slot.is_some() {
+                    self.used += 1;
                     return slot;
                 }
             }
@@ -164,23 +196,26 @@ impl Slots {
         let area = self.area(slot);
         let base = self.areas[area].base;
         self.areas[area].release(slot - base);
+        self.used -= 1;
     }
 
     /// The area of a slot.
     pub(super) fn area(&self, slot: u32) -> usize {
+        if self.areas.len() == 1 {
+            return 0;
+        }
         self.areas.partition_point(|area| area.base <= slot) - 1
     }
 
-    /// Page of a slot, if the slot exists and is used.
+    /// Page of a slot, if the slot exists and is used; known only with `owners`.
     pub(super) fn owner(&self, slot: u32) -> Option<u32> {
         let area = &self.areas[self.area(slot)];
         area.owners.get((slot - area.base) as usize).copied().filter(|&page| page != NONE)
     }
 
     /// Used slots and all slots.
-    pub(super) fn fill(&self) -> (u64, u64) {
-        let sum = |count: fn(&Area) -> u64| self.areas.iter().map(count).sum();
-        (sum(|area| u64::from(area.used)), sum(|area| area.owners.len() as u64))
+    pub(super) const fn fill(&self) -> (u64, u64) {
+        (self.used, self.all)
     }
 }
 
@@ -197,7 +232,7 @@ mod tests {
 
     #[test]
     fn equal_priorities_take_turns_and_lower_ones_wait() {
-        let mut slots = Slots::new(&[(1000, 5, 64), (1000, 10, 64), (1000, 10, 64)]);
+        let mut slots = Slots::new(&[(1000, 5, 64), (1000, 10, 64), (1000, 10, 64)], false);
         let areas: Vec<usize> = (0..2001)
             .map(|page| {
                 let slot = slots.alloc(page).unwrap();
@@ -211,7 +246,7 @@ mod tests {
 
     #[test]
     fn empty_clusters_come_before_holes_and_every_slot_is_used_once() {
-        let mut slots = Slots::new(&[(1500, 0, 512)]);
+        let mut slots = Slots::new(&[(1500, 0, 512)], true);
         let first: Vec<u32> = (0..600).map(|page| slots.alloc(page).unwrap()).collect();
         assert_eq!(first, (0..600).collect::<Vec<u32>>());
         for slot in (0..512).step_by(2) {
