@@ -1151,7 +1151,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__sample)
-            opts="-h --results --no-save --pid --unit --cgroup --all --pages --cold --codec --by --save --seed --json --root --help"
+            opts="-h --results --no-save --pid --unit --cgroup --all --pages --cold --codec --by --save --seed --record --interval --for --overwrite --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1194,6 +1194,18 @@ _swaptune() {
                     return 0
                     ;;
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -103,9 +103,13 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l by -d 'One 
 process\t'A process'"
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l save -d 'Keep the sizes and classes of all sampled pages in FILE, never what they hold' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l seed -d 'Draw the same pages again as long as processes do not change' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l record -d 'Instead of sampling, record which pages are used, as a trace for `swaptune simulate --trace FILE`: each page that was used between two looks is one access, in the order of processes and addresses; how often and in which order is not known. Each look clears the accessed marks of the processes, which for a while misleads reclaim, and their soft-dirty marks, by which CRIU tracks memory. Without idle page tracking in the kernel only the number of touched pages of each mapping is seen, and which they are is assumed: the summary says of how many accesses. Ctrl-C ends it early with a whole FILE' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l interval -d 'Time from one look of --record to the next: 500ms, 2s, 1m' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l for -d 'How long to record: 30s, 10m, 2h' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l all -d 'All processes [default when none are named]'
+complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l overwrite -d 'Let --record replace a FILE that is there'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F

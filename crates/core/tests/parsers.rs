@@ -103,6 +103,7 @@ fn everything(text: &str) {
         member.is_in_unit(text),
         maps::parse(text),
         maps::usage(text),
+        proc_stat::started(text),
         proc_status::parse(text),
     ));
     black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), udevdb::unescape(text)));

@@ -103,7 +103,7 @@ mod tests {
         let page = page_bytes() as u64;
         let located = |runs: &[(u64, u64)]| {
             let runs: Vec<Run> = runs.iter().map(|(start, pages)| Run { start: start * page, pages: *pages }).collect();
-            Located { present: runs.iter().map(|run| run.pages).sum(), runs, swapped: 0 }
+            Located { present: runs.iter().map(|run| run.pages).sum(), runs, ..Located::default() }
         };
         let processes = [located(&[(10, 2), (20, 1)]), located(&[]), located(&[(5, 3)])];
         let all = draw(&processes, 100, 1);

@@ -10,6 +10,7 @@
 mod contents;
 mod draw;
 mod estimates;
+pub mod record;
 mod sizes;
 mod watch;
 
@@ -206,14 +207,19 @@ fn find(machine: &Machine, choice: &Choice, on: &mut dyn FnMut(Step)) -> Result<
     Ok((found, tally))
 }
 
+/// What a process is counted under.
+fn group_of_process(process: &Process, by_unit: bool) -> (String, GroupKind) {
+    let unit = process.membership.unit().filter(|_| by_unit).map(|unit| (unit.to_owned(), GroupKind::Unit));
+    unit.unwrap_or_else(|| (format!("{}[{}]", process.name, process.pid), GroupKind::Process))
+}
+
 /// Groups, and for each process the index of its own.
 fn groups(processes: &[Process], located: &[Located], by_unit: bool) -> (Vec<Group>, Vec<u32>) {
     let mut groups: Vec<Group> = Vec::new();
     let mut index: BTreeMap<String, u32> = BTreeMap::new();
     let mut group_of = Vec::with_capacity(processes.len());
     for (process, located) in processes.iter().zip(located) {
-        let unit = process.membership.unit().filter(|_| by_unit).map(|unit| (unit.to_owned(), GroupKind::Unit));
-        let (name, kind) = unit.unwrap_or_else(|| (format!("{}[{}]", process.name, process.pid), GroupKind::Process));
+        let (name, kind) = group_of_process(process, by_unit);
         let at = *index.entry(name.clone()).or_insert_with(|| {
             groups.push(Group { name, kind, processes: 0, present: 0, swapped: 0, watched: None });
             groups.len() as u32 - 1

@@ -19,6 +19,7 @@ pub mod modules;
 pub mod mountinfo;
 pub mod pressure;
 pub mod proc_cgroup;
+pub mod proc_stat;
 pub mod proc_status;
 pub mod shell;
 pub mod signature;

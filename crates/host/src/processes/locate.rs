@@ -34,6 +34,8 @@ pub(super) mod entry {
     pub const GUARD: u64 = 1 << 58;
     /// Mapped by this process alone.
     pub const EXCLUSIVE: u64 = 1 << 56;
+    /// Written since `clear_refs` was told 4; never set by a kernel without CONFIG_MEM_SOFT_DIRTY.
+    pub const SOFT_DIRTY: u64 = 1 << 55;
     /// The page frame; zero without root.
     pub const FRAME: u64 = (1 << 55) - 1;
 }
@@ -47,7 +49,7 @@ pub enum Method {
     Pagemap,
 }
 
-/// Neighbouring pages that are present.
+/// Neighbouring pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// Address of the first.
@@ -65,18 +67,18 @@ pub struct Located {
     pub present: u64,
     /// How many are in swap.
     pub swapped: u64,
+    /// Pages in swap, in the order of addresses.
+    pub swapped_runs: Vec<Run>,
 }
 
 impl Located {
     fn add(&mut self, start: u64, pages: u64, present: bool, page: u64) {
-        if !present {
-            self.swapped += pages;
-            return;
-        }
-        self.present += pages;
-        match self.runs.last_mut() {
+        let (count, runs) =
+            if present { (&mut self.present, &mut self.runs) } else { (&mut self.swapped, &mut self.swapped_runs) };
+        *count += pages;
+        match runs.last_mut() {
             Some(run) if run.start + run.pages * page == start => run.pages += pages,
-            _ => self.runs.push(Run { start, pages }),
+            _ => runs.push(Run { start, pages }),
         }
     }
 }
@@ -266,7 +268,7 @@ mod tests {
             located.add(start, 1, present, 0x1000);
         }
         assert_eq!(located.runs, [Run { start: 0x1000, pages: 2 }, Run { start: 0x4000, pages: 1 }]);
-        assert_eq!((located.present, located.swapped), (3, 1));
+        assert_eq!((located.present, located.swapped, &located.swapped_runs[..]), (3, 1, &[Run { start: 0x3000, pages: 1 }][..]));
     }
 
     #[test]

@@ -2,11 +2,13 @@
 //!
 //! Everything here may vanish at any moment, and much of it may not be looked at without root: both are counted and are
 //! never an error of the whole. Reading a page of another process leaves it as it was, except that the kernel takes it for
-//! just used; [`cold`] alone changes what the kernel knows of a process, and only when it is asked.
+//! just used; [`cold`] and [`watch`] alone change what the kernel knows of a process, and only when they are asked.
 
 pub mod cold;
+mod idle;
 mod locate;
 mod read;
+pub mod watch;
 
 use std::fmt;
 use std::fs::File;
@@ -14,7 +16,7 @@ use std::io;
 
 use swaptune_core::Bytes;
 use swaptune_core::parse::proc_cgroup::{self, Membership};
-use swaptune_core::parse::proc_status;
+use swaptune_core::parse::{proc_stat, proc_status};
 use thiserror::Error;
 
 use crate::machine::{Machine, ReadError};
@@ -35,6 +37,8 @@ pub struct Process {
     pub pid: u32,
     /// Its name, as the kernel has it: at most 15 bytes.
     pub name: String,
+    /// When it began, in clock ticks since the boot: a later process of the same number began later.
+    pub started: u64,
     /// Effective user.
     pub uid: u32,
     /// Where it stands.
@@ -119,7 +123,9 @@ fn process(machine: &Machine, pid: u32) -> Result<Option<Process>, ReadError> {
     let status = machine.read_text(&format!("/proc/{pid}/status"))?;
     let Some(status) = proc_status::parse(&status).filter(|status| status.has_memory) else { return Ok(None) };
     let membership = proc_cgroup::parse(&machine.read_text(&format!("/proc/{pid}/cgroup")).unwrap_or_default());
-    Ok(Some(Process { pid, name: status.name, uid: status.uid, membership, rss_anon: status.rss_anon, swapped: status.swap }))
+    let started = proc_stat::started(&machine.read_text(&format!("/proc/{pid}/stat"))?).unwrap_or_default();
+    let (name, uid, rss_anon, swapped) = (status.name, status.uid, status.rss_anon, status.swap);
+    Ok(Some(Process { pid, name, started, uid, membership, rss_anon, swapped }))
 }
 
 /// Why the pages of a process cannot be seen.

@@ -1,11 +1,18 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::*;
 use crate::sys::{Advice, Region};
 
 fn ourselves() -> u32 {
     std::process::id()
+}
+
+/// While this is held no other test clears the marks of this process.
+pub(super) fn marks_are_ours() -> MutexGuard<'static, ()> {
+    static MARKS: Mutex<()> = Mutex::new(());
+    MARKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A region of our own with every second page written.

@@ -1,6 +1,7 @@
 //! `sample`: what was typed.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -43,6 +44,47 @@ pub struct SampleArgs {
     /// Draw the same pages again as long as processes do not change
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+    /// Instead of sampling, record which pages are used, as a trace for `swaptune simulate --trace FILE`: each page that was used
+    /// between two looks is one access, in the order of processes and addresses; how often and in which order is not known.
+    /// Each look clears the accessed marks of the processes, which for a while misleads reclaim, and their soft-dirty marks,
+    /// by which CRIU tracks memory. Without idle page tracking in the kernel only the number of touched pages of each mapping is
+    /// seen, and which they are is assumed: the summary says of how many accesses. Ctrl-C ends it early with a whole FILE
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "cold", "codec", "save", "seed", "results", "no_save"])]
+    pub record: Option<PathBuf>,
+    /// Time from one look of --record to the next: 500ms, 2s, 1m
+    #[arg(long, value_name = "TIME", default_value = "2s", requires = "record", value_parser = interval)]
+    pub interval: Duration,
+    /// How long to record: 30s, 10m, 2h
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", requires = "record", value_parser = length)]
+    pub length: Duration,
+    /// Let --record replace a FILE that is there
+    #[arg(long, requires = "record")]
+    pub overwrite: bool,
+}
+
+/// From one look to the next: looking itself takes milliseconds.
+fn interval(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_millis(50), Duration::from_secs(3600), "from 50ms to 1h")
+}
+
+/// From the first look to the last.
+fn length(text: &str) -> Result<Duration, String> {
+    within(text, Duration::from_secs(1), Duration::from_secs(7 * 86_400), "from 1s to 168h")
+}
+
+fn within(text: &str, least: Duration, most: Duration, range: &str) -> Result<Duration, String> {
+    let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "ms" => Some(1),
+        "s" | "" => Some(1000),
+        "m" | "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let time = number.parse().ok().zip(scale).and_then(|(number, scale): (u64, u64)| number.checked_mul(scale));
+    let time = time.map(Duration::from_millis).filter(|time| (least..=most).contains(time));
+    time.ok_or_else(|| format!("expected a time {range}, as 500ms, 2s or 1m"))
 }
 
 /// What a line of the table is about.
@@ -52,4 +94,21 @@ pub enum GroupBy {
     Unit,
     /// A process.
     Process,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_limits() {
+        for (text, millis) in [("50ms", 50), ("2s", 2000), ("3", 3000), ("1m", 60_000), ("2min", 120_000), ("1h", 3_600_000)] {
+            assert_eq!(interval(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "ms", "49ms", "61m", "2 s", "2d", "-1s", "1.5s", "99999999999999999999h", "9999999999999999999h"] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+        assert_eq!(length("168h"), Ok(Duration::from_secs(604_800)));
+        assert!(length("999ms").is_err() && length("169h").is_err());
+    }
 }

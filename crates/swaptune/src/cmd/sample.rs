@@ -1,5 +1,7 @@
 //! `swaptune sample`: how well the pages of this machine's processes compress.
 
+mod record;
+
 use std::fs;
 use std::path::Path;
 
@@ -25,6 +27,9 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     if !context.machine.is_live() {
         let message = "--root: a folder has no processes";
         return Err(Failure::new(USAGE, message).hint("`swaptune sample` looks at the machine that it runs on"));
+    }
+    if let Some(file) = &args.record {
+        return record::run(context, args, file);
     }
     let request = request(args)?;
     let facts = inspect(&context.machine, SCOPE);
@@ -61,8 +66,13 @@ fn evidence(context: &Context, args: &SampleArgs, measurement: &Measurement) -> 
     Evidence::new(results.measurements, &conditions.machine, &conditions.kernel)
 }
 
+/// Which processes are meant.
+fn choice(args: &SampleArgs) -> Choice {
+    Choice { pids: args.pid.clone(), units: args.unit.clone(), cgroups: args.cgroup.clone() }
+}
+
 fn request(args: &SampleArgs) -> Result<Request, Failure> {
-    let choice = Choice { pids: args.pid.clone(), units: args.unit.clone(), cgroups: args.cgroup.clone() };
+    let choice = choice(args);
     let asked: Vec<&str> = args.codec.iter().map(String::as_str).collect();
     let names = if asked.is_empty() { USUAL } else { &asked };
     let codecs: Result<Vec<Setting>, SettingError> = names.iter().map(|name| name.parse()).collect();

@@ -12,6 +12,7 @@ pub mod memory;
 pub mod plan;
 pub mod progress;
 pub mod proof;
+pub mod record;
 pub mod sample;
 pub mod scenario;
 pub mod simulate;
