@@ -79,6 +79,9 @@ _swaptune() {
             swaptune__subcmd__bench,memory-helper)
                 cmd="swaptune__subcmd__bench__subcmd__memory__subcmd__helper"
                 ;;
+            swaptune__subcmd__bench,replay-helper)
+                cmd="swaptune__subcmd__bench__subcmd__replay__subcmd__helper"
+                ;;
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
                 ;;
@@ -105,6 +108,9 @@ _swaptune() {
                 ;;
             swaptune__subcmd__bench__subcmd__help,memory-helper)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper"
+                ;;
+            swaptune__subcmd__bench__subcmd__help,replay-helper)
+                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__replay__subcmd__helper"
                 ;;
             swaptune__subcmd__bench__subcmd__help,show)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__show"
@@ -172,6 +178,9 @@ _swaptune() {
             swaptune__subcmd__help__subcmd__bench,memory-helper)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper"
                 ;;
+            swaptune__subcmd__help__subcmd__bench,replay-helper)
+                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__replay__subcmd__helper"
+                ;;
             swaptune__subcmd__help__subcmd__bench,show)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__show"
                 ;;
@@ -237,7 +246,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper swap list show help"
+            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper replay-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,7 +398,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help)
-            opts="codecs disk cipher memory memory-helper swap list show help"
+            opts="codecs disk cipher memory memory-helper replay-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -487,6 +496,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__bench__subcmd__help__subcmd__replay__subcmd__helper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -634,6 +657,28 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        swaptune__subcmd__bench__subcmd__replay__subcmd__helper)
+            opts="-h --results --no-save --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --results)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         swaptune__subcmd__bench__subcmd__show)
             opts="-h --results --no-save --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -751,7 +796,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="codecs disk cipher memory memory-helper swap list show"
+            opts="codecs disk cipher memory memory-helper replay-helper swap list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -835,6 +880,20 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__bench__subcmd__replay__subcmd__helper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1257,7 +1316,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__simulate)
-            opts="-h --set --sweep --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --json --root --help"
+            opts="-h --set --sweep --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --validate --workload --compressor --limit --rounds --seed --swap-dir --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1308,6 +1367,30 @@ _swaptune() {
                     return 0
                     ;;
                 --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workload)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compressor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --swap-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -112,20 +112,21 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l all -d 'All
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l overwrite -d 'Let --record replace a FILE that is there'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand sample" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l no-save -d 'Do not keep results'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -l json -d 'Print JSON for programs instead of text for people'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -s h -l help -d 'Print help'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "list" -d 'List the runs whose results are kept'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
-complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper swap list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "codecs" -d 'Compress pages with every codec: speed, ratio, what a pool would hold, which of them this kernel has'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "disk" -d 'Measure a disk under the loads that swapping makes, with fio'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "replay-helper" -d 'Play a sequence of accesses for `simulate --validate`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "list" -d 'List the runs whose results are kept'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "show" -d 'Show all results of a run, with their conditions'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and not __fish_seen_subcommand_from codecs disk cipher memory memory-helper replay-helper swap list show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages-of -d 'Which pages: `live` (all processes that may be read), a file or folder, or synthetic:CLASS (text, compressible, random, zero)' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l pages -d 'How many pages; of a larger source a random choice' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from codecs" -l codec -d 'Only these codecs, with a level if not the kernel\'s own: lz4, lz4:17, zstd:1; with --kernel also lzo, lzo-rle, 842 [default: all, at the usual levels]' -r
@@ -183,6 +184,11 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l no-save -d 'Do not keep results'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from memory-helper" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from replay-helper" -l results -d 'Keep results in FILE [default: /var/lib/swaptune/measurements.jsonl, or below ~/.local/state without root]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from replay-helper" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from replay-helper" -l no-save -d 'Do not keep results'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from replay-helper" -l json -d 'Print JSON for programs instead of text for people'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from replay-helper" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from swap" -l tier -d 'Only these tiers' -r -f -a "zswap\t'The pool of zswap'
 zram\t'A zram device'
 disk\t'A swap file or area, straight and by way of zswap'
@@ -221,6 +227,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "replay-helper" -d 'Play a sequence of accesses for `simulate --validate`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
@@ -238,9 +245,16 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l curve -d 
 sampled\t'A sample of the pages'"
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rate -d 'Share of the pages that a sampled curve looks at' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l threads -d 'Threads to work on [default: one for each processor]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l workload -d 'Only these workloads: sequential, zipf, idle, poor, same, full' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l compressor -d 'Only these compressors of zswap [default: all that this kernel has]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l limit -d 'RAM of the control group that the workloads run in; they are larger' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rounds -d 'How often each is played on the kernel; signs of differences need three' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l seed -d 'Start of the random numbers of the workloads' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l swap-dir -d 'Where the temporary swap files lie' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l csv -d 'Print comma-separated values'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l list -d 'List policies, generators with their parameters, and formats'
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l validate -d 'Play workloads on this kernel and in the simulator, and compare what both count; needs root'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c swaptune -n "__fish_swaptune_using_subcommand service" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
@@ -268,6 +282,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "cipher" -d 'Measure this kernel\'s ciphers with cryptsetup, and say which suits swap'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory" -d 'Measure how fast memory is accessed, in RAM and under pressure'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "memory-helper" -d 'Access or hold memory for `bench memory`'
+complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "replay-helper" -d 'Play a sequence of accesses for `simulate --validate`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "swap" -d 'Measure the kernel\'s own swap path: what a page costs on its way out and back, in zswap, zram and on a disk'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "show" -d 'Show all results of a run, with their conditions'

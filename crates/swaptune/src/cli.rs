@@ -12,11 +12,14 @@ mod sample;
 mod simulate;
 #[path = "cli/storage.rs"]
 mod storage;
+#[path = "cli/validate.rs"]
+mod validate;
 
 pub use bench::*;
 pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
+pub use validate::*;
 
 /// Compressed swap that is measured, planned, applied, proved and reversible.
 ///
@@ -103,7 +106,7 @@ pub enum Command {
     Bench(BenchArgs),
     /// Ask a model what other tierings would make of a workload, or what a trace misses with how much memory
     #[command(
-        after_help = "Examples:\n  swaptune simulate scenarios/c2-write-through.toml             RAM, pool and disk under several policies\n  swaptune simulate scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate --generate zipf:pages=100k,events=2M       misses of a few sizes under every policy\n  swaptune simulate --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate --trace web.swtrace --curve sampled         a long trace in seconds, within half a point\n  swaptune simulate --generate idle:apps=80,wake=300 --output idle.swtrace\n  swaptune simulate --list                                      policies, generators, formats\n\nPages are numbered in the order of their first access. A size is a number of pages that fit in memory; a miss is\nan access to a page that is not there, the first access to a page included. Equal traces and flags give equal results."
+        after_help = "Examples:\n  swaptune simulate scenarios/c2-write-through.toml             RAM, pool and disk under several policies\n  swaptune simulate scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate --generate zipf:pages=100k,events=2M       misses of a few sizes under every policy\n  swaptune simulate --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate --trace web.swtrace --curve sampled         a long trace in seconds, within half a point\n  swaptune simulate --generate idle:apps=80,wake=300 --output idle.swtrace\n  swaptune simulate --list                                      policies, generators, formats\n  sudo swaptune simulate --validate                             the simulator beside this kernel, counter by counter\n\nPages are numbered in the order of their first access. A size is a number of pages that fit in memory; a miss is\nan access to a page that is not there, the first access to a page included. Equal traces and flags give equal results. --validate sets\nup swap files and zswap for a moment and puts them back, also on Ctrl-C and when this is killed."
     )]
     Simulate(SimulateArgs),
     /// Switch the applied configuration on or off; called by swaptune.service

@@ -90,7 +90,7 @@ fn in_crypto(name: &str, facts: &Facts) -> Place {
     found.map_or_else(unknown, |found| Place { availability: found.availability, source: found.source.clone() })
 }
 
-pub(super) fn in_zram(name: &str, facts: &Facts) -> Place {
+pub(crate) fn in_zram(name: &str, facts: &Facts) -> Place {
     let driver = facts.zram.driver.value().copied().unwrap_or(Availability::Absent);
     if !driver.usable() {
         return Place { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };

@@ -8,7 +8,6 @@ mod access;
 mod cell;
 mod helper;
 mod options;
-mod process;
 mod swap;
 mod tier;
 mod work;
@@ -25,16 +24,19 @@ use swaptune_host::machine::Machine;
 use swaptune_host::scratch::ScratchError;
 use thiserror::Error;
 
-use process::Helper;
-use work::Task;
+use crate::process::{Helper, HelperError};
+use work::{Done, Ready, Task};
 
+pub use crate::process::Program;
 pub use helper::serve;
 pub use options::{Hog, Options, Room, Schedule, TemporarySwap, Turn};
-pub use process::Program;
 pub use work::Pattern;
 
 /// Counters of `/proc/vmstat` that say what swapping did; a kernel has those that it has.
 const COUNTERS: [&str; 8] = ["pgmajfault", "pswpin", "pswpout", "swpin_zero", "swpout_zero", "zswpin", "zswpout", "zswpwb"];
+
+/// What a helper has done once it is ready.
+const FILLED: &str = "filled its memory";
 
 /// Why a measurement was not made.
 #[derive(Debug, Error)]
@@ -70,6 +72,16 @@ pub enum MemoryError {
     /// A result could not be kept.
     #[error(transparent)]
     Store(#[from] crate::results::StoreError),
+}
+
+impl From<HelperError> for MemoryError {
+    fn from(error: HelperError) -> Self {
+        match error {
+            HelperError::Killed(why) => Self::Killed(why),
+            HelperError::Lost(why) => Self::Helper(why),
+            HelperError::Group(error) => Self::Group(error),
+        }
+    }
 }
 
 /// What happens while it runs.
@@ -161,10 +173,11 @@ impl Bench<'_> {
         let millis = u64::try_from(self.options.time.as_millis()).unwrap_or(u64::MAX);
         let begun = self.counters();
         let mut helper = Helper::start(self.program, group)?;
-        helper.ask(&Task::Access { pattern: turn.pattern, size: self.size, millis })?;
-        let ready = helper.ready()?;
+        helper.say(&Task::Access { pattern: turn.pattern, size: self.size, millis })?;
+        let ready: Ready = helper.answer(FILLED)?;
         let filled = self.counters();
-        let done = helper.go()?;
+        helper.say(&"go")?;
+        let done: Done = helper.answer("was done")?;
         let ended = self.counters();
         let fifths = done.parts.iter().copied();
         Ok(MemoryFigures {
@@ -193,8 +206,8 @@ impl Bench<'_> {
         if let (Some(asked), None) = (self.options.hog, &self.hog) {
             let size = room(self.machine).hog(asked);
             let mut hog = Helper::start(self.program, None)?;
-            hog.ask(&Task::Hold { size })?;
-            hog.ready()?;
+            hog.say(&Task::Hold { size })?;
+            hog.answer::<Ready>(FILLED)?;
             self.hog = Some((hog, size));
         }
         Ok(())

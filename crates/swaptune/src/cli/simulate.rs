@@ -17,7 +17,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "KEY=A..B", requires = "scenarios")]
     pub sweep: Option<String>,
     /// Read the accesses from FILE, zstd-compressed or not; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "list", "scenarios"])]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "list", "scenarios", "validate"])]
     pub trace: Option<PathBuf>,
     /// Make the accesses, for example zipf:pages=100k,events=2M,seed=7; --list shows all generators
     #[arg(long, value_name = "NAME:PARAMETERS", conflicts_with = "trace")]
@@ -52,6 +52,9 @@ pub struct SimulateArgs {
     /// List policies, generators with their parameters, and formats
     #[arg(long, conflicts_with_all = ["trace", "generate"])]
     pub list: bool,
+    /// The kernel.
+    #[command(flatten)]
+    pub validate: super::ValidateArgs,
 }
 
 /// How a curve is made.

@@ -19,6 +19,7 @@ pub mod simulate;
 pub mod status;
 pub mod swap;
 pub mod text;
+pub mod validate;
 
 use std::io::{ErrorKind, Write};
 

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use swaptune_bench::memory::{self, Event, Hog, MemoryError, Options, Program, Turn};
+use swaptune_bench::validate;
 use swaptune_core::measurement::{Figures, Measurement, MemoryData, MemoryOrder};
 
 use super::{needs_live, recorder, typed};
@@ -46,6 +47,12 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &MemoryArgs) -> Resul
 /// The process that accesses or holds memory.
 pub fn helper(args: &MemoryHelperArgs) -> Result<u8, Failure> {
     memory::serve(args.parent, io::stdin().lock(), io::stdout().lock()).map_err(|error| Failure::new(1, error))?;
+    Ok(0)
+}
+
+/// The process that plays a sequence of accesses.
+pub fn replay(args: &MemoryHelperArgs) -> Result<u8, Failure> {
+    validate::serve(args.parent, io::stdin().lock(), io::stdout().lock()).map_err(|error| Failure::new(1, error))?;
     Ok(0)
 }
 

@@ -2,6 +2,7 @@
 
 mod scenario;
 mod source;
+mod validate;
 
 use std::thread::available_parallelism;
 
@@ -25,6 +26,9 @@ const CURVE_SIZES: &str = "0.1%..100%:20";
 pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     if args.list {
         return output::data(&simulate::list(&REPLAYS, &GENERATORS, &FORMATS)).map(|()| 0);
+    }
+    if args.validate.validate {
+        return validate::run(context, args);
     }
     if !args.scenarios.is_empty() {
         return scenario::run(context, args);

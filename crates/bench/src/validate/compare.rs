@@ -1,0 +1,304 @@
+//! What is compared, within which bounds, and what came of it.
+
+use serde::Serialize;
+use swaptune_core::measurement::Estimate;
+use swaptune_core::proof::Snapshot;
+use swaptune_core::stats::paired_ratio;
+
+use super::content::PAGE;
+use super::model::Simulated;
+use crate::codecs::Rates;
+
+/// Differences up to this many pages are within every bound: the kernel charges memory to a group in batches of this size
+/// (`MEMCG_CHARGE_BATCH`).
+const BATCH: f64 = 64.0;
+/// Two tierings differ clearly when the 95 % interval of the ratio excludes 1 and the ratio is further from 1 than this.
+const CLEAR: f64 = 0.02;
+
+/// What the kernel showed in one round.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub before: Snapshot,
+    pub after: Snapshot,
+    pub nanos: u64,
+}
+
+impl Seen {
+    fn vmstat(&self, name: &str) -> Option<f64> {
+        self.moved(&format!("vmstat.{name}"))
+    }
+
+    fn zswap(&self, name: &str) -> Option<f64> {
+        self.moved(&format!("zswap.{name}"))
+    }
+
+    fn moved(&self, name: &str) -> Option<f64> {
+        self.after.since(&self.before, name).map(|count| count as f64)
+    }
+}
+
+/// One number that both sides have.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// What it is called: as the kernel calls it, where the kernel does.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// Largest difference, and the one that is aimed for; without one it is only shown.
+    pub bound: Option<(f64, f64)>,
+    /// Whether pairs of tierings are compared by it.
+    pub paired: bool,
+    kernel: fn(&Seen) -> Option<f64>,
+    model: fn(&Simulated) -> f64,
+}
+
+/// Counts of pages must be within a quarter, better within a tenth.
+const COUNT: Option<(f64, f64)> = Some((0.25, 0.10));
+
+const fn shown(
+    name: &'static str,
+    about: &'static str,
+    kernel: fn(&Seen) -> Option<f64>,
+    model: fn(&Simulated) -> f64,
+) -> Metric {
+    Metric { name, unit: "pages", about, bound: None, paired: false, kernel, model }
+}
+
+/// THE table of what is compared.
+pub const METRICS: [Metric; 14] = [
+    Metric {
+        name: "pool_total_size",
+        unit: "bytes",
+        about: "RAM of zswap's pool at the end",
+        bound: Some((0.02, 0.02)),
+        paired: true,
+        kernel: |seen| seen.zswap("pool_total_size").or_else(|| seen.moved("meminfo.Zswap")),
+        model: |simulated| (simulated.pools.zswap * PAGE as u64) as f64,
+    },
+    Metric {
+        bound: COUNT,
+        ..shown(
+            "stored_pages",
+            "pages in zswap at the end",
+            |seen| seen.zswap("stored_pages").or_else(|| seen.moved("meminfo.Zswapped").map(|bytes| bytes / PAGE as f64)),
+            |simulated| simulated.pools.stored as f64,
+        )
+    },
+    Metric {
+        bound: COUNT,
+        ..shown("zswpout", "pages stored in zswap", |seen| seen.vmstat("zswpout"), |s| s.outcome.counters.zswpout as f64)
+    },
+    Metric {
+        bound: COUNT,
+        ..shown(
+            "zswpwb",
+            "pages written back from zswap",
+            |seen| seen.vmstat("zswpwb").or_else(|| seen.zswap("written_back_pages")),
+            |simulated| simulated.outcome.counters.zswpwb as f64,
+        )
+    },
+    Metric {
+        bound: COUNT,
+        paired: true,
+        ..shown(
+            "swap-in",
+            "pages that came back, zswpin and pswpin, read-ahead included",
+            |seen| Some(seen.vmstat("zswpin").unwrap_or(0.0) + seen.vmstat("pswpin")?),
+            |simulated| (simulated.outcome.counters.zswpin + simulated.outcome.counters.pswpin) as f64,
+        )
+    },
+    Metric {
+        unit: "ns",
+        bound: None,
+        paired: true,
+        ..shown("elapsed", "time of the workload", |seen| Some(seen.nanos as f64), |s| s.outcome.elapsed as f64)
+    },
+    Metric {
+        paired: true,
+        ..shown("pswpin", "pages read from the disk", |seen| seen.vmstat("pswpin"), |s| s.outcome.counters.pswpin as f64)
+    },
+    Metric {
+        paired: true,
+        ..shown("pswpout", "pages written to the disk", |seen| seen.vmstat("pswpout"), |s| s.outcome.counters.pswpout as f64)
+    },
+    shown("zswpin", "pages loaded from zswap", |seen| seen.vmstat("zswpin"), |s| s.outcome.counters.zswpin as f64),
+    shown("swap_ra", "pages read ahead", |seen| seen.vmstat("swap_ra"), |s| s.outcome.counters.swap_ra as f64),
+    shown("pgmajfault", "faults that waited", |seen| seen.vmstat("pgmajfault"), |s| s.outcome.counters.pgmajfault as f64),
+    shown("swpout_zero", "pages of zeros", |seen| seen.vmstat("swpout_zero"), |s| s.outcome.counters.swpout_zero as f64),
+    shown(
+        "pool_limit_hit",
+        "stores refused at the limit",
+        |seen| seen.zswap("pool_limit_hit"),
+        |simulated| simulated.outcome.counters.pool_limit_hit as f64,
+    ),
+    shown(
+        "reject_compress_fail",
+        "stores refused because the page did not compress",
+        |seen| seen.zswap("reject_compress_fail"),
+        |simulated| simulated.outcome.counters.reject_compress_fail as f64,
+    ),
+];
+
+/// Whether a difference is small enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Within what is aimed for.
+    Good,
+    /// Within the bound.
+    Within,
+    /// Beyond the bound.
+    Missed,
+}
+
+/// One metric of one case.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The metric.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The kernel: median of the rounds.
+    pub kernel: f64,
+    /// The kernel: smallest and largest of the rounds.
+    pub range: [f64; 2],
+    /// The simulator.
+    pub simulator: f64,
+    /// Simulator by kernel, less 1; `None` when the kernel counted nothing.
+    pub difference: Option<f64>,
+    /// The bound, as a share.
+    pub bound: Option<f64>,
+    /// What that comes to; `None` without a bound.
+    pub verdict: Option<Verdict>,
+}
+
+/// Compares a case by every metric of which either side saw something.
+pub(super) fn compare(rounds: &[Seen], simulated: &Simulated) -> Vec<Compared> {
+    METRICS.iter().filter_map(|metric| compared(metric, rounds, (metric.model)(simulated))).collect()
+}
+
+fn compared(metric: &Metric, rounds: &[Seen], simulator: f64) -> Option<Compared> {
+    let values: Vec<f64> = rounds.iter().filter_map(metric.kernel).collect();
+    if values.is_empty() || values.iter().all(|value| *value == 0.0) && simulator == 0.0 {
+        return None;
+    }
+    let kernel = Rates::median(&values);
+    let ends = [values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(f64::NEG_INFINITY, f64::max)];
+    let difference = (kernel > 0.0).then(|| simulator / kernel - 1.0);
+    let batch = if metric.unit == "bytes" { BATCH * PAGE as f64 } else { BATCH };
+    let verdict = metric.bound.map(|(bound, goal)| {
+        let within = |share: f64| (simulator - kernel).abs() <= (share * kernel).max(batch);
+        match () {
+            () if within(goal) => Verdict::Good,
+            () if within(bound) => Verdict::Within,
+            () => Verdict::Missed,
+        }
+    });
+    let bound = metric.bound.map(|(bound, _)| bound);
+    Some(Compared { metric: metric.name, unit: metric.unit, kernel, range: ends, simulator, difference, bound, verdict })
+}
+
+/// One tiering against another, by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// The workload.
+    pub workload: &'static str,
+    /// One tiering.
+    pub a: String,
+    /// The other.
+    pub b: String,
+    /// The metric.
+    pub metric: &'static str,
+    /// The kernel: a by b, each with 1 added, with its 95 % interval over the rounds.
+    pub kernel: Estimate,
+    /// The simulator: the same ratio.
+    pub simulator: f64,
+    /// Whether the simulator has the sign of the kernel.
+    pub agrees: bool,
+}
+
+/// Compares two tierings of a workload by all metrics in which they differ clearly in the kernel.
+pub(super) fn pairs(workload: &'static str, a: (&str, &[Seen], &Simulated), b: (&str, &[Seen], &Simulated)) -> Vec<Pair> {
+    let pair = |metric: &Metric| {
+        let values = a.1.iter().zip(b.1).map(|(a, b)| Some(((metric.kernel)(a)? + 1.0, (metric.kernel)(b)? + 1.0)));
+        let kernel = paired_ratio(&values.collect::<Option<Vec<_>>>()?)?;
+        let clear = (kernel.low > 1.0 || kernel.high < 1.0) && (kernel.value - 1.0).abs() > CLEAR;
+        let simulator = ((metric.model)(a.2) + 1.0) / ((metric.model)(b.2) + 1.0);
+        let agrees = (simulator > 1.0) == (kernel.value > 1.0) && simulator != 1.0;
+        clear.then(|| Pair { workload, a: a.0.into(), b: b.0.into(), metric: metric.name, kernel, simulator, agrees })
+    };
+    METRICS.iter().filter(|metric| metric.paired).filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_tiers::model::{Counters, Outcome, Pools};
+
+    use super::*;
+
+    fn seen(counters: &[(&str, u64)]) -> Seen {
+        let snapshot =
+            |scale: u64| Snapshot(counters.iter().map(|(name, count)| ((*name).into(), 1000 + count * scale)).collect());
+        Seen { before: snapshot(0), after: snapshot(1), nanos: 7 }
+    }
+
+    fn simulated(zswpout: u64, pswpin: u64) -> Simulated {
+        let counters = Counters { zswpout, pswpin, ..Counters::default() };
+        Simulated { outcome: Outcome { counters, elapsed: 9, ..Outcome::default() }, pools: Pools::default() }
+    }
+
+    fn verdict(kernel: u64, simulator: u64) -> Option<Verdict> {
+        let compared = compare(&[seen(&[("vmstat.zswpout", kernel)])], &simulated(simulator, 0));
+        compared.iter().find(|row| row.metric == "zswpout")?.verdict
+    }
+
+    #[test]
+    fn bounds_are_on_both_sides_and_a_batch_is_no_difference() {
+        for (kernel, simulator, expected) in [
+            (10_000, 11_000, Some(Verdict::Good)),
+            (10_000, 8_999, Some(Verdict::Within)),
+            (10_000, 12_500, Some(Verdict::Within)),
+            (10_000, 12_501, Some(Verdict::Missed)),
+            (10_000, 7_499, Some(Verdict::Missed)),
+            (0, 64, Some(Verdict::Good)),
+            (0, 65, Some(Verdict::Missed)),
+            (0, 0, None),
+        ] {
+            assert_eq!(verdict(kernel, simulator), expected, "{kernel} {simulator}");
+        }
+    }
+
+    #[test]
+    fn a_counter_that_this_kernel_lacks_is_not_compared() {
+        let rows = compare(&[seen(&[("vmstat.pswpin", 100)])], &simulated(500, 100));
+        let names: Vec<&str> = rows.iter().map(|row| row.metric).collect();
+        assert_eq!(names, ["swap-in", "elapsed", "pswpin"]);
+        assert_eq!(rows[0].difference, Some(0.0));
+    }
+
+    #[test]
+    fn the_median_of_the_rounds_is_compared() {
+        let rounds = [100, 300, 110].map(|count| seen(&[("vmstat.pswpin", count)]));
+        let rows = compare(&rounds, &simulated(0, 121));
+        assert_eq!((rows[0].kernel, rows[0].range), (110.0, [100.0, 300.0]));
+        assert!((rows[0].difference.unwrap() - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_clear_differences_of_the_kernel_have_a_sign() {
+        let rounds = |counts: [u64; 3]| counts.map(|count| seen(&[("vmstat.pswpin", count)])).to_vec();
+        let signs = |a: [u64; 3], b: [u64; 3], simulator: (u64, u64)| {
+            let (one, other) = (simulated(0, simulator.0), simulated(0, simulator.1));
+            let found = pairs("w", ("a", &rounds(a), &one), ("b", &rounds(b), &other));
+            found.into_iter().filter(|pair| pair.metric == "pswpin").map(|pair| pair.agrees).collect::<Vec<_>>()
+        };
+        assert_eq!(signs([200, 210, 190], [100, 101, 99], (30, 20)), [true]);
+        assert_eq!(signs([200, 210, 190], [100, 101, 99], (20, 30)), [false]);
+        assert_eq!(signs([200, 210, 190], [100, 101, 99], (30, 30)), [false]);
+        assert!(signs([200, 50, 100], [100, 101, 99], (30, 20)).is_empty(), "noise");
+        assert!(signs([101, 101, 101], [100, 100, 100], (30, 20)).is_empty(), "too little to matter");
+        assert_eq!(signs([1000, 1000, 1000], [0, 0, 0], (30, 0)), [true], "nothing at all on one side");
+    }
+}

@@ -1,0 +1,214 @@
+//! Playing the cases on the running kernel.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::{Bytes, Facts};
+use swaptune_host::cgroup::{LimitedGroup, Version};
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::machine::Machine;
+use swaptune_host::prove::counters::Counters;
+use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_host::stop::Stop;
+use swaptune_tiers::trace::Trace;
+
+use super::compare::Seen;
+use super::content::{self, PAGE};
+use super::player::{PAGES_MAX, Played, Ready, Script};
+use super::tiering::{Case, FULL_PERCENT};
+use super::workload::Workload;
+use super::{Options, ValidateError, sizes};
+use crate::process::{Helper, HelperError, Program};
+
+/// Areas are so many times larger than the workload: swap that is more than half full is used differently.
+const ROOM: u64 = 5;
+/// Memory that must be left beside a workload that fills a pool.
+const SPARE: u64 = 1 << 30;
+
+/// What all cases share.
+pub(super) struct Bench<'a> {
+    pub machine: &'a Machine,
+    pub facts: &'a Facts,
+    pub options: &'a Options,
+    pub program: &'a Program,
+    pub stop: &'a Stop,
+    pub scratch: &'a mut Scratch,
+}
+
+/// A case at work.
+pub(super) struct Work {
+    pub case: Case,
+    /// Where it ran: the hierarchy of its group, and pages and kind of each area.
+    pub place: Option<Place>,
+    pub seen: Vec<Seen>,
+    pub failed: Option<String>,
+}
+
+impl Work {
+    /// The case in words.
+    pub fn words(&self) -> String {
+        format!("{}, {}", self.case.workload.name, self.case.tiering)
+    }
+}
+
+/// What was found when a case was set up.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Hierarchy of the group.
+    pub version: Version,
+    /// Pages and kind of each area.
+    pub areas: Vec<(u32, bool)>,
+}
+
+/// A workload's accesses and contents.
+pub(super) struct Sequence {
+    pub trace: Trace,
+    pub script: Script,
+}
+
+/// What was played.
+pub(super) struct Everything {
+    pub works: Vec<Work>,
+    /// By workload.
+    pub sequences: BTreeMap<&'static str, Sequence>,
+    /// Sizes of all contents by compressor, and what said so.
+    pub sizes: BTreeMap<String, (Vec<u16>, &'static str)>,
+    pub stopped: bool,
+}
+
+impl Bench<'_> {
+    /// Plays all cases in all rounds.
+    pub fn all(&mut self, cases: Vec<Case>, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Everything, ValidateError> {
+        let mut works: Vec<Work> =
+            cases.into_iter().map(|case| Work { case, place: None, seen: Vec::new(), failed: None }).collect();
+        let (mut sequences, mut sizes) = (BTreeMap::new(), BTreeMap::new());
+        for work in &mut works {
+            if let Some(pool) = &work.case.tiering.pool
+                && !sizes.contains_key(&pool.compressor)
+            {
+                match sizes::of_contents(self.machine, self.scratch, self.facts, &pool.compressor)? {
+                    Some(found) => _ = sizes.insert(pool.compressor.clone(), found),
+                    None => work.failed = Some(format!("nothing here says what {} makes of a page", pool.compressor)),
+                }
+            }
+            let workload = work.case.workload;
+            if !sequences.contains_key(workload.name) {
+                match self.sequence(workload)? {
+                    Ok(sequence) => _ = sequences.insert(workload.name, sequence),
+                    Err(why) => work.failed = Some(why),
+                }
+            }
+        }
+        let stopped = !self.rounds(&mut works, &sequences, show)?;
+        Ok(Everything { works, sequences, sizes, stopped })
+    }
+
+    /// The accesses of a workload, or why they do not fit here.
+    fn sequence(&self, workload: &'static Workload) -> Result<Result<Sequence, String>, ValidateError> {
+        let read = |key| self.facts.memory.get(key).unwrap_or_default().0;
+        let pool = read("MemTotal") / PAGE as u64 * FULL_PERCENT / 100;
+        let needed = 2 * pool * PAGE as u64 + SPARE;
+        if workload.fills_pool && read("MemAvailable") < needed {
+            return Ok(Err(format!("{} of memory would have to be available", Bytes(needed))));
+        }
+        let trace = workload.trace(self.options.limit.0 / PAGE as u64, pool, self.options.seed)?;
+        if trace.page_count() >= PAGES_MAX {
+            return Ok(Err("it has too many pages".into()));
+        }
+        let contents = (0..).zip(trace.sizes()).map(|(page, size)| content::suiting(page, *size)).collect();
+        Ok(Ok(Sequence { script: Script::new(&trace, contents), trace }))
+    }
+
+    /// False when it was stopped.
+    fn rounds(
+        &mut self,
+        works: &mut [Work],
+        sequences: &BTreeMap<&'static str, Sequence>,
+        show: &mut dyn FnMut(&str, usize, usize),
+    ) -> Result<bool, ValidateError> {
+        let (count, mut done) = (works.len(), 0);
+        for round in 0..self.options.rounds as usize {
+            for number in 0..count {
+                if self.stop.is_asked() {
+                    works.iter_mut().for_each(|work| work.seen.truncate(round));
+                    return Ok(false);
+                }
+                let work = &mut works[(number + round) % count];
+                show(&work.words(), done, count * self.options.rounds as usize);
+                done += 1;
+                let Some(sequence) = sequences.get(work.case.workload.name).filter(|_| work.failed.is_none()) else { continue };
+                let mark = self.scratch.mark()?;
+                let played = self.play(work, sequence);
+                self.scratch.back_to(mark)?;
+                self.note(work, played)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// What this kernel or machine lacks is told of, and the other cases are played.
+    fn note(&self, work: &mut Work, played: Result<Seen, ValidateError>) -> Result<(), ValidateError> {
+        match played {
+            Ok(seen) => work.seen.push(seen),
+            Err(ValidateError::Scratch(error @ (ScratchError::Step { .. } | ScratchError::Refused { .. }))) => {
+                work.failed = Some(tell(&error));
+            }
+            Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
+            Err(ValidateError::Player(why)) => work.failed = Some(why),
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Sets a case up and plays it once.
+    fn play(&mut self, work: &mut Work, sequence: &Sequence) -> Result<Seen, ValidateError> {
+        let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
+        work.case.tiering.set_up(self.machine, self.scratch, &self.options.folder, room)?;
+        let facts = inspect(self.machine, Scope { log: false, ..Scope::STATUS });
+        let group = LimitedGroup::create(self.machine, "validate", self.options.limit)?;
+        work.place = Some(Place { version: group.version(), areas: areas(&facts) });
+        let mut helper = Helper::start(self.program, None)?;
+        helper.say(&sequence.script.task)?;
+        helper.send(&sequence.script.bytes())?;
+        helper.answer::<Ready>("had what it needs")?;
+        group.add(helper.pid())?;
+        let counters = Counters::new(self.machine, &facts);
+        let before = counters.read()?;
+        helper.say(&"go")?;
+        let played: Played = helper.answer("was done")?;
+        let after = counters.read()?;
+        if played.wrong > 0 {
+            return Err(ValidateError::Corrupt { case: work.words(), count: played.wrong });
+        }
+        Ok(Seen { before, after, nanos: played.nanos })
+    }
+}
+
+/// Our areas: pages that they hold, and whether the kernel takes them for rotational.
+fn areas(facts: &Facts) -> Vec<(u32, bool)> {
+    let ours = facts.swaps.iter().filter(|area| area.priority == TOP_PRIORITY);
+    let rotational = |device: &String| facts.disk_of(device).and_then(|disk| disk.rotational.value().copied()).unwrap_or(false);
+    ours.map(|area| ((area.size.0 / PAGE as u64) as u32, area.device.value().is_some_and(rotational))).collect()
+}
+
+/// An error with what caused it, in one line.
+fn tell(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if !text.ends_with(&words) {
+            text += &format!(": {words}");
+        }
+        source = error.source();
+    }
+    text
+}
+
+impl From<HelperError> for ValidateError {
+    fn from(error: HelperError) -> Self {
+        match error {
+            HelperError::Killed(why) | HelperError::Lost(why) => Self::Player(why),
+            HelperError::Group(error) => Self::Group(error),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! From what was played to what is told: the simulator runs each case once, for it needs no rounds.
+
+use swaptune_core::Facts;
+use swaptune_host::cgroup::Version;
+
+use super::compare::{compare, pairs};
+use super::kernel::{Everything, Work};
+use super::model::{self, Simulated};
+use super::{LeftOut, Options, Report, Row, ValidateError};
+
+/// Runs the simulator and compares.
+pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Result<Report, ValidateError> {
+    let mut report = Report {
+        kernel: facts.kernel.release.value().cloned().unwrap_or_default(),
+        limit: options.limit,
+        rounds: options.rounds,
+        seed: options.seed,
+        stopped: played.stopped,
+        ..Report::default()
+    };
+    let mut simulated: Vec<(&Work, Simulated)> = Vec::new();
+    for work in &played.works {
+        if let Some(why) = &work.failed {
+            report.left_out.push(LeftOut { case: work.words(), why: why.clone() });
+            continue;
+        }
+        let (Some(sequence), Some(place)) = (played.sequences.get(work.case.workload.name), &work.place) else { continue };
+        if work.seen.is_empty() {
+            continue;
+        }
+        let pool = work.case.tiering.pool.as_ref();
+        let sizes = pool.and_then(|pool| played.sizes.get(&pool.compressor));
+        // Without zswap only zeros matter: they are what the swap map remembers.
+        let of_content = |content: &u16| sizes.map_or(u16::from(*content != 0), |(sizes, _)| sizes[usize::from(*content)]);
+        let each = sequence.script.contents.iter().map(of_content).collect();
+        let outcome = model::run(facts, options, &work.case.tiering, place, &sequence.trace, each)?;
+        report.cgroup = if place.version == Version::V2 { 2 } else { 1 };
+        report.rows.push(Row {
+            workload: work.case.workload.name,
+            tiering: work.case.tiering.to_string(),
+            pages: sequence.trace.page_count(),
+            events: sequence.trace.len(),
+            sizes: sizes.map(|(_, source)| *source),
+            compared: compare(&work.seen, &outcome),
+        });
+        simulated.push((work, outcome));
+    }
+    for (number, (a, outcome)) in simulated.iter().enumerate() {
+        let others = simulated[number + 1..].iter().filter(|(b, _)| b.case.workload.name == a.case.workload.name);
+        for (b, other) in others {
+            let (first, second) = (a.case.tiering.to_string(), b.case.tiering.to_string());
+            report.pairs.extend(pairs(a.case.workload.name, (&first, &a.seen, outcome), (&second, &b.seen, other)));
+        }
+    }
+    Ok(report)
+}

@@ -1,0 +1,145 @@
+//! `simulate --validate` with the real binary: small workloads on this kernel beside the simulator. What needs root, zswap, or a
+//! machine without active swap says so and is ignored otherwise. Whatever happens, the machine is left as it was.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+
+/// What a test is.
+type Test = fn() -> Result<(), Failed>;
+
+/// Long enough for a busy machine to take back some swap.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let missing = missing();
+    let tests: [(&str, Test); 2] =
+        [("counters_of_the_simulator_are_those_of_the_kernel", compared), ("stopped_half_way_it_leaves_nothing", stopped)];
+    let mut trials = vec![Trial::test("what_makes_no_sense_is_refused", refused)];
+    for (name, test) in tests {
+        if let Some(why) = &missing {
+            eprintln!("IGNORED {name}: {why}");
+        }
+        trials.push(Trial::test(name, move || alone(test)).with_ignored_flag(missing.is_some()));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Why this machine cannot show it.
+fn missing() -> Option<String> {
+    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
+    if uid != b"0\n" {
+        Some("needs root".into())
+    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
+        Some("this kernel has no zswap".into())
+    } else {
+        None
+    }
+}
+
+/// One at a time among all tests of this project that swap; all is as before in the end.
+fn alone(test: Test) -> Result<(), Failed> {
+    let lock = File::create("/tmp/swaptune-real-swap.lock")?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    wait_for("swap to be off on this machine, which these tests must not touch", no_swap)?;
+    let before = picture();
+    test()?;
+    let after = picture();
+    if before == after { Ok(()) } else { Err(format!("before:\n{before}\nafter:\n{after}").into()) }
+}
+
+fn no_swap() -> bool {
+    fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() == 1)
+}
+
+/// What must be as before.
+fn picture() -> String {
+    let names = ["enabled", "compressor", "max_pool_percent", "shrinker_enabled"];
+    let parameters = names.map(|name| format!("/sys/module/zswap/parameters/{name}"));
+    let paths = ["/proc/swaps".to_owned(), "/sys/block/zram0/disksize".to_owned()].into_iter().chain(parameters);
+    paths.map(|path| format!("{path}: {}\n", fs::read_to_string(&path).unwrap_or_default().trim())).collect()
+}
+
+fn validate(words: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    command.args(["simulate", "--validate", "--json", "--swap-dir"]).arg(folder).args(words);
+    command
+}
+
+/// A folder on a disk: a temporary file system holds no swap.
+fn folder() -> Result<tempfile::TempDir, Failed> {
+    Ok(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?)
+}
+
+fn refused() -> Result<(), Failed> {
+    let folder = folder()?;
+    for (words, code, says) in [
+        (&["--workload", "zip"][..], 2, "did you mean `zipf`?"),
+        (&["--limit", "1M"], 3, "--limit 8MiB or more"),
+        (&["--root", "/"], 3, "leave out --root"),
+    ] {
+        let output = validate(words, folder.path()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        // Without root there is nothing to look at beyond the first word.
+        let no_root = missing().is_some_and(|why| why == "needs root") && code == 3;
+        if !no_root && (output.status.code() != Some(code) || !said.contains(says)) {
+            return Err(format!("{words:?}: {:?}: {said}", output.status.code()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Two workloads, with one compressor that every kernel has: counts within their bound. Nothing is asserted about times.
+fn compared() -> Result<(), Failed> {
+    let folder = folder()?;
+    let words = ["--workload", "sequential,zipf,poor", "--compressor", "lzo", "--limit", "16M", "--rounds", "1"];
+    let output = validate(&words, folder.path()).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout)?;
+    let rows = answer["rows"].as_array().ok_or("rows")?;
+    if rows.len() < 12 || answer["left_out"] != Value::Array(Vec::new()) {
+        return Err(format!("{answer:#}").into());
+    }
+    for row in rows {
+        for metric in ["swap-in", "zswpout", "stored_pages"] {
+            let compared = row["compared"].as_array().ok_or("compared")?;
+            let Some(found) = compared.iter().find(|found| found["metric"] == metric) else { continue };
+            if found["verdict"] == "missed" {
+                return Err(format!("{}, {}: {found:#}", row["workload"], row["tiering"]).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A signal in the middle: whole rounds count, there is none, and everything is put back.
+fn stopped() -> Result<(), Failed> {
+    let folder = folder()?;
+    let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "16M", "--rounds", "50"];
+    let mut child = validate(&words, folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    wait_for("swap of the first case", || !no_swap())?;
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)?;
+    let code = child.wait()?.code();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().ok_or("no pipe")?, &mut answer)?;
+    let answer: Value = serde_json::from_str(&answer)?;
+    if code == Some(1) && answer["stopped"] == true { Ok(()) } else { Err(format!("{code:?}: {answer:#}").into()) }
+}
+
+fn wait_for(what: &str, is_so: impl Fn() -> bool) -> Result<(), Failed> {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > PATIENCE {
+            return Err(format!("waited in vain for {what}").into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
