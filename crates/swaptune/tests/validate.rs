@@ -80,7 +80,7 @@ fn refused() -> Result<(), Failed> {
     let folder = folder()?;
     for (words, code, says) in [
         (&["--workload", "zip"][..], 2, "did you mean `zipf`?"),
-        (&["--limit", "1M"], 3, "--limit 8MiB or more"),
+        (&["--limit", "1M"], 3, "--limit 8M or more"),
         (&["--root", "/"], 3, "leave out --root"),
     ] {
         let output = validate(words, folder.path()).output()?;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::{LimitedGroup, Version};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::inspect;
 use swaptune_host::machine::Machine;
 use swaptune_host::prove::counters::Counters;
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_host::scratch::{Scratch, ScratchError};
 use swaptune_host::stop::Stop;
+use swaptune_tiers::model::{Figures, Settings};
 use swaptune_tiers::trace::Trace;
 
 use super::compare::Seen;
@@ -16,7 +17,7 @@ use super::content::{self, PAGE};
 use super::player::{PAGES_MAX, Played, Ready, Script};
 use super::tiering::{Case, FULL_PERCENT};
 use super::workload::Workload;
-use super::{Options, ValidateError, sizes};
+use super::{Options, SCOPE, ValidateError, model, sizes};
 use crate::process::{Helper, HelperError, Program};
 
 /// Areas are so many times larger than the workload: swap that is more than half full is used differently.
@@ -29,6 +30,7 @@ pub(super) struct Bench<'a> {
     pub machine: &'a Machine,
     pub facts: &'a Facts,
     pub options: &'a Options,
+    pub figures: &'a Figures,
     pub program: &'a Program,
     pub stop: &'a Stop,
     pub scratch: &'a mut Scratch,
@@ -37,8 +39,10 @@ pub(super) struct Bench<'a> {
 /// A case at work.
 pub(super) struct Work {
     pub case: Case,
-    /// Where it ran: the hierarchy of its group, and pages and kind of each area.
-    pub place: Option<Place>,
+    /// The machine that it ran on, as the simulator has it.
+    pub machine: Option<Settings>,
+    /// Version of the hierarchy of its group.
+    pub version: Option<Version>,
     pub seen: Vec<Seen>,
     pub failed: Option<String>,
 }
@@ -48,15 +52,6 @@ impl Work {
     pub fn words(&self) -> String {
         format!("{}, {}", self.case.workload.name, self.case.tiering)
     }
-}
-
-/// What was found when a case was set up.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    /// Hierarchy of the group.
-    pub version: Version,
-    /// Pages and kind of each area.
-    pub areas: Vec<(u32, bool)>,
 }
 
 /// A workload's accesses and contents.
@@ -79,7 +74,7 @@ impl Bench<'_> {
     /// Plays all cases in all rounds.
     pub fn all(&mut self, cases: Vec<Case>, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Everything, ValidateError> {
         let mut works: Vec<Work> =
-            cases.into_iter().map(|case| Work { case, place: None, seen: Vec::new(), failed: None }).collect();
+            cases.into_iter().map(|case| Work { case, machine: None, version: None, seen: Vec::new(), failed: None }).collect();
         let (mut sequences, mut sizes) = (BTreeMap::new(), BTreeMap::new());
         for work in &mut works {
             if let Some(pool) = &work.case.tiering.pool
@@ -163,9 +158,10 @@ impl Bench<'_> {
     fn play(&mut self, work: &mut Work, sequence: &Sequence) -> Result<Seen, ValidateError> {
         let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
         work.case.tiering.set_up(self.machine, self.scratch, &self.options.folder, room)?;
-        let facts = inspect(self.machine, Scope { log: false, ..Scope::STATUS });
+        let facts = inspect(self.machine, SCOPE);
         let group = LimitedGroup::create(self.machine, "validate", self.options.limit)?;
-        work.place = Some(Place { version: group.version(), areas: areas(&facts) });
+        work.version = Some(group.version());
+        work.machine = Some(model::machine(&facts, self.figures, group.version(), self.options.limit)?);
         let mut helper = Helper::start(self.program, None)?;
         helper.say(&sequence.script.task)?;
         helper.send(&sequence.script.bytes())?;
@@ -181,13 +177,6 @@ impl Bench<'_> {
         }
         Ok(Seen { before, after, nanos: played.nanos })
     }
-}
-
-/// Our areas: pages that they hold, and whether the kernel takes them for rotational.
-fn areas(facts: &Facts) -> Vec<(u32, bool)> {
-    let ours = facts.swaps.iter().filter(|area| area.priority == TOP_PRIORITY);
-    let rotational = |device: &String| facts.disk_of(device).and_then(|disk| disk.rotational.value().copied()).unwrap_or(false);
-    ours.map(|area| ((area.size.0 / PAGE as u64) as u32, area.device.value().is_some_and(rotational))).collect()
 }
 
 /// An error with what caused it, in one line.

@@ -27,6 +27,7 @@ use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_host::stop::Stop;
 use swaptune_tiers::generate::GenerateError;
+use swaptune_tiers::model::Figures;
 use thiserror::Error;
 
 use crate::process::Program;
@@ -40,6 +41,9 @@ pub use workload::{WORKLOADS, Workload};
 
 /// A limit below this leaves the kernel's batches no room to be small.
 const LEAST_LIMIT: Bytes = Bytes::from_mib(8);
+/// What of the machine is looked at.
+pub const SCOPE: Scope = Scope { log: false, config: true, ..Scope::STATUS };
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -181,7 +185,7 @@ pub fn check(machine: &Machine, facts: &Facts, options: &Options) -> Result<(), 
     Ok(())
 }
 
-/// Plays all cases and compares. `show` is told what is being done, step by step; when `stop` is asked for, everything is put back and
+/// Plays all cases and compares; times of the simulator are those of `figures`. `show` is told what is being done, step by step; when `stop` is asked for, everything is put back and
 /// what was played in whole rounds is compared.
 ///
 /// # Errors
@@ -190,15 +194,16 @@ pub fn run(
     machine: &Machine,
     cases: Vec<Case>,
     options: &Options,
+    figures: &Figures,
     program: &Program,
     stop: &Stop,
     show: &mut dyn FnMut(&str, usize, usize),
 ) -> Result<Report, ValidateError> {
-    let facts = inspect(machine, Scope { log: false, config: true, ..Scope::STATUS });
+    let facts = inspect(machine, SCOPE);
     check(machine, &facts, options)?;
     let mut scratch = Scratch::open(machine, "swaptune simulate --validate")?;
     let recovered = scratch.recovered().map(str::to_owned);
-    let played = Bench { machine, facts: &facts, options, program, stop, scratch: &mut scratch }.all(cases, show);
+    let played = Bench { machine, facts: &facts, options, figures, program, stop, scratch: &mut scratch }.all(cases, show);
     // Whatever happened, what was set is put back first.
     scratch.close()?;
     let mut report = report::of(&facts, options, &played?)?;

@@ -24,7 +24,7 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
             report.left_out.push(LeftOut { case: work.words(), why: why.clone() });
             continue;
         }
-        let (Some(sequence), Some(place)) = (played.sequences.get(work.case.workload.name), &work.place) else { continue };
+        let (Some(sequence), Some(machine)) = (played.sequences.get(work.case.workload.name), &work.machine) else { continue };
         if work.seen.is_empty() {
             continue;
         }
@@ -33,8 +33,8 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
         // Without zswap only zeros matter: they are what the swap map remembers.
         let of_content = |content: &u16| sizes.map_or(u16::from(*content != 0), |(sizes, _)| sizes[usize::from(*content)]);
         let each = sequence.script.contents.iter().map(of_content).collect();
-        let outcome = model::run(facts, options, &work.case.tiering, place, &sequence.trace, each)?;
-        report.cgroup = if place.version == Version::V2 { 2 } else { 1 };
+        let outcome = model::run(machine, &sequence.trace, each, options.seed)?;
+        report.cgroup = if work.version == Some(Version::V2) { 2 } else { 1 };
         report.rows.push(Row {
             workload: work.case.workload.name,
             tiering: work.case.tiering.to_string(),

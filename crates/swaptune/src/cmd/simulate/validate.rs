@@ -1,14 +1,16 @@
 //! `simulate --validate`: the simulator beside the running kernel.
 
 use swaptune_bench::process::Program;
-use swaptune_bench::validate::{self, Options, ValidateError, WORKLOADS, Workload, cases, check};
+use swaptune_bench::this_machine::Known;
+use swaptune_bench::validate::{self, Options, SCOPE, ValidateError, WORKLOADS, Workload, cases, check};
 use swaptune_core::nearest::nearest;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::inspect;
 use swaptune_host::stop::Stop;
 
-use crate::cli::{SimulateArgs, ValidateArgs};
+use crate::cli::{SimulateArgs, ValidateArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
+use crate::layers;
 use crate::output::progress::Progress;
 use crate::output::{self, validate as page};
 
@@ -17,14 +19,17 @@ use crate::output::{self, validate as page};
 pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     let asked = &args.validate;
     let workloads = workloads(asked)?;
-    let facts = inspect(&context.machine, Scope { log: false, config: true, ..Scope::STATUS });
+    let facts = inspect(&context.machine, SCOPE);
     let options = Options { limit: asked.limit, rounds: asked.rounds, folder: asked.swap_dir.clone(), seed: asked.seed };
     check(&context.machine, &facts, &options)?;
     let cases = cases(&workloads, &asked.compressor, &facts);
+    // Times of what was measured here; counts hardly depend on them.
+    let known = Known::of(&facts, &layers::evidence(&context.machine, &WantedArgs::default())?);
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let report = {
         let progress = Progress::start();
-        validate::run(&context.machine, cases, &options, &program(), &stop, &mut |what, done, of| progress.show(what, done, of))?
+        let mut show = |what: &str, done, of| progress.show(what, done, of);
+        validate::run(&context.machine, cases, &options, &known.figures, &program(), &stop, &mut show)?
     };
     if let Some(what) = &report.recovered {
         output::talk(what);
