@@ -2,7 +2,7 @@
 //!
 //! The same sequence of accesses is played twice: by a process of its own in a memory-limited group of this machine, with zswap and
 //! swap files that are there for as long as it takes, and in the model of the tiers room, whose machine is made from the facts of this
-//! one. Both count; [`compare`] says how far apart they are. Nothing of the comparison is fitted: the model gets sizes of the very pages,
+//! one. Both count, and [`METRICS`] says what is compared. Nothing of the comparison is fitted: the model gets sizes of the very pages,
 //! the limit, the kernel's version and settings, and no result of the kernel.
 //!
 //! All cases are played once in each round, in a different order each time, so that what disturbs the machine disturbs all alike.
