@@ -142,7 +142,7 @@ fn zram(facts: &Facts, figures: &Figures, area: &SwapArea) -> Result<Backing, Th
     let none = || ThisMachineError::Codec { place: area.path.clone(), name: algorithm.clone() };
     let codec = figures.codec(true, algorithm).ok_or_else(none)?;
     let mem_limit = device.mm_stat.value().map(|stat| stat.mem_limit.0 / PAGE).filter(|limit| *limit > 0);
-    Ok(Backing::Zram { codec, allocator: allocator(facts, "zsmalloc")?, mem_limit })
+    Ok(Backing::Zram { codec, allocator: allocator(facts, "zsmalloc")?, mem_limit, upkeep: None })
 }
 
 /// The disk below an area, by its kernel name: as measured, else with the usual times of its kind.

@@ -23,9 +23,9 @@ pub struct Counters {
     pub pswpin: u64,
     /// Pages written to swap areas, zram and write-back included.
     pub pswpout: u64,
-    /// Of `pswpin`: from disks.
+    /// Of `pswpin`: from disks, backing devices of zram included.
     pub disk_in: u64,
-    /// Of `pswpout`: to disks.
+    /// Pages written to disks, backing devices of zram included.
     pub disk_out: u64,
     /// Zero pages restored from the zero map (since 6.12).
     pub swpin_zero: u64,
@@ -49,6 +49,16 @@ pub struct Counters {
     pub reject_compress_poor: u64,
     /// Evictions given up because no swap slot was free.
     pub swap_full: u64,
+    /// Pages that zram kept as they were because they did not compress (`huge_pages_since` of mm_stat).
+    pub huge_pages_since: u64,
+    /// Pages that zram wrote to its backing device (`bd_writes` of bd_stat).
+    pub bd_writes: u64,
+    /// Pages that it read from there (`bd_reads`).
+    pub bd_reads: u64,
+    /// Pages that a secondary algorithm brought into a smaller class, which no kernel counts.
+    pub recompressed: u64,
+    /// Pages that it could not (`ZRAM_INCOMPRESSIBLE`), which no kernel counts.
+    pub recompress_rejected: u64,
     /// Pages that compaction of the pools freed.
     pub pages_compacted: u64,
 }

@@ -41,6 +41,11 @@ pub(super) enum Written {
     },
     /// A copy, of a page that is already elsewhere.
     Copy,
+    /// A page that the zram of an area writes to its backing device.
+    Block {
+        /// The area.
+        area: usize,
+    },
 }
 
 /// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
@@ -108,13 +113,13 @@ impl Device {
         self.next_slot = slot + count;
     }
 
-    /// The next write that has ended by a time.
-    pub(super) fn ended(&mut self, by: u64) -> Option<Written> {
+    /// The next write that has ended by a time, and when.
+    pub(super) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
         self.begin_by(by);
         let &(end, written) = self.writes.front()?;
         (end <= by).then(|| {
             self.writes.pop_front();
-            written
+            (end, written)
         })
     }
 
@@ -144,8 +149,8 @@ mod tests {
         device.write(1000, 5, 1, page(51));
         device.write(1000, 6, 2, Written::Copy);
         assert_eq!(device.next_end(), Some(1000 + 110 + 3 + 5));
-        assert_eq!((device.ended(1117), device.ended(1118)), (None, Some(page(50))));
-        assert_eq!((device.ended(1121), device.next_end()), (Some(page(51)), Some(1000 + 113 + 3 + 13 + 5)));
+        assert_eq!((device.ended(1117), device.ended(1118)), (None, Some((1118, page(50)))));
+        assert_eq!((device.ended(1121), device.next_end()), (Some((1121, page(51))), Some(1000 + 113 + 3 + 13 + 5)));
     }
 
     #[test]
@@ -162,9 +167,9 @@ mod tests {
         device.write(0, 4, 1, Written::Copy);
         device.write(1, 50, 2, Written::Copy);
         assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7, "after the first write, before the second");
-        assert_eq!(device.ended(118), Some(Written::Copy));
+        assert_eq!(device.ended(118), Some((118, Written::Copy)));
         assert_eq!(device.next_end(), Some(129 + 110 + 3 + 5));
-        assert_eq!((device.ended(246), device.ended(247)), (None, Some(Written::Copy)));
+        assert_eq!((device.ended(246), device.ended(247)), (None, Some((247, Written::Copy))));
     }
 
     #[test]
@@ -177,7 +182,7 @@ mod tests {
         let ends: Vec<u64> = (0..5)
             .map(|_| {
                 let end = device.next_end().unwrap();
-                assert_eq!(device.ended(end), Some(Written::Copy));
+                assert_eq!(device.ended(end), Some((end, Written::Copy)));
                 end
             })
             .collect();

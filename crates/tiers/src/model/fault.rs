@@ -24,7 +24,7 @@ impl Model {
                 self.now += self.settings.costs.allocate;
                 self.enter(page);
             }
-            Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Disk => {
+            Tier::Zero | Tier::Zswap | Tier::Zram | Tier::WrittenBack | Tier::Disk => {
                 self.make_room(self.pages[page as usize].cgroup)?;
                 self.swap_in(page, event.op == Op::Write);
                 self.outcome.stall += self.now - begin;
@@ -40,15 +40,18 @@ impl Model {
 
     pub(super) fn settle_by(&mut self, time: u64) {
         for index in 0..self.devices.len() {
-            while let Some(written) = self.devices[index].ended(time) {
-                self.write_ended(written);
+            while let Some((end, written)) = self.devices[index].ended(time) {
+                self.write_ended(end, written);
             }
         }
     }
 
-    fn write_ended(&mut self, written: Written) {
+    fn write_ended(&mut self, end: u64, written: Written) {
         let Written::Page { page, write } = written else {
             self.used -= 1;
+            if let Written::Block { area } = written {
+                self.block_written(area, end);
+            }
             return;
         };
         let entry = &mut self.pages[page as usize];
@@ -105,6 +108,14 @@ impl Model {
                 self.release_slot(page);
                 self.spend(self.settings.costs.swap_in + time);
                 self.enter(page);
+            }
+            Tier::WrittenBack => {
+                let block = std::mem::replace(&mut self.pages[page as usize].entry, NONE);
+                self.outcome.counters.pswpin += 1;
+                self.spend(self.settings.costs.swap_in);
+                self.enter(page);
+                self.read_block(page, block);
+                self.release_slot(page);
             }
             Tier::Disk => {
                 self.spend(self.settings.costs.swap_in);

@@ -63,6 +63,12 @@ mod tests {
     }
 
     #[test]
+    fn a_percent_of_a_percent_depends_on_which_comes_first() {
+        let small = Limit { ram: 99, max_pool_percent: 27, accept_threshold_percent: 90, ..NEW };
+        assert_eq!((small.accept_pages(), Limit { kernel: (6, 9), ..small }.accept_pages()), (23, 24));
+    }
+
+    #[test]
     fn the_threshold_rounds_in_the_order_of_each_kernel() {
         assert_eq!((OLD.accept_pages(), NEW.accept_pages()), (1799 * 25 / 100, 499 * 90 / 100));
         assert_eq!((OLD.can_accept(448), OLD.can_accept(449)), (true, false));

@@ -4,6 +4,9 @@
 //! trace says; kswapd and zswap's worker have clocks of their own and catch up whenever the trace faults. What is modelled of each
 //! part, and from which source, stands in its file.
 
+mod caretaker;
+#[cfg(test)]
+mod caretaker_tests;
 mod costs;
 mod counters;
 mod device;
@@ -26,6 +29,7 @@ mod slots;
 mod store;
 #[cfg(test)]
 mod tests;
+mod upkeep;
 mod waiting;
 mod worker;
 mod zram;
@@ -43,6 +47,7 @@ pub use page::Tier;
 pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, ZswapSettings};
 pub use sizes::Sizes;
 pub use slots::{CLUSTER, turn};
+pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 
 use std::collections::VecDeque;
@@ -134,9 +139,9 @@ impl Model {
             lists: RamLists::new(settings.lru, settings.cgroups.len()),
             cgroups: cgroups.collect(),
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
-            zrams: settings.areas.iter().map(|area| Zram::build(&area.backing)).collect(),
+            zrams: settings.zrams(),
             devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
-            slots: Slots::new(&settings.turns(), settings.reads_ahead_by_slots()),
+            slots: Slots::new(&settings.turns(), settings.needs_owners()),
             window: Window::default(),
             shrinkers: Shrinkers::new(groups),
             worker: Worker::default(),
@@ -237,6 +242,7 @@ impl Model {
             Tier::Zram => {
                 self.remove_from_zram(page);
             }
+            Tier::WrittenBack => self.forget_block(page),
             Tier::Zero | Tier::Zswap | Tier::Disk => {}
         }
         self.drop_copies(page);

@@ -22,6 +22,8 @@ pub struct Pools {
     pub zram_same: u64,
     /// Pages that they keep as they are (`huge_pages`).
     pub zram_huge: u64,
+    /// Pages on backing devices of zram (`bd_count` of bd_stat).
+    pub bd_count: u64,
     /// Free pages of RAM: fewer than none when pools took reserves.
     pub free: i64,
 }
@@ -62,6 +64,7 @@ impl Model {
             zram: self.zrams.iter().flatten().map(Zram::pages).sum(),
             zram_same: self.zrams.iter().flatten().map(|zram| zram.same_pages).sum(),
             zram_huge: self.zrams.iter().flatten().map(|zram| zram.huge_pages).sum(),
+            bd_count: self.zrams.iter().flatten().map(Zram::bd_count).sum(),
             free: self.free_pages(),
         }
     }

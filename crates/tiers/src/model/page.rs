@@ -22,6 +22,8 @@ pub enum Tier {
     Writing,
     /// On a disk.
     Disk,
+    /// On the backing device of a zram device.
+    WrittenBack,
 }
 
 /// It was accessed since it was last looked at.

@@ -75,6 +75,7 @@ impl Model {
             };
         }
         self.run_worker();
+        self.run_caretakers();
     }
 
     fn next_end_after(&self, time: u64) -> u64 {

@@ -1,6 +1,8 @@
 //! What a machine is to the model.
 
 use super::slots::turn;
+use super::upkeep::Upkeep;
+use super::zram::Zram;
 use super::zswap::Zswap;
 use super::{Codec, Costs, DeviceTimes, Limit, Lru, Sizes};
 use crate::alloc::{Allocator, Pool};
@@ -39,6 +41,8 @@ pub enum Backing {
         allocator: Allocator,
         /// mem_limit in pages.
         mem_limit: Option<u64>,
+        /// What somebody does to it now and again.
+        upkeep: Option<Box<Upkeep>>,
     },
 }
 
@@ -116,8 +120,21 @@ pub enum SettingsError {
     #[error("zswap needs a swap area: it reserves a slot for each page")]
     ZswapWithoutArea,
     /// Slots are counted in 32 bits.
-    #[error("the areas have {0} slots together; 4294967294 is the most")]
+    #[error("the areas and the backing devices of zram have {0} slots together; 4294967294 is the most")]
     TooManySlots(u64),
+    /// The kernel does not have it.
+    #[error("Linux {}.{} has no {what}: it came with {}.{}", kernel.0, kernel.1, since.0, since.1)]
+    KernelLacks {
+        /// What it lacks.
+        what: &'static str,
+        /// The kernel.
+        kernel: (u16, u16),
+        /// The first that has it.
+        since: (u16, u16),
+    },
+    /// Visits need time between them.
+    #[error("area {0}: visits to a zram device need an interval of more than nothing")]
+    NoInterval(usize),
 }
 
 impl Settings {
@@ -158,19 +175,35 @@ impl Settings {
         if self.zswap.is_some() && self.areas.is_empty() {
             return Err(SettingsError::ZswapWithoutArea);
         }
-        let slots: u64 = self.areas.iter().map(|area| u64::from(area.slots)).sum();
+        let slots: u64 = self.areas.iter().map(|area| u64::from(area.slots) + u64::from(area.backing.blocks())).sum();
         if slots >= u64::from(u32::MAX) {
             return Err(SettingsError::TooManySlots(slots));
         }
         let devices = self.devices.len();
         for (area, settings) in self.areas.iter().enumerate() {
-            if let Backing::Disk { device, .. } = settings.backing
-                && device >= devices
-            {
+            if let Some(device) = settings.backing.device().filter(|&device| device >= devices) {
                 return Err(SettingsError::NoDevice { area, device, devices });
+            }
+            let Some(upkeep) = settings.backing.upkeep() else { continue };
+            if upkeep.interval == 0 {
+                return Err(SettingsError::NoInterval(area));
+            }
+            if let Some((what, since)) = upkeep.lacks(self.kernel) {
+                return Err(SettingsError::KernelLacks { what, kernel: self.kernel, since });
             }
         }
         Ok(())
+    }
+
+    /// The zram device behind each area that has one. Blocks of backing devices are numbered behind all slots.
+    pub(super) fn zrams(&self) -> Vec<Option<Zram>> {
+        let mut block = self.areas.iter().map(|area| area.slots).sum();
+        let build = |area: &AreaSettings| {
+            let zram = Zram::build(&area.backing, area.slots, block);
+            block += area.backing.blocks();
+            zram
+        };
+        self.areas.iter().map(build).collect()
     }
 
     /// Free pages at which reclaim starts and stops.
@@ -185,10 +218,34 @@ impl Settings {
         self.areas.iter().map(|area| (area.slots, area.priority, turn(self.kernel, rotational(area)))).collect()
     }
 
+    /// Whether somebody asks whose page is in a slot: read-ahead by slots, or upkeep of zram.
+    pub(super) fn needs_owners(&self) -> bool {
+        self.reads_ahead_by_slots() || self.areas.iter().any(|area| area.backing.upkeep().is_some())
+    }
+
     /// Whether one area is rotational: then the whole system reads ahead by slots and not by addresses.
     #[must_use]
     pub fn reads_ahead_by_slots(&self) -> bool {
         self.areas.iter().any(|area| matches!(area.backing, Backing::Disk { rotational: true, .. }))
+    }
+}
+
+impl Backing {
+    /// The disk that is needed: the area itself, or the backing device of zram.
+    fn device(&self) -> Option<usize> {
+        match self {
+            Self::Disk { device, .. } => Some(*device),
+            Self::Zram { .. } => self.upkeep()?.writeback.map(|writeback| writeback.device),
+        }
+    }
+
+    fn upkeep(&self) -> Option<&Upkeep> {
+        if let Self::Zram { upkeep, .. } = self { upkeep.as_deref() } else { None }
+    }
+
+    /// Pages of its backing device.
+    fn blocks(&self) -> u32 {
+        self.upkeep().and_then(|upkeep| upkeep.writeback).map_or(0, |writeback| writeback.blocks)
     }
 }
 

@@ -207,6 +207,16 @@ impl Slots {
         self.areas.partition_point(|area| area.base <= slot) - 1
     }
 
+    /// Number of a slot within its area.
+    pub(super) fn index(&self, area: usize, slot: u32) -> u32 {
+        slot - self.areas[area].base
+    }
+
+    /// Page of a slot of an area, if it is used; known only with `owners`.
+    pub(super) fn owner_in(&self, area: usize, index: u32) -> Option<u32> {
+        self.areas[area].owners.get(index as usize).copied().filter(|&page| page != NONE)
+    }
+
     /// Page of a slot, if the slot exists and is used; known only with `owners`.
     pub(super) fn owner(&self, slot: u32) -> Option<u32> {
         let area = &self.areas[self.area(slot)];

@@ -31,7 +31,7 @@ impl Model {
             self.write_to_disk(page, *time, self.round);
             return true;
         }
-        let Some(spent) = self.write_to_zram(area, page) else { return false };
+        let Some(spent) = self.write_to_zram(area, page, *time) else { return false };
         *time += spent;
         self.uncharge(cgroup);
         true

@@ -15,7 +15,7 @@ pub(super) fn disk(priority: i32, slots: u32) -> AreaSettings {
 }
 
 pub(super) fn zram(priority: i32, slots: u32) -> AreaSettings {
-    let backing = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None };
+    let backing = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None, upkeep: None };
     AreaSettings { priority, slots, backing }
 }
 
@@ -49,7 +49,7 @@ fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event>) -
 
 impl Model {
     /// What must hold between any two accesses.
-    fn check(&self) {
+    pub(super) fn check(&self) {
         let tier = |tier| self.pages.iter().filter(|page| page.tier == tier).count() as u64;
         let (ram, writing) = (tier(Tier::Ram), tier(Tier::Writing));
         assert_eq!(self.lists.resident() as u64, ram);
@@ -58,7 +58,13 @@ impl Model {
         assert!(self.used >= charged);
         for page in &self.pages {
             let slot = page.slot != NONE;
-            assert!(slot || !matches!(page.tier, Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Writing | Tier::Disk), "{page:?}");
+            assert!(
+                slot || !matches!(
+                    page.tier,
+                    Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Writing | Tier::Disk | Tier::WrittenBack
+                ),
+                "{page:?}"
+            );
             assert!(if slot { page.tier != Tier::Absent } else { !page.has(CLEAN) }, "{page:?}");
             assert!(page.has(POOLED) || page.tier != Tier::Zswap);
         }
@@ -67,6 +73,7 @@ impl Model {
         let stored = self.pages.iter().filter(|page| page.has(POOLED)).count() as u64;
         assert_eq!(self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages), stored);
         let in_zram = self.pages.iter().filter(|page| page.tier == Tier::Zram && page.entry == NONE).count() as u64;
+        assert_eq!(self.pools().bd_count, tier(Tier::WrittenBack));
         assert_eq!(self.zrams.iter().flatten().map(|zram| zram.same_pages).sum::<u64>(), in_zram);
     }
 }
@@ -236,6 +243,16 @@ fn huge_gaps_of_time_cost_nothing() {
     assert_eq!(outcome.elapsed, 99_000_000_000 + 900);
 }
 
+/// A zram device with as much upkeep as a kernel has.
+fn tended(kernel: (u16, u16)) -> Backing {
+    let (codec, allocator) = (Codec::named("lz4").unwrap(), zsmalloc());
+    let recompress = Recompress { codec, sizes: Second::Share(600), which: Which::Idle, age: 1_000_000, threshold: 0 };
+    let writeback = Writeback { device: 0, blocks: 40, which: Which::HugeIdle, age: 2_000_000, limit: None };
+    let upkeep = Upkeep { interval: 1_000_000, recompress: Some(recompress), writeback: Some(writeback) };
+    let upkeep = (kernel >= (6, 2)).then(|| Box::new(upkeep));
+    Backing::Zram { codec, allocator, mem_limit: None, upkeep }
+}
+
 fn settings() -> impl Strategy<Value = Settings> {
     let kernels = prop::sample::select(vec![(5, 10), (6, 1), (6, 6), (6, 8), (6, 12), (6, 18), (7, 3)]);
     let lru = prop::sample::select(vec![Lru::Exact, Lru::Classic, Lru::Generational]);
@@ -248,7 +265,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             settings.zswap.as_mut().unwrap().allocator = allocator;
             settings.zswap = settings.zswap.filter(|_| on[0]);
             if on[1] {
-                settings.areas.insert(0, zram(7, 60));
+                settings.areas.insert(0, AreaSettings { backing: tended(kernel), ..zram(7, 60) });
             }
             settings.areas[0].slots = if on[2] { 300 } else { 100_000 };
             if on[3] {

@@ -130,7 +130,7 @@ impl Model {
         self.round += 1;
         let area = self.slots.area(self.pages[page as usize].slot);
         if self.zrams[area].is_some() {
-            match self.write_to_zram(area, page) {
+            match self.write_to_zram(area, page, *time) {
                 Some(spent) => *time += spent,
                 None => self.enter(page),
             }

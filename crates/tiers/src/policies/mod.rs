@@ -122,5 +122,6 @@ mod tests {
             assert_eq!(named(policy.name).map(|found| found.about), Some(policy.about));
         }
         assert!(named("lru").is_none());
+        assert!(POLICIES[0] == limit::POLICY && POLICIES[0] != POLICIES[1], "a policy is its name");
     }
 }

@@ -1,7 +1,7 @@
 //! From the keys of a file to a machine and its tiers.
 
-use super::file::{AreaFile, Device, File, TieringFile, Workload, ZswapFile};
-use super::{Point, ScenarioError, Source, Tiering, scale, units};
+use super::file::{AreaFile, Device, File, Share, TieringFile, Workload, ZswapFile};
+use super::{Point, ScenarioError, Source, Tiering, scale, units, upkeep};
 use crate::alloc::Allocator;
 use crate::model::{AreaSettings, Backing, CODECS, Codec, Costs, DeviceTimes, Lru, Settings, Sizes, ZswapSettings};
 use crate::page_set::PageSet;
@@ -52,20 +52,11 @@ fn build(file: &File, tiering: &TieringFile, set: Option<&PageSet>) -> Result<Ti
     let key = format!("tiering `{}`", tiering.name);
     let mut settings = machine(file)?;
     settings.zswap = tiering.zswap.as_ref().map(|zswap| build_zswap(file, &tiering.name, zswap)).transpose()?;
-    let mut names: Vec<&str> = Vec::new();
+    let mut disks = Disks { file, key: &key, names: Vec::new(), times: Vec::new() };
     for (index, area) in tiering.swap.iter().enumerate() {
         let backing = match (&area.disk, &area.zram) {
-            (Some(disk), None) => {
-                let known = names.iter().position(|name| name == disk);
-                let (times, rotational) = device(file, disk, &key)?;
-                let device = known.unwrap_or(names.len());
-                if known.is_none() {
-                    names.push(disk);
-                    settings.devices.push(times);
-                }
-                Backing::Disk { device, rotational }
-            }
-            (None, Some(algorithm)) => zram(file, &tiering.name, area, algorithm)?,
+            (Some(disk), None) => disks.backing(disk)?,
+            (None, Some(algorithm)) => zram(file, &tiering.name, area, algorithm, set, &mut disks)?,
             _ => return Err(ScenarioError::key(key, "a swap area", "either `disk` or `zram` in each")),
         };
         // Unless told otherwise the kernel gives each area a priority below the one before it.
@@ -74,11 +65,12 @@ fn build(file: &File, tiering: &TieringFile, set: Option<&PageSet>) -> Result<Ti
         let slots = u32::try_from(slots).map_err(|_| ScenarioError::key(&*key, &area.size, "less than 16T"))?;
         settings.areas.push(AreaSettings { priority, slots, backing });
     }
+    settings.devices = disks.times;
     let codec = tiering.zswap.as_ref().map(|zswap| zswap.compressor.as_str());
     let codec = codec.or_else(|| tiering.swap.iter().find_map(|area| area.zram.as_deref()));
     // Since 6.12 zswap has no place for same-filled pages other than zeros; zram has.
     let same_filled_free = tiering.zswap.is_none() || settings.kernel < (6, 12);
-    let sizes = sizes(&file.workload, set, codec, same_filled_free)?;
+    let sizes = sizes(&file.workload, set, codec, same_filled_free, |line| Some(line.size))?;
     let sizes_given = sizes.is_some();
     settings.sizes = sizes.unwrap_or(settings.sizes);
     settings.check().map_err(|error| ScenarioError::Machine { tiering: tiering.name.clone(), error })?;
@@ -141,10 +133,44 @@ fn build_zswap(file: &File, tiering: &str, zswap: &ZswapFile) -> Result<ZswapSet
     Ok(settings)
 }
 
-fn zram(file: &File, tiering: &str, area: &AreaFile, algorithm: &str) -> Result<Backing, ScenarioError> {
-    let codec = codec(file, &format!("tiering `{tiering}`: zram"), algorithm)?;
-    let limit = area.mem_limit.as_ref().map(|limit| scale::pages(file, &format!("tiering `{tiering}`: mem-limit"), limit));
-    Ok(Backing::Zram { codec, allocator: allocator(file, tiering, None)?, mem_limit: limit.transpose()? })
+/// The disks of a tiering, each under its name once.
+struct Disks<'a> {
+    file: &'a File,
+    key: &'a str,
+    names: Vec<(String, bool)>,
+    times: Vec<DeviceTimes>,
+}
+
+impl Disks<'_> {
+    fn index(&mut self, name: &str) -> Result<usize, ScenarioError> {
+        if let Some(known) = self.names.iter().position(|(known, _)| known == name) {
+            return Ok(known);
+        }
+        let (times, rotational) = device(self.file, name, self.key)?;
+        self.names.push((name.to_owned(), rotational));
+        self.times.push(times);
+        Ok(self.times.len() - 1)
+    }
+
+    fn backing(&mut self, name: &str) -> Result<Backing, ScenarioError> {
+        let device = self.index(name)?;
+        Ok(Backing::Disk { device, rotational: self.names[device].1 })
+    }
+}
+
+fn zram(
+    file: &File,
+    tiering: &str,
+    area: &AreaFile,
+    algorithm: &str,
+    set: Option<&PageSet>,
+    disks: &mut Disks,
+) -> Result<Backing, ScenarioError> {
+    let key = format!("tiering `{tiering}`");
+    let codec = codec(file, &format!("{key}: zram"), algorithm)?;
+    let limit = area.mem_limit.as_ref().map(|limit| scale::pages(file, &format!("{key}: mem-limit"), limit));
+    let upkeep = upkeep::build(file, &key, area, set, |disk| disks.index(disk))?;
+    Ok(Backing::Zram { codec, allocator: allocator(file, tiering, None)?, mem_limit: limit.transpose()?, upkeep })
 }
 
 fn allocator(file: &File, tiering: &str, name: Option<&str>) -> Result<Allocator, ScenarioError> {
@@ -153,7 +179,7 @@ fn allocator(file: &File, tiering: &str, name: Option<&str>) -> Result<Allocator
         .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
 }
 
-fn codec(file: &File, key: &str, name: &str) -> Result<Codec, ScenarioError> {
+pub(super) fn codec(file: &File, key: &str, name: &str) -> Result<Codec, ScenarioError> {
     let codec = Codec::named(name).ok_or_else(|| ScenarioError::name(key, name, CODECS.iter().map(|codec| codec.name)))?;
     let given = file.codec.get(name);
     let compress = given.and_then(|given| given.compress_ns).unwrap_or(codec.compress);
@@ -199,12 +225,13 @@ fn described(name: &str, given: &Device, like: DeviceTimes) -> Result<DeviceTime
     })
 }
 
-/// Compressed sizes that the file gives; `None` leaves those of the trace.
-fn sizes(
+/// Compressed sizes that the file gives, of a distribution that of each line; `None` leaves those of the trace.
+pub(super) fn sizes(
     workload: &Workload,
     set: Option<&PageSet>,
     codec: Option<&str>,
     same_filled_free: bool,
+    size: impl Fn(&Share) -> Option<u16>,
 ) -> Result<Option<Sizes>, ScenarioError> {
     if let Some(set) = set {
         let Some(codec) = codec else { return Ok(Some(Sizes::Each(vec![4096]))) };
@@ -224,6 +251,7 @@ fn sizes(
             "shares from 0 to 1 with a sum of 1",
         ));
     }
-    let each = shares.iter().flat_map(|line| std::iter::repeat_n(line.size, (line.share * GRAINS).round() as usize));
-    Ok(Some(Sizes::Drawn(each.collect())))
+    let grains = |line: &Share| Some(std::iter::repeat_n(size(line)?, (line.share * GRAINS).round() as usize));
+    let each: Option<Vec<_>> = shares.iter().map(grains).collect();
+    Ok(each.map(|each| Sizes::Drawn(each.into_iter().flatten().collect())))
 }

@@ -69,6 +69,8 @@ pub(super) struct Workload {
 pub(super) struct Share {
     pub(super) share: f64,
     pub(super) size: u16,
+    /// Under the secondary algorithm of zram.
+    pub(super) second: Option<u16>,
 }
 
 /// `[device.NAME]`.
@@ -134,6 +136,37 @@ pub(super) struct AreaFile {
     pub(super) size: Value,
     pub(super) priority: Option<i32>,
     pub(super) mem_limit: Option<Value>,
+    /// Seconds from one visit of somebody who recompresses or writes back to the next.
+    pub(super) upkeep: Option<f64>,
+    pub(super) recompress: Option<RecompressFile>,
+    pub(super) writeback: Option<WritebackFile>,
+}
+
+/// `recompress` of a zram area.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RecompressFile {
+    pub(super) algorithm: String,
+    #[serde(rename = "type")]
+    pub(super) which: Option<String>,
+    /// Seconds.
+    pub(super) age: Option<f64>,
+    pub(super) threshold: Option<u16>,
+    /// Size by that under the first algorithm, where pages say nothing.
+    pub(super) share: Option<f64>,
+}
+
+/// `writeback` of a zram area.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct WritebackFile {
+    pub(super) disk: String,
+    pub(super) size: Value,
+    #[serde(rename = "type")]
+    pub(super) which: Option<String>,
+    /// Seconds.
+    pub(super) age: Option<f64>,
+    pub(super) limit: Option<Value>,
 }
 
 /// `[sweep]`.

@@ -42,7 +42,7 @@ const PAGE: f64 = 4096.0;
 const NANO: f64 = 1e-9;
 
 /// THE table of what can be reported.
-pub const METRICS: [Metric; 26] = [
+pub const METRICS: [Metric; 30] = [
     metric("elapsed", Unit::Seconds, "from the first access to the last", |run| Some(run.outcome.elapsed as f64 * NANO)),
     metric("speed", Unit::PerSecond, "accesses a second", |run| {
         (run.outcome.elapsed > 0).then(|| run.outcome.counters.accesses as f64 / (run.outcome.elapsed as f64 * NANO))
@@ -64,6 +64,18 @@ pub const METRICS: [Metric; 26] = [
     }),
     metric("zram-in", Unit::Count, "pages loaded from zram", |run| {
         Some((run.outcome.counters.pswpin - run.outcome.counters.disk_in) as f64)
+    }),
+    metric("recompressed", Unit::Count, "pages of zram that a secondary algorithm made smaller", |run| {
+        Some(run.outcome.counters.recompressed as f64)
+    }),
+    metric("bd-writes", Unit::Count, "pages that zram wrote to its backing device (bd_writes)", |run| {
+        Some(run.outcome.counters.bd_writes as f64)
+    }),
+    metric("bd-reads", Unit::Count, "pages that zram read from there (bd_reads)", |run| {
+        Some(run.outcome.counters.bd_reads as f64)
+    }),
+    metric("huge", Unit::Count, "pages that pools keep as they are, at the end", |run| {
+        Some((run.pools.zram_huge + run.pools.incompressible) as f64)
     }),
     metric("disk-in", Unit::Count, "pages read from disks, read-ahead included", |run| Some(run.outcome.counters.disk_in as f64)),
     metric("disk-written", Unit::Bytes, "written to disks", |run| Some(run.outcome.counters.disk_out as f64 * PAGE)),
@@ -118,7 +130,7 @@ fn age(run: &Run, place: usize) -> Option<f64> {
 /// # Errors
 /// When there is none.
 pub(super) fn named(key: &str, name: &str) -> Result<&'static Metric, ScenarioError> {
-    static TABLE: [Metric; 26] = METRICS;
+    static TABLE: [Metric; 30] = METRICS;
     let found = TABLE.iter().find(|metric| metric.name == name);
     found.ok_or_else(|| ScenarioError::name(key, name, TABLE.iter().map(|metric| metric.name)))
 }

@@ -15,6 +15,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod units;
+mod upkeep;
 
 use toml::{Table, Value};
 

@@ -75,7 +75,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
         pool_mean: sum / f64::from(looks.max(1)),
         in_zram: is(&[Tier::Zram]),
         held: tiers.len() as u64 - is(&[Tier::Absent]),
-        ages: [age(&[Tier::Ram]), age(&[Tier::Zswap, Tier::Zram]), age(&[Tier::Disk, Tier::Writing])],
+        ages: [age(&[Tier::Ram]), age(&[Tier::Zswap, Tier::Zram]), age(&[Tier::Disk, Tier::Writing, Tier::WrittenBack])],
         outcome,
     })
 }

@@ -10,6 +10,7 @@ const A13_IDLE: &str = include_str!("../../../../scenarios/a13-idle-applications
 const A15: &str = include_str!("../../../../scenarios/a15-inversion.toml");
 const B2: &str = include_str!("../../../../scenarios/b2-compile.toml");
 const B3: &str = include_str!("../../../../scenarios/b3-densities.toml");
+const UPKEEP: &str = include_str!("../../../../scenarios/zram-upkeep.toml");
 
 const SMALL: &str = r#"
 title = "small"
@@ -81,7 +82,7 @@ impl Runs {
 
 #[test]
 fn every_scenario_of_ours_is_read_and_says_what_it_is() {
-    for text in [C2, D7, A13, A13_IDLE, A15, B2, B3] {
+    for text in [C2, D7, A13, A13_IDLE, A15, B2, B3, UPKEEP] {
         let scenario = scenario(text, &[], None).unwrap();
         assert!(!scenario.title.is_empty() && !scenario.source.is_empty() && !scenario.notes.is_empty(), "{}", scenario.title);
         assert!(scenario.points.iter().all(|point| point.tierings.len() > 1));
@@ -251,6 +252,68 @@ fn b3_densities() {
         assert!(runs.metric("density", "zsmalloc", point) > 1.3 * runs.metric("density", "z3fold", point));
         assert!(runs.metric("density", "z3fold", point) > 1.4 * runs.metric("density", "zbud", point));
     }
+}
+
+/// Upkeep of zram: recompression takes processor time and gives RAM, write-back gives more RAM and takes reads from the disk, and huge
+/// pages give most for each that is written.
+#[test]
+fn zram_gains_room_by_upkeep_and_pays_for_it() {
+    let runs = Runs::of(UPKEEP, 128, None);
+    let of = |metric: &str, name: &str| runs.metric(metric, name, 0);
+    let (alone, tighter, huge, idle) = ("zram alone", "zram, recompression", "zram, huge idle to disk", "zram, idle to disk");
+    let saved = |name: &str| of("pool", alone) - of("pool", name);
+    assert_eq!((of("recompressed", alone), of("bd-writes", alone), of("disk-written", tighter)), (0.0, 0.0, 0.0));
+    assert!(saved(tighter) > 0.1 * of("pool", alone) && of("system", tighter) > 1.1 * of("system", alone));
+    assert!(saved("zram, both") > saved(idle) && saved(idle) > saved(huge) && saved(huge) > 0.1 * of("pool", alone));
+    let gain = |name: &str| saved(name) / of("bd-writes", name);
+    assert!(gain(huge) > 1.2 * gain(idle), "{} and {} bytes for each page", gain(huge), gain(idle));
+    for name in [huge, idle] {
+        assert!(of("bd-reads", name) == of("disk-in", name) && of("disk-written", name) == of("bd-writes", name) * 4096.0);
+        assert!(of("wake-p99", name) > of("wake-p99", alone), "{name}: reads from the disk");
+    }
+    assert!(of("huge", huge) < 0.5 * of("huge", alone));
+}
+
+#[test]
+fn what_is_wrong_with_upkeep_is_named() {
+    let message = |from: &str, to: &str| {
+        assert!(UPKEEP.contains(from), "{from}");
+        scenario(&UPKEEP.replace(from, to), &[], None).unwrap_err().to_string()
+    };
+    for (from, to, says) in [
+        ("\"6.12\"", "\"6.1\"", "Linux 6.1 has no recompression in zram: it came with 6.2"),
+        (
+            "\"huge_idle\"",
+            "\"huge-idle\"",
+            "writeback.type: found `huge-idle`, expected one of idle, huge, huge_idle, incompressible",
+        ),
+        ("\"idle\", age = 120 } }]", "\"incompressible\" } }]", "recompress.type: found `incompressible`"),
+        ("\"idle\", age = 120 } }]", "\"idle\" } }]", "recompress.age: found nothing, expected seconds"),
+        ("\"idle\", age = 120 } }]", "\"huge\", age = 120 } }]", "recompress.age: found 120, expected no age"),
+        ("\"idle\", age = 120 } }]", "\"huge\", share = 2.0 } }]", "recompress.share: found 2, expected more than 0"),
+        ("\"zstd\", type", "\"zstdd\", type", "recompress.algorithm: found `zstdd`"),
+        ("disk = \"nvme\", size = \"4G\"", "disk = \"nvm\", size = \"4G\"", "found `nvm`, expected one of nvme, ssd, hdd"),
+        (
+            "size = \"6G\" }]",
+            "size = \"6G\", upkeep = 60 }]",
+            "found `upkeep` alone, expected `recompress` or `writeback` with it",
+        ),
+        ("upkeep = 60,", "upkeep = 0,", "visits to a zram device need an interval"),
+        ("upkeep = 60,", "upkeep = -1,", "upkeep: found -1, expected seconds, 0 or more"),
+    ] {
+        let text = message(from, to);
+        assert!(text.contains(says), "{text}\nshould contain: {says}");
+    }
+}
+
+/// Sizes under the second algorithm are those of the distribution where it has them.
+#[test]
+fn a_distribution_can_say_what_the_secondary_algorithm_makes_of_pages() {
+    let pages = "[workload]\npages = [{ share = 1.0, size = 2000, second = 500 }]\ngenerator";
+    let text = UPKEEP.replace("[workload]\ngenerator", pages);
+    let runs = Runs::of(&text, 256, None);
+    let pool = |name: &str| runs.metric("pool", name, 0);
+    assert!(pool("zram, recompression") < 0.65 * pool("zram alone"), "{} {}", pool("zram, recompression"), pool("zram alone"));
 }
 
 /// A13: the rule counts RAM that the pool takes twice, and slots that zswap's pages keep on the disk.
