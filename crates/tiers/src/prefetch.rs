@@ -1,5 +1,32 @@
-//! Asking the processor for memory before it is needed. The only file of this room with unsafe code.
+//! Asking the processor for memory before it is needed, and the kernel for large pages of it. The only file of this room with unsafe
+//! code.
 #![allow(unsafe_code)]
+
+/// Bytes of a huge page.
+const HUGE: usize = 2 << 20;
+
+/// A vector of so many equal values, in huge pages if the kernel gives them on request: what is accessed at random is then found
+/// without a walk through page tables.
+pub fn filled<T: Clone>(value: T, count: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(count);
+    advise(&mut values);
+    values.resize(count, value);
+    values
+}
+
+/// Asks for huge pages for the room of a vector, before it is touched.
+fn advise<T>(values: &mut Vec<T>) {
+    use rustix::mm::{Advice, madvise};
+    let room = values.spare_capacity_mut();
+    let (start, end) = (room.as_mut_ptr() as usize, room.as_mut_ptr() as usize + size_of_val(room));
+    let first = start.next_multiple_of(HUGE);
+    if end > first + HUGE {
+        let address = room.as_mut_ptr().cast::<u8>().wrapping_add(first - start);
+        // SAFETY: the range lies in memory that this vector owns alone, and the advice changes only by which pages it is backed.
+        // Without huge pages the kernel refuses, which is as good.
+        let _ = unsafe { madvise(address.cast(), (end - first) / HUGE * HUGE, Advice::LinuxHugepage) };
+    }
+}
 
 /// Brings the cache line of `slice[index]` near, when there is one. Says nothing about whether the index exists.
 #[inline(always)]
@@ -24,6 +51,13 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_vector_is_filled_like_any_other() {
+        for count in [0, 1, 100, 3_000_000] {
+            assert_eq!(filled(7_u32, count), vec![7_u32; count]);
+        }
+    }
 
     #[test]
     fn any_index_is_a_harmless_hint() {

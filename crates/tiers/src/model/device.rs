@@ -48,6 +48,9 @@ pub(super) enum Written {
     },
 }
 
+/// So many ends of writes in advance the memory of a page is asked for.
+const ENDS_AHEAD: usize = 6;
+
 /// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
 /// one that ends where it begins.
 #[derive(Clone, Debug)]
@@ -121,6 +124,15 @@ impl Device {
             self.writes.pop_front();
             (end, written)
         })
+    }
+
+    /// Page of a write that ends soon.
+    #[inline]
+    pub(super) fn soon(&self) -> Option<u32> {
+        match self.writes.get(ENDS_AHEAD)?.1 {
+            Written::Page { page, .. } => Some(page),
+            Written::Block { .. } | Written::Copy => None,
+        }
     }
 
     /// When the next write ends, if no read comes before it.

@@ -4,6 +4,7 @@ use super::device::Written;
 use super::page::{AHEAD, CLEAN, NONE, POOLED, REFERENCED, Tier};
 use super::zram::COPY;
 use super::{EXCLUSIVE_LOADS, Model, OutOfMemory};
+use crate::prefetch::prefetch;
 use crate::trace::{Event, Op};
 
 impl Model {
@@ -41,6 +42,9 @@ impl Model {
     pub(super) fn settle_by(&mut self, time: u64) {
         for index in 0..self.devices.len() {
             while let Some((end, written)) = self.devices[index].ended(time) {
+                if let Some(soon) = self.devices[index].soon() {
+                    prefetch(&self.pages, soon as usize);
+                }
                 self.write_ended(end, written);
             }
         }

@@ -50,10 +50,8 @@ pub use slots::{CLUSTER, turn};
 pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 
-use std::collections::VecDeque;
-
 use crate::policies::{Groups, Walk};
-use crate::prefetch::prefetch;
+use crate::prefetch::{filled, prefetch};
 use crate::trace::{Event, Op};
 use device::Device;
 use lru::RamLists;
@@ -135,7 +133,7 @@ impl Model {
         Ok(Self {
             walk,
             marks: settings.watermarks(),
-            pages: vec![Page::default(); pages as usize],
+            pages: filled(Page::default(), pages as usize),
             lists: RamLists::new(settings.lru, settings.cgroups.len()),
             cgroups: cgroups.collect(),
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
@@ -163,13 +161,12 @@ impl Model {
     /// # Panics
     /// If an event names a page or a cgroup that does not exist.
     #[must_use]
-    pub fn run(mut self, trace: impl IntoIterator<Item = Event>) -> Outcome {
-        let mut trace = trace.into_iter();
-        let mut coming: VecDeque<Event> = trace.by_ref().take(AHEAD_OF_ACCESS).collect();
-        while let Some(event) = coming.pop_front() {
-            if let Some(later) = trace.next() {
+    pub fn run(mut self, trace: impl IntoIterator<Item = Event, IntoIter: Clone>) -> Outcome {
+        let trace = trace.into_iter();
+        let mut coming = trace.clone().skip(AHEAD_OF_ACCESS);
+        for event in trace {
+            if let Some(later) = coming.next() {
                 prefetch(&self.pages, later.page as usize);
-                coming.push_back(later);
             }
             if self.access(event).is_err() {
                 self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
@@ -180,7 +177,7 @@ impl Model {
     }
 
     /// Does one access. After an error the model has no room and every further access that needs some fails too.
-    #[inline]
+    #[inline(always)]
     fn access(&mut self, event: Event) -> Result<(), OutOfMemory> {
         self.outcome.counters.accesses += 1;
         self.now = self.now.max(event.time);

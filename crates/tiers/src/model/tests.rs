@@ -39,11 +39,11 @@ pub(super) fn event(page: u32, op: Op) -> Event {
 }
 
 /// Writes all pages once, then reads them in the same order, again and again.
-pub(super) fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> {
+pub(super) fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> + Clone {
     (0..pages * rounds).map(move |index| event(index % pages, if index < pages { Op::Write } else { Op::Read }))
 }
 
-fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event>) -> Outcome {
+fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event, IntoIter: Clone>) -> Outcome {
     Model::new(settings, pages).unwrap().run(trace)
 }
 

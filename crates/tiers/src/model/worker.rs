@@ -5,6 +5,7 @@ use super::page::{CLEAN, Tier};
 use super::zram::COPY;
 use super::zswap::Zswap;
 use crate::policies::{Context, Groups, Until};
+use crate::prefetch::prefetch;
 
 /// The worker.
 #[derive(Clone, Copy, Debug, Default)]
@@ -103,6 +104,9 @@ impl Model {
     pub(super) fn write_back_oldest(&mut self, group: u16, second_chance: bool, time: &mut u64) -> Option<bool> {
         let zswap = self.zswap.as_mut()?;
         let index = zswap.pop_oldest(group)?;
+        if let Some(soon) = zswap.soon(group) {
+            prefetch(&self.pages, soon as usize);
+        }
         *time += self.settings.costs.scan;
         let entry = zswap.entry(index);
         let passed_over = second_chance && entry.chance;

@@ -7,6 +7,11 @@ use crate::alloc::Pool;
 use crate::policies::Fill;
 use crate::prefetch::prefetch;
 
+/// So many insertions in advance the memory of an entry is asked for.
+const FREE_AHEAD: usize = 3;
+/// So many steps of write-back in advance the memory of a page is asked for; that of its entry is by then there.
+const OLDEST_AHEAD: u32 = 12;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) page: u32,
@@ -73,6 +78,9 @@ impl Zswap {
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
+                if let Some(&next) = self.free.iter().nth_back(FREE_AHEAD) {
+                    prefetch(&self.entries, next as usize);
+                }
                 index
             }
             None => {
@@ -105,6 +113,12 @@ impl Zswap {
         self.stored_pages -= 1;
         self.stored_incompressible_pages -= u64::from(entry.size >= crate::alloc::PAGE_SIZE);
         self.free.push(index);
+    }
+
+    /// Page of an entry that write-back meets soon.
+    pub(super) fn soon(&self, group: u16) -> Option<u32> {
+        let index = self.lists[usize::from(group)].peek(OLDEST_AHEAD)?;
+        Some(self.entries[index as usize].page)
     }
 
     pub(super) fn entry(&self, index: u32) -> Entry {

@@ -13,6 +13,7 @@ pub(crate) enum Column<T> {
 }
 
 impl<T: Copy + PartialEq> Column<T> {
+    #[inline]
     fn get(&self, index: usize) -> T {
         match self {
             Self::Same(value) => *value,
@@ -45,6 +46,7 @@ pub(crate) enum Times {
 }
 
 impl Times {
+    #[inline]
     fn get(&self, index: usize) -> u64 {
         match self {
             Self::Every(step) => (index as u64).saturating_mul(*step),
@@ -125,12 +127,13 @@ impl Trace {
     /// # Panics
     /// When there is no such event.
     #[must_use]
+    #[inline]
     pub fn get(&self, index: usize) -> Event {
         Event { page: self.pages[index], time: self.times.get(index), cgroup: self.cgroups.get(index), op: self.ops.get(index) }
     }
 
     /// All events in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + Clone + '_ {
         (0..self.len()).map(|index| self.get(index))
     }
 
