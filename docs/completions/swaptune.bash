@@ -1316,17 +1316,37 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__simulate)
-            opts="-h --set --sweep --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --validate --workload --compressor --limit --rounds --seed --swap-dir --json --root --help"
+            opts="-h --tiering --ram --fit --set --sweep --report --page-set --measured --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --validate --workload --compressor --limit --rounds --seed --swap-dir --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --tiering)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ram)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --sweep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

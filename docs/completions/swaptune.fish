@@ -232,14 +232,19 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l set -d 'Give a key of the scenarios another value: scale=8, machine.ram=512M, tiering.*.zswap.limit=30' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l sweep -d 'Run the scenarios for several values of a key instead of their own sweep: A..B (nine), A..B:STEP, or A,B,C' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l tiering -d 'Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; repeat it to compare several' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l ram -d 'RAM of the machine with these tierings: 4G, 50% of the workload\'s pages, or this [default: 25%, 50% and 75%; with --fit 4G]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l fit -d 'Search how many idle applications fit so that 99 % of their wakes take no longer than this, for each tiering' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l set -d 'Give a key of the scenario another value: scale=8, machine.kernel=6.12, tiering.*.zswap.limit=30' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l sweep -d 'Run the tierings for several values of a key instead of the scenario\'s own sweep: A..B (nine), A..B:STEP, or A,B,C' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l report -d 'Columns of the table; --list shows all there are [default: as the scenario says, else those that can differ]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l page-set -d 'Take compressed sizes of pages from what `swaptune sample --save FILE` drew on a machine' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l trace -d 'Read the accesses from FILE, zstd-compressed or not; `-` is standard input' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l generate -d 'Make the accesses, for example zipf:pages=100k,events=2M,seed=7; --list shows all generators' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l format -d 'Format of the trace: swaptune, text or oracle-general [default: what its first bytes tell]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l columns -d 'Where in a line of text things stand, for example time_us=1,page=3,op=4 [default: as a first line with names says]' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l output -d 'Write the trace to FILE instead of simulating; its end says the format: .swtrace, .csv, .oracleGeneral' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l policy -d 'What is evicted when memory is full: lru, fifo, clock [default: all]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l output -d 'Write the trace to FILE instead of simulating, in the format of its end (.swtrace, .csv, .oracleGeneral); with --tiering the scenario that the flags make (.toml)' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l policy -d 'What is evicted when memory is full: lru, fifo, clock [default: all]; with --tiering what keeps zswap below its limit' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l size -d 'Sizes of memory: pages (1000, 64k), percent of the trace\'s pages (10%), or a range with a number of steps (1%..100%:20)' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l curve -d 'The miss-ratio curve of lru: all sizes for the price of a few; sampled looks at a part of the pages only' -r -f -a "exact\t'Every access counts'
 sampled\t'A sample of the pages'"
@@ -252,8 +257,9 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rounds -d
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l seed -d 'Start of the random numbers of the workloads' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l swap-dir -d 'Where the temporary swap files lie' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l measured -d 'Take times of codecs, of the swap path and of disks from the results of this machine, and say from which run each is'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l csv -d 'Print comma-separated values'
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l list -d 'List policies, generators with their parameters, and formats'
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l list -d 'List how tierings are written, policies, devices, codecs, metrics, generators with their parameters, and formats'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l validate -d 'Play workloads on this kernel and in the simulator, and compare what both count; needs root'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -s h -l help -d 'Print help (see more with \'--help\')'

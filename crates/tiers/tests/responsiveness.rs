@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::scenario::{Changes, Scenario, Source, run};
+use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, Source, run};
 
 const TEXT: &str = include_str!("../../../scenarios/d7-proactive-shrinker.toml");
 
 #[test]
 fn all_six_patches_beat_no_zswap_and_the_first_three_do_not() {
-    let scenario = Scenario::read(TEXT, &Changes::default(), &|name| Err(format!("no page set {name}"))).unwrap();
+    let scenario = Scenario::read(TEXT, &Changes::default(), &NoFiles).unwrap();
     let point = &scenario.points[0];
     let Source::Generated(spec) = &point.source else { panic!("a generator was expected") };
     let trace = generate(spec).unwrap();

@@ -53,6 +53,47 @@ pub fn kernel_version(facts: &Facts) -> Result<(u16, u16), ThisMachineError> {
     version.ok_or_else(|| ThisMachineError::Unknown { what: "the kernel's version", why: why() })
 }
 
+/// The part of [`Settings`] that is the same whatever the tiers are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Kernel, `(6, 12)` for 6.12.
+    pub kernel: (u16, u16),
+    /// MemTotal in pages.
+    pub ram: u64,
+    /// How RAM keeps its pages in order.
+    pub lru: Lru,
+    /// vm.page-cluster; `None` where it is not known.
+    pub page_cluster: Option<u32>,
+    /// vm.watermark_scale_factor; `None` where it is not known.
+    pub watermark_scale_factor: Option<u64>,
+    /// CONFIG_ZSMALLOC_CHAIN_SIZE; `None` where it is not known.
+    pub zsmalloc_chain: Option<u8>,
+    /// Whether zswap counts against limits of cgroups: version 2.
+    pub charge_zswap: bool,
+}
+
+impl Machine {
+    /// The machine of these facts.
+    ///
+    /// # Errors
+    /// When kernel or RAM are unknown, or pages have another size than those of the model.
+    pub fn of(facts: &Facts) -> Result<Self, ThisMachineError> {
+        if ![0, PAGE].contains(&facts.kernel.page_size.0) {
+            return Err(ThisMachineError::PageSize(facts.kernel.page_size.0));
+        }
+        let unknown = || ThisMachineError::Unknown { what: "RAM", why: facts.memory.meminfo.source().to_owned() };
+        Ok(Self {
+            kernel: kernel_version(facts)?,
+            ram: Some(facts.memory.total().0 / PAGE).filter(|pages| *pages > 0).ok_or_else(unknown)?,
+            lru: if is_generational(facts) { Lru::Generational } else { Lru::Classic },
+            page_cluster: number(facts, "vm.page-cluster"),
+            watermark_scale_factor: number(facts, "vm.watermark_scale_factor"),
+            zsmalloc_chain: chain(facts),
+            charge_zswap: facts.system.cgroup_version.value() == Some(&2),
+        })
+    }
+}
+
 /// The machine as it is: RAM, kernel, `vm` settings, zswap, the chain of zsmalloc, swap areas on their devices.
 ///
 /// RAM is all of MemTotal: nothing is reserved, and the one cgroup has no limit, because only who asks knows what else runs. Sizes
@@ -62,16 +103,10 @@ pub fn kernel_version(facts: &Facts) -> Result<(u16, u16), ThisMachineError> {
 /// # Errors
 /// When facts that decide are unknown, or name what the model does not have.
 pub fn settings(facts: &Facts, figures: &Figures) -> Result<Settings, ThisMachineError> {
-    if ![0, PAGE].contains(&facts.kernel.page_size.0) {
-        return Err(ThisMachineError::PageSize(facts.kernel.page_size.0));
-    }
-    let unknown = || ThisMachineError::Unknown { what: "RAM", why: facts.memory.meminfo.source().to_owned() };
-    let ram = Some(facts.memory.total().0 / PAGE).filter(|pages| *pages > 0).ok_or_else(unknown)?;
-    let mut settings = Settings { kernel: kernel_version(facts)?, costs: figures.costs, ..Settings::new(ram) };
-    settings.page_cluster = number(facts, "vm.page-cluster").unwrap_or(settings.page_cluster);
-    settings.watermark_scale_factor = number(facts, "vm.watermark_scale_factor").unwrap_or(settings.watermark_scale_factor);
-    settings.lru = if is_generational(facts) { Lru::Generational } else { Lru::Classic };
-    settings.charge_zswap = facts.system.cgroup_version.value() == Some(&2);
+    let Machine { kernel, ram, lru, page_cluster, watermark_scale_factor, charge_zswap, .. } = Machine::of(facts)?;
+    let mut settings = Settings { kernel, lru, charge_zswap, costs: figures.costs, ..Settings::new(ram) };
+    settings.page_cluster = page_cluster.unwrap_or(settings.page_cluster);
+    settings.watermark_scale_factor = watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
     let mut disks = Vec::new();
     for area in &facts.swaps {
         let backing = backing(facts, figures, &mut disks, area)?;
@@ -96,9 +131,12 @@ fn is_generational(facts: &Facts) -> bool {
     mask.and_then(|mask| u32::from_str_radix(&mask, 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
+fn chain(facts: &Facts) -> Option<u8> {
+    facts.kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok())
+}
+
 fn allocator(facts: &Facts, name: &str) -> Result<Allocator, ThisMachineError> {
-    let chain = facts.kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
-    Ok(Allocator::of_kernel(name, kernel_version(facts)?, chain)?)
+    Ok(Allocator::of_kernel(name, kernel_version(facts)?, chain(facts))?)
 }
 
 fn zswap_of(facts: &Facts, figures: &Figures, zswap: &ZswapFacts) -> Result<ZswapSettings, ThisMachineError> {

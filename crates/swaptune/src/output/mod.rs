@@ -7,6 +7,7 @@ pub mod diff;
 pub mod disk;
 pub mod facts;
 pub mod findings;
+pub mod fit;
 pub mod measurement;
 pub mod memory;
 pub mod plan;

@@ -1,19 +1,24 @@
 //! What scenarios came to: tables, CSV, JSON.
 
-use std::fmt::Write;
-use std::path::Path;
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use swaptune_bench::this_machine::{Cite, Subject};
 use swaptune_core::Bytes;
-use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Run, Scenario, Unit};
+use swaptune_tiers::model::Backing;
+use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Run, Scenario, Tiering, Unit};
 
 use super::text;
 
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+
 /// A scenario and its runs.
 pub struct Done<'a> {
-    /// Its file.
-    pub path: &'a Path,
+    /// Its file, or the flag that it comes from.
+    pub file: String,
+    /// Whether it was typed in flags, so that it should be said how they were understood.
+    pub is_typed: bool,
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Of each point, the run of each tiering.
@@ -52,6 +57,14 @@ fn table(done: &Done) -> String {
     page += &text::columns(&cells(done), &(1..40).collect::<Vec<_>>(), 0);
     page += &ran_out(done);
     page += &compared(done);
+    if done.is_typed {
+        page.push('\n');
+        let swept = scenario.key.as_ref().zip(scenario.points[0].at.as_ref());
+        if let Some((key, at)) = swept.filter(|(key, _)| *key != "machine.ram") {
+            page += &text::wrap(&format!("With {key} = {at}:"), 2);
+        }
+        page += &understood(scenario, |first, last| if first == last { first } else { format!("{first} to {last}") });
+    }
     if !scenario.notes.is_empty() {
         page.push('\n');
         page += &scenario.notes.trim().split("\n\n").map(|part| text::wrap(part, 2)).collect::<Vec<_>>().join("\n");
@@ -63,10 +76,17 @@ fn cells(done: &Done) -> Vec<Vec<String>> {
     let scenario = done.scenario;
     let mut head = vec!["TIERING".to_owned()];
     head.extend(scenario.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_uppercase()));
+    // A share says little without what it is a share of.
+    let ram_of = |at: &str| {
+        let point = scenario.points.iter().find(|point| point.at.as_deref() == Some(at))?;
+        let is_share = scenario.key.as_deref() == Some("machine.ram") && at.ends_with('%');
+        let ram = Bytes(point.tierings.first()?.settings.ram * PAGE);
+        is_share.then(|| format!("{ram} ({at})"))
+    };
     head.extend(scenario.report.iter().map(|metric| metric.name.to_uppercase()));
     let row = |(at, tiering, run): (Option<&str>, &str, &Run)| {
         let mut row = vec![tiering.to_owned()];
-        row.extend(at.map(str::to_owned));
+        row.extend(at.map(|at| ram_of(at).unwrap_or_else(|| at.to_owned())));
         row.extend(scenario.report.iter().map(|metric| value(metric, run)));
         row
     };
@@ -101,6 +121,54 @@ fn compared(done: &Done) -> String {
     lines
 }
 
+/// How tierings were understood: what was not said stands here too. `size` tells the size of an area from that at the first point and
+/// that at the last.
+pub fn understood(scenario: &Scenario, size: impl Fn(String, String) -> String) -> String {
+    let ends = [scenario.points.first(), scenario.points.last()].map(|point| point.map_or(&[][..], |point| &point.tierings));
+    let each = ends[0].iter().zip(ends[1]);
+    each.map(|(first, last)| text::wrap(&read_as(first, last, &size), 2)).collect()
+}
+
+fn read_as(tiering: &Tiering, last: &Tiering, size: &impl Fn(String, String) -> String) -> String {
+    let settings = &tiering.settings;
+    let mut parts = Vec::new();
+    if let Some(zswap) = &settings.zswap {
+        let (codec, allocator, limit, policy) =
+            (zswap.codec.name, zswap.allocator.name(), zswap.max_pool_percent, zswap.policy.name);
+        parts.push(format!("zswap with {codec} in {allocator}, at most {limit} % of RAM, policy {policy}"));
+    }
+    for (area, at_last) in settings.areas.iter().zip(&last.settings.areas) {
+        let [first, last] = [area, at_last].map(|area| Bytes(u64::from(area.slots) * PAGE).to_string());
+        let size = size(first, last);
+        let what = match &area.backing {
+            Backing::Zram { codec, .. } => format!("zram with {}", codec.name),
+            Backing::Disk { device, .. } => tiering.devices.get(*device).cloned().unwrap_or_default(),
+        };
+        parts.push(format!("{what}, {size}, priority {}", area.priority));
+    }
+    let parts = if parts.is_empty() { "no swap".to_owned() } else { parts.join("; then ") };
+    let (major, minor) = settings.kernel;
+    format!("{}: {parts} (Linux {major}.{minor}, page-cluster {})", tiering.name, settings.page_cluster)
+}
+
+/// Where measured figures come from.
+pub fn cited(cites: &[&Cite]) -> String {
+    if cites.is_empty() {
+        return String::new();
+    }
+    let row = |cite: &&Cite| {
+        let what = match &cite.subject {
+            Subject::Costs => "path".to_owned(),
+            Subject::Zswap(name) => format!("{name} in zswap"),
+            Subject::Zram(name) => format!("{name} in zram"),
+            Subject::Device(name) => format!("disk {name}"),
+        };
+        vec![what, cite.value.clone(), cite.source.clone()]
+    };
+    let rows: Vec<Vec<String>> = cites.iter().map(row).collect();
+    format!("\nMeasured on this machine; everything else as usual\n{}", text::columns(&rows, &[], 2))
+}
+
 fn value(metric: &Metric, run: &Run) -> String {
     let Some(value) = (metric.of)(run) else { return "-".into() };
     match metric.unit {
@@ -113,7 +181,8 @@ fn value(metric: &Metric, run: &Run) -> String {
     }
 }
 
-fn seconds(seconds: f64) -> String {
+/// A time with its unit.
+pub fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".to_owned(),
         s if s < 1e-6 => format!("{:.0} ns", s * 1e9),
@@ -132,14 +201,15 @@ pub fn csv(done: &[Done]) -> String {
             let figures: Vec<String> =
                 METRICS.iter().map(|metric| (metric.of)(run).map_or(String::new(), |value| value.to_string())).collect();
             let key = done.scenario.key.as_deref().unwrap_or("");
-            let words = [&done.path.display().to_string(), tiering, key, at.unwrap_or("")].map(quoted);
+            let words = [&done.file, tiering, key, at.unwrap_or("")].map(quoted);
             let _ = writeln!(out, "{},{}", words.join(","), figures.join(","));
         }
     }
     out
 }
 
-fn quoted(text: &str) -> String {
+/// A cell of CSV.
+pub fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 
@@ -147,10 +217,11 @@ fn quoted(text: &str) -> String {
 #[derive(Serialize)]
 pub struct Json {
     scenarios: Vec<Value>,
+    measured: Vec<Value>,
 }
 
 /// For programs.
-pub fn json(done: &[Done]) -> Json {
+pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
     let one = |done: &Done| {
         let runs = done.each().map(|(at, tiering, run)| {
             let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), json!((metric.of)(run)?))));
@@ -162,9 +233,9 @@ pub fn json(done: &[Done]) -> Json {
                     "difference": row.difference() })
         });
         json!({
-            "file": done.path, "title": done.scenario.title, "key": done.scenario.key,
+            "file": done.file, "title": done.scenario.title, "key": done.scenario.key,
             "runs": runs.collect::<Vec<_>>(), "published": compared.collect::<Vec<_>>(),
         })
     };
-    Json { scenarios: done.iter().map(one).collect() }
+    Json { scenarios: done.iter().map(one).collect(), measured: cites.iter().map(|cite| json!(cite)).collect() }
 }

@@ -4,8 +4,12 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use swaptune_core::Bytes;
+use swaptune_core::stats::Nanos;
 use swaptune_tiers::generate::GeneratorRow;
+use swaptune_tiers::model::{Codec, Figures, NamedDevice};
+use swaptune_tiers::policies::POLICIES;
 use swaptune_tiers::replay::ReplayRow;
+use swaptune_tiers::scenario::{GRAMMAR, METRICS, Metric};
 use swaptune_tiers::trace::FormatRow;
 
 use super::text;
@@ -72,8 +76,9 @@ pub fn csv(report: &Report) -> String {
 
 /// What can be asked for.
 pub fn list(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[FormatRow]) -> String {
+    let mut page = tierings();
     let rows: Vec<Vec<String>> = policies.iter().map(|row| vec![row.name.to_owned(), row.doc.to_owned()]).collect();
-    let mut page = format!("policies\n{}\ngenerators\n", text::columns(&rows, &[], 2));
+    let _ = write!(page, "policies of eviction, for bare replays\n{}\ngenerators\n", text::columns(&rows, &[], 2));
     for generator in generators {
         let _ = writeln!(page, "  {}", generator.name);
         page += &text::wrap(generator.doc, 4);
@@ -82,4 +87,38 @@ pub fn list(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[For
     }
     let rows = formats.iter().map(|row| vec![row.name.to_owned(), row.endings.join(" "), row.doc.to_owned()]);
     page + &format!("\nformats, each also zstd-compressed when it is read\n{}", text::columns(&rows.collect::<Vec<_>>(), &[], 2))
+}
+
+/// What tierings can name.
+fn tierings() -> String {
+    let mut page = "tierings: words of a tier in any order after its kind\n".to_owned();
+    for (form, doc) in GRAMMAR {
+        let _ = writeln!(page, "  {form}");
+        page += &text::wrap(doc, 4);
+    }
+    page += "\npolicies of write-back\n";
+    for policy in &POLICIES {
+        let _ = writeln!(page, "  {}", policy.name);
+        page += &text::wrap(&format!("{} [{}]", policy.about, policy.source), 4);
+    }
+    let figures = Figures::default();
+    let device = |device: &NamedDevice| {
+        let times = device.times;
+        let [request, each, seek, read, write] =
+            [times.request, times.page, times.seek, times.read_latency, times.write_latency].map(Nanos);
+        let doc = format!("request {request}, page {each}, seek {seek}, read {read}, write {write}");
+        vec![device.name.clone(), doc]
+    };
+    let codec = |codec: &Codec| {
+        let [compress, decompress] = [codec.compress, codec.decompress].map(Nanos);
+        vec![codec.name.to_owned(), format!("compress {compress}, decompress {decompress} a page")]
+    };
+    let metric = |metric: &Metric| vec![metric.name.to_owned(), metric.about.to_owned()];
+    let devices: Vec<_> = figures.devices.iter().map(device).collect();
+    let codecs: Vec<_> = figures.zswap.iter().map(codec).collect();
+    let metrics: Vec<_> = METRICS.iter().map(metric).collect();
+    for (title, rows) in [("devices", devices), ("codecs", codecs), ("metrics, for --report", metrics)] {
+        let _ = write!(page, "\n{title}\n{}", text::columns(&rows, &[], 2));
+    }
+    page + "\n"
 }

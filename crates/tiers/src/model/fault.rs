@@ -19,8 +19,9 @@ impl Model {
             Tier::Ram => self.use_read_ahead(page),
             Tier::Writing => self.take_back(page),
             Tier::Absent => {
-                self.pages[page as usize].cgroup = event.cgroup;
-                self.make_room(event.cgroup)?;
+                let cgroup = usize::from(event.cgroup).min(self.cgroups.len() - 1) as u16;
+                self.pages[page as usize].cgroup = cgroup;
+                self.make_room(cgroup)?;
                 self.outcome.stall += self.now - begin;
                 self.now += self.settings.costs.allocate;
                 self.enter(page);

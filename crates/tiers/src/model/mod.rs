@@ -159,7 +159,7 @@ impl Model {
     /// Runs a trace to its end, or to the point where memory ran out.
     ///
     /// # Panics
-    /// If an event names a page or a cgroup that does not exist.
+    /// If an event names a page that does not exist.
     #[must_use]
     pub fn run(mut self, trace: impl IntoIterator<Item = Event, IntoIter: Clone>) -> Outcome {
         let trace = trace.into_iter();

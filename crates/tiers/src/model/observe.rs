@@ -33,7 +33,7 @@ impl Model {
     /// nor swap had room for it, after which no access succeeds that needs room.
     ///
     /// # Panics
-    /// If the event names a page or a cgroup that does not exist.
+    /// If the event names a page that does not exist.
     #[inline]
     pub fn advance(&mut self, event: Event) -> Option<(u64, u64)> {
         let begin = self.now.max(event.time);

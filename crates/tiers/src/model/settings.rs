@@ -68,7 +68,8 @@ pub struct Settings {
     pub reserved: u64,
     /// How RAM keeps its pages in order.
     pub lru: Lru,
-    /// Limit of each memory cgroup in pages (memory.max); `None`: no limit. One entry for each cgroup of the trace.
+    /// Limit of each memory cgroup in pages (memory.max); `None`: no limit. One entry for each cgroup of the trace; where there are
+    /// fewer, the last one has the pages of all that have none.
     pub cgroups: Vec<Option<u64>>,
     /// Whether zswap's compressed bytes count against those limits: cgroup v2.
     pub charge_zswap: bool,

@@ -47,6 +47,18 @@ fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event, In
     Model::new(settings, pages).unwrap().run(trace)
 }
 
+/// A trace may know more cgroups than the settings: the rest of them is the last one.
+#[test]
+fn cgroups_without_an_entry_are_the_last_one() {
+    let groups = |count: u16| cycles(3000, 3).map(move |event| Event { cgroup: (event.page / 300) as u16 % count, ..event });
+    let limited = |cgroups: Vec<Option<u64>>| Settings { cgroups, ..with_zswap(2000, policy("limit"), 20) };
+    let (few, all) = (vec![None, Some(500)], vec![None, Some(500), Some(500)]);
+    let two = run(limited(few.clone()), 3000, groups(2));
+    assert!(two.counters.zswpout > 0);
+    assert_eq!(run(limited(few), 3000, groups(10)).out_of_memory, None);
+    assert_ne!(run(limited(all), 3000, groups(3)), two);
+}
+
 impl Model {
     /// What must hold between any two accesses.
     pub(super) fn check(&self) {

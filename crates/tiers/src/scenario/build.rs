@@ -1,24 +1,28 @@
 //! From the keys of a file to a machine and its tiers.
 
 use super::file::{AreaFile, Device, File, Share, TieringFile, Workload, ZswapFile};
-use super::{Point, ScenarioError, Source, Tiering, scale, units, upkeep};
+use super::{Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
 use crate::alloc::Allocator;
-use crate::model::{AreaSettings, Backing, CODECS, Codec, Costs, DeviceTimes, Lru, Settings, Sizes, ZswapSettings};
+use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Lru, Settings, Sizes, ZswapSettings};
 use crate::page_set::PageSet;
 use crate::policies::{POLICIES, named};
 
-/// Devices that a scenario can name without describing them.
-const DEVICES: [(&str, DeviceTimes, bool); 3] =
-    [("nvme", DeviceTimes::NVME, false), ("ssd", DeviceTimes::SSD, false), ("hdd", DeviceTimes::HDD, true)];
 /// Entries by which a distribution is given to the model.
 const GRAINS: f64 = 10_000.0;
+/// What of RAM a zram device has for pages where nobody says: as zram-generator does it (`zram-size = ram / 2`).
+const ZRAM: f64 = 0.5;
+
+/// A file and what it needs from outside.
+pub(super) struct Builder<'a> {
+    pub(super) file: &'a File,
+    outside: &'a dyn Outside,
+    figures: &'a Figures,
+    set: Option<PageSet>,
+    source: Source,
+}
 
 /// The point of a file.
-pub(super) fn point(
-    file: &File,
-    at: Option<String>,
-    page_set: &dyn Fn(&str) -> Result<PageSet, String>,
-) -> Result<Point, ScenarioError> {
+pub(super) fn point(file: &File, at: Option<String>, outside: &dyn Outside, figures: &Figures) -> Result<Point, ScenarioError> {
     if file.scale == 0 {
         return Err(ScenarioError::key("scale", 0, "1 or more"));
     }
@@ -26,11 +30,12 @@ pub(super) fn point(
         return Err(ScenarioError::key("tiering", "none", "at least one [[tiering]]"));
     }
     let set = file.workload.page_set.as_deref().map(|name| {
-        page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, "a page set that `swaptune sample` wrote"))
+        let expected = "a page set that `swaptune sample --save` wrote";
+        outside.page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, expected))
     });
-    let set = set.transpose()?;
-    let tierings = file.tiering.iter().map(|tiering| build(file, tiering, set.as_ref()));
-    Ok(Point { at, source: source(file)?, tierings: tierings.collect::<Result<_, _>>()? })
+    let builder = Builder { file, outside, figures, set: set.transpose()?, source: source(file)? };
+    let tierings = file.tiering.iter().map(|tiering| builder.tiering(tiering)).collect::<Result<_, _>>()?;
+    Ok(Point { at, source: builder.source, scale: file.scale, tierings })
 }
 
 fn source(file: &File) -> Result<Source, ScenarioError> {
@@ -48,94 +53,153 @@ fn source(file: &File) -> Result<Source, ScenarioError> {
     }
 }
 
-fn build(file: &File, tiering: &TieringFile, set: Option<&PageSet>) -> Result<Tiering, ScenarioError> {
-    let key = format!("tiering `{}`", tiering.name);
-    let mut settings = machine(file)?;
-    settings.zswap = tiering.zswap.as_ref().map(|zswap| build_zswap(file, &tiering.name, zswap)).transpose()?;
-    let mut disks = Disks { file, key: &key, names: Vec::new(), times: Vec::new() };
-    for (index, area) in tiering.swap.iter().enumerate() {
-        let backing = match (&area.disk, &area.zram) {
-            (Some(disk), None) => disks.backing(disk)?,
-            (None, Some(algorithm)) => zram(file, &tiering.name, area, algorithm, set, &mut disks)?,
-            _ => return Err(ScenarioError::key(key, "a swap area", "either `disk` or `zram` in each")),
+impl Builder<'_> {
+    fn tiering(&self, tiering: &TieringFile) -> Result<Tiering, ScenarioError> {
+        let (file, key) = (self.file, format!("tiering `{}`", tiering.name));
+        let mut settings = self.machine()?;
+        settings.zswap = tiering.zswap.as_ref().map(|zswap| self.zswap(&tiering.name, zswap)).transpose()?;
+        let mut disks = Disks { builder: self, key: &key, names: Vec::new(), times: Vec::new() };
+        for (index, area) in tiering.swap.iter().enumerate() {
+            let (backing, usual) = match (&area.disk, &area.zram) {
+                // A disk holds whatever comes, unless somebody says how large it is.
+                (Some(disk), None) => (disks.backing(disk)?, None),
+                (None, Some(algorithm)) => {
+                    let usual = (settings.ram as f64 * ZRAM) as u64;
+                    (self.zram(&tiering.name, area, algorithm, settings.ram, &mut disks)?, Some(usual))
+                }
+                _ => return Err(ScenarioError::key(key, "a swap area", "either `disk` or `zram` in each")),
+            };
+            // Unless told otherwise the kernel gives each area a priority below the one before it.
+            let priority = area.priority.unwrap_or(-2 - index as i32);
+            let slots = match (&area.size, usual) {
+                (Some(size), _) => scale::pages(file, &format!("{key}: size"), size, || Ok(settings.ram))?,
+                (None, Some(usual)) => usual,
+                (None, None) => self.pages()?,
+            };
+            let too_large = || ScenarioError::key(&*key, format!("an area of {slots} pages"), "less than 16T");
+            let slots = u32::try_from(slots).map_err(|_| too_large())?;
+            settings.areas.push(AreaSettings { priority, slots, backing });
+        }
+        settings.devices = disks.times;
+        let devices = disks.names.into_iter().map(|(name, _)| name).collect();
+        let codec = tiering.zswap.as_ref().map(|zswap| zswap.compressor.as_str());
+        let codec = codec.or_else(|| tiering.swap.iter().find_map(|area| area.zram.as_deref()));
+        // Since 6.12 zswap has no place for same-filled pages other than zeros; zram has.
+        let same_filled_free = tiering.zswap.is_none() || settings.kernel < (6, 12);
+        let sizes = self.sizes(codec, same_filled_free, |line| Some(line.size))?;
+        let sizes_given = sizes.is_some();
+        settings.sizes = sizes.unwrap_or(settings.sizes);
+        settings.check().map_err(|error| ScenarioError::Machine { tiering: tiering.name.clone(), error })?;
+        Ok(Tiering { name: tiering.name.clone(), settings, sizes_given, devices })
+    }
+
+    /// Pages of the workload.
+    fn pages(&self) -> Result<u64, ScenarioError> {
+        let unknown = |error| ScenarioError::key("workload", error, "a workload with a number of pages");
+        self.outside.pages(&self.source).map(u64::from).map_err(unknown)
+    }
+
+    fn machine(&self) -> Result<Settings, ScenarioError> {
+        let (file, machine) = (self.file, &self.file.machine);
+        let ram = scale::pages(file, "machine.ram", &machine.ram, || self.pages())?;
+        let mut settings = Settings::new(ram);
+        settings.kernel = kernel(&machine.kernel)?;
+        let optional =
+            |key, value: &Option<_>| value.as_ref().map(|value| scale::pages(file, key, value, || Ok(ram))).transpose();
+        settings.reserved = optional("machine.reserved", &machine.reserved)?.unwrap_or(0);
+        settings.cgroups = vec![optional("machine.cgroup-limit", &machine.cgroup_limit)?];
+        settings.lru = match machine.lru.as_deref() {
+            None | Some("classic") => Lru::Classic,
+            Some("generational") => Lru::Generational,
+            Some("exact") => Lru::Exact,
+            Some(other) => return Err(ScenarioError::name("machine.lru", other, ["classic", "generational", "exact"])),
         };
-        // Unless told otherwise the kernel gives each area a priority below the one before it.
-        let priority = area.priority.unwrap_or(-2 - index as i32);
-        let slots = scale::pages(file, &format!("{key}: size"), &area.size)?;
-        let slots = u32::try_from(slots).map_err(|_| ScenarioError::key(&*key, &area.size, "less than 16T"))?;
-        settings.areas.push(AreaSettings { priority, slots, backing });
+        settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
+        settings.page_cluster = machine.page_cluster.unwrap_or(settings.page_cluster);
+        if settings.page_cluster > 10 {
+            return Err(ScenarioError::key("machine.page-cluster", settings.page_cluster, "0 to 10"));
+        }
+        settings.watermark_scale_factor = machine.watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
+        let (given, default) = (&file.costs, self.figures.costs);
+        settings.costs = Costs {
+            // What the program itself does with a page takes its time wherever the page was.
+            access: given.access_ns.unwrap_or(default.access) + file.workload.work_ns.unwrap_or(0),
+            allocate: given.allocate_ns.unwrap_or(default.allocate),
+            swap_out: given.swap_out_ns.unwrap_or(default.swap_out),
+            swap_in: given.swap_in_ns.unwrap_or(default.swap_in),
+            minor: given.minor_ns.unwrap_or(default.minor),
+            scan: given.scan_ns.unwrap_or(default.scan),
+        };
+        settings.seed = file.workload.seed.unwrap_or(settings.seed);
+        Ok(settings)
     }
-    settings.devices = disks.times;
-    let codec = tiering.zswap.as_ref().map(|zswap| zswap.compressor.as_str());
-    let codec = codec.or_else(|| tiering.swap.iter().find_map(|area| area.zram.as_deref()));
-    // Since 6.12 zswap has no place for same-filled pages other than zeros; zram has.
-    let same_filled_free = tiering.zswap.is_none() || settings.kernel < (6, 12);
-    let sizes = sizes(&file.workload, set, codec, same_filled_free, |line| Some(line.size))?;
-    let sizes_given = sizes.is_some();
-    settings.sizes = sizes.unwrap_or(settings.sizes);
-    settings.check().map_err(|error| ScenarioError::Machine { tiering: tiering.name.clone(), error })?;
-    Ok(Tiering { name: tiering.name.clone(), settings, sizes_given })
-}
 
-fn machine(file: &File) -> Result<Settings, ScenarioError> {
-    let machine = &file.machine;
-    let mut settings = Settings::new(scale::pages(file, "machine.ram", &machine.ram)?);
-    settings.kernel = kernel(&machine.kernel)?;
-    let optional = |key, value: &Option<_>| value.as_ref().map(|value| scale::pages(file, key, value)).transpose();
-    settings.reserved = optional("machine.reserved", &machine.reserved)?.unwrap_or(0);
-    settings.cgroups = vec![optional("machine.cgroup-limit", &machine.cgroup_limit)?];
-    settings.lru = match machine.lru.as_deref() {
-        None | Some("classic") => Lru::Classic,
-        Some("generational") => Lru::Generational,
-        Some("exact") => Lru::Exact,
-        Some(other) => return Err(ScenarioError::name("machine.lru", other, ["classic", "generational", "exact"])),
-    };
-    settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
-    settings.page_cluster = machine.page_cluster.unwrap_or(settings.page_cluster);
-    if settings.page_cluster > 10 {
-        return Err(ScenarioError::key("machine.page-cluster", settings.page_cluster, "0 to 10"));
+    fn zswap(&self, tiering: &str, zswap: &ZswapFile) -> Result<ZswapSettings, ScenarioError> {
+        let codec = self.codec(&format!("tiering `{tiering}`: compressor"), &zswap.compressor, false)?;
+        let mut settings = ZswapSettings::new(codec, self.allocator(tiering, zswap.allocator.as_deref())?);
+        settings.max_pool_percent = zswap.limit.unwrap_or(settings.max_pool_percent);
+        settings.accept_threshold_percent = zswap.accept.unwrap_or(settings.accept_threshold_percent);
+        for (key, percent) in [("limit", settings.max_pool_percent), ("accept", settings.accept_threshold_percent)] {
+            if percent > 100 {
+                return Err(ScenarioError::key(format!("tiering `{tiering}`: {key}"), percent, "a percentage, 0 to 100"));
+            }
+        }
+        if let Some(name) = &zswap.policy {
+            let key = || format!("tiering `{tiering}`: policy");
+            let known = || ScenarioError::name(key(), name, POLICIES.iter().map(|policy| policy.name));
+            settings.policy = *named(name).ok_or_else(known)?;
+        }
+        Ok(settings)
     }
-    settings.watermark_scale_factor = machine.watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
-    let (given, default) = (&file.costs, Costs::default());
-    settings.costs = Costs {
-        // What the program itself does with a page takes its time wherever the page was.
-        access: given.access_ns.unwrap_or(default.access) + file.workload.work_ns.unwrap_or(0),
-        allocate: given.allocate_ns.unwrap_or(default.allocate),
-        swap_out: given.swap_out_ns.unwrap_or(default.swap_out),
-        swap_in: given.swap_in_ns.unwrap_or(default.swap_in),
-        minor: given.minor_ns.unwrap_or(default.minor),
-        scan: given.scan_ns.unwrap_or(default.scan),
-    };
-    settings.seed = file.workload.seed.unwrap_or(settings.seed);
-    Ok(settings)
-}
 
-fn kernel(text: &str) -> Result<(u16, u16), ScenarioError> {
-    let version = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    version.ok_or_else(|| ScenarioError::key("machine.kernel", text, "a version such as \"6.12\""))
-}
+    fn zram(
+        &self,
+        tiering: &str,
+        area: &AreaFile,
+        algorithm: &str,
+        ram: u64,
+        disks: &mut Disks,
+    ) -> Result<Backing, ScenarioError> {
+        let key = format!("tiering `{tiering}`");
+        let codec = self.codec(&format!("{key}: zram"), algorithm, true)?;
+        let limit = area.mem_limit.as_ref();
+        let limit = limit.map(|limit| scale::pages(self.file, &format!("{key}: mem-limit"), limit, || Ok(ram)));
+        let upkeep = upkeep::build(self, &key, area, ram, |disk| disks.index(disk))?;
+        Ok(Backing::Zram { codec, allocator: self.allocator(tiering, None)?, mem_limit: limit.transpose()?, upkeep })
+    }
 
-fn build_zswap(file: &File, tiering: &str, zswap: &ZswapFile) -> Result<ZswapSettings, ScenarioError> {
-    let codec = codec(file, &format!("tiering `{tiering}`: compressor"), &zswap.compressor)?;
-    let mut settings = ZswapSettings::new(codec, allocator(file, tiering, zswap.allocator.as_deref())?);
-    settings.max_pool_percent = zswap.limit.unwrap_or(settings.max_pool_percent);
-    settings.accept_threshold_percent = zswap.accept.unwrap_or(settings.accept_threshold_percent);
-    for (key, percent) in [("limit", settings.max_pool_percent), ("accept", settings.accept_threshold_percent)] {
-        if percent > 100 {
-            return Err(ScenarioError::key(format!("tiering `{tiering}`: {key}"), percent, "a percentage, 0 to 100"));
+    fn allocator(&self, tiering: &str, name: Option<&str>) -> Result<Allocator, ScenarioError> {
+        let machine = &self.file.machine;
+        Allocator::of_kernel(name.unwrap_or("zsmalloc"), kernel(&machine.kernel)?, machine.zsmalloc_chain)
+            .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
+    }
+
+    pub(super) fn codec(&self, key: &str, name: &str, in_zram: bool) -> Result<Codec, ScenarioError> {
+        let known = || self.figures.codecs(in_zram).iter().map(|codec| codec.name);
+        let codec = self.figures.codec(in_zram, name).ok_or_else(|| ScenarioError::name(key, name, known()))?;
+        let given = self.file.codec.get(name);
+        let compress = given.and_then(|given| given.compress_ns).unwrap_or(codec.compress);
+        let decompress = given.and_then(|given| given.decompress_ns).unwrap_or(codec.decompress);
+        Ok(Codec { compress, decompress, ..codec })
+    }
+
+    /// Compressed sizes that the file gives, of a distribution that of each line; `None` leaves those of the trace.
+    pub(super) fn sizes(
+        &self,
+        codec: Option<&str>,
+        same_filled_free: bool,
+        size: impl Fn(&Share) -> Option<u16>,
+    ) -> Result<Option<Sizes>, ScenarioError> {
+        match &self.set {
+            Some(set) => of_set(set, codec, same_filled_free).map(Some),
+            None => of_shares(&self.file.workload, size),
         }
     }
-    if let Some(name) = &zswap.policy {
-        let known =
-            || ScenarioError::name(format!("tiering `{tiering}`: policy"), name, POLICIES.iter().map(|policy| policy.name));
-        settings.policy = *named(name).ok_or_else(known)?;
-    }
-    Ok(settings)
 }
 
 /// The disks of a tiering, each under its name once.
 struct Disks<'a> {
-    file: &'a File,
+    builder: &'a Builder<'a>,
     key: &'a str,
     names: Vec<(String, bool)>,
     times: Vec<DeviceTimes>,
@@ -146,7 +210,7 @@ impl Disks<'_> {
         if let Some(known) = self.names.iter().position(|(known, _)| known == name) {
             return Ok(known);
         }
-        let (times, rotational) = device(self.file, name, self.key)?;
+        let (times, rotational) = device(self.builder.file, self.builder.figures, name, self.key)?;
         self.names.push((name.to_owned(), rotational));
         self.times.push(times);
         Ok(self.times.len() - 1)
@@ -158,45 +222,20 @@ impl Disks<'_> {
     }
 }
 
-fn zram(
-    file: &File,
-    tiering: &str,
-    area: &AreaFile,
-    algorithm: &str,
-    set: Option<&PageSet>,
-    disks: &mut Disks,
-) -> Result<Backing, ScenarioError> {
-    let key = format!("tiering `{tiering}`");
-    let codec = codec(file, &format!("{key}: zram"), algorithm)?;
-    let limit = area.mem_limit.as_ref().map(|limit| scale::pages(file, &format!("{key}: mem-limit"), limit));
-    let upkeep = upkeep::build(file, &key, area, set, |disk| disks.index(disk))?;
-    Ok(Backing::Zram { codec, allocator: allocator(file, tiering, None)?, mem_limit: limit.transpose()?, upkeep })
+fn kernel(text: &str) -> Result<(u16, u16), ScenarioError> {
+    let version = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    version.ok_or_else(|| ScenarioError::key("machine.kernel", text, "a version such as \"6.12\""))
 }
 
-fn allocator(file: &File, tiering: &str, name: Option<&str>) -> Result<Allocator, ScenarioError> {
-    let version = kernel(&file.machine.kernel)?;
-    Allocator::of_kernel(name.unwrap_or("zsmalloc"), version, None)
-        .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
-}
-
-pub(super) fn codec(file: &File, key: &str, name: &str) -> Result<Codec, ScenarioError> {
-    let codec = Codec::named(name).ok_or_else(|| ScenarioError::name(key, name, CODECS.iter().map(|codec| codec.name)))?;
-    let given = file.codec.get(name);
-    let compress = given.and_then(|given| given.compress_ns).unwrap_or(codec.compress);
-    let decompress = given.and_then(|given| given.decompress_ns).unwrap_or(codec.decompress);
-    Ok(Codec { compress, decompress, ..codec })
-}
-
-fn device(file: &File, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
-    let usual = |name: &str| DEVICES.iter().find(|device| device.0 == name).map(|device| (device.1, device.2));
+fn device(file: &File, figures: &Figures, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
+    let usual = |name: &str| figures.device(name).map(|device| (device.times, device.rotational));
+    let names = || figures.devices.iter().map(|device| device.name.as_str());
     let Some(given) = file.device.get(name) else {
-        let known = file.device.keys().map(String::as_str).chain(DEVICES.iter().map(|device| device.0));
-        return usual(name).ok_or_else(|| ScenarioError::name(key, name, known));
+        return usual(name).ok_or_else(|| ScenarioError::name(key, name, file.device.keys().map(String::as_str).chain(names())));
     };
     let like = given.like.as_deref().unwrap_or("ssd");
     let base = usual(like);
-    let (times, rotational) =
-        base.ok_or_else(|| ScenarioError::name(format!("device.{name}.like"), like, DEVICES.iter().map(|device| device.0)))?;
+    let (times, rotational) = base.ok_or_else(|| ScenarioError::name(format!("device.{name}.like"), like, names()))?;
     Ok((described(name, given, times)?, given.rotational.unwrap_or(rotational)))
 }
 
@@ -225,23 +264,14 @@ fn described(name: &str, given: &Device, like: DeviceTimes) -> Result<DeviceTime
     })
 }
 
-/// Compressed sizes that the file gives, of a distribution that of each line; `None` leaves those of the trace.
-pub(super) fn sizes(
-    workload: &Workload,
-    set: Option<&PageSet>,
-    codec: Option<&str>,
-    same_filled_free: bool,
-    size: impl Fn(&Share) -> Option<u16>,
-) -> Result<Option<Sizes>, ScenarioError> {
-    if let Some(set) = set {
-        let Some(codec) = codec else { return Ok(Some(Sizes::Each(vec![4096]))) };
-        let known = || ScenarioError::name("workload.page-set: codec", codec, set.sizes.keys().map(String::as_str));
-        let sizes = (0..set.len())
-            .map(|page| set.stored(codec, page, same_filled_free))
-            .collect::<Option<Vec<u16>>>()
-            .ok_or_else(known)?;
-        return Ok(Some(Sizes::Drawn(sizes)));
-    }
+fn of_set(set: &PageSet, codec: Option<&str>, same_filled_free: bool) -> Result<Sizes, ScenarioError> {
+    let Some(codec) = codec else { return Ok(Sizes::Each(vec![4096])) };
+    let known = || ScenarioError::name("workload.page-set: codec", codec, set.sizes.keys().map(String::as_str));
+    let sizes = (0..set.len()).map(|page| set.stored(codec, page, same_filled_free)).collect::<Option<Vec<u16>>>();
+    Ok(Sizes::Drawn(sizes.ok_or_else(known)?))
+}
+
+fn of_shares(workload: &Workload, size: impl Fn(&Share) -> Option<u16>) -> Result<Option<Sizes>, ScenarioError> {
     let Some(shares) = &workload.pages else { return Ok(None) };
     let total: f64 = shares.iter().map(|line| line.share).sum();
     if shares.iter().any(|line| !(0.0..=1.0).contains(&line.share)) || (total - 1.0).abs() > 1e-6 {

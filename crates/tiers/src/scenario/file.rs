@@ -47,6 +47,7 @@ pub(super) struct Machine {
     pub(super) watermark_scale_factor: Option<u64>,
     pub(super) cgroup_limit: Option<Value>,
     pub(super) charge_zswap: Option<bool>,
+    pub(super) zsmalloc_chain: Option<u8>,
 }
 
 /// `[workload]`.
@@ -133,7 +134,7 @@ pub(super) struct ZswapFile {
 pub(super) struct AreaFile {
     pub(super) disk: Option<String>,
     pub(super) zram: Option<String>,
-    pub(super) size: Value,
+    pub(super) size: Option<Value>,
     pub(super) priority: Option<i32>,
     pub(super) mem_limit: Option<Value>,
     /// Seconds from one visit of somebody who recompresses or writes back to the next.

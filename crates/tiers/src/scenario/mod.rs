@@ -7,6 +7,8 @@
 mod build;
 mod error;
 mod file;
+mod fit;
+mod grammar;
 mod metric;
 mod published;
 mod run;
@@ -14,18 +16,23 @@ mod scale;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod units;
 mod upkeep;
 
 use toml::{Table, Value};
 
 pub use error::ScenarioError;
+pub use fit::{Fit, Look, Search, Stopped, fill};
+pub use grammar::GRAMMAR;
 pub use metric::{METRICS, Metric, Unit};
 pub use published::{Comparison, Published};
 pub use run::{Run, WAKE_GAP, run};
 pub use sweep::Sweep;
+pub use typed::Typed;
 
-use crate::model::Settings;
+use crate::generate::generate;
+use crate::model::{Figures, Settings};
 use crate::page_set::PageSet;
 use file::File;
 
@@ -47,6 +54,8 @@ pub struct Tiering {
     pub settings: Settings,
     /// Whether pages have the sizes that the scenario says, and not those of the trace.
     pub sizes_given: bool,
+    /// Names of its devices, in the order of [`Settings::devices`].
+    pub devices: Vec<String>,
 }
 
 /// One value of the sweep; the only one where there is no sweep.
@@ -56,6 +65,8 @@ pub struct Point {
     pub at: Option<String>,
     /// The workload.
     pub source: Source,
+    /// By how much it is smaller than what it stands for.
+    pub scale: u32,
     /// What is compared.
     pub tierings: Vec<Tiering>,
 }
@@ -86,19 +97,63 @@ pub struct Changes {
     pub set: Vec<(String, Value)>,
     /// A sweep instead of the text's own; published figures are left out then.
     pub sweep: Option<Sweep>,
+    /// What to report instead of what the text says; empty for that.
+    pub report: Vec<String>,
+    /// Times of what the text names and does not describe.
+    pub figures: Figures,
+}
+
+/// What a scenario asks for and cannot fetch: nothing here opens a file.
+pub trait Outside {
+    /// The page set of this name.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn page_set(&self, name: &str) -> Result<PageSet, String>;
+
+    /// How many pages a workload has: what shares of it are shares of.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn pages(&self, source: &Source) -> Result<u32, String>;
+}
+
+/// An outside without files: workloads are generated, and there are no page sets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Outside for NoFiles {
+    fn page_set(&self, name: &str) -> Result<PageSet, String> {
+        Err(format!("{name}: no files are read here"))
+    }
+
+    fn pages(&self, source: &Source) -> Result<u32, String> {
+        match source {
+            Source::Generated(spec) => generate(spec).map(|trace| trace.page_count()).map_err(|error| error.to_string()),
+            Source::Trace(name) => Err(format!("{name}: no files are read here")),
+        }
+    }
 }
 
 impl Scenario {
-    /// Reads the text of a scenario. `page_set` gives the page set of a name that the text mentions.
+    /// Reads the text of a scenario.
     ///
     /// # Errors
     /// The first thing that is wrong, with its key.
-    pub fn read(
-        text: &str,
-        changes: &Changes,
-        page_set: &dyn Fn(&str) -> Result<PageSet, String>,
-    ) -> Result<Self, ScenarioError> {
-        let mut document: Table = text.parse().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string()))?;
+    pub fn read(text: &str, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
+        let document: Table = text.parse().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string()))?;
+        Self::of(document, changes, outside)
+    }
+
+    /// The scenario that is typed in flags.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the flag or key.
+    pub fn typed(typed: &Typed, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
+        Self::of(typed.document()?, changes, outside)
+    }
+
+    fn of(mut document: Table, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
         for (key, value) in &changes.set {
             sweep::put(&mut document, key, value)?;
         }
@@ -115,11 +170,11 @@ impl Scenario {
                 sweep::put(&mut document, &sweep.key, value)?;
             }
             let at = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            points.push(build::point(&parse(&document)?, at, page_set)?);
+            points.push(build::point(&parse(&document)?, at, outside, &changes.figures)?);
         }
         let published = file.published.clone().filter(|_| swept_by_text);
         let published = published.map(|published| Published::new(published, &points)).transpose()?;
-        let report = metric::chosen(&file.report)?;
+        let report = metric::chosen(if changes.report.is_empty() { &file.report } else { &changes.report })?;
         let key = sweep.map(|sweep| sweep.key);
         Ok(Self { title: file.title, source: file.source, notes: file.notes, key, points, report, published })
     }

@@ -8,15 +8,23 @@ use toml::Value;
 
 use super::ScenarioError;
 use super::file::{File, Workload};
-use super::units;
+use super::units::{self, Size};
 use crate::generate::{GENERATORS, number};
 
 /// Parameters of generators that are numbers of pages or of accesses.
 const SCALED: [&str; 3] = ["pages", "ram", "events"];
 
-/// Pages of a size, divided.
-pub(super) fn pages(file: &File, key: &str, value: &Value) -> Result<u64, ScenarioError> {
-    Ok(units::pages(key, value)? / u64::from(file.scale))
+/// Pages of a size, divided; of a share, which is one of something that was divided already.
+pub(super) fn pages(
+    file: &File,
+    key: &str,
+    value: &Value,
+    whole: impl FnOnce() -> Result<u64, ScenarioError>,
+) -> Result<u64, ScenarioError> {
+    match units::size(key, value)? {
+        Size::Pages(pages) => Ok(pages / u64::from(file.scale)),
+        Size::Share(share) => Ok((whole()? as f64 * share).round() as u64),
+    }
 }
 
 /// What the generator is told.

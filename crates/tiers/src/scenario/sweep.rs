@@ -42,7 +42,7 @@ impl Sweep {
 
 fn listed(key: &str, text: &str) -> Result<Vec<Value>, ScenarioError> {
     let Some((from, rest)) = text.split_once("..") else {
-        return Ok(text.split(',').map(value).collect());
+        return Ok(text.split(',').map(|text| value(key, text)).collect());
     };
     let (to, step) = rest.split_once(':').map_or((rest, None), |(to, step)| (to, Some(step)));
     let bad = || {
@@ -62,8 +62,12 @@ fn listed(key: &str, text: &str) -> Result<Vec<Value>, ScenarioError> {
         .collect())
 }
 
-fn value(text: &str) -> Value {
+/// What a text is for a key: a number or a truth if it looks like one. A kernel is no number: 6.1 and 6.10 are two.
+pub(super) fn value(key: &str, text: &str) -> Value {
     let text = text.trim();
+    if key.rsplit('.').next() == Some("kernel") {
+        return Value::String(text.to_owned());
+    }
     let whole = text.parse().map(Value::Integer);
     let float = || text.parse().map(Value::Float);
     let truth = || text.parse().map(Value::Boolean);
@@ -122,6 +126,7 @@ mod tests {
         assert_eq!(values("a=0..1:0.5"), [Value::Float(0.0), Value::Float(0.5), Value::Float(1.0)]);
         assert_eq!(values("a=75..175").len(), 9);
         assert_eq!(values("a=1G, 2.5,zbud"), [Value::String("1G".into()), Value::Float(2.5), Value::String("zbud".into())]);
+        assert_eq!(values("machine.kernel=6.1,6.10"), [Value::String("6.1".into()), Value::String("6.10".into())]);
         for bad in ["a", "a=5..1", "a=1..2:0", "a=1..2:-1", "a=x..2", "a=0..1:0.00001"] {
             assert!(Sweep::parse(bad).is_err(), "{bad}");
         }

@@ -1,7 +1,6 @@
 //! What a file says is understood, what is wrong is named, and the scenarios at the project's root have the shape of their sources.
 
 use super::*;
-use crate::generate::generate;
 
 const C2: &str = include_str!("../../../../scenarios/c2-write-through.toml");
 const D7: &str = include_str!("../../../../scenarios/d7-proactive-shrinker.toml");
@@ -29,14 +28,10 @@ zswap = { compressor = "lz4" }
 swap = [{ disk = "nvme", size = "64M" }]
 "#;
 
-fn no_page_set(name: &str) -> Result<PageSet, String> {
-    Err(format!("{name}: there is none"))
-}
-
 fn scenario(text: &str, set: &[(&str, Value)], sweep: Option<&str>) -> Result<Scenario, ScenarioError> {
     let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    let changes = Changes { set, sweep: sweep.map(|sweep| Sweep::parse(sweep).unwrap()) };
-    Scenario::read(text, &changes, &no_page_set)
+    let changes = Changes { set, sweep: sweep.map(|sweep| Sweep::parse(sweep).unwrap()), ..Changes::default() };
+    Scenario::read(text, &changes, &NoFiles)
 }
 
 /// All runs of a scenario, by point and tiering.
@@ -120,7 +115,7 @@ fn what_is_wrong_is_named() {
         ("compressor = \"lz4\"", "compressor = \"lz4\", policy = \"lru\"", "policy: found `lru`", Some("lru")),
         ("title = \"small\"", "title = \"small\"\nreport = [\"elapsd\"]", "report: found `elapsd`", Some("elapsd")),
         ("title = \"small\"", "title = \"small\"\nscale = 0", "scale: found 0", None),
-        ("generator = \"hold\"", "page-set = \"mine.json\"\ngenerator = \"hold\"", "mine.json: there is none", None),
+        ("generator = \"hold\"", "page-set = \"mine.json\"\ngenerator = \"hold\"", "mine.json: no files are read here", None),
         ("generator = \"hold\"", "pages = [{ share = 0.5, size = 100 }]\ngenerator = \"hold\"", "with a sum of 0.5", None),
         ("title =", "title", "TOML parse error", None),
     ] {
@@ -148,6 +143,61 @@ fn a_sweep_changes_one_key_and_published_figures_must_fit_it() {
     for (from, to) in [("disk = [2]", "disk = [2, 3]"), ("disk = [2]", "dsk = [2]"), ("\"disk\"\nfig", "\"dusk\"\nfig")] {
         assert!(scenario(&format!("{SMALL}{}", published.replace(from, to)), &[], None).is_err(), "{to}");
     }
+}
+
+#[test]
+fn shares_are_of_the_workload_and_of_ram() {
+    let text = SMALL.replace("\"8M\"", "\"50%\"").replace(", size = \"64M\"", "");
+    let text =
+        text.replacen("swap = [{ disk = \"nvme\" }]", "swap = [{ zram = \"lz4\" }, { disk = \"nvme\", size = \"200%\" }]", 1);
+    let settings =
+        scenario(&text, &[], None).unwrap().points[0].tierings.iter().map(|tiering| tiering.settings.clone()).collect::<Vec<_>>();
+    assert_eq!(settings.iter().map(|settings| settings.ram).collect::<Vec<_>>(), [1500, 1500], "half of the workload");
+    let slots = |index: usize| settings[index].areas.iter().map(|area| area.slots).collect::<Vec<_>>();
+    assert_eq!(slots(0), [750, 3000], "half of RAM is usual for zram, and twice RAM was asked for");
+    assert_eq!(slots(1), [3000], "a disk holds the whole workload");
+    let halved = scenario(&text, &[("scale", Value::Integer(2))], None).unwrap();
+    assert_eq!(halved.points[0].tierings[0].settings.ram, 750, "half of a workload of half the size, and not divided again");
+}
+
+#[test]
+fn what_is_typed_and_what_stands_in_a_file_are_the_same() {
+    let typed = Typed {
+        tierings: vec!["disk=disk:nvme:64M".into(), "zswap=zswap:lz4,disk:nvme:64M".into()],
+        policies: Vec::new(),
+        ram: Some("8M".into()),
+        one_ram: false,
+        source: Source::Generated("hold:pages=3000,reads=1,same=0,poor=0,size=1000".into()),
+        sleeps: false,
+        machine: vec![("kernel", "6.12".to_owned())],
+    };
+    let text = typed.text(&Changes::default()).unwrap();
+    let typed = Scenario::typed(&typed, &Changes::default(), &NoFiles).unwrap();
+    assert_eq!(Scenario::read(&text, &Changes::default(), &NoFiles).unwrap().points, typed.points, "{text}");
+    for (ours, theirs) in Runs::all(typed).runs[0].iter().zip(&Runs::of(SMALL, 1, None).runs[0]) {
+        assert_eq!(ours.outcome, theirs.outcome);
+    }
+}
+
+#[test]
+fn other_figures_are_those_of_what_is_named_and_not_described() {
+    let mut figures = crate::model::Figures::default();
+    figures.zswap.iter_mut().for_each(|codec| codec.compress = 7);
+    figures.costs.scan = 8;
+    let device = crate::model::NamedDevice { name: "this".into(), times: crate::model::DeviceTimes::HDD, rotational: true };
+    figures.devices.push(device);
+    let changes = Changes { figures, ..Changes::default() };
+    let text = SMALL.replacen("\"nvme\"", "\"this\"", 1);
+    let settings = |text: &str| Scenario::read(text, &changes, &NoFiles).unwrap().points.remove(0).tierings;
+    let tierings = settings(&text);
+    assert_eq!((tierings[0].settings.costs.scan, tierings[1].settings.zswap.as_ref().unwrap().codec.compress), (8, 7));
+    assert_eq!(
+        (&tierings[0].devices, tierings[0].settings.devices[0]),
+        (&vec!["this".to_owned()], crate::model::DeviceTimes::HDD)
+    );
+    let described = settings(&format!("{text}[codec.lz4]\ncompress-ns = 9\n[costs]\nscan-ns = 10"));
+    assert_eq!((described[1].settings.costs.scan, described[1].settings.zswap.as_ref().unwrap().codec.compress), (10, 9));
+    assert!(scenario(&text, &[], None).unwrap_err().to_string().contains("found `this`"), "nobody measured anything");
 }
 
 #[test]

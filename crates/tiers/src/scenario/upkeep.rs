@@ -1,10 +1,9 @@
 //! `upkeep`, `recompress` and `writeback` of a zram area.
 
-use super::build::{codec, sizes};
-use super::file::{AreaFile, File, RecompressFile, WritebackFile};
+use super::build::Builder;
+use super::file::{AreaFile, RecompressFile, WritebackFile};
 use super::{ScenarioError, scale};
 use crate::model::{Recompress, Second, Upkeep, Which, Writeback};
-use crate::page_set::PageSet;
 
 /// Seconds from one visit to the next, where nothing is said.
 const INTERVAL: f64 = 60.0;
@@ -21,31 +20,31 @@ const SHARE: f64 = 0.77;
 
 /// What somebody does to a zram area; `device` gives the index of a disk by its name.
 pub(super) fn build(
-    file: &File,
+    builder: &Builder,
     key: &str,
     area: &AreaFile,
-    set: Option<&PageSet>,
+    ram: u64,
     device: impl FnOnce(&str) -> Result<usize, ScenarioError>,
 ) -> Result<Option<Box<Upkeep>>, ScenarioError> {
     if area.recompress.is_none() && area.writeback.is_none() {
         let lonely = area.upkeep.map(|_| ScenarioError::key(key, "`upkeep` alone", "`recompress` or `writeback` with it"));
         return lonely.map_or(Ok(None), Err);
     }
-    let recompress = area.recompress.as_ref().map(|given| recompress(file, key, given, set)).transpose()?;
-    let writeback = area.writeback.as_ref().map(|given| writeback(file, key, given, device)).transpose()?;
+    let recompress = area.recompress.as_ref().map(|given| recompress(builder, key, given)).transpose()?;
+    let writeback = area.writeback.as_ref().map(|given| writeback(builder, key, given, ram, device)).transpose()?;
     let interval = nanos(&format!("{key}: upkeep"), area.upkeep.unwrap_or(INTERVAL))?;
     Ok(Some(Box::new(Upkeep { interval, recompress, writeback })))
 }
 
-fn recompress(file: &File, key: &str, given: &RecompressFile, set: Option<&PageSet>) -> Result<Recompress, ScenarioError> {
+fn recompress(builder: &Builder, key: &str, given: &RecompressFile) -> Result<Recompress, ScenarioError> {
     let which = which(&format!("{key}: recompress.type"), given.which.as_deref(), &TYPES[..4])?;
-    let measured = sizes(&file.workload, set, Some(&given.algorithm), true, |line| line.second)?;
+    let measured = builder.sizes(Some(&given.algorithm), true, |line| line.second)?;
     let share = given.share.unwrap_or(SHARE);
     if !(share > 0.0 && share <= 1.0) {
         return Err(ScenarioError::key(format!("{key}: recompress.share"), share, "more than 0, at most 1"));
     }
     Ok(Recompress {
-        codec: codec(file, &format!("{key}: recompress.algorithm"), &given.algorithm)?,
+        codec: builder.codec(&format!("{key}: recompress.algorithm"), &given.algorithm, true)?,
         sizes: measured.map_or(Second::Share((share * 1000.0) as u16), Second::Sizes),
         which,
         age: age(&format!("{key}: recompress.age"), given.age, which)?,
@@ -54,15 +53,17 @@ fn recompress(file: &File, key: &str, given: &RecompressFile, set: Option<&PageS
 }
 
 fn writeback(
-    file: &File,
+    builder: &Builder,
     key: &str,
     given: &WritebackFile,
+    ram: u64,
     device: impl FnOnce(&str) -> Result<usize, ScenarioError>,
 ) -> Result<Writeback, ScenarioError> {
     let which = which(&format!("{key}: writeback.type"), given.which.as_deref(), &TYPES[1..])?;
     let pages = |name: &str, value| {
         let key = format!("{key}: writeback.{name}");
-        u32::try_from(scale::pages(file, &key, value)?).map_err(|_| ScenarioError::key(key, value, "less than 16T"))
+        u32::try_from(scale::pages(builder.file, &key, value, || Ok(ram))?)
+            .map_err(|_| ScenarioError::key(key, value, "less than 16T"))
     };
     Ok(Writeback {
         device: device(&given.disk)?,

@@ -1,8 +1,13 @@
 //! `swaptune simulate`: a trace, what memory and which policy, what misses; or scenarios, and what each tiering makes of them.
 
+mod asked;
+mod fit;
+mod measured;
+mod outside;
 mod scenario;
 mod source;
 mod validate;
+mod work;
 
 use std::thread::available_parallelism;
 
@@ -30,7 +35,14 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     if args.validate.validate {
         return validate::run(context, args);
     }
-    if !args.scenarios.is_empty() {
+    if let Some(flag) = lost(args) {
+        let message = format!("{flag}: there is no tiering that it could say something about");
+        return Err(Failure::new(USAGE, message).hint("name one, for example --tiering zswap:zstd,disk, or a scenario file"));
+    }
+    if let Some(limit) = args.fit {
+        return fit::run(context, args, limit);
+    }
+    if has_tierings(args) {
         return scenario::run(context, args);
     }
     let sizes = sizes(args)?;
@@ -54,6 +66,24 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
         None => replay(&trace, &policies, &sizes.of(trace.page_count()), args.threads),
     };
     print(context, args, &Report { events: trace.len(), accesses: accesses(&trace), pages: trace.page_count(), outcomes })
+}
+
+/// True when tierings are run, not bare replays.
+fn has_tierings(args: &SimulateArgs) -> bool {
+    !args.scenarios.is_empty() || !args.tiering.is_empty() || args.fit.is_some()
+}
+
+/// The first flag that says something about tierings, where there are none.
+fn lost(args: &SimulateArgs) -> Option<&'static str> {
+    let flags = [
+        ("--ram", args.ram.is_some()),
+        ("--set", !args.set.is_empty()),
+        ("--sweep", args.sweep.is_some()),
+        ("--report", !args.report.is_empty()),
+        ("--page-set", args.page_set.is_some()),
+        ("--measured", args.measured),
+    ];
+    flags.into_iter().find(|(_, given)| *given && !has_tierings(args)).map(|(flag, _)| flag)
 }
 
 fn print(context: &Context, args: &SimulateArgs, report: &Report) -> Result<u8, Failure> {

@@ -1,149 +1,73 @@
-//! Scenario files: read, run on all cores, printed.
+//! Tierings side by side: read, run on all cores, printed.
 
-use std::fs::File;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::available_parallelism;
 
-use swaptune_core::nearest::nearest;
-use swaptune_tiers::generate::generate;
-use swaptune_tiers::page_set::PageSet;
-use swaptune_tiers::scenario::{Changes, Run, Scenario, ScenarioError, Source, Sweep, Tiering, run as run_tiering};
-use swaptune_tiers::trace::{Keep, Reading, Trace, read};
+use swaptune_tiers::scenario::{Run, Scenario};
 
+use super::asked::{Asked, Question};
+use super::work::{Job, work};
 use crate::cli::SimulateArgs;
 use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
-use crate::output::progress::Progress;
 use crate::output::{self, scenario as page};
 
 /// Runs all scenarios and prints them in their order.
 pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
-    let changes = changes(args)?;
-    let scenarios = args.scenarios.iter().map(|path| load(path, &changes)).collect::<Result<Vec<_>, _>>()?;
-    let done = simulate(&scenarios, &args.scenarios)?;
+    let question = Question::of(context, args)?;
+    if let (Some(path), [Asked::Flags(typed)]) = (&args.output, question.asked.as_slice()) {
+        let wrong = |error| Failure::new(USAGE, error).hint("`swaptune simulate --list` shows how tierings are written");
+        return write(path, &typed.text(&question.changes).map_err(wrong)?);
+    }
+    let read = |asked: &Asked| asked.read(&question.changes, &question.traces);
+    let scenarios = question.asked.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let runs = runs(&question, &scenarios, args)?;
+    let cites = question.measured.cites(&scenarios);
+    let each = question.asked.iter().zip(&scenarios).zip(runs);
+    let done: Vec<page::Done> = each
+        .map(|((asked, scenario), points)| page::Done {
+            file: asked.label(),
+            is_typed: matches!(asked, Asked::Flags(_)),
+            scenario,
+            points,
+        })
+        .collect();
     if context.json {
-        output::json_versioned(&page::json(&done))?;
+        output::json_versioned(&page::json(&done, &cites))?;
     } else if args.csv {
         output::data(&page::csv(&done))?;
     } else {
-        output::data(&page::tables(&done))?;
+        output::data(&(page::tables(&done) + &page::cited(&cites)))?;
     }
     Ok(0)
 }
 
-fn changes(args: &SimulateArgs) -> Result<Changes, Failure> {
-    let usage =
-        |error: ScenarioError| Failure::new(USAGE, error).hint("for example --sweep machine.ram=512M,1G or --set scale=8");
-    let sweep = args.sweep.as_deref().map(Sweep::parse).transpose().map_err(usage)?;
-    let mut set = Vec::new();
-    for text in &args.set {
-        let Sweep { key, mut values } = Sweep::parse(text).map_err(usage)?;
-        if values.len() != 1 {
-            let message = format!("--set {text}: found {} values, expected one", values.len());
-            return Err(Failure::new(USAGE, message).hint("--sweep takes several"));
-        }
-        set.append(&mut values.drain(..).map(|value| (key.clone(), value)).collect());
+/// Writes the scenario that flags make.
+fn write(path: &Path, text: &str) -> Result<u8, Failure> {
+    if path.extension().is_none_or(|end| end != "toml") {
+        let message = format!("--output {}: with --tiering the scenario is written", path.display());
+        return Err(Failure::new(USAGE, message).hint("end the name with .toml, or leave --tiering away to write the trace"));
     }
-    Ok(Changes { set, sweep })
+    std::fs::write(path, text).map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))?;
+    output::data(&format!("{}: run it with `swaptune simulate {0}`\n", path.display())).map(|()| 0)
 }
 
-/// Reads a scenario; files that it names are looked for beside it.
-fn load(path: &Path, changes: &Changes) -> Result<Scenario, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    let page_set = |name: &str| {
-        let text = std::fs::read_to_string(beside(path, name)).map_err(|error| format!("{name}: {error}"))?;
-        PageSet::from_json(&text).map_err(|error| format!("{name}: {error}"))
-    };
-    Scenario::read(&text, changes, &page_set).map_err(|error| {
-        let near = error.misspelt().and_then(|(found, known)| nearest(found, known.into_iter()).map(str::to_owned));
-        let failure = Failure::new(USAGE, format!("{}: {error}", path.display()));
-        match near {
-            Some(name) => failure.hint(format!("did you mean `{name}`?")),
-            None => failure.hint("docs/guides/simulate.md lists every key"),
-        }
-    })
-}
-
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(USAGE, format!("{}: {error}", path.display()))
-        .hint("name a scenario file, for example scenarios/b3-densities.toml")
-}
-
-fn beside(scenario: &Path, name: &str) -> std::path::PathBuf {
-    scenario.parent().unwrap_or(Path::new("")).join(name)
-}
-
-/// One tiering at one point of one scenario.
-struct Job<'a> {
-    tiering: &'a Tiering,
-    workload: usize,
-    run: OnceLock<Result<Run, String>>,
-}
-
-/// A workload that several jobs share; it is made by the first that needs it.
-struct Workload<'a> {
-    source: &'a Source,
-    scenario: &'a Path,
-    trace: OnceLock<Result<Trace, String>>,
-}
-
-impl Workload<'_> {
-    fn trace(&self) -> Result<&Trace, String> {
-        let made = self.trace.get_or_init(|| match self.source {
-            Source::Generated(spec) => generate(spec).map_err(|error| error.to_string()),
-            Source::Trace(name) => {
-                let file = File::open(beside(self.scenario, name)).map_err(|error| format!("{name}: {error}"))?;
-                let reading = Reading { format: None, layout: None, keep: Keep::Everything };
-                read(file, &reading).map_err(|error| format!("{name}: {error}"))
-            }
-        });
-        made.as_ref().map_err(Clone::clone)
-    }
-}
-
-fn simulate<'a>(scenarios: &'a [Scenario], paths: &'a [std::path::PathBuf]) -> Result<Vec<page::Done<'a>>, Failure> {
-    let mut workloads: Vec<Workload> = Vec::new();
+/// Of each scenario and point the run of each tiering.
+fn runs(question: &Question, scenarios: &[Scenario], args: &SimulateArgs) -> Result<Vec<Vec<Vec<Run>>>, Failure> {
     let mut jobs = Vec::new();
-    for (scenario, path) in scenarios.iter().zip(paths) {
+    for (asked, scenario) in question.asked.iter().zip(scenarios) {
         for point in &scenario.points {
-            let known = workloads.iter().position(|known| *known.source == point.source && known.scenario == path);
-            let workload = known.unwrap_or(workloads.len());
-            if known.is_none() {
-                workloads.push(Workload { source: &point.source, scenario: path, trace: OnceLock::new() });
-            }
-            jobs.extend(point.tierings.iter().map(|tiering| Job { tiering, workload, run: OnceLock::new() }));
+            jobs.extend(point.tierings.iter().map(|tiering| Job { folder: asked.folder(), point, tiering }));
         }
     }
-    work(&jobs, &workloads);
-    let mut runs = jobs.into_iter().map(|job| job.run.into_inner());
+    let mut runs = work(&jobs, &question.traces, args.threads, "").into_iter();
     let mut done = Vec::new();
-    for (scenario, path) in scenarios.iter().zip(paths) {
-        let mut points = Vec::new();
-        for point in &scenario.points {
-            let each = runs.by_ref().take(point.tierings.len()).map(|run| run.unwrap_or_else(|| Err("it was not run".into())));
-            let each = each.collect::<Result<Vec<Run>, String>>();
-            points.push(each.map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())))?);
-        }
-        done.push(page::Done { path, scenario, points });
+    for (asked, scenario) in question.asked.iter().zip(scenarios) {
+        let fails = |error| Failure::new(USAGE, format!("{}: {error}", asked.label()));
+        let of_point = |tierings: usize, runs: &mut dyn Iterator<Item = Result<Run, String>>| {
+            runs.take(tierings).collect::<Result<Vec<Run>, String>>().map_err(fails)
+        };
+        let points = scenario.points.iter().map(|point| of_point(point.tierings.len(), &mut runs));
+        done.push(points.collect::<Result<Vec<_>, _>>()?);
     }
     Ok(done)
-}
-
-/// Does all jobs on all cores. Each is a function of its scenario, so that their order does not matter.
-fn work(jobs: &[Job], workloads: &[Workload]) {
-    let (next, finished, progress) = (AtomicUsize::new(0), AtomicUsize::new(0), Progress::start());
-    let threads = available_parallelism().map_or(1, usize::from).min(jobs.len());
-    let worker = || {
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            progress.show(&job.tiering.name, finished.load(Ordering::Relaxed), jobs.len());
-            job.run.get_or_init(|| {
-                let trace = workloads[job.workload].trace()?;
-                run_tiering(job.tiering, trace).map_err(|error| format!("tiering `{}`: {error}", job.tiering.name))
-            });
-            finished.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(worker)));
 }

@@ -1,0 +1,72 @@
+//! What scenarios ask for: traces, made or read once and kept while somebody needs them, and page sets.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use swaptune_tiers::generate::generate;
+use swaptune_tiers::page_set::PageSet;
+use swaptune_tiers::scenario::{Outside, Source};
+use swaptune_tiers::trace::{Keep, Reading, Trace, read};
+
+/// A folder and a workload that is named in it.
+type Key = (PathBuf, Source);
+type Made = Arc<OnceLock<Result<Arc<Trace>, String>>>;
+
+/// Traces by where they come from.
+#[derive(Default)]
+pub struct Traces(Mutex<HashMap<Key, Made>>);
+
+impl Traces {
+    /// The trace of a workload; whoever asks first makes it.
+    pub fn get(&self, folder: &Path, source: &Source) -> Result<Arc<Trace>, String> {
+        let made = Arc::clone(self.map().entry((folder.to_owned(), source.clone())).or_default());
+        made.get_or_init(|| make(folder, source).map(Arc::new)).clone()
+    }
+
+    /// Keeps a trace that is there already.
+    pub fn put(&self, folder: &Path, source: &Source, trace: Trace) {
+        let made = OnceLock::from(Ok(Arc::new(trace)));
+        self.map().insert((folder.to_owned(), source.clone()), Arc::new(made));
+    }
+
+    /// Nobody will ask for it again.
+    pub fn forget(&self, folder: &Path, source: &Source) {
+        self.map().remove(&(folder.to_owned(), source.clone()));
+    }
+
+    fn map(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Made>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn make(folder: &Path, source: &Source) -> Result<Trace, String> {
+    match source {
+        Source::Generated(spec) => generate(spec).map_err(|error| error.to_string()),
+        Source::Trace(name) => {
+            let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            let reading = Reading { format: None, layout: None, keep: Keep::Everything };
+            read(file, &reading).map_err(|error| format!("{name}: {error}"))
+        }
+    }
+}
+
+/// Files beside a scenario.
+pub struct Beside<'a> {
+    /// Its folder.
+    pub folder: &'a Path,
+    /// The traces of all scenarios.
+    pub traces: &'a Traces,
+}
+
+impl Outside for Beside<'_> {
+    fn page_set(&self, name: &str) -> Result<PageSet, String> {
+        let text = fs::read_to_string(self.folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        PageSet::from_json(&text).map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn pages(&self, source: &Source) -> Result<u32, String> {
+        self.traces.get(self.folder, source).map(|trace| trace.page_count())
+    }
+}

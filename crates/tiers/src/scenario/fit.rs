@@ -1,0 +1,232 @@
+//! How many applications fit: the search for the largest number whose wakes are quick enough and for which memory lasts.
+//!
+//! Which numbers are looked at depends on what was found and on nothing else, so that the answer is the same on every machine; each
+//! round asks for several, so that there is work for several processors.
+
+use std::collections::BTreeMap;
+
+use super::{Run, Source, Tiering};
+use crate::generate::{GENERATORS, number};
+
+/// Looked at first, as shares of the applications that fill RAM.
+const FIRST: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
+/// Above and below them the next are this much away.
+const FURTHER: f64 = 1.5;
+/// Numbers looked at between the last that fits and the first that does not.
+const BETWEEN: u32 = 3;
+/// What the generator makes at most: cgroups have 16 bits.
+const MOST: u32 = 65_535;
+/// Nobody looks further than so many times the applications that fill RAM, or this number if that is more.
+const FAR: u32 = 8;
+const FEW: u32 = 16;
+
+/// What so many applications came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Nanoseconds that half of all wakes do not exceed.
+    pub wake_p50: Option<u64>,
+    /// Nanoseconds that 99 % of all wakes do not exceed.
+    pub wake_p99: Option<u64>,
+    /// RAM of all pools in the mean, pages.
+    pub pool: f64,
+    /// Pages read from disks.
+    pub disk_in: u64,
+    /// Where memory ran out, as a share of the workload.
+    pub out_of_memory: Option<f64>,
+}
+
+/// Why no more fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stopped {
+    /// Wakes take too long.
+    Latency,
+    /// Neither RAM nor swap has room.
+    Memory,
+}
+
+impl Look {
+    /// What a run says. Of a workload that is `scale` times smaller a wake touches so many fewer pages: its time is multiplied.
+    #[must_use]
+    pub fn of(run: &Run, scale: u32) -> Self {
+        let quantile = |share| run.wakes.quantile(share).filter(|_| run.wakes.count() > 0).map(|nanos| nanos * u64::from(scale));
+        Self {
+            wake_p50: quantile(0.5),
+            wake_p99: quantile(0.99),
+            pool: run.pool_mean * f64::from(scale),
+            disk_in: run.outcome.counters.disk_in * u64::from(scale),
+            out_of_memory: run.outcome.out_of_memory.map(|event| event as f64 / run.events.max(1) as f64),
+        }
+    }
+
+    /// Why it does not fit; `None` if it does. Where memory ran out, that is why.
+    #[must_use]
+    pub fn stopped(&self, limit: u64) -> Option<Stopped> {
+        match self.out_of_memory {
+            Some(_) => Some(Stopped::Memory),
+            None => self.wake_p99.is_some_and(|nanos| nanos > limit).then_some(Stopped::Latency),
+        }
+    }
+}
+
+/// As many applications of this workload as fill the RAM of a tiering; `None` when it has no applications.
+#[must_use]
+pub fn fill(tiering: &Tiering, source: &Source) -> Option<u32> {
+    let Source::Generated(spec) = source else { return None };
+    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+    let row = GENERATORS.iter().find(|row| row.name == name)?;
+    let parameter = |name: &str| row.parameters.iter().find(|row| row.name == name);
+    parameter("apps")?;
+    let given = parameters.split(',').filter_map(|pair| pair.split_once('=')).find(|(key, _)| key.trim() == "pages");
+    let pages = number(given.map_or(parameter("pages")?.default, |(_, value)| value))?.max(1.0);
+    let ram = tiering.settings.ram.saturating_sub(tiering.settings.reserved) as f64;
+    Some(((ram / pages) as u32).clamp(1, MOST))
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The largest number below all that do not fit; 0 when not even one does.
+    pub applications: u32,
+    /// What they come to; `None` for 0.
+    pub look: Option<Look>,
+    /// What one more comes to; `None` when as many fit as were looked at.
+    pub next: Option<Look>,
+    /// A larger number that was looked at and fits all the same: then wakes do not get slower with each application.
+    pub fits_again: Option<u32>,
+}
+
+/// A search of one tiering.
+#[derive(Clone, Debug)]
+pub struct Search {
+    limit: u64,
+    fill: u32,
+    most: u32,
+    looks: BTreeMap<u32, Look>,
+}
+
+impl Search {
+    /// A search for wakes of at most `limit` nanoseconds, around `fill` applications: as many as fill RAM.
+    #[must_use]
+    pub fn new(limit: u64, fill: u32) -> Self {
+        let most = fill.saturating_mul(FAR).clamp(FEW, MOST);
+        Self { limit, fill, most, looks: BTreeMap::new() }
+    }
+
+    /// Nanoseconds that 99 % of all wakes may take.
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Notes what a number came to.
+    pub fn note(&mut self, applications: u32, look: Look) {
+        self.looks.insert(applications, look);
+    }
+
+    /// Everything that was looked at.
+    pub fn looks(&self) -> impl Iterator<Item = (u32, &Look)> {
+        self.looks.iter().map(|(applications, look)| (*applications, look))
+    }
+
+    /// Numbers to look at next; none when the answer is known.
+    #[must_use]
+    pub fn next(&self) -> Vec<u32> {
+        let times = |number: u32, factor: f64| ((f64::from(number) * factor).round() as u32).clamp(1, self.most);
+        let mut next: Vec<u32> = match (self.lower(), self.upper()) {
+            (None, None) => FIRST.iter().map(|share| times(self.fill, *share)).collect(),
+            (Some(fits), None) => vec![times(fits, FURTHER).max(fits + 1), times(fits, FURTHER * FURTHER).max(fits + 2)],
+            (None, Some(fails)) => vec![times(fails, 1.0 / FURTHER), times(fails, 1.0 / FURTHER / FURTHER), times(fails, 0.1)],
+            (Some(fits), Some(fails)) => {
+                let gap = u64::from(fails - fits);
+                (1..=BETWEEN).map(|part| fits + (gap * u64::from(part) / u64::from(BETWEEN + 1)) as u32).collect()
+            }
+        };
+        next.retain(|number| *number <= self.most && !self.looks.contains_key(number));
+        next.sort_unstable();
+        next.dedup();
+        next
+    }
+
+    /// The largest number below all that do not fit.
+    fn lower(&self) -> Option<u32> {
+        let upper = self.upper().unwrap_or(u32::MAX);
+        self.looks.range(..upper).next_back().map(|(number, _)| *number)
+    }
+
+    /// The smallest number that does not fit.
+    fn upper(&self) -> Option<u32> {
+        self.looks.iter().find(|(_, look)| look.stopped(self.limit).is_some()).map(|(number, _)| *number)
+    }
+
+    /// The answer, of what was looked at.
+    #[must_use]
+    pub fn answer(&self) -> Fit {
+        let (lower, upper) = (self.lower(), self.upper());
+        let again = self.looks.iter().rev().find(|(_, look)| look.stopped(self.limit).is_none()).map(|(number, _)| *number);
+        Fit {
+            applications: lower.unwrap_or(0),
+            look: lower.map(|number| self.looks[&number]),
+            next: upper.map(|number| self.looks[&number]),
+            fits_again: again.filter(|number| upper.is_some_and(|upper| *number > upper)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(wake: u64, out_of_memory: bool) -> Look {
+        let out_of_memory = out_of_memory.then_some(0.5);
+        Look { wake_p50: Some(1), wake_p99: Some(wake), pool: 0.0, disk_in: 0, out_of_memory }
+    }
+
+    /// The answer, and how many numbers were looked at in how many rounds.
+    fn search(fill: u32, of: impl Fn(u32) -> Look) -> (Fit, usize, usize) {
+        let mut search = Search::new(100, fill);
+        for round in 0..100 {
+            let next = search.next();
+            if next.is_empty() {
+                return (search.answer(), search.looks.len(), round);
+            }
+            next.into_iter().for_each(|number| search.note(number, of(number)));
+        }
+        panic!("no end: {:?}", search.answer());
+    }
+
+    #[test]
+    fn the_last_that_fits_is_found_wherever_it_is() {
+        for fill in [1, 2, 40, 1000, 100_000] {
+            for last in
+                [0, 1, 2, 3, 15, 39, 40, 41, 77, 200, 1234, 65_534].into_iter().filter(|last| *last < (fill * 8).clamp(16, MOST))
+            {
+                let (fit, looks, rounds) = search(fill, |number| look(if number <= last { 100 } else { 101 }, false));
+                assert_eq!((fit.applications, fit.fits_again), (last, None), "around {fill}");
+                assert_eq!(fit.next.unwrap().stopped(100), Some(Stopped::Latency));
+                assert_eq!(fit.look.is_some(), last > 0);
+                assert!(looks < 70 && rounds < 25, "{last} around {fill}: {looks} in {rounds} rounds");
+            }
+        }
+    }
+
+    #[test]
+    fn memory_can_end_it_before_wakes_do() {
+        let (fit, _, _) = search(40, |number| look(if number > 90 { 101 } else { 5 }, number > 63));
+        assert_eq!((fit.applications, fit.next.unwrap().stopped(100)), (63, Some(Stopped::Memory)));
+    }
+
+    #[test]
+    fn somewhere_the_search_ends() {
+        for (fill, most) in [(1, 16), (40, 320), (60_000, MOST)] {
+            let (fit, _, _) = search(fill, |_| look(1, false));
+            assert_eq!((fit.applications, fit.next), (most, None), "around {fill}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_fits_above_one_that_does_not_is_told() {
+        let (fit, _, _) = search(40, |number| look(if (21..=40).contains(&number) || number > 100 { 500 } else { 1 }, false));
+        assert_eq!((fit.applications, fit.fits_again), (20, Some(80)));
+    }
+}
