@@ -73,12 +73,13 @@ impl Model {
         self.pages[page as usize].clear(AHEAD);
         self.lists.touch(&mut self.pages, page);
         self.outcome.counters.swap_ra_hit += 1;
-        self.window.hit();
+        self.used_from_cache(page, true);
         self.spend(self.settings.costs.minor);
     }
 
     /// A page that is still being written is in the swap cache.
     fn take_back(&mut self, page: u32) {
+        self.used_from_cache(page, false);
         self.spend(self.settings.costs.minor);
         let entry = &mut self.pages[page as usize];
         entry.tier = Tier::Ram;
@@ -128,17 +129,25 @@ impl Model {
                 self.read_with_neighbours(page);
             }
             Tier::Writing => self.take_back(page),
-            Tier::Zero | Tier::Absent | Tier::Ram => {
-                self.outcome.counters.swpin_zero += 1;
-                self.spend(self.settings.costs.swap_in + COPY);
-                self.release_slot(page);
+            Tier::Zero => {
+                self.spend(self.settings.costs.swap_in);
+                self.bring_zeros(page);
                 self.enter(page);
+                self.read_ahead(page);
             }
+            Tier::Absent | Tier::Ram => {}
         }
         let (used, all) = self.slots.fill();
         if write || used * 2 > all {
             self.drop_copies(page);
         }
+    }
+
+    /// A page of zeros is made again. Its slot goes on remembering it, so that its next eviction writes nothing.
+    pub(super) fn bring_zeros(&mut self, page: u32) {
+        self.outcome.counters.swpin_zero += 1;
+        self.spend(COPY);
+        self.pages[page as usize].set(CLEAN);
     }
 
     /// Takes a page out of zswap, as the kernel of that version does, and tells what decompressing takes.

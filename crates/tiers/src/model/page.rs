@@ -26,6 +26,13 @@ pub enum Tier {
     WrittenBack,
 }
 
+impl Tier {
+    /// Whether read-ahead brings such a page: it is in swap, and not in the swap cache.
+    pub(super) const fn is_read_ahead(self) -> bool {
+        matches!(self, Self::Zero | Self::Zswap | Self::Disk)
+    }
+}
+
 /// It was accessed since it was last looked at.
 pub(super) const REFERENCED: u8 = 1;
 /// On the active list, or it was when it was evicted.

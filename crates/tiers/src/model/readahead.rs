@@ -1,63 +1,107 @@
 //! Read-ahead of swap: how many neighbours come along (mm/swap_state.c).
 
+use std::ops::Range;
+
 use super::page::{AHEAD, CLEAN, REFERENCED, Tier};
 use super::{Backing, Model};
 
 /// Most pages of read-ahead by addresses: 2 to this power (`SWAP_RA_ORDER_CEILING`).
 const CEILING: u32 = 5;
 
+/// Hits that the first fault finds: a small window to begin with (`GET_SWAP_RA_VAL`, `swapin_readahead_hits`).
+const FIRST_HITS: u32 = 4;
+/// Pages of a page table: read-ahead by addresses does not leave it (`PMD_MASK`).
+const TABLE: u32 = 512;
+
 /// The window, which adapts to how many pages read ahead were used.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     hits: u32,
     last: u32,
-    previous: u32,
+    /// Place of the last fault, or by addresses of the last page that was found in the swap cache.
+    previous: Option<u32>,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { hits: FIRST_HITS, last: 0, previous: None }
+    }
 }
 
 impl Window {
-    pub(super) const fn hit(&mut self) {
-        self.hits += 1;
-    }
-
     /// Pages to read for a fault at a place, this one included (`__swapin_nr_pages`).
     fn next(&mut self, place: u32, most: u32) -> u32 {
         let hits = std::mem::take(&mut self.hits);
-        let adjacent = place.abs_diff(self.previous) == 1;
+        let adjacent = self.previous.is_some_and(|previous| place.abs_diff(previous) == 1);
         let wanted = match hits {
             0 if adjacent => 2,
             0 => 1,
             _ => (hits + 2).next_power_of_two().max(4),
         };
-        self.previous = place;
         self.last = wanted.min(most).max(self.last / 2);
         self.last
+    }
+
+    /// The aligned cluster of slots around a fault (`swap_cluster_readahead`).
+    fn by_slots(&mut self, slot: u32, most: u32) -> Range<u32> {
+        let judged_by_hits = self.hits > 0;
+        let count = self.next(slot, most);
+        if !judged_by_hits {
+            self.previous = Some(slot);
+        }
+        let start = slot & !(count - 1);
+        start..start.saturating_add(count)
+    }
+
+    /// Addresses beside a fault: ahead of it when accesses go up, behind it when they go down, else around it (`swap_vma_ra_win`).
+    fn by_addresses(&mut self, page: u32, most: u32) -> Range<u32> {
+        let before = self.previous;
+        let count = self.next(page, most);
+        self.previous = Some(page);
+        let start = match before {
+            Some(before) if before.checked_add(1) == Some(page) => i64::from(page),
+            Some(before) if page.checked_add(1) == Some(before) => i64::from(page) + 1 - i64::from(count),
+            _ => i64::from(page) - i64::from((count - 1) / 2),
+        };
+        let (table, end) = (page & !(TABLE - 1), start + i64::from(count));
+        (start.max(0) as u32).max(table)..(end as u32).min(table.saturating_add(TABLE))
     }
 }
 
 impl Model {
-    /// Neighbours of a page that zswap or a disk holds, nearest first: by slot where an area is rotational, else by address.
+    /// A page was found in the swap cache, where it had been read `ahead` of its use or was still being written.
+    pub(super) fn used_from_cache(&mut self, page: u32, ahead: bool) {
+        self.window.hits += u32::from(ahead);
+        if !self.settings.reads_ahead_by_slots() {
+            self.window.previous = Some(page);
+        }
+    }
+
+    /// Neighbours of a page that are in swap: by slot where an area is rotational, else by address.
     fn neighbours(&mut self, page: u32) -> Vec<u32> {
         let by_slots = self.settings.reads_ahead_by_slots();
         let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
         if most == 1 {
             return Vec::new();
         }
-        let place = if by_slots { self.pages[page as usize].slot } else { page };
-        let count = self.window.next(place, most);
-        let start = if by_slots { place & !(count - 1) } else { place.saturating_sub((count - 1) / 2) };
+        let places = match by_slots {
+            true => self.window.by_slots(self.pages[page as usize].slot, most),
+            false => self.window.by_addresses(page, most),
+        };
         let cgroup = self.pages[page as usize].cgroup;
         let at = |place: u32| if by_slots { self.slots.owner(place) } else { Some(place) };
         let held = |&other: &u32| {
             let entry = self.pages.get(other as usize);
-            other != page && entry.is_some_and(|entry| entry.cgroup == cgroup && matches!(entry.tier, Tier::Zswap | Tier::Disk))
+            other != page && entry.is_some_and(|entry| entry.cgroup == cgroup && entry.tier.is_read_ahead())
         };
-        (start..start.saturating_add(count)).filter_map(at).filter(held).collect()
+        places.filter_map(at).filter(held).collect()
     }
 
-    /// After a load from zswap: neighbours come along.
+    /// After a page that no disk had to give: neighbours come along, and nobody waits for such as are read from a disk.
     pub(super) fn read_ahead(&mut self, page: u32) {
         let neighbours = self.neighbours(page);
-        self.bring(neighbours);
+        let slots = self.bring(neighbours);
+        self.read_slots(slots, None);
     }
 
     /// Reads a page that has just entered RAM from its disk, with its neighbours, and waits for it.
@@ -74,23 +118,29 @@ impl Model {
         } else {
             let mut read = self.bring(neighbours);
             read.push(wanted);
-            self.read_slots(read, wanted)
+            self.read_slots(read, Some(wanted))
         };
     }
 
-    /// Neighbours enter RAM as long as there is room without reclaim; tells the slots of such as must be read from a disk.
+    /// Neighbours enter RAM, for which reclaim makes room as for any page; tells the slots of such as must be read from a disk.
     fn bring(&mut self, neighbours: Vec<u32>) -> Vec<u32> {
         let mut slots = Vec::new();
         for page in neighbours {
-            if self.lacks_room(self.pages[page as usize].cgroup) {
+            if self.make_room(self.pages[page as usize].cgroup).is_err() {
                 break;
             }
-            if self.pages[page as usize].tier == Tier::Zswap {
-                let time = self.load_from_zswap(page);
-                self.spend(time);
-            } else {
-                slots.push(self.pages[page as usize].slot);
-                self.pages[page as usize].set(CLEAN);
+            // Making room may have moved it on.
+            match self.pages[page as usize].tier {
+                Tier::Zswap => {
+                    let time = self.load_from_zswap(page);
+                    self.spend(time);
+                }
+                Tier::Disk => {
+                    slots.push(self.pages[page as usize].slot);
+                    self.pages[page as usize].set(CLEAN);
+                }
+                Tier::Zero => self.bring_zeros(page),
+                _ => continue,
             }
             self.charge(self.pages[page as usize].cgroup);
             let entry = &mut self.pages[page as usize];
@@ -104,14 +154,14 @@ impl Model {
     }
 
     /// Reads slots, adjacent ones in one request, and tells when the wanted one is there.
-    fn read_slots(&mut self, mut slots: Vec<u32>, wanted: u32) -> u64 {
+    fn read_slots(&mut self, mut slots: Vec<u32>, wanted: Option<u32>) -> u64 {
         slots.sort_unstable();
         let joined = |a: &u32, b: &u32| a + 1 == *b && self.slots.area(*a) == self.slots.area(*b);
         let runs: Vec<(u32, u32)> = slots.chunk_by(joined).map(|run| (run[0], run.len() as u32)).collect();
         let mut end = self.now;
         for (slot, count) in runs {
             let there = self.read_run(slot, count);
-            end = if (slot..slot + count).contains(&wanted) { there } else { end };
+            end = if wanted.is_some_and(|wanted| (slot..slot + count).contains(&wanted)) { there } else { end };
         }
         end
     }
@@ -133,14 +183,32 @@ mod tests {
 
     #[test]
     fn the_window_grows_with_hits_and_shrinks_by_half() {
+        let mut window = Window { hits: 0, ..Window::default() };
+        assert_eq!(window.by_addresses(100, 8).len(), 1);
+        assert_eq!(window.by_addresses(101, 8).len(), 2, "an adjacent fault");
+        window.hits = 3;
+        assert_eq!(window.by_addresses(300, 8).len(), 8);
+        assert_eq!(window.by_addresses(600, 8).len(), 4);
+        assert_eq!((window.by_addresses(700, 8).len(), window.by_addresses(900, 8).len()), (2, 1));
+        window.hits = 100;
+        assert_eq!(window.by_addresses(300, 8).len(), 8, "page-cluster is the ceiling");
+        assert_eq!(Window::default().by_addresses(300, 32).len(), 8, "six hits are counted before the first");
+    }
+
+    #[test]
+    fn the_window_lies_where_accesses_go() {
+        let places = |previous, page| Window { hits: 6, last: 0, previous }.by_addresses(page, 8);
+        assert_eq!(places(Some(99), 100), 100..108);
+        assert_eq!(places(Some(101), 100), 93..101);
+        assert_eq!((places(Some(5), 100), places(None, 100)), (97..105, 97..105));
+        assert_eq!((places(None, 1), places(Some(510), 511), places(None, 512)), (0..6, 511..512, 512..517), "within a table");
+    }
+
+    #[test]
+    fn slots_are_read_in_aligned_clusters() {
         let mut window = Window::default();
-        assert_eq!(window.next(100, 8), 1);
-        assert_eq!(window.next(101, 8), 2, "an adjacent fault");
-        (0..3).for_each(|_| window.hit());
-        assert_eq!(window.next(300, 8), 8);
-        assert_eq!(window.next(500, 8), 4);
-        assert_eq!((window.next(700, 8), window.next(900, 8)), (2, 1));
-        (0..100).for_each(|_| window.hit());
-        assert_eq!(window.next(300, 8), 8, "page-cluster is the ceiling");
+        assert_eq!(window.by_slots(21, 8), 16..24);
+        assert_eq!((window.by_slots(3, 8), window.by_slots(90, 8)), (0..4, 90..92), "half as many without hits");
+        assert_eq!((window.by_slots(50, 8), window.by_slots(51, 8)), (50..51, 50..52), "a fault beside the last");
     }
 }

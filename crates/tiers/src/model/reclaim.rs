@@ -24,11 +24,6 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a page more would need reclaim.
-    pub(super) fn lacks_room(&self, cgroup: u16) -> bool {
-        self.is_over_limit(cgroup) || self.free_pages() <= self.marks.min as i64
-    }
-
     fn is_over_limit(&self, cgroup: u16) -> bool {
         let group = &self.cgroups[usize::from(cgroup)];
         let zswap = if self.settings.charge_zswap { group.zswap.div_ceil(4096) } else { 0 };
@@ -129,6 +124,9 @@ impl Model {
         let cgroup = entry.cgroup;
         if entry.has(POOLED) || entry.has(CLEAN) {
             entry.tier = if entry.has(POOLED) { Tier::Zswap } else { Tier::Disk };
+            if self.is_remembered_as_zeros(page) {
+                self.pages[page as usize].tier = Tier::Zero;
+            }
             self.uncharge(cgroup);
             return true;
         }

@@ -71,7 +71,8 @@ pub struct Settings {
     /// Limit of each memory cgroup in pages (memory.max); `None`: no limit. One entry for each cgroup of the trace; where there are
     /// fewer, the last one has the pages of all that have none.
     pub cgroups: Vec<Option<u64>>,
-    /// Whether zswap's compressed bytes count against those limits: cgroup v2.
+    /// Whether zswap's compressed bytes count against those limits: cgroup v2. Where they do not, zswap's shrinker finds that the group
+    /// has stored nothing, and never runs.
     pub charge_zswap: bool,
     /// zswap in front of all areas.
     pub zswap: Option<ZswapSettings>,

@@ -47,7 +47,8 @@ impl Shrinker {
 impl Model {
     /// What reclaim of a cgroup makes the shrinkers do.
     pub(super) fn shrink(&mut self, cgroup: u16, priority: u32, time: &mut u64) {
-        if self.settings.zswap.as_ref().is_some_and(|zswap| zswap.policy.shrinker) {
+        // It goes by what the group is charged for: in a hierarchy that charges nothing it has nothing to do.
+        if self.settings.charge_zswap && self.settings.zswap.as_ref().is_some_and(|zswap| zswap.policy.shrinker) {
             self.shrink_zswap(cgroup, priority, time);
         }
         let freeable = self.compactable();

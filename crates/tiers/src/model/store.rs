@@ -15,14 +15,14 @@ const COMPRESS_FAIL_COUNTED: (u16, u16) = (6, 7);
 impl Model {
     /// Writes a page, which has a slot and is in no list, to where the kernel would. `false` if it stays in RAM.
     pub(super) fn swap_out(&mut self, page: u32, time: &mut u64) -> bool {
-        let size = self.settings.sizes.of(page, self.settings.seed);
         let cgroup = self.pages[page as usize].cgroup;
-        if size == 0 && self.settings.kernel >= ZERO_MAP {
+        if self.is_remembered_as_zeros(page) {
             self.outcome.counters.swpout_zero += 1;
             self.pages[page as usize].tier = Tier::Zero;
             self.uncharge(cgroup);
             return true;
         }
+        let size = self.settings.sizes.of(page, self.settings.seed);
         if self.zswap.is_some() && self.store(page, size, time) {
             return true;
         }
@@ -35,6 +35,11 @@ impl Model {
         *time += spent;
         self.uncharge(cgroup);
         true
+    }
+
+    /// Whether the swap map remembers such a page, so that it is written nowhere.
+    pub(super) fn is_remembered_as_zeros(&self, page: u32) -> bool {
+        self.settings.kernel >= ZERO_MAP && self.settings.sizes.of(page, self.settings.seed) == 0
     }
 
     /// Starts the write of a page; its RAM is free when that has ended.
