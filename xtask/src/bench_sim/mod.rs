@@ -212,19 +212,27 @@ fn imports(files: &Files, rounds: usize) -> anyhow::Result<()> {
 /// What a run takes beyond its trace: each in a process of its own, whose peak is set back once the trace is there.
 fn memory(reference: &Reference, files: &Files, trace: &Trace) -> anyhow::Result<()> {
     let one = |&(policy, _, expected): &(&str, &str, u64)| -> anyhow::Result<String> {
-        let mut command = Command::new(std::env::current_exe()?);
-        let output = command.args(["bench-sim", "memory", policy, &reference.size.to_string()]).arg(&files.own).output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let (misses, bytes) = text.trim().split_once(' ').with_context(|| format!("{policy}: {output:?}"))?;
-        ensure!(misses.parse() == Ok(expected), "{policy}: {misses} misses, expected {expected}");
-        Ok(format!("{policy} {:.1}", bytes.parse::<f64>()? / f64::from(trace.page_count())))
+        let (misses, bytes) = run_apart(policy, reference.size, &files.own)?;
+        ensure!(misses == expected, "{policy}: {misses} misses, expected {expected}");
+        Ok(format!("{policy} {:.1}", bytes / f64::from(trace.page_count())))
     };
-    let all: Vec<String> = reference.contests.iter().map(one).collect::<Result<_, _>>()?;
+    let mut all: Vec<String> = reference.contests.iter().map(one).collect::<Result<_, _>>()?;
+    let model = run_apart(model::NAME, reference.size, &files.own)?.1;
+    all.push(format!("full model {:.1}", model / f64::from(trace.page_count())));
     println!("  memory of a run beyond its trace, bytes a page: {}", all.join(", "));
     Ok(())
 }
 
-/// Prints the misses of one replay, and the bytes by which this process grew at most while it ran.
+/// A replay in a process of its own: its misses, and the bytes by which it grew.
+fn run_apart(policy: &str, size: u32, file: &Path) -> anyhow::Result<(u64, f64)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    let output = command.args(["bench-sim", "memory", policy, &size.to_string()]).arg(file).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (misses, bytes) = text.trim().split_once(' ').with_context(|| format!("{policy}: {output:?}"))?;
+    Ok((misses.parse()?, bytes.parse()?))
+}
+
+/// Prints the misses of one replay, or the major faults of the full model, and the bytes by which this process grew at most meanwhile.
 pub fn run_memory(policy: &str, size: &str, file: &str) -> anyhow::Result<()> {
     let status = |name: &str| -> anyhow::Result<u64> {
         let text = fs::read_to_string("/proc/self/status")?;
@@ -233,11 +241,14 @@ pub fn run_memory(policy: &str, size: &str, file: &str) -> anyhow::Result<()> {
         Ok(line.trim_start_matches(':').trim().trim_end_matches("kB").trim().parse()?)
     };
     let trace = load(Path::new(file))?;
-    let row = ReplayRow::named(policy).with_context(|| format!("no policy {policy}"))?;
     // 5 sets the peak back to what is resident now, proc(5).
     fs::write("/proc/self/clear_refs", "5")?;
     let before = status("VmRSS")?;
-    let misses = row.misses(&trace, size.parse()?);
+    let misses = match ReplayRow::named(policy) {
+        Some(row) => row.misses(&trace, size.parse()?),
+        None if policy == model::NAME => model::faults(&trace, size.parse()?)?,
+        None => bail!("no policy {policy}"),
+    };
     println!("{misses} {}", (status("VmHWM")? - before) * 1024);
     Ok(())
 }
@@ -262,19 +273,33 @@ fn equality(peer: &mut Peer) -> anyhow::Result<()> {
     Ok(fs::remove_file(path)?)
 }
 
-/// A thousand configurations of a trace of ten million events, on all processors.
+/// A thousand configurations of a trace of ten million events, on all processors, and forty of the full model.
 fn batch() -> anyhow::Result<()> {
     let trace = generate("zipf:pages=1M,events=10M,theta=1,seed=3")?;
     let sizes = "0.1%..100%:334".parse::<Sizes>()?.of(trace.page_count());
     let jobs: Vec<Job> = REPLAYS.iter().flat_map(|policy| sizes.iter().map(|&size| Job { policy, size })).collect();
     let threads = std::thread::available_parallelism()?.get();
-    let processor = || clock_gettime(ClockId::ProcessCPUTime).tv_sec as f64;
-    let (start, before) = (std::time::Instant::now(), processor());
-    black_box(run_all(&trace, &jobs, threads, &|_| ()));
-    let (wall, cpu) = (start.elapsed().as_secs_f64(), processor() - before);
+    let (wall, cpu) = timed_on_all(|| run_all(&trace, &jobs, threads, &|_| ()));
+    let count = jobs.len();
+    println!("\ntrace of 10 M events, {threads} threads");
+    println!("  {count} configurations (three policies, misses only): {wall:.1} s, {cpu:.1} s of processor time");
+    let sizes = "1%..50%:40".parse::<Sizes>()?.of(trace.page_count());
+    let (wall, cpu) = timed_on_all(|| model::batch(&trace, &sizes, threads));
+    let (count, thousand) = (sizes.len(), 1000.0 / sizes.len() as f64 / 60.0);
     println!(
-        "\n{} configurations (three policies) of a trace of 10 M events: {wall:.0} s on {threads} threads, {cpu:.0} s of processor time",
-        jobs.len()
+        "  {count} configurations of the full model: {wall:.1} s, {cpu:.1} s of processor time; a thousand would take {:.1} minutes",
+        wall * thousand
     );
     Ok(())
+}
+
+/// Seconds on the wall and of processor time of the whole process.
+fn timed_on_all<T>(work: impl FnOnce() -> T) -> (f64, f64) {
+    let processor = || {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let (start, before) = (std::time::Instant::now(), processor());
+    black_box(work());
+    (start.elapsed().as_secs_f64(), processor() - before)
 }

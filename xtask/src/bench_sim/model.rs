@@ -1,12 +1,17 @@
 //! The full model beside the peer's LRU, which has no tiers and no costs.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use anyhow::Context;
 use swaptune_tiers::alloc::{Allocator, Rule, Zsmalloc};
-use swaptune_tiers::model::{AreaSettings, Backing, Codec, DeviceTimes, Model, Settings, Sizes, ZswapSettings};
+use swaptune_tiers::model::{AreaSettings, Backing, Codec, DeviceTimes, Model, Outcome, Settings, Sizes, ZswapSettings};
 use swaptune_tiers::trace::Trace;
 
 use super::pairs::Rounds;
 use super::timed;
+
+/// What it is called beside the policies of replays.
+pub const NAME: &str = "model";
 
 /// zswap with lz4 and zsmalloc in front of a disk that holds everything; RAM is what the peer's memory is.
 fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
@@ -21,6 +26,32 @@ fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
         page_cluster: 0,
         sizes: Sizes::Drawn((0..256).map(|i| 300 + 11 * i).collect()),
         ..Settings::new(u64::from(ram))
+    })
+}
+
+fn replay(trace: &Trace, ram: u32) -> anyhow::Result<Outcome> {
+    Ok(Model::new(settings(ram, trace.page_count())?, trace.page_count())?.run(trace.iter()))
+}
+
+/// Major faults of a machine of so many pages of RAM.
+pub fn faults(trace: &Trace, ram: u32) -> anyhow::Result<u64> {
+    Ok(replay(trace, ram)?.counters.pgmajfault)
+}
+
+/// Machines of these sizes, several at a time.
+pub fn batch(trace: &Trace, sizes: &[u32], threads: usize) -> anyhow::Result<Vec<u64>> {
+    let next = AtomicUsize::new(0);
+    let work = || -> anyhow::Result<Vec<u64>> {
+        let mine = std::iter::from_fn(|| sizes.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.map(|&size| faults(trace, size)).collect()
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut done = work()?;
+        for other in others {
+            done.extend(other.join().map_err(|_| anyhow::anyhow!("a thread of the batch panicked"))??);
+        }
+        Ok(done)
     })
 }
 

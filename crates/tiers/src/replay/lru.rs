@@ -5,11 +5,21 @@
 //! access lies elsewhere has been accessed again and is passed over, any other is evicted by going on. So a page is in memory
 //! exactly when its last access lies beyond the walk. Both ends move forward only, which lets memory be asked for in time.
 
-use super::log::ask_ahead;
+use super::{exact_curve, log::ask_ahead};
 use crate::trace::{Op, Trace};
 
-/// Misses of a memory of `size` pages; `size` is not 0.
-pub(super) fn misses(trace: &Trace, size: u32) -> u64 {
+/// From this many sizes, the exact curve takes less time than a replay of each.
+pub(super) const CURVE_FROM: usize = 8;
+
+/// Misses of memories of each of these sizes, none of them 0.
+pub(super) fn misses(trace: &Trace, sizes: &[u32]) -> Vec<u64> {
+    if sizes.len() < CURVE_FROM {
+        return sizes.iter().map(|&size| replay(trace, size)).collect();
+    }
+    exact_curve(trace).misses(sizes)
+}
+
+fn replay(trace: &Trace, size: u32) -> u64 {
     let mut log = Log { pages: trace.pages(), last: vec![0; trace.page_count() as usize], evicted: 0, room: size };
     match trace.frees() {
         None => (0..trace.len()).map(|now| u64::from(log.access(now))).sum(),

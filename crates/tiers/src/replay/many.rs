@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{ReplayRow, exact_curve};
+use super::lru::CURVE_FROM;
+use super::{REPLAYS, ReplayRow};
 use crate::trace::Trace;
 
-/// From this many sizes, the exact curve takes less time than a replay of each.
-const CURVE_FROM: usize = 8;
+/// Pages that the memories of one task may have together.
+const TASK_PAGES: u64 = 32 << 20;
 
 /// One replay.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +22,12 @@ pub struct Job {
 /// Misses of each job, in order, computed on this many threads. `done` is told, from any thread, how many jobs are finished.
 #[must_use]
 pub fn run_all(trace: &Trace, jobs: &[Job], threads: usize, done: &(dyn Fn(usize) + Sync)) -> Vec<u64> {
-    let (tasks, next, finished) = (tasks(jobs), AtomicUsize::new(0), AtomicUsize::new(0));
+    let (tasks, next, finished) = (tasks(trace, jobs, threads), AtomicUsize::new(0), AtomicUsize::new(0));
     let misses = Mutex::new(vec![0; jobs.len()]);
     let work = || {
         while let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             let sizes: Vec<u32> = task.iter().map(|&job| jobs[job].size).collect();
-            let found = match task[..] {
-                [job] => vec![jobs[job].policy.misses(trace, jobs[job].size)],
-                _ => exact_curve(trace).misses(&sizes),
-            };
+            let found = jobs[task[0]].policy.misses_of(trace, &sizes);
             // A thread that panicked has left no half-written numbers behind: each stands alone.
             let mut misses = misses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             task.iter().zip(found).for_each(|(&job, found)| misses[job] = found);
@@ -45,15 +43,31 @@ pub fn run_all(trace: &Trace, jobs: &[Job], threads: usize, done: &(dyn Fn(usize
     misses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Jobs that are done together: many sizes of least recently used are one curve, which comes first because it takes longest.
-fn tasks(jobs: &[Job]) -> Vec<Vec<usize>> {
-    let (curve, mut tasks): (Vec<usize>, Vec<usize>) = (0..jobs.len()).partition(|&job| jobs[job].policy.name == "lru");
-    let mut all = Vec::new();
-    if curve.len() >= CURVE_FROM {
-        all.push(curve)
-    } else {
-        tasks.extend(curve)
+/// Jobs that are done in one pass over the trace: such of one policy, of sizes near each other. First those of least recently used,
+/// because many of them are one curve, which takes longest.
+fn tasks(trace: &Trace, jobs: &[Job], threads: usize) -> Vec<Vec<usize>> {
+    let mut tasks = Vec::new();
+    for row in &REPLAYS {
+        let mut own: Vec<usize> = (0..jobs.len()).filter(|&job| jobs[job].policy.name == row.name).collect();
+        own.sort_by_key(|&job| jobs[job].size);
+        let curve = row.together == usize::MAX && own.len() >= CURVE_FROM;
+        // A share for every thread, and no more than memory allows.
+        let share = if row.together == usize::MAX { 1 } else { row.together.min(own.len().div_ceil(threads.max(1))) };
+        while !own.is_empty() {
+            let mut sum = 0;
+            let fits = |job: &&usize| {
+                sum += u64::from(jobs[**job].size.min(trace.page_count()));
+                sum <= TASK_PAGES
+            };
+            let most = share.min(most_of(trace.page_count()));
+            let count = if curve { own.len() } else { own.iter().take(most).take_while(fits).count().max(1) };
+            tasks.push(own.drain(..count).collect());
+        }
     }
-    all.extend(tasks.into_iter().map(|job| vec![job]));
-    all
+    tasks
+}
+
+/// Sizes of a task on a trace of so many pages: at most a number of each page is kept for each size, and that in 256 MiB.
+fn most_of(pages: u32) -> usize {
+    (TASK_PAGES * 2 / u64::from(pages.max(1))).clamp(1, 64) as usize
 }

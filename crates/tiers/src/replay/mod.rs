@@ -28,16 +28,20 @@ pub struct ReplayRow {
     pub name: &'static str,
     /// What it does, in one sentence.
     pub doc: &'static str,
-    replay: fn(&Trace, u32) -> u64,
+    /// Sizes that are replayed together at most; all of them where a curve answers for all.
+    together: usize,
+    /// Misses of each size; none is 0, and they are not more than `together`.
+    replay: fn(&Trace, &[u32]) -> Vec<u64>,
 }
 
 /// All policies that can be replayed without costs.
 pub const REPLAYS: [ReplayRow; 3] = [
-    ReplayRow { name: "lru", doc: "evicts the page whose last access is longest ago", replay: lru::misses },
-    ReplayRow { name: "fifo", doc: "evicts the page that came in first", replay: fifo::misses },
+    ReplayRow { name: "lru", doc: "evicts the page whose last access is longest ago", together: usize::MAX, replay: lru::misses },
+    ReplayRow { name: "fifo", doc: "evicts the page that came in first", together: fifo::TOGETHER, replay: fifo::misses },
     ReplayRow {
         name: "clock",
         doc: "evicts in the order of coming in, but a page that was accessed meanwhile gets another round",
+        together: u32::BITS as usize,
         replay: clock::misses,
     },
 ];
@@ -52,7 +56,16 @@ impl ReplayRow {
     /// How many accesses miss a memory of `size` pages.
     #[must_use]
     pub fn misses(&self, trace: &Trace, size: u32) -> u64 {
-        if size == 0 { accesses(trace) } else { (self.replay)(trace, size) }
+        self.misses_of(trace, &[size])[0]
+    }
+
+    /// The same for each of several sizes, in as few passes over the trace as the policy allows.
+    #[must_use]
+    pub fn misses_of(&self, trace: &Trace, sizes: &[u32]) -> Vec<u64> {
+        let real: Vec<u32> = sizes.iter().copied().filter(|&size| size > 0).collect();
+        let mut found = real.chunks(self.together).flat_map(|sizes| (self.replay)(trace, sizes));
+        let mut next = |&size: &u32| if size == 0 { None } else { found.next() };
+        sizes.iter().map(|size| next(size).unwrap_or_else(|| accesses(trace))).collect()
     }
 }
 

@@ -32,6 +32,16 @@ proptest! {
         }
     }
 
+    /// More sizes than any policy takes in one pass.
+    #[test]
+    fn sizes_replayed_together_are_those_replayed_alone(trace in accesses_to(40), counts in 1..80u32) {
+        let sizes: Vec<u32> = (0..counts).map(|index| index * 7 % 45).collect();
+        for row in &REPLAYS {
+            let alone: Vec<u64> = sizes.iter().map(|&size| naive::misses(row.name, &trace, size as usize)).collect();
+            prop_assert_eq!(row.misses_of(&trace, &sizes), alone, "{}", row.name);
+        }
+    }
+
     #[test]
     fn the_curve_is_a_replay_of_each_size(trace in accesses_to(40)) {
         let sizes: Vec<u32> = (0..45).collect();
@@ -84,7 +94,7 @@ fn threads_change_nothing() {
     let jobs = |sizes: u32| -> Vec<Job> {
         REPLAYS.iter().flat_map(|policy| (0..sizes).map(move |i| Job { policy, size: i * 37 })).collect()
     };
-    for jobs in [jobs(3), jobs(20), Vec::new()] {
+    for jobs in [jobs(3), jobs(90), Vec::new()] {
         let expected: Vec<u64> = jobs.iter().map(|job| job.policy.misses(&trace, job.size)).collect();
         let most = std::sync::atomic::AtomicUsize::new(0);
         let done = |count| _ = most.fetch_max(count, std::sync::atomic::Ordering::Relaxed);
