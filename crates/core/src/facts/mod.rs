@@ -84,6 +84,13 @@ impl Facts {
         self.knobs.get(name).and_then(Fact::value).map(String::as_str)
     }
 
+    /// Whether zswap's shrinker learns how much there is to shrink: it asks memory cgroups, and the memory controller of version 1
+    /// does not count what zswap holds (`zswap_shrinker_count` in mm/zswap.c, `obj_cgroup_charge_zswap` in mm/memcontrol.c).
+    #[must_use]
+    pub fn zswap_shrinker_counts(&self) -> bool {
+        self.system.cgroup_version.value() != Some(&1) || self.system.memory_controller.value() == Some(&false)
+    }
+
     /// The text of a configuration file; `None` when it does not exist or cannot be read.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&str> {

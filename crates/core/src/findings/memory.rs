@@ -86,7 +86,7 @@ fn psi_off(facts: &Facts) -> Option<Evidence> {
 fn cgroup_v1(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
     let version = facts.system.cgroup_version.value().filter(|version| **version == 1)?;
-    let what = "the memory controller is version 1: zswap cannot be limited or kept from writing back for one service";
+    let what = "the memory controller is version 1: zswap cannot be limited or kept from writing back for one service, and its shrinker does nothing";
     let line = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: format!("cgroup version {version}") };
     Some(Evidence::new(what, "swaptune inspect").seen_all([line]))
 }

@@ -81,6 +81,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: shrinker_off,
     },
     Finding {
+        code: "zswap-shrinker-no-effect",
+        severity: Severity::Warning,
+        title: "the shrinker of zswap is on and finds nothing",
+        source: "mm/zswap.c: zswap_shrinker_count reads the cgroup's zswapped pages, which mm/memcontrol.c counts on cgroup v2 only",
+        detect: shrinker_no_effect,
+    },
+    Finding {
         code: "zswap-unused",
         severity: Severity::Info,
         title: "zswap is on and has stored nothing yet",
@@ -257,11 +264,23 @@ fn percent_range(facts: &Facts) -> Option<Evidence> {
 
 fn shrinker_off(facts: &Facts) -> Option<Evidence> {
     let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "N")?;
-    if disk_areas(facts).is_empty() {
+    if disk_areas(facts).is_empty() || !facts.zswap_shrinker_counts() {
         return None;
     }
     let what = "the dynamic shrinker is off: cold pages stay in the pool until it is full, and then new ones are rejected";
     Some(Evidence::new(what, "swaptune apply --set zswap.shrinker_enabled=Y").seen_all([parameter("shrinker_enabled", value)]))
+}
+
+fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
+    let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "Y")?;
+    if disk_areas(facts).is_empty() || facts.zswap_shrinker_counts() {
+        return None;
+    }
+    let what = "zswap's shrinker asks each memory cgroup how much it holds in zswap, and the memory controller of version 1 never counts \
+                that: it writes nothing back, and the pool drains only at its limit. cgroup_no_v1=memory at boot gives it one that does";
+    let version = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: "cgroup version 1".to_owned() };
+    let cure = "swaptune apply --set zswap.shrinker_enabled=N";
+    Some(Evidence::new(what, cure).seen_all([parameter("shrinker_enabled", value), version]))
 }
 
 fn unused(facts: &Facts) -> Option<Evidence> {

@@ -189,6 +189,24 @@ pub(super) const CASES: &[Case] = &[
             ("it is on", |f| zswap(f, &[("shrinker_enabled", "Y")])),
             ("this kernel has none", |f| with_zswap(f, |z| drop(z.parameters.remove("shrinker_enabled")))),
             ("there is no disk", |f| f.swaps = vec![area("/dev/zram0", 10)]),
+            ("it would do nothing", |f| f.system.cgroup_version = Fact::known(1, "/sys/fs/cgroup")),
+        ],
+        also: &[],
+    },
+    Case {
+        code: "zswap-shrinker-no-effect",
+        base: |f| {
+            zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "Y")]);
+            f.swaps = vec![area("/dev/vda3", 10)];
+            f.system.cgroup_version = Fact::known(1, "/sys/fs/cgroup");
+        },
+        says: &["version 1 never counts", "cgroup_no_v1=memory"],
+        but_not: &[
+            ("zswap is off", off),
+            ("the shrinker is off", |f| zswap(f, &[("shrinker_enabled", "N")])),
+            ("it is version 2", |f| f.system.cgroup_version = Fact::known(2, "/sys/fs/cgroup")),
+            ("the version is unknown", |f| f.system.cgroup_version = Fact::absent("no cgroup file system")),
+            ("there is no disk", |f| f.swaps = vec![area("/dev/zram0", 10)]),
         ],
         also: &[],
     },

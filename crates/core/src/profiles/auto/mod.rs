@@ -93,12 +93,14 @@ impl Ground<'_> {
                 "the kernel's default; a pool that stays below its limit never uses it",
                 "Documentation/admin-guide/mm/zswap.rst",
             )),
-            shrinker_enabled: Some(derived(
-                true,
-                "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk",
-                "mm/zswap.c, zswap_shrinker_count (6.8 and later)",
-            )),
+            shrinker_enabled: self.shrinker(),
         }
+    }
+
+    /// Not asked for where it would do nothing: `zswap-shrinker-no-effect` says why.
+    fn shrinker(&self) -> Option<Setting<bool>> {
+        let reason = "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk";
+        self.facts.zswap_shrinker_counts().then(|| derived(true, reason, "mm/zswap.c, zswap_shrinker_count (6.8 and later)"))
     }
 
     /// The list of preference: what was measured to be best before what is assumed to be.
