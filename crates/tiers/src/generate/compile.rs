@@ -18,13 +18,20 @@ const SLICE: u32 = 64;
 
 pub(super) const ROW: GeneratorRow = GeneratorRow {
     name: "compile",
-    doc: "compilers side by side, each of which grows, looks back at what it has, and frees all; then a linker",
+    doc: "compilers side by side, each of which grows, looks back at what it has, and frees all; then a linker; others sleep beside them",
     parameters: &[
-        ParameterRow { name: "jobs", default: "4", min: 1.0, max: 1024.0, doc: "compilers at a time, each its own cgroup" },
+        ParameterRow { name: "jobs", default: "4", min: 1.0, max: 1024.0, doc: "compilers at a time" },
         ParameterRow { name: "units", default: "100", min: 1.0, max: 1e6, doc: "files to compile" },
         ParameterRow { name: "pages", default: "50k", min: 1.0, max: 4_194_304.0, doc: "median pages of a compiler" },
         ParameterRow { name: "look", default: "4", min: 0.0, max: 1000.0, doc: "accesses to older pages for each new page" },
         ParameterRow { name: "link", default: "4", min: 0.0, max: 100.0, doc: "size of the linker, in median compilers" },
+        ParameterRow {
+            name: "resident",
+            default: "0",
+            min: 0.0,
+            max: 16_777_216.0,
+            doc: "pages of programs that were there before, filled at the start and left alone",
+        },
         SAME,
         POOR,
         SIZE,
@@ -35,7 +42,7 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
 
 /// A compiler at work.
 struct Job {
-    cgroup: u16,
+    place: u32,
     pages: u32,
     grown: u32,
     look: u32,
@@ -50,13 +57,14 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
     let sizes = LogNormal::new(0.0, SPREAD);
     let mut out = Out { builder: Builder::new(Keep::Everything), interner: Interner::default(), number: Vec::new() };
     let mut left = values.count("units");
+    (0..values.count("resident")).try_for_each(|page| out.access(u32::MAX, page, Op::Write))?;
     let mut running: Vec<Job> = Vec::new();
     loop {
-        for cgroup in 0..jobs as u16 {
-            if left > 0 && running.iter().all(|job| job.cgroup != cgroup) {
+        for place in 0..jobs {
+            if left > 0 && running.iter().all(|job| job.place != place) {
                 left -= 1;
                 let factor = sizes.map_or(1.0, |sizes| sizes.sample(&mut random)).clamp(0.1, 8.0);
-                running.push(Job { cgroup, pages: (median * factor).max(1.0) as u32, grown: 0, look, due: 0 });
+                running.push(Job { place, pages: (median * factor).max(1.0) as u32, grown: 0, look, due: 0 });
             }
         }
         if running.is_empty() {
@@ -68,7 +76,7 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
         }
     }
     let linked = (median * values.float("link")) as u32;
-    let mut linker = Job { cgroup: jobs as u16, pages: linked, grown: 0, look, due: 0 };
+    let mut linker = Job { place: jobs, pages: linked, grown: 0, look, due: 0 };
     while linked > 0 && !linker.work(&mut out, &mut random)? {}
     let count = out.interner.len();
     out.builder.sizes(content::sizes(values, count, &mut random));
@@ -83,11 +91,11 @@ struct Out {
 }
 
 impl Out {
-    fn access(&mut self, cgroup: u16, page: u32, op: Op) -> Result<(), TraceError> {
+    fn access(&mut self, place: u32, page: u32, op: Op) -> Result<(), TraceError> {
         self.number.clear();
-        self.interner.number_all(&[u64::from(cgroup) << 32 | u64::from(page)], &mut self.number);
+        self.interner.number_all(&[u64::from(place) << 32 | u64::from(page)], &mut self.number);
         let time = self.builder.len() as u64 * NANOS_PER_ACCESS;
-        self.builder.push(Event { time, page: self.number[0], cgroup, op })
+        self.builder.push(Event { time, page: self.number[0], cgroup: 0, op })
     }
 }
 
@@ -98,18 +106,18 @@ impl Job {
         let back = Exp::new(8.0);
         for _ in 0..SLICE {
             if self.due == 0 && self.grown == self.pages {
-                (0..self.pages).try_for_each(|page| out.access(self.cgroup, page, Op::Free))?;
+                (0..self.pages).try_for_each(|page| out.access(self.place, page, Op::Free))?;
                 return Ok(true);
             }
             if self.due == 0 {
-                out.access(self.cgroup, self.grown, Op::Write)?;
+                out.access(self.place, self.grown, Op::Write)?;
                 self.grown += 1;
                 self.due = self.look;
             } else {
                 let share = back.map_or(0.0f64, |back| back.sample(random)).min(1.0);
                 let page = (f64::from(self.grown - 1) * (1.0 - share)) as u32;
                 let op = if random.random_range(0..4) == 0 { Op::Write } else { Op::Read };
-                out.access(self.cgroup, page, op)?;
+                out.access(self.place, page, op)?;
                 self.due -= 1;
             }
         }
@@ -128,9 +136,7 @@ mod tests {
     fn all_that_is_allocated_is_freed_and_no_freed_page_is_read() {
         let trace = generate("compile:jobs=3,units=10,pages=100,look=2,link=5").unwrap();
         let (mut held, mut most) = (HashSet::new(), 0);
-        let mut cgroups = HashSet::new();
         for event in trace.iter() {
-            cgroups.insert(event.cgroup);
             match event.op {
                 Op::Write => _ = held.insert(event.page),
                 Op::Read => assert!(held.contains(&event.page)),
@@ -140,6 +146,9 @@ mod tests {
         }
         assert!(held.is_empty());
         assert!(most >= 500, "the linker holds 500");
-        assert_eq!(cgroups, HashSet::from([0, 1, 2, 3]));
+        let resident = generate("compile:jobs=3,units=10,pages=100,look=2,link=5,resident=77").unwrap();
+        assert_eq!((resident.len(), resident.page_count()), (trace.len() + 77, trace.page_count() + 77));
+        let sleepers = |event: &crate::trace::Event| event.page < 77;
+        assert_eq!(resident.iter().filter(sleepers).count(), 77, "nobody touches what was there before");
     }
 }

@@ -33,6 +33,13 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
         ParameterRow { name: "wake", default: "120", min: 0.01, max: 1e7, doc: "mean seconds between wakes of one application" },
         ParameterRow { name: "touch", default: "0.3", min: 0.0, max: 1.0, doc: "share of its pages that a wake touches" },
         ParameterRow { name: "core", default: "0.5", min: 0.0, max: 1.0, doc: "share of those that is the same every time" },
+        ParameterRow {
+            name: "ended",
+            default: "0",
+            min: 0.0,
+            max: 1.0,
+            doc: "share of the applications that end as soon as they have started: the first ones; their cgroups stay, empty",
+        },
         ParameterRow { name: "write", default: "0.2", min: 0.0, max: 1.0, doc: "share of accesses that write" },
         SAME,
         POOR,
@@ -49,6 +56,7 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
     let mut wakes = Wakes::new(values, apps, &mut random);
     let mut clock = Clock { builder: Builder::new(Keep::Everything), now: 0 };
     let mut started = 0;
+    let ended = (f64::from(apps) * values.float("ended")) as u32;
     for app in 0..apps {
         wakes.until(u64::from(app) * NANOS_PER_START, &mut clock, &mut random)?;
         if app > 0 && u64::from(app) * NANOS_PER_START > end {
@@ -58,7 +66,11 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
         for page in 0..pages {
             clock.access(app, app * pages + page, Op::Write)?;
         }
-        wakes.add(app, clock.now, &mut random);
+        if app < ended {
+            (0..pages).try_for_each(|page| clock.access(app, app * pages + page, Op::Free))?;
+        } else {
+            wakes.add(app, clock.now, &mut random);
+        }
         started += pages;
     }
     wakes.until(end, &mut clock, &mut random)?;
@@ -146,6 +158,14 @@ mod tests {
         let core = awake.iter().filter(|event| event.page % 100 < 20).count() as f64 / awake.len() as f64;
         assert!((core - 0.6).abs() < 0.02, "half by right and a fifth of the rest by chance: {core}");
         assert!(trace.iter().all(|event| event.page / 100 == u32::from(event.cgroup)), "pages belong to one application");
+    }
+
+    #[test]
+    fn the_first_ones_end_at_once_and_never_wake() {
+        let trace = generate("idle:apps=10,pages=7,seconds=1000,wake=10,ended=0.4").unwrap();
+        let of = |app: u16| trace.iter().filter(move |event| event.cgroup == app);
+        assert!((0..4).all(|app| of(app).count() == 14 && of(app).skip(7).all(|event| event.op == Op::Free)));
+        assert!((4..10).all(|app| of(app).count() > 14 && of(app).all(|event| event.op != Op::Free)));
     }
 
     #[test]

@@ -68,7 +68,7 @@ const EXPECTED: [Behaviour; 13] = [
     Behaviour { name: "no-writeback", after_worker: LIMIT, attempts: 0, felt: false, ..USUAL },
     Behaviour { name: "write-back", ..WAITING },
     Behaviour { name: "write-through", copies_from: Some(0), ..WAITING },
-    Behaviour { name: "switching", copies_from: Some(ACCEPT), ..WAITING },
+    Behaviour { name: "switching", copies_from: Some(LIMIT - LIMIT / 100), ..WAITING },
     Behaviour { name: "broken-walk", ..USUAL },
     Behaviour { name: "fair-walk", ..USUAL },
     Behaviour { name: "proactive", ..EARLY },

@@ -1,17 +1,19 @@
-//! Write-back while the pool is far from full, write-through after that.
+//! Write-back while the pool has room, write-through when it is full.
 
 use super::{Fill, Policy, write_back};
 
 pub(super) const POLICY: Policy = Policy {
     name: "switching",
-    about: "Write-back up to the accept threshold, write-through from there on",
+    about: "Write-back up to a hundredth below the limit, write-through from there on",
     source: "named as future work in the review of \"mm/zswap: add writethrough option\", 2014",
-    through: nearly_full,
+    through: full_but_for_a_hundredth,
     ..write_back::POLICY
 };
 
-const fn nearly_full(fill: Fill) -> bool {
-    fill.pages >= fill.accept
+/// A lower threshold writes pages that would still have come back from the pool, a higher one is missed by pools whose objects leave in
+/// whole pages. What was stored before the switch is written when it goes: that is the price of not knowing what is to come.
+const fn full_but_for_a_hundredth(fill: Fill) -> bool {
+    fill.pages >= fill.max - fill.max / 100
 }
 
 #[cfg(test)]
@@ -19,8 +21,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_switches_at_the_threshold() {
+    fn it_switches_a_hundredth_below_the_limit() {
         let at = |pages| (POLICY.through)(Fill { pages, max: 1000, accept: 900 });
-        assert_eq!((at(0), at(899), at(900), at(1000)), (false, false, true, true));
+        assert_eq!((at(0), at(989), at(990), at(1000)), (false, false, true, true));
     }
 }

@@ -12,7 +12,7 @@ use super::units::{self, Size};
 use crate::generate::{GENERATORS, number};
 
 /// Parameters of generators that are numbers of pages or of accesses.
-const SCALED: [&str; 3] = ["pages", "ram", "events"];
+const SCALED: [&str; 4] = ["pages", "ram", "events", "resident"];
 
 /// Pages of a size, divided; of a share, which is one of something that was divided already.
 pub(super) fn pages(

@@ -9,6 +9,9 @@ const A13_IDLE: &str = include_str!("../../../../scenarios/a13-idle-applications
 const A15: &str = include_str!("../../../../scenarios/a15-inversion.toml");
 const B2: &str = include_str!("../../../../scenarios/b2-compile.toml");
 const B3: &str = include_str!("../../../../scenarios/b3-densities.toml");
+const A18: &str = include_str!("../../../../scenarios/a18-several-areas.toml");
+const D1: &str = include_str!("../../../../scenarios/d1-fair-walk.toml");
+const E16: &str = include_str!("../../../../scenarios/e16-zero-pages.toml");
 const UPKEEP: &str = include_str!("../../../../scenarios/zram-upkeep.toml");
 
 const SMALL: &str = r#"
@@ -77,7 +80,7 @@ impl Runs {
 
 #[test]
 fn every_scenario_of_ours_is_read_and_says_what_it_is() {
-    for text in [C2, D7, A13, A13_IDLE, A15, B2, B3, UPKEEP] {
+    for text in [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP] {
         let scenario = scenario(text, &[], None).unwrap();
         assert!(!scenario.title.is_empty() && !scenario.source.is_empty() && !scenario.notes.is_empty(), "{}", scenario.title);
         assert!(scenario.points.iter().all(|point| point.tierings.len() > 1));
@@ -232,26 +235,34 @@ fn wakes_are_what_comes_after_a_second_of_sleep() {
     assert!(Runs::of(SMALL, 1, None).get("disk", 0).wakes.count() == 0, "who never sleeps never wakes");
 }
 
-/// C2 and C3: as the pool fills write-back and write-through are level, and write-back writes less; once it is full for good
-/// write-through is no slower; both beat no zswap, and switching by fill is within 4 % of the better of the two.
+/// C2 and C3, of three seeds together because the margins are below 2 %: write-back is ahead of write-through while the pool is not full for
+/// good, write-through after that, both far ahead of no zswap, and switching by fill is within 1 % of the better of the two.
 #[test]
-fn c2_write_through_wins_once_the_pool_is_full_and_both_beat_no_zswap() {
-    let runs = Runs::of(C2, 256, Some("workload.with.percent=75,100,150,175"));
-    let elapsed = |name: &str, point| runs.metric("elapsed", name, point);
+fn c2_write_back_wins_before_the_pool_is_full_and_write_through_after() {
+    let seeds = |scale: i64, percent: f64| -> Vec<Runs> {
+        let of = |seed| {
+            let set = [("scale", Value::Integer(scale)), ("workload.with.seed", Value::Integer(seed))];
+            let sweep = format!("workload.with.percent={percent}");
+            Runs::all(scenario(C2, &set, Some(&sweep)).unwrap())
+        };
+        (1..4).map(of).collect()
+    };
+    let elapsed = |runs: &[Runs], name: &str| runs.iter().map(|runs| runs.metric("elapsed", name, 0)).sum::<f64>();
+    let fits = Runs::of(C2, 256, Some("workload.with.percent=75"));
     for name in ["no zswap", "write-through", "switching"] {
-        assert_eq!(elapsed(name, 0), elapsed("write-back", 0), "a heap that fits never swaps");
+        assert_eq!(fits.metric("elapsed", name, 0), fits.metric("elapsed", "write-back", 0), "a heap that fits never swaps");
     }
-    assert!((elapsed("write-back", 1) / elapsed("write-through", 1) - 1.0).abs() < 0.02);
-    assert!(runs.metric("disk-written", "write-through", 1) > 1.5 * runs.metric("disk-written", "write-back", 1));
-    for point in [2, 3] {
-        assert!(elapsed("write-through", point) < elapsed("write-back", point), "point {point}");
+    let (below, above) = (seeds(64, 112.5), seeds(128, 175.0));
+    assert!(elapsed(&below, "write-back") < elapsed(&below, "write-through"));
+    assert!(
+        above.iter().all(|runs| runs.metric("elapsed", "write-through", 0) < 0.995 * runs.metric("elapsed", "write-back", 0))
+    );
+    for runs in [&below, &above] {
+        let better = elapsed(runs, "write-back").min(elapsed(runs, "write-through"));
+        assert!(better < 0.8 * elapsed(runs, "no zswap"));
+        assert!(elapsed(runs, "switching") < 1.01 * better, "{} {better}", elapsed(runs, "switching"));
+        assert!(runs[0].metric("disk-written", "write-through", 0) > runs[0].metric("disk-written", "write-back", 0));
     }
-    for point in 1..4 {
-        let better = elapsed("write-back", point).min(elapsed("write-through", point));
-        assert!(better < 0.9 * elapsed("no zswap", point), "point {point}");
-        assert!(elapsed("switching", point) < 1.04 * better, "point {point}");
-    }
-    assert!(runs.metric("disk-written", "write-through", 2) > runs.metric("disk-written", "write-back", 2));
 }
 
 /// D7: the published ratios within a tenth.
@@ -268,25 +279,84 @@ fn d7_ratios_are_those_of_the_series() {
     assert_eq!(runs.metric("written-back", "1-3 and 6", 0), 0.0, "a page is rejected more often than the pause is long");
 }
 
-/// A15: what zram holds is older than what went past it to the disk; zswap the other way round.
+/// A15: what zram holds is as old as what went past it to the disk; zswap the other way round. So with each seed.
 #[test]
 fn a15_zram_before_a_disk_keeps_the_old_and_zswap_the_young() {
-    let runs = Runs::of(A15, 64, None);
-    let age = |tier: &str, name: &str| runs.metric(tier, name, 0);
-    assert!(age("age-pool", "zram, then disk") > 0.9 * age("age-disk", "zram, then disk"));
-    assert!(age("age-pool", "zswap, then disk") < 0.5 * age("age-disk", "zswap, then disk"));
-    assert!(runs.metric("disk-in", "zswap, then disk", 0) < runs.metric("disk-in", "zram, then disk", 0));
+    for seed in 1..4 {
+        let set = [("scale", Value::Integer(64)), ("workload.with.seed", Value::Integer(seed))];
+        let runs = Runs::all(scenario(A15, &set, None).unwrap());
+        let age = |tier: &str, name: &str| runs.metric(tier, name, 0);
+        assert!(age("age-pool", "zram, then disk") > age("age-disk", "zram, then disk"), "seed {seed}");
+        assert!(age("age-pool", "zswap, then disk") < 0.5 * age("age-disk", "zswap, then disk"), "seed {seed}");
+        assert!(
+            runs.metric("disk-in", "zswap, then disk", 0) < 0.9 * runs.metric("disk-in", "zram, then disk", 0),
+            "seed {seed}"
+        );
+    }
 }
 
-/// B2: small zram gives next to nothing, large zram helps and keeps the disk out of it, zswap of 10 % with zbud does neither.
+/// A18: areas share the queue of their disk; each turn is a seek where seeks cost.
 #[test]
-fn b2_large_zram_helps_and_small_zram_does_not() {
-    let runs = Runs::of(B2, 128, None);
-    let elapsed = |name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "disk alone", 0);
-    assert!(elapsed("zram 3.5 GiB") < 0.95, "{}", elapsed("zram 3.5 GiB"));
-    assert!(elapsed("zram 1 GiB") > elapsed("zram 3.5 GiB") && elapsed("zram 1 GiB") > 0.97, "{}", elapsed("zram 1 GiB"));
-    assert!(elapsed("zswap 10 % zbud") > 1.0, "{}", elapsed("zswap 10 % zbud"));
-    assert_eq!(runs.metric("disk-in", "zram 3.5 GiB", 0), 0.0);
+fn a18_areas_of_one_disk_are_one_disk() {
+    let runs = Runs::of(A18, 64, None);
+    for point in 0..2 {
+        let elapsed = |name: &str| runs.metric("elapsed", name, point) / runs.metric("elapsed", "one area", point);
+        assert!((elapsed("four areas of one disk") - 1.0).abs() < 0.01, "{}", elapsed("four areas of one disk"));
+        assert!(elapsed("four disks") < 0.99, "{}", elapsed("four disks"));
+        let seeks = elapsed("hard disk, four areas") / elapsed("hard disk, one area");
+        // 64 slots a turn, and one.
+        assert!(if point == 0 { (1.3..4.0).contains(&seeks) } else { seeks > 20.0 }, "{seeks}");
+    }
+}
+
+/// D1 and D2: 60 empty groups end nearly each run of the broken walk; the mended one writes back instead of rejecting.
+#[test]
+fn d1_the_broken_walk_rejects_what_the_fair_one_writes_back() {
+    let runs = Runs::of(D1, 64, None);
+    let of = |metric: &str, name: &str| runs.metric(metric, name, 0);
+    assert!(of("rejected", "broken walk") > 4.0 * of("rejected", "fair walk"));
+    assert!(of("written-back", "broken walk") < 0.5 * of("written-back", "fair walk"));
+    let stalls = ["fair walk, proactive", "fair walk", "broken walk", "zswap off"].map(|name| of("stall", name));
+    assert!(stalls.is_sorted(), "{stalls:?}");
+}
+
+/// E16: zeros are in zswap until 6.11 and in the swap map since, and on the disk only where neither knows them.
+#[test]
+fn e16_zeros_leave_zswap_for_the_swap_map() {
+    let runs = Runs::of(E16, 64, None);
+    let of = |metric: &str, name: &str, point| runs.metric(metric, name, point);
+    for name in ["disk alone", "zswap, disk", "zram"] {
+        assert_eq!(of("zero-in", name, 0), 0.0);
+        assert!(of("zero-in", name, 1) > 0.25 * of("held", name, 1) / 4096.0 / 2.0, "{name}");
+    }
+    assert!(of("disk-written", "disk alone", 1) < 0.75 * of("disk-written", "disk alone", 0));
+    assert!(of("zswap-out", "zswap, disk", 1) < 0.75 * of("zswap-out", "zswap, disk", 0));
+    assert!(of("density", "zswap, disk", 0) > 1.3 * of("density", "zswap, disk", 1), "it counted them as stored");
+}
+
+/// B2: small zram fills with what was there before and hurts, for two seeds of three at least; large zram helps and keeps the disk out
+/// of it; zswap of 10 % is too small here whatever its allocator.
+#[test]
+fn b2_small_zram_hurts_and_large_zram_helps() {
+    let of = |seed| {
+        let set = [("scale", Value::Integer(128)), ("workload.with.seed", Value::Integer(seed))];
+        Runs::all(scenario(B2, &set, None).unwrap())
+    };
+    let all: Vec<Runs> = (1..4).map(of).collect();
+    let elapsed = |runs: &Runs, name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "disk alone", 0);
+    let hurt = all.iter().filter(|runs| elapsed(runs, "zram 1 GiB") > 1.01).count();
+    assert!(hurt >= 2, "{hurt} of 3 seeds");
+    for runs in &all {
+        assert!(elapsed(runs, "zram 3.5 GiB") < 0.96, "{}", elapsed(runs, "zram 3.5 GiB"));
+        assert!(elapsed(runs, "zram 2 GiB") < elapsed(runs, "zram 1 GiB") + 0.02);
+        for name in ["zswap 10 % zbud", "zswap 10 % z3fold", "zswap 10 % zsmalloc", "zswap 20 % zbud"] {
+            assert!(elapsed(runs, name) > 1.01, "{name}: {}", elapsed(runs, name));
+        }
+        assert!(runs.metric("disk-in", "zram 3.5 GiB", 0) < 0.2 * runs.metric("disk-in", "zram 1 GiB", 0));
+    }
+    let empty = Runs::with(B2, 128, ("workload.with.resident", Value::Integer(0)));
+    let (with, without) = (elapsed(&all[0], "zram 1 GiB"), elapsed(&empty, "zram 1 GiB"));
+    assert!(with > 1.02 * without, "what was there before is what makes it hurt: {with} and {without}");
     let crowded = Runs::with(B2, 256, ("workload.with.pages", Value::Integer(420_000)));
     assert!(crowded.metric("disk-in", "zram 3.5 GiB", 0) > crowded.metric("disk-in", "disk alone", 0));
 }
