@@ -277,7 +277,7 @@ fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
         return None;
     }
     let what = "zswap's shrinker asks each memory cgroup how much it holds in zswap, and the memory controller of version 1 never counts \
-                that: it writes nothing back, and the pool drains only at its limit. cgroup_no_v1=memory at boot gives it one that does";
+                that: it writes nothing back, and the pool drains only at its limit; cgroup_no_v1=memory at boot gives it a controller that does";
     let version = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: "cgroup version 1".to_owned() };
     let cure = "swaptune apply --set zswap.shrinker_enabled=N";
     Some(Evidence::new(what, cure).seen_all([parameter("shrinker_enabled", value), version]))
