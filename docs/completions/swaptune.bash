@@ -212,7 +212,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__apply)
-            opts="-y -h --profile --config --set --measured --no-measured --now --boot --yes --wipe --resume --json --root --help"
+            opts="-y -h --profile --config --set --measured --no-measured --now --boot --simulate --page-set --app-size --seeds --yes --wipe --resume --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -227,6 +227,18 @@ _swaptune() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1162,7 +1174,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__plan)
-            opts="-h --profile --config --set --measured --no-measured --now --boot --explain --json --root --help"
+            opts="-h --profile --config --set --measured --no-measured --now --boot --simulate --page-set --app-size --seeds --explain --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1177,6 +1189,18 @@ _swaptune() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --app-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -55,23 +55,31 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -s h -l help -d
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l app-size -d 'Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l no-measured -d 'Rest on assumed figures only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l now -d 'Only the running system; a reboot undoes it'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l boot -d 'Only what takes effect at the next boot'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l simulate -d 'First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is clearly better than the rules is followed, and either is cited. Takes seconds; reads only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l explain -d 'Show the evidence and origin of each line, and the files as differences'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow mkswap on DEVICE whatever it carries now' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l no-measured -d 'Rest on assumed figures only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l now -d 'Only the running system; a reboot undoes it'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l boot -d 'Only what takes effect at the next boot'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l simulate -d 'First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is clearly better than the rules is followed, and either is cited. Takes seconds; reads only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s y -l yes -d 'Do not ask'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l resume -d 'Finish an apply that was interrupted'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l json -d 'Print JSON for programs instead of text for people'

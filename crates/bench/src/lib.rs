@@ -9,6 +9,7 @@ pub mod codecs;
 pub mod conditions;
 pub mod disk;
 pub mod memory;
+pub mod predict;
 pub mod process;
 pub mod results;
 pub mod sample;

@@ -18,6 +18,7 @@ pub mod memory_map;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
+pub mod prediction;
 pub mod profiles;
 pub mod proof;
 pub mod settings;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use swaptune_core::Bytes;
 
 #[path = "cli/bench.rs"]
 mod bench;
@@ -74,7 +75,7 @@ pub enum Command {
     Knobs(KnobsArgs),
     /// Show what would change, from what to what, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n\nExit code 3 when something forbids to carry it out."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n\nExit code 3 when something forbids to carry it out."
     )]
     Plan(PlanArgs),
     /// Carry the plan out: journalled, checked, reversible
@@ -163,6 +164,24 @@ pub struct WhenArgs {
     pub boot: bool,
 }
 
+/// Whether candidates are simulated first.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SimulatedArgs {
+    /// First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is
+    /// clearly better than the rules is followed, and either is cited. Takes seconds; reads only
+    #[arg(long)]
+    pub simulate: bool,
+    /// Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub page_set: Option<PathBuf>,
+    /// Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]
+    #[arg(long, value_name = "SIZE", requires = "simulate")]
+    pub app_size: Option<Bytes>,
+    /// Simulate with so many seeds: their range is the uncertainty
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "simulate", value_parser = clap::value_parser!(u32).range(2..=50))]
+    pub seeds: u32,
+}
+
 /// `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
@@ -172,6 +191,9 @@ pub struct PlanArgs {
     /// When.
     #[command(flatten)]
     pub when: WhenArgs,
+    /// What is simulated first.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Show the evidence and origin of each line, and the files as differences
     #[arg(long)]
     pub explain: bool,
@@ -186,6 +208,9 @@ pub struct ApplyArgs {
     /// When.
     #[command(flatten)]
     pub when: WhenArgs,
+    /// What is simulated first.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,

@@ -19,6 +19,8 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
+
 use swaptune_core::Facts;
 use swaptune_core::measurement::{Evidence, Measured, PageCost};
 use swaptune_core::stats::Nanos;
@@ -43,6 +45,17 @@ pub enum Subject {
     Zram(String),
     /// A device, by the name that tierings use.
     Device(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Costs => f.write_str("path"),
+            Self::Zswap(name) => write!(f, "{name} in zswap"),
+            Self::Zram(name) => write!(f, "{name} in zram"),
+            Self::Device(name) => write!(f, "disk {name}"),
+        }
+    }
 }
 
 /// A measured figure of the model.

@@ -68,7 +68,8 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn new(request: &'a Request<'a>) -> Self {
         let profile = request.settings.profile.as_ref().map_or_else(String::new, |profile| profile.value.clone());
-        Self { request, plan: Plan { schema: SCHEMA, profile, ..Plan::default() } }
+        let predictions = request.evidence.predictions().cloned();
+        Self { request, plan: Plan { schema: SCHEMA, profile, predictions, ..Plan::default() } }
     }
 
     pub(super) fn facts(&self) -> &'a Facts {

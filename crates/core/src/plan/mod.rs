@@ -17,6 +17,7 @@ mod zram;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
+use crate::prediction::Predictions;
 
 use draft::Draft;
 pub use draft::{Request, first_usable, names_device};
@@ -88,6 +89,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// What forbids to carry it out; nothing is changed while there is one.
     pub refusals: Vec<Refusal>,
+    /// What a simulation predicts, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predictions: Option<Predictions>,
 }
 
 impl Plan {
@@ -119,6 +123,9 @@ pub fn plan(request: &Request<'_>) -> Plan {
         live::knobs(&mut draft);
         off::plan(&mut draft);
         return draft.finish();
+    }
+    if let Some(predictions) = request.evidence.predictions() {
+        draft.note("simulation", predictions.summary(), predictions.source());
     }
     live::knobs(&mut draft);
     areas::plan(&mut draft);

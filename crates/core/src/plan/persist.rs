@@ -33,6 +33,9 @@ fn sysctls(draft: &mut Draft<'_>) {
             Provenance::Derived { reason, .. } => reason.clone(),
             // Figures change with each run; a file must change only with its values.
             Provenance::Measured { .. } => "measured on this machine; `swaptune plan --explain` says how".to_owned(),
+            Provenance::Simulated { .. } => {
+                "simulated for this machine; `swaptune plan --simulate --explain` says how".to_owned()
+            }
             other => other.to_string(),
         };
         entries.push((row.name, setting.value.as_str(), why));

@@ -45,6 +45,13 @@ pub enum Provenance {
         /// The result that it rests on.
         evidence: String,
     },
+    /// Taken from a simulation of this machine against what a rule proposes.
+    Simulated {
+        /// Why this value, as one sentence with both figures.
+        reason: String,
+        /// The simulation, and what it rests on.
+        evidence: String,
+    },
 }
 
 impl Provenance {
@@ -52,9 +59,20 @@ impl Provenance {
     #[must_use]
     pub fn reasoning(&self) -> Option<(&str, &str)> {
         match self {
-            Self::Derived { reason, evidence } | Self::Measured { reason, evidence } => Some((reason, evidence)),
+            Self::Derived { reason, evidence } | Self::Measured { reason, evidence } | Self::Simulated { reason, evidence } => {
+                Some((reason, evidence))
+            }
             Self::Profile(_) | Self::File { .. } | Self::Flag(_) => None,
         }
+    }
+
+    /// The same with more that it rests on; what a person asked for rests on nothing.
+    #[must_use]
+    pub fn and_evidence(mut self, more: &str) -> Self {
+        if let Self::Derived { evidence, .. } | Self::Measured { evidence, .. } | Self::Simulated { evidence, .. } = &mut self {
+            *evidence = format!("{evidence}; {more}");
+        }
+        self
     }
 }
 
@@ -66,6 +84,7 @@ impl fmt::Display for Provenance {
             Self::Flag(flag) => write!(f, "flag {flag}"),
             Self::Derived { .. } => write!(f, "derived"),
             Self::Measured { .. } => write!(f, "measurement"),
+            Self::Simulated { .. } => write!(f, "simulation"),
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     if let Some(code) = unfinished(context, &state, args)? {
         return Ok(code);
     }
-    let (_, _, plan) = plan::make(context, &args.wanted, &args.when, &args.wipe)?;
+    let (_, _, plan) = plan::make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
     refuse(&plan)?;
     if plan.is_empty() {
         print_plan(context, &plan)?;

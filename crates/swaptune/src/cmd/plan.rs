@@ -1,5 +1,7 @@
 //! `swaptune plan`: what would change, and why.
 
+mod predict;
+
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
@@ -10,13 +12,13 @@ use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
 
 use super::Context;
-use crate::cli::{PlanArgs, WantedArgs, WhenArgs};
+use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED};
 use crate::{layers, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
-    let (_, _, plan) = make(context, &args.wanted, &args.when, &[])?;
+    let (_, _, plan) = make(context, &args.wanted, &args.simulated, &args.when, &[])?;
     if context.json {
         output::json(&plan)?;
     } else {
@@ -29,12 +31,17 @@ pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
 pub fn make(
     context: &Context,
     wanted: &WantedArgs,
+    simulated: &SimulatedArgs,
     when: &WhenArgs,
     wipe: &[String],
 ) -> Result<(Facts, Settings, Plan), Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
-    let evidence = layers::evidence(&context.machine, wanted)?;
-    let settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+    let mut evidence = layers::evidence(&context.machine, wanted)?;
+    let mut settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+    if simulated.simulate {
+        evidence = predict::with_predictions(&facts, evidence, &settings, simulated)?;
+        settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+    }
     look_if_needed(context, &mut facts, Some(&settings));
     let plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);
     Ok((facts, settings, plan))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-use swaptune_bench::this_machine::{Cite, Subject};
+use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_tiers::model::Backing;
 use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Run, Scenario, Tiering, Unit};
@@ -156,15 +156,7 @@ pub fn cited(cites: &[&Cite]) -> String {
     if cites.is_empty() {
         return String::new();
     }
-    let row = |cite: &&Cite| {
-        let what = match &cite.subject {
-            Subject::Costs => "path".to_owned(),
-            Subject::Zswap(name) => format!("{name} in zswap"),
-            Subject::Zram(name) => format!("{name} in zram"),
-            Subject::Device(name) => format!("disk {name}"),
-        };
-        vec![what, cite.value.clone(), cite.source.clone()]
-    };
+    let row = |cite: &&Cite| vec![cite.subject.to_string(), cite.value.clone(), cite.source.clone()];
     let rows: Vec<Vec<String>> = cites.iter().map(row).collect();
     format!("\nMeasured on this machine; everything else as usual\n{}", text::columns(&rows, &[], 2))
 }

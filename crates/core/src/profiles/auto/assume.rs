@@ -76,6 +76,13 @@ pub(super) struct Measured {
     pub(super) swappiness_max: u64,
 }
 
+/// How simulations are used.
+#[derive(Debug, Deserialize)]
+pub(super) struct Simulated {
+    pub(super) gain_percent: u64,
+    pub(super) gain_percent_assumed: u64,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Assumed {
     pub(super) compressors: Choice,
@@ -87,6 +94,7 @@ pub(super) struct Assumed {
     pub(super) swap_file: SwapFile,
     pub(super) zram: Zram,
     pub(super) measured: Measured,
+    pub(super) simulated: Simulated,
 }
 
 fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {

@@ -12,16 +12,17 @@ pub mod tiering;
 use crate::facts::Facts;
 use crate::measurement::{Evidence, Measured, PageCost};
 use crate::memory_map::PlanningRatio;
+use crate::prediction::{Candidate, Part, Predictions, Verdict};
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
 
 use assume::{ASSUMED, Choice};
-pub use tiering::Tiering;
+pub use tiering::{Tier, Tiering};
 
 /// Priority of disk areas, below zram's.
-const DISK_PRIORITY: i32 = 10;
+pub const DISK_PRIORITY: i32 = 10;
 /// Priority of zram devices.
-const ZRAM_PRIORITY: i32 = 100;
+pub const ZRAM_PRIORITY: i32 = 100;
 
 /// A derived value.
 fn derived<T>(value: T, reason: impl Into<String>, evidence: impl Into<String>) -> Setting<T> {
@@ -40,6 +41,13 @@ pub fn density_tolerance_percent(cpus: u32) -> u64 {
     if cpus == 1 { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent }
 }
 
+/// By how much more applications must fit for a simulation to outweigh a rule, percent: less where pages and costs were
+/// measured.
+#[must_use]
+pub fn simulated_gain_percent(measured: bool) -> u64 {
+    if measured { ASSUMED.simulated.gain_percent } else { ASSUMED.simulated.gain_percent_assumed }
+}
+
 /// What the rules look at.
 #[derive(Clone, Copy)]
 struct Ground<'a> {
@@ -47,6 +55,7 @@ struct Ground<'a> {
     evidence: &'a Evidence,
     above: &'a Settings,
     tiering: &'a Tiering,
+    predictions: Option<&'a Predictions>,
 }
 
 /// The settings for this machine below what the user configured.
@@ -57,7 +66,7 @@ pub fn derive(facts: &Facts, evidence: &Evidence, above: &Settings) -> Settings 
     if tiering.tier == tiering::Tier::Nothing {
         return settings;
     }
-    let ground = Ground { facts, evidence, above, tiering: &tiering };
+    let ground = Ground { facts, evidence, above, tiering: &tiering, predictions: evidence.predictions() };
     let compressors = ground.compressors();
     settings.zswap = ground.zswap(&compressors);
     settings.swap = Some(ground.swap());
@@ -74,7 +83,7 @@ impl Ground<'_> {
             return ZswapSettings::default();
         }
         let on = tiering.tier == tiering::Tier::Zswap;
-        let enabled = Some(derived(on, tiering.reason.clone(), tiering.evidence.clone()));
+        let enabled = Some(Setting::new(on, tiering.provenance()));
         if !on {
             return ZswapSettings { enabled, ..ZswapSettings::default() };
         }
@@ -87,7 +96,9 @@ impl Ground<'_> {
                 "zsmalloc is the densest allocator",
                 "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
             )),
-            pool: Some(self.pool(&first)),
+            pool: Some(
+                self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent)),
+            ),
             accept_threshold_percent: Some(derived(
                 90,
                 "the kernel's default; a pool that stays below its limit never uses it",
@@ -100,11 +111,35 @@ impl Ground<'_> {
     /// Not asked for where it would do nothing: `zswap-shrinker-no-effect` says why.
     fn shrinker(&self) -> Option<Setting<bool>> {
         let reason = "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk";
-        self.facts.zswap_shrinker_counts().then(|| derived(true, reason, "mm/zswap.c, zswap_shrinker_count (6.8 and later)"))
+        let rule = || derived(true, reason, "mm/zswap.c, zswap_shrinker_count (6.8 and later)");
+        let setting = self.facts.zswap_shrinker_counts().then(rule)?;
+        Some(self.simulated(Part::Shrinker, setting, |candidate, _| candidate.shrinker))
     }
 
-    /// The list of preference: what was measured to be best before what is assumed to be.
+    /// A setting with what a simulation says of it: another value where that is clearly better, else more evidence.
+    fn simulated<T>(&self, part: Part, setting: Setting<T>, value: impl Fn(&Candidate, &Setting<T>) -> Option<T>) -> Setting<T> {
+        let Some((predictions, verdict)) = self.predictions.and_then(|known| Some((known, known.verdict(part)?))) else {
+            return setting;
+        };
+        match verdict {
+            Verdict::Follow(candidate, reason) => match value(&candidate, &setting) {
+                Some(value) => Setting::new(value, Provenance::Simulated { reason, evidence: predictions.source() }),
+                None => setting,
+            },
+            Verdict::Keep(said) => Setting { provenance: setting.provenance.and_evidence(&said), ..setting },
+        }
+    }
+
+    /// The list of preference: what was simulated to be clearly best before what was measured, and that before what is assumed.
     fn compressors(&self) -> Setting<Vec<String>> {
+        self.simulated(Part::Compressor, self.compressors_by_rule(), |candidate, ours| {
+            let first = candidate.compressor.clone()?;
+            let rest = ours.value.iter().filter(|name| **name != first).cloned();
+            Some(std::iter::once(first.clone()).chain(rest).collect())
+        })
+    }
+
+    fn compressors_by_rule(&self) -> Setting<Vec<String>> {
         let choice = self.assumed_compressors();
         let usable: Vec<String> = choice.names.iter().filter(|name| self.has(name)).cloned().collect();
         let zram = self.tiering.tier == tiering::Tier::Zram;
@@ -186,9 +221,7 @@ impl Ground<'_> {
 
     fn zram(&self, compressors: &Setting<Vec<String>>) -> Option<Setting<Vec<ZramWanted>>> {
         let (facts, figures) = (self.facts, &ASSUMED.zram);
-        let size = facts.memory.total().percent(figures.percent).min(figures.max);
-        // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
-        let size = Bytes::from_mib(size.mib() / 64 * 64);
+        let size = zram_size(facts.memory.total());
         let mut device = ZramWanted { size, algorithm: compressors.value.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
         if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
             // What a manager set up is the manager's; what nobody sets up at boot is kept as it is.
@@ -202,9 +235,18 @@ impl Ground<'_> {
         let tier = &self.tiering.reason;
         Some(match &compressors.provenance {
             Provenance::Measured { reason, evidence } => measured(vec![device], format!("{tier}; {reason}"), evidence.clone()),
+            Provenance::Simulated { .. } => Setting::new(vec![device], compressors.provenance.clone()),
             _ => derived(vec![device], tier.clone(), figures.source.clone()),
         })
     }
+}
+
+/// Uncompressed capacity of a zram device on a machine with this much RAM.
+#[must_use]
+pub fn zram_size(ram: Bytes) -> Bytes {
+    let size = ram.percent(ASSUMED.zram.percent).min(ASSUMED.zram.max);
+    // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
+    Bytes::from_mib(size.mib() / 64 * 64)
 }
 
 /// The disk areas that are on, as they would be wanted.

@@ -4,15 +4,19 @@
 //! first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to or
 //! without zswap in the kernel. In a container neither can be set.
 
+use serde::{Deserialize, Serialize};
+
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
 use crate::measurement::{Estimate, Evidence, Measured, Spread};
-use crate::settings::{Settings, SwapWanted};
+use crate::prediction::{Part, Verdict};
+use crate::settings::{Provenance, Settings, SwapWanted};
 use crate::units::Bytes;
 
 use super::assume::ASSUMED;
 
 /// What stands behind RAM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tier {
     /// zswap in front of disk swap.
     Zswap,
@@ -52,6 +56,17 @@ pub struct Tiering {
     pub reason: String,
     /// What the reason rests on.
     pub evidence: String,
+    /// True when a simulation decided against the rules.
+    pub simulated: bool,
+}
+
+impl Tiering {
+    /// Who decided.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        let (reason, evidence) = (self.reason.clone(), self.evidence.clone());
+        if self.simulated { Provenance::Simulated { reason, evidence } } else { Provenance::Derived { reason, evidence } }
+    }
 }
 
 /// Decides for this machine below what the user configured.
@@ -69,14 +84,18 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
     let zram = facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
     let disk = disk.map(|disk| disk.name.clone());
-    let decided = |tier, reason: String, evidence: String| Tiering {
-        tier,
-        areas: areas.clone(),
-        disk: disk.clone(),
-        transport,
-        spinning,
-        reason,
-        evidence,
+    let known = evidence.predictions();
+    let decided = |tier, reason: String, evidence: String| {
+        let (mut tier, mut reason, mut evidence, mut simulated) = (tier, reason, evidence, false);
+        if let Some((predictions, verdict)) = known.and_then(|known| Some((known, known.verdict(Part::Tier)?))) {
+            match verdict {
+                Verdict::Follow(candidate, why) => {
+                    (tier, reason, evidence, simulated) = (candidate.tier, why, predictions.source(), true);
+                }
+                Verdict::Keep(said) => evidence = format!("{evidence}; {said}"),
+            }
+        }
+        Tiering { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
     };
     if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled.as_ref().is_none_or(|on| on.value) {
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
@@ -115,6 +134,7 @@ fn nothing(reason: String, evidence: &str) -> Tiering {
         spinning: false,
         reason,
         evidence: evidence.into(),
+        simulated: false,
     }
 }
 
@@ -175,8 +195,9 @@ fn whole_size(facts: &Facts, area: &SwapArea) -> Bytes {
     device.map_or_else(|| Bytes::from_mib(area.size.0.div_ceil(1 << 20)), |device| device.size)
 }
 
-/// Size of a wanted area: as written, or that of the device or active area.
-pub(super) fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
+/// Bytes of a wanted area: as written, or that of the device or active area.
+#[must_use]
+pub fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
     let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| whole_size(facts, on));
     let device =
         || facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|device| device.size);

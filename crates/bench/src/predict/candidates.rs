@@ -1,0 +1,174 @@
+//! Ways to set up a machine that are compared: the proposal of the rules, and what differs from it in one thing.
+//!
+//! Only what a rule chose is varied: what somebody asked for by name is not up for choice.
+
+use swaptune_core::facts::{Availability, SwapArea, SwapKind, ZramDevice};
+use swaptune_core::plan::first_usable;
+use swaptune_core::prediction::Candidate;
+use swaptune_core::profiles::auto::tiering::{Area, decide};
+use swaptune_core::profiles::auto::{DISK_PRIORITY, Tier, ZRAM_PRIORITY, zram_size};
+use swaptune_core::settings::Setting;
+use swaptune_core::{Bytes, Fact, Facts};
+use swaptune_tiers::model::Figures;
+
+use super::Request;
+
+/// Limits of the pool that are tried: the kernel's own, and up to what the planner allows.
+const POOLS: [u64; 3] = [20, 35, 50];
+/// Compressors that are tried, of those that the kernel has: each takes its share of the time.
+const COMPRESSORS: [&str; 4] = ["zstd", "lz4", "lzo-rle", "lz4hc"];
+/// Name of the zram device that is tried.
+const ZRAM: &str = "zram0";
+
+/// The proposal, and what may be varied.
+pub(super) struct Ground<'a> {
+    request: &'a Request<'a>,
+    pub(super) proposed: Candidate,
+    areas: Vec<Area>,
+    disk: Option<String>,
+    /// Compressors that the kernel has and the model knows.
+    compressors: Vec<&'static str>,
+    zram_size: Bytes,
+}
+
+/// Whether a rule chose it.
+fn is_free<T>(setting: Option<&Setting<T>>) -> bool {
+    setting.is_some_and(|setting| setting.provenance.reasoning().is_some())
+}
+
+impl<'a> Ground<'a> {
+    /// `None` where no swap is wanted.
+    pub(super) fn of(request: &'a Request<'a>, figures: &Figures) -> Option<Self> {
+        let (facts, settings) = (request.facts, request.settings);
+        let tiering = decide(facts, request.evidence, settings);
+        let zswap = &settings.zswap;
+        let is_on = zswap.enabled.as_ref().is_some_and(|on| on.value) && !tiering.areas.is_empty();
+        let zram = settings.zram.as_ref().and_then(|devices| devices.value.first());
+        let tier = match zram {
+            _ if is_on => Tier::Zswap,
+            Some(_) => Tier::Zram,
+            None if !tiering.areas.is_empty() => Tier::Disk,
+            None => return None,
+        };
+        let compressor = match tier {
+            Tier::Zswap => first_usable(facts, &zswap.compressor.as_ref()?.value),
+            Tier::Zram => {
+                zram.and_then(|device| device.algorithm.iter().find(|name| figures.codec(true, name).is_some()).cloned())
+            }
+            Tier::Disk | Tier::Nothing => None,
+        };
+        let is_zswap = tier == Tier::Zswap;
+        let percent = zswap.pool.as_ref().and_then(|pool| pool.value.percent(facts.memory.total()));
+        let shrinker = zswap.shrinker_enabled.as_ref().map(|on| on.value).filter(|_| has_shrinker(facts));
+        let usable = |name: &&&str| first_usable(facts, &[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
+        let zram_size = zram.map_or_else(|| zram_size(facts.memory.total()), |device| device.size);
+        let proposed =
+            Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };
+        let compressors = COMPRESSORS.iter().filter(usable).copied().collect();
+        Some(Self { request, proposed, areas: tiering.areas, disk: tiering.disk, compressors, zram_size })
+    }
+
+    /// The proposal first; `knows` says of which compressors the sizes of pages are known.
+    pub(super) fn candidates(&self, knows: impl Fn(&str) -> bool) -> Vec<Candidate> {
+        let (settings, proposed) = (self.request.settings, &self.proposed);
+        let zswap = &settings.zswap;
+        let known: Vec<String> = self.compressors.iter().filter(|name| knows(name)).map(|name| (*name).to_owned()).collect();
+        let mut all = vec![proposed.clone()];
+        let compressor_is_free = match proposed.tier {
+            Tier::Zswap => is_free(zswap.compressor.as_ref()),
+            Tier::Zram => is_free(settings.zram.as_ref()),
+            Tier::Disk | Tier::Nothing => false,
+        };
+        if compressor_is_free {
+            all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
+        }
+        if proposed.tier == Tier::Zswap && is_free(zswap.pool.as_ref()) {
+            all.extend(POOLS.map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }));
+        }
+        if is_free(zswap.shrinker_enabled.as_ref()) {
+            all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));
+        }
+        if proposed.tier == Tier::Zswap && is_free(zswap.enabled.as_ref()) {
+            all.extend(self.other_tiers(&known));
+        }
+        let mut different: Vec<Candidate> = Vec::new();
+        all.into_iter().for_each(|candidate| {
+            if !different.contains(&candidate) {
+                different.push(candidate);
+            }
+        });
+        different
+    }
+
+    /// zram in front of the same disks, where it can be had, and the disks alone.
+    fn other_tiers(&self, known: &[String]) -> Vec<Candidate> {
+        let facts = self.request.facts;
+        let has_zram = facts.zram.driver.value().copied().is_some_and(Availability::usable);
+        // A device that somebody else set up stays that one's.
+        let is_ours = !facts.swaps.iter().any(SwapArea::is_zram) && !facts.managers_of_zram().any(|manager| manager.active);
+        let tier = |tier, compressor: Option<String>| Candidate { tier, compressor, pool_percent: None, shrinker: None };
+        let zram = known.iter().filter(|_| has_zram && is_ours).map(|name| tier(Tier::Zram, Some(name.clone())));
+        zram.chain([tier(Tier::Disk, None)]).collect()
+    }
+
+    /// The machine as it would be with a candidate.
+    pub(super) fn facts_with(&self, candidate: &Candidate) -> Facts {
+        let mut facts = self.request.facts.clone();
+        facts.swaps = self.areas.iter().map(|area| self.disk_area(area)).collect();
+        for (name, setting) in &self.request.settings.knobs {
+            facts.knobs.insert(name.clone(), Fact::known(setting.value.clone(), "planned"));
+        }
+        facts.zram.devices.clear();
+        if let (Tier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
+            facts.swaps.push(area(&format!("/dev/{ZRAM}"), self.zram_size, ZRAM_PRIORITY, Fact::absent("zram lies on no disk")));
+            let algorithm = Fact::known(algorithm.clone(), "planned");
+            facts.zram.devices.push(ZramDevice {
+                name: ZRAM.into(),
+                disksize: self.zram_size,
+                algorithm,
+                ..ZramDevice::default()
+            });
+        }
+        let Some(mut zswap) = facts.zswap.value().cloned() else { return facts };
+        zswap.enabled = candidate.tier == Tier::Zswap;
+        let shrinker = candidate.shrinker.map(|on| if on { "Y" } else { "N" }.to_owned());
+        let parameters = [
+            ("compressor", candidate.compressor.clone()),
+            ("max_pool_percent", candidate.pool_percent.map(|percent| percent.to_string())),
+            ("shrinker_enabled", shrinker),
+        ];
+        zswap.parameters.extend(parameters.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        // What the profile takes where there is a choice; kernels without one have zsmalloc.
+        zswap.parameters.insert("zpool".into(), "zsmalloc".into());
+        facts.zswap = Fact::known(zswap, "planned");
+        facts
+    }
+
+    fn disk_area(&self, planned: &Area) -> SwapArea {
+        let active = self.request.facts.swaps.iter().find(|on| on.path == planned.path);
+        let planned_on =
+            || self.disk.clone().map_or_else(|| Fact::absent("no disk is known"), |disk| Fact::known(disk, "planned"));
+        let device = active.map_or_else(planned_on, |on| on.device.clone());
+        area(&planned.path, planned.size, DISK_PRIORITY, device)
+    }
+}
+
+fn area(path: &str, size: Bytes, priority: i32, device: Fact<String>) -> SwapArea {
+    let unknown = "not there yet";
+    SwapArea {
+        path: path.to_owned(),
+        kind: SwapKind::Partition,
+        size,
+        used: Bytes(0),
+        priority,
+        device,
+        uuid: Fact::absent(unknown),
+        encryption: Fact::absent(unknown),
+        filesystem: Fact::absent(unknown),
+    }
+}
+
+/// Linux 6.8 and later, where it has an effect.
+fn has_shrinker(facts: &Facts) -> bool {
+    facts.zswap_shrinker_counts() && facts.zswap.value().is_some_and(|zswap| zswap.parameter("shrinker_enabled").is_some())
+}

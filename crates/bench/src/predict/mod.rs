@@ -1,0 +1,263 @@
+//! What ways to set up this machine would come to: each candidate is simulated, and the search says how many idle applications fit.
+//!
+//! - Candidates are the proposal of the rules and what differs from it in one thing that nobody asked for by name: see `candidates.rs`.
+//! - Pages have the sizes of a page set, else those that the newest sample of all processes says, else assumed ratios: see `pages.rs`.
+//! - Costs are those of [`crate::this_machine`]: measured where there are results, usual ones elsewhere.
+//! - Applications are those of the generator `idle`: they write their pages once, then sleep, and wake every [`WAKE_SECONDS`] in the mean
+//!   to touch 30 % of them. They have the mean size of a process in the newest sample, or what is asked for, and are neither smaller
+//!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
+//! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
+//! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches so many fewer pages, and its
+//!   time is multiplied.
+//!
+//! The answer is a function of facts, results, settings and the request; neither time nor the number of processors matters.
+
+mod candidates;
+mod pages;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use swaptune_core::measurement::Evidence;
+use swaptune_core::prediction::{Candidate, Prediction, Predictions};
+use swaptune_core::profiles::auto::Tier;
+use swaptune_core::settings::Settings;
+use swaptune_core::{Bytes, Facts};
+use swaptune_tiers::generate::generate;
+use swaptune_tiers::model::{Backing, Settings as Model, Sizes};
+use swaptune_tiers::page_set::PageSet;
+use swaptune_tiers::scenario::{Look, Search, Tiering, run};
+
+use self::candidates::Ground;
+use self::pages::Pages;
+use crate::this_machine::{Known, Subject, THIS, ThisMachineError, settings};
+
+/// Mean seconds between wakes of an application.
+pub const WAKE_SECONDS: u32 = 120;
+/// Mean wakes of an application after the last one was started.
+const WAKES: u32 = 10;
+/// Nanoseconds that 99 of 100 wakes may take: what a person takes for at once (R. B. Miller 1968, 0.1 s).
+pub const LIMIT: u64 = 100_000_000;
+/// An application is not smaller than this share of RAM.
+pub const MOST_IN_RAM: u64 = 128;
+/// And not larger than this.
+pub const LEAST_IN_RAM: u64 = 16;
+/// Where no sample says how large a process is.
+const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
+/// Pages of RAM of the machine that is simulated.
+pub const PAGES: u64 = 6_144;
+/// Bytes of a page of the model.
+const PAGE: u64 = 4096;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The machine.
+    pub facts: &'a Facts,
+    /// What was measured on it.
+    pub evidence: &'a Evidence,
+    /// What the rules propose for it, resolved.
+    pub settings: &'a Settings,
+    /// Sizes of its pages, and the name of the file.
+    pub page_set: Option<(&'a PageSet, &'a str)>,
+    /// Size of an application; `None`: as the sample says.
+    pub application: Option<Bytes>,
+    /// How many seeds.
+    pub seeds: u32,
+    /// Pages of RAM of the machine that is simulated: more is nearer to this one, and slower.
+    pub ram_pages: u64,
+}
+
+impl<'a> Request<'a> {
+    /// Without a page set, at the usual scale.
+    #[must_use]
+    pub fn usual(
+        facts: &'a Facts,
+        evidence: &'a Evidence,
+        settings: &'a Settings,
+        application: Option<Bytes>,
+        seeds: u32,
+    ) -> Self {
+        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES }
+    }
+}
+
+/// Why nothing is predicted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PredictError {
+    /// The model has no such machine.
+    #[error(transparent)]
+    Machine(#[from] ThisMachineError),
+    /// Nothing is proposed that swaps.
+    #[error("no swap is wanted here, so there is nothing to simulate")]
+    NoSwap,
+    /// A page set without the codec that is proposed.
+    #[error("{file} has no sizes for {codec}; it has {has}")]
+    NoSizes {
+        /// The page set.
+        file: String,
+        /// What is proposed.
+        codec: String,
+        /// What it has.
+        has: String,
+    },
+    /// A run that the model refused.
+    #[error("simulating {candidate}: {why}")]
+    Run {
+        /// Of which candidate.
+        candidate: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The machine that is simulated, apart from what differs between candidates.
+struct Small {
+    scale: u32,
+    application: Bytes,
+    application_from: String,
+    reserved: u64,
+}
+
+/// Simulates all candidates on all cores; `on` is told how many of how many searches are done.
+///
+/// # Errors
+/// [`PredictError`] when this machine cannot be modelled or nothing is wanted that swaps.
+pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Predictions, PredictError> {
+    let known = Known::of(request.facts, request.evidence);
+    let pages = Pages::of(request);
+    let ground = Ground::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
+    pages.has(ground.proposed.compressor.as_deref())?;
+    let candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
+    let small = Small::of(request);
+    let model = |candidate: &Candidate| -> Result<Tiering, PredictError> {
+        let mut model = settings(&ground.facts_with(candidate), &known.figures)?;
+        small.shrink(&mut model);
+        model.sizes = Sizes::Drawn(pages.sizes(candidate, model.kernel));
+        Ok(Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new() })
+    };
+    let tierings = candidates.iter().map(model).collect::<Result<Vec<_>, _>>()?;
+    let seeds: Vec<u64> = (1..=u64::from(request.seeds)).collect();
+    let jobs: Vec<(&Tiering, u64)> = tierings.iter().flat_map(|tiering| seeds.iter().map(move |seed| (tiering, *seed))).collect();
+    let found = all(&jobs, &small, on)?;
+    let costs = costs(&known, &candidates);
+    let is_measured = !costs.is_empty() && pages.is_measured();
+    let rows = candidates.into_iter().zip(found.chunks(seeds.len()));
+    let rows = rows.map(|(candidate, applications)| Prediction { candidate, applications: applications.to_vec() });
+    let mut rests_on = vec![pages.from.clone(), small.application_from.clone()];
+    if costs.is_empty() {
+        rests_on.push("usual costs of codecs, faults and disks, none measured here".to_owned());
+    }
+    rests_on.extend(costs);
+    Ok(Predictions { counted: small.counted(), measured: is_measured, rests_on, seeds, candidates: rows.collect() })
+}
+
+/// What was measured of that which the candidates use.
+fn costs(known: &Known, candidates: &[Candidate]) -> Vec<String> {
+    let names = |tier: Tier, name: &String| {
+        candidates.iter().any(|candidate| candidate.tier == tier && candidate.compressor.as_ref() == Some(name))
+    };
+    let is_used = |subject: &Subject| match subject {
+        Subject::Costs => true,
+        Subject::Zswap(name) => names(Tier::Zswap, name),
+        Subject::Zram(name) => names(Tier::Zram, name),
+        // The same disk under its own name is cited too.
+        Subject::Device(name) => name != THIS,
+    };
+    let used = known.cites.iter().filter(|cite| is_used(&cite.subject));
+    used.map(|cite| format!("{}: {} ({})", cite.subject, cite.value, cite.source)).collect()
+}
+
+/// How many applications fit, for each job in its order.
+fn all(jobs: &[(&Tiering, u64)], small: &Small, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Vec<u32>, PredictError> {
+    let found: Vec<OnceLock<Result<u32, PredictError>>> = jobs.iter().map(|_| OnceLock::new()).collect();
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let worker = || {
+        while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < jobs.len()) {
+            let (tiering, seed) = jobs[index];
+            on(done.load(Ordering::Relaxed), jobs.len());
+            found[index].get_or_init(|| small.fit(tiering, seed));
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let threads = available_parallelism().map_or(1, usize::from).min(jobs.len());
+    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(worker)));
+    found.into_iter().map(|found| found.into_inner().unwrap_or(Err(PredictError::NoSwap))).collect()
+}
+
+impl Small {
+    fn of(request: &Request<'_>) -> Self {
+        let memory = &request.facts.memory;
+        let ram = memory.total();
+        let sample = request.evidence.sample();
+        let mean = sample.as_ref().map(|sample| Bytes(sample.value.present * PAGE / sample.value.processes.max(1)));
+        let wanted = request.application.or(mean).unwrap_or(USUAL_APPLICATION);
+        let application = wanted.clamp(Bytes(ram.0 / MOST_IN_RAM), Bytes(ram.0 / LEAST_IN_RAM)).max(Bytes(PAGE));
+        let bounds = if application == wanted { String::new() } else { format!(", brought to {application} for this RAM") };
+        let application_from = match (request.application, &sample) {
+            (Some(asked), _) => format!("applications of {asked}, as asked for{bounds}"),
+            (None, Some(sample)) => {
+                format!("applications of {wanted}, the mean of {} processes in {}{bounds}", sample.value.processes, sample.source)
+            }
+            (None, None) => format!("applications of {wanted}, assumed{bounds}"),
+        };
+        let get = |key: &str| memory.get(key).unwrap_or_default().0;
+        // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
+        let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
+        let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
+        let scale = u32::try_from(ram.0 / PAGE / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
+        Self { scale, application, application_from, reserved: reserved / PAGE }
+    }
+
+    /// What is counted, in words.
+    fn counted(&self) -> String {
+        format!(
+            "idle applications of {}, each awake every {WAKE_SECONDS} s, that fit with 99 of 100 wakes within {} ms",
+            self.application,
+            LIMIT / 1_000_000
+        )
+    }
+
+    fn shrink(&self, model: &mut Model) {
+        let scale = u64::from(self.scale);
+        model.ram = (model.ram / scale).max(1);
+        model.reserved = self.reserved / scale;
+        for area in &mut model.areas {
+            area.slots = (area.slots / self.scale).max(1);
+            if let Backing::Zram { mem_limit: Some(limit), .. } = &mut area.backing {
+                *limit = (*limit / scale).max(1);
+            }
+        }
+    }
+
+    /// Pages of an application of the small machine.
+    fn pages(&self) -> u64 {
+        (self.application.0 / PAGE / u64::from(self.scale)).max(1)
+    }
+
+    /// How many applications fit.
+    fn fit(&self, tiering: &Tiering, seed: u64) -> Result<u32, PredictError> {
+        let pages = self.pages();
+        let free = tiering.settings.ram.saturating_sub(tiering.settings.reserved);
+        let mut search = Search::new(LIMIT, u32::try_from(free / pages).unwrap_or(u32::MAX).max(1));
+        let failed = |why: String| PredictError::Run { candidate: tiering.name.clone(), why };
+        let tiering = Tiering { settings: Model { seed, ..tiering.settings.clone() }, ..tiering.clone() };
+        loop {
+            let numbers = search.next();
+            if numbers.is_empty() {
+                return Ok(search.answer().applications);
+            }
+            for applications in numbers {
+                let seconds = applications + WAKES * WAKE_SECONDS;
+                let spec = format!("idle:apps={applications},pages={pages},seconds={seconds},wake={WAKE_SECONDS},seed={seed}");
+                let trace = generate(&spec).map_err(|error| failed(error.to_string()))?;
+                let run = run(&tiering, &trace).map_err(|error| failed(error.to_string()))?;
+                search.note(applications, Look::of(&run, self.scale));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! What is predicted of captured machines.
+
+use swaptune_core::profiles;
+use swaptune_core::settings::read_toml;
+use swaptune_tiers::page_set::PageClass;
+
+use super::*;
+
+const DEBIAN: &str = include_str!("../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
+
+fn facts() -> Facts {
+    // What follows the facts in the file is the exit code of the command.
+    serde_json::Deserializer::from_str(DEBIAN).into_iter().next().unwrap().unwrap()
+}
+
+fn resolve(facts: &Facts, config: &str) -> Settings {
+    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &Evidence::default()).unwrap()
+}
+
+/// A page set in which zstd halves what lz4 leaves.
+fn set() -> PageSet {
+    let mut set = PageSet { schema: 1, page_size: 4096, ..PageSet::default() };
+    set.class = vec![PageClass::Data; 100];
+    set.group = vec![0; 100];
+    set.sizes.insert("lz4".into(), vec![2400; 100]);
+    set.sizes.insert("zstd".into(), vec![800; 100]);
+    set
+}
+
+fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Predictions, PredictError> {
+    let page_set = set.map(|set| (set, "pages.json"));
+    let evidence = Evidence::default();
+    let request = Request { page_set, ram_pages: 2048, ..Request::usual(facts, &evidence, settings, None, seeds) };
+    predict(&request, &|_, _| ())
+}
+
+#[test]
+fn candidates_differ_from_the_proposal_in_one_thing() {
+    let facts = facts();
+    let settings = resolve(&facts, "");
+    let evidence = Evidence::default();
+    let request = Request::usual(&facts, &evidence, &settings, None, 1);
+    let known = Known::default();
+    let names = |settings: &Settings| -> Vec<String> {
+        let request = Request { settings, ..request };
+        Ground::of(&request, &known.figures).unwrap().candidates(|_| true).iter().map(Candidate::to_string).collect()
+    };
+    let all = names(&settings);
+    assert_eq!(all[0], "zswap lz4, limit 27 %, shrinker");
+    for wanted in [
+        "zswap zstd, limit 27 %, shrinker",
+        "zswap lz4, limit 20 %, shrinker",
+        "zswap lz4, limit 50 %, shrinker",
+        "zswap lz4, limit 27 %, no shrinker",
+        "zram lz4",
+        "zram zstd",
+        "disk alone",
+    ] {
+        assert!(all.iter().any(|name| name == wanted), "no {wanted} in {all:?}");
+    }
+    // What somebody asked for is not varied.
+    let fixed =
+        names(&resolve(&facts, "[zswap]\ncompressor = \"zstd\"\nmax_pool_percent = 30\nshrinker_enabled = true\nenabled = true"));
+    assert_eq!(fixed, ["zswap zstd, limit 30 %, shrinker"]);
+}
+
+#[test]
+fn what_compresses_better_holds_more_and_the_disk_alone_the_least() {
+    let facts = facts();
+    let (settings, set) = (resolve(&facts, ""), set());
+    let predictions = ask(&facts, &settings, Some(&set), 1).unwrap();
+    let of = |name: &str| {
+        let row = predictions.candidates.iter().find(|row| row.candidate.to_string() == name);
+        row.unwrap_or_else(|| panic!("{name}: {predictions:?}")).median()
+    };
+    let (lz4, zstd) = (of("zswap lz4, limit 27 %, shrinker"), of("zswap zstd, limit 27 %, shrinker"));
+    let (zram, disk) = (of("zram zstd"), of("disk alone"));
+    assert!(zstd > lz4 && lz4 >= disk && zram > disk && disk > 0, "{zstd} {lz4} {zram} {disk}");
+    assert_eq!(predictions.candidates[0].candidate.tier, Tier::Zswap);
+    assert!(predictions.rests_on[0].contains("100 pages in pages.json"), "{:?}", predictions.rests_on);
+    // The same question has the same answer.
+    assert_eq!(ask(&facts, &settings, Some(&set), 1).unwrap(), predictions);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said() {
+    let facts = facts();
+    let mut set = set();
+    set.sizes.remove("lz4");
+    let error = ask(&facts, &resolve(&facts, ""), Some(&set), 1).unwrap_err();
+    assert_eq!(error.to_string(), "pages.json has no sizes for lz4; it has zstd");
+    let off =
+        profiles::resolve(vec![read_toml("c.toml", "profile = \"off\"", None).unwrap()], &Facts::default(), &Evidence::default());
+    assert_eq!(ask(&Facts::default(), &off.unwrap(), None, 1), Err(PredictError::NoSwap));
+}

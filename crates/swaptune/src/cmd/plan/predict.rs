@@ -1,0 +1,50 @@
+//! `plan --simulate`: what the model makes of the alternatives, before the plan is made.
+
+use swaptune_bench::predict::{PredictError, Request, predict};
+use swaptune_core::facts::Facts;
+use swaptune_core::measurement::Evidence;
+use swaptune_core::settings::Settings;
+use swaptune_tiers::page_set::PageSet;
+
+use crate::cli::SimulatedArgs;
+use crate::failure::{Failure, USAGE};
+use crate::output::progress::Progress;
+
+/// The evidence with what was simulated of the settings that the rules propose.
+pub fn with_predictions(
+    facts: &Facts,
+    evidence: Evidence,
+    settings: &Settings,
+    args: &SimulatedArgs,
+) -> Result<Evidence, Failure> {
+    let set = match &args.page_set {
+        Some(path) => {
+            let name = path.display().to_string();
+            let wrong = |error: &dyn std::fmt::Display| {
+                let hint = "`sudo swaptune sample --save FILE` writes one";
+                Failure::new(USAGE, format!("--page-set {name}: {error}")).hint(hint)
+            };
+            let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+            Some((PageSet::from_json(&text).map_err(|error| wrong(&error))?, name))
+        }
+        None => None,
+    };
+    let page_set = set.as_ref().map(|(set, name)| (set, name.as_str()));
+    let request = Request { page_set, ..Request::usual(facts, &evidence, settings, args.app_size, args.seeds) };
+    let predictions = {
+        let progress = Progress::start();
+        predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)?
+    };
+    Ok(evidence.with(predictions))
+}
+
+fn failure(error: PredictError) -> Failure {
+    let hint = match &error {
+        PredictError::NoSizes { .. } => "`swaptune sample --save FILE` keeps the sizes of all usual codecs",
+        PredictError::NoSwap => "leave --simulate out",
+        PredictError::Machine(_) | PredictError::Run { .. } => {
+            "leave --simulate out, or name what the model has: --set zswap.compressor=zstd"
+        }
+    };
+    Failure::new(USAGE, format!("--simulate: {error}")).hint(hint)
+}

@@ -1,0 +1,68 @@
+//! `plan --simulate` as it is typed, on captured machines.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What is asked for by name is not varied, which leaves the shrinker; large applications are few.
+const QUICK: [&str; 8] =
+    ["--set", "zswap.compressor=zstd", "--set", "zswap.max_pool_percent=30", "--set", "zswap.enabled=true", "--app-size", "60M"];
+
+fn machine(name: &str) -> TempDir {
+    support::hosts().into_iter().find(|host| host.name == name).unwrap().copy().unwrap()
+}
+
+fn plan(machine: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    command.args(["plan", "--root"]).arg(machine).args(words).output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn results_of_the_machine_are_what_a_simulation_rests_on() {
+    let machine = machine("measured");
+    let words = [&QUICK[..], &["--simulate", "--seeds", "2", "--json"]].concat();
+    let output = plan(machine.path(), &words);
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output)));
+    let predictions = &printed["predictions"];
+    assert_eq!((&predictions["measured"], &predictions["seeds"]), (&true.into(), &vec![1, 2].into()));
+    let rests_on = predictions["rests_on"].to_string();
+    for run in ["20261121-080000-0001", "20261121-081000-0002", "60 MiB, as asked for"] {
+        assert!(rests_on.contains(run), "no {run} in {rests_on}");
+    }
+    let shrinker: Vec<&Value> =
+        predictions["candidates"].as_array().unwrap().iter().map(|row| &row["candidate"]["shrinker"]).collect();
+    assert_eq!(shrinker, [true, false]);
+    let note = printed["notes"].as_array().unwrap().iter().find(|note| note["about"] == "simulation").unwrap();
+    assert!(note["text"].as_str().unwrap().contains("zswap zstd, limit 30 %, shrinker"), "{note}");
+    // The setting was decided by it, or rests on it too.
+    let steps = printed["steps"].to_string();
+    let is_followed = note["text"].as_str().unwrap().contains("the plan follows zswap zstd, limit 30 %, no shrinker");
+    let said = if is_followed { "shrinker_enabled = false # simulation" } else { "simulated: " };
+    assert!(steps.contains(said), "no `{said}` in {steps}");
+    assert_eq!(plan(machine.path(), &words).stdout, output.stdout, "the same question has the same answer");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said_with_a_hint() {
+    let machine = machine("debian13-6.12");
+    for (words, code, says) in [
+        (vec!["--simulate", "--page-set", "/nonexistent.json"], 2, "--page-set /nonexistent.json: No such file"),
+        (vec!["--simulate", "--page-set", "/dev/null"], 2, "swaptune sample --save"),
+        (vec!["--page-set", "x.json"], 2, "--simulate"),
+        (vec!["--simulate", "--seeds", "1"], 2, "1 is not in 2..=50"),
+        (vec!["--simulate", "--app-size", "much"], 2, "--app-size"),
+    ] {
+        let output = plan(machine.path(), &words);
+        assert!(output.status.code() == Some(code) && text(&output).contains(says), "{words:?}: {}", text(&output));
+    }
+}
