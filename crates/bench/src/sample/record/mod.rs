@@ -5,7 +5,7 @@
 //! often it was used; all events of a look bear its time, and stand in the order of process numbers and addresses, because in which
 //! order they happened is not known. Pages that went come first. The first look writes every page that is there, as an allocation.
 //!
-//! Only what is followed is held in memory: 16 bytes a page. Events go to the file as they are found.
+//! Only what is followed is held in memory: 16 bytes a page, and some more for the process that is being looked at. Events go to the file as they are found.
 
 mod pages;
 
