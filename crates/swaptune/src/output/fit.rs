@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
-use swaptune_tiers::scenario::{Fit, Look, Scenario, Search, Stopped};
+use swaptune_tiers::scenario::{Fit, Look, Scenario, Search, Source, Stopped};
 
 use super::scenario::{quoted, seconds, understood};
 use super::text;
@@ -50,6 +50,10 @@ fn table(done: &Fitted, limit: Nanos) -> String {
         let text =
             format!("Everything counted in pages is a {}th: times of wakes, pool and reads are multiplied by it.", point.scale);
         page += &text::wrap(&text, 2);
+    }
+    if let Source::Generated(spec) = &point.source {
+        let parts = spec.split([':', ',']).filter(|part| !part.starts_with("apps="));
+        page += &text::wrap(&format!("Workload: {}", parts.collect::<Vec<_>>().join(" ")), 2);
     }
     page.push('\n');
     let head = ["TIERING", "FIT", "BY FIRST", "WAKE-P50", "WAKE-P99", "POOL", "DISK-IN", "ONE MORE"];

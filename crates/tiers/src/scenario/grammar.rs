@@ -296,6 +296,46 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        /// Whatever is typed is understood or refused; nothing that is understood lacks an area or a codec.
+        #[test]
+        fn nothing_typed_is_a_panic(words in proptest::collection::vec(0..WORDS.len(), 0..9), free in ".{0,12}") {
+            let line: String = words.iter().map(|word| WORDS[*word]).chain([free.as_str()]).collect();
+            for line in [line.as_str(), line.trim_end_matches(&free)] {
+                if let Ok(table) = tiering(line) {
+                    let areas = table.get("swap").and_then(Value::as_array).map_or(0, Vec::len);
+                    proptest::prop_assert!(areas > 0 || !table.contains_key("zswap"), "{line}");
+                    proptest::prop_assert!(table.get("zswap").is_none_or(|zswap| zswap.get("compressor").is_some()), "{line}");
+                }
+                let _ = with_policy(line, "shrinker");
+            }
+        }
+    }
+
+    const WORDS: [&str; 21] = [
+        "zswap",
+        "zram",
+        "disk",
+        "none",
+        ":",
+        ",",
+        "=",
+        ":zstd",
+        ":lz4",
+        ":zbud",
+        ":30%",
+        ":shrinker",
+        ":accept=80%",
+        ":8G",
+        ":50%",
+        ":limit=1G",
+        ":priority=5",
+        ":areas=4",
+        ":nvme",
+        ":this#2",
+        "name=",
+    ];
+
     #[test]
     fn a_policy_goes_to_zswap_that_has_none() {
         assert_eq!(with_policy("zswap:zstd,disk", "shrinker").as_deref(), Some("zswap:zstd:shrinker,disk"));

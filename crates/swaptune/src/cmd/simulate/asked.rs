@@ -18,8 +18,10 @@ use crate::output::progress::Progress;
 const USUAL: [&str; 4] = ["disk", "zram:zstd,disk", "zswap:zstd,disk", "zswap:zstd:shrinker,disk"];
 /// RAM of a search, where a share of the workload would grow with it.
 const RAM_OF_FIT: &str = "4G";
-/// The workload of a search.
+/// The generator that a search counts applications of, and its workload where none is given: 100 MB each, as many wakes of each as
+/// tell 99 % of them all, and a trace of which several fit into RAM.
 const IDLE: &str = "idle";
+const WORKLOAD_OF_FIT: &str = "idle:pages=25k,seconds=900,wake=120";
 /// RAM of this machine, where that is asked for.
 const THIS: &str = "this";
 
@@ -129,7 +131,7 @@ fn typed(context: &Context, args: &SimulateArgs, measured: &Measured, traces: &T
     };
     let source = match &args.trace {
         Some(path) => Source::Trace(path.display().to_string()),
-        None => Source::Generated(args.generate.clone().unwrap_or_else(|| IDLE.to_owned())),
+        None => Source::Generated(args.generate.clone().unwrap_or_else(|| WORKLOAD_OF_FIT.to_owned())),
     };
     if args.trace.is_some() {
         let progress = Progress::start();
