@@ -57,6 +57,12 @@ pub const WORKLOADS: [Workload; 6] = [
 ];
 
 impl Workload {
+    /// Whether it is played when none is named: what fills a pool takes as long as all others together.
+    #[must_use]
+    pub const fn is_quick(&self) -> bool {
+        !self.fills_pool
+    }
+
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {

@@ -52,7 +52,7 @@ fn program() -> Program {
 fn workloads(asked: &ValidateArgs) -> Result<Vec<&'static Workload>, Failure> {
     static ALL: [Workload; WORKLOADS.len()] = WORKLOADS;
     if asked.workload.is_empty() {
-        return Ok(ALL.iter().collect());
+        return Ok(ALL.iter().filter(|workload| workload.is_quick()).collect());
     }
     let find = |name: &String| {
         Workload::named(name).ok_or_else(|| {
