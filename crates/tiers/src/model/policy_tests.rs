@@ -109,6 +109,8 @@ fn measure(policy: Policy) -> Behaviour {
 struct Bench {
     model: Model,
     next: u32,
+    /// Whose pages are stored.
+    cgroup: u16,
 }
 
 impl Bench {
@@ -120,7 +122,7 @@ impl Bench {
         let mut settings = Settings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
         settings.zswap.as_mut().unwrap().allocator = allocator;
         settings.sizes = Sizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());
-        Self { model: Model::new(settings, LAST + 1).unwrap(), next: 0 }
+        Self { model: Model::new(settings, LAST + 1).unwrap(), next: 0, cgroup: 0 }
     }
 
     /// With no page in the pool, with one, and so on. Whatever the worker was asked to do it has not begun.
@@ -155,6 +157,7 @@ impl Bench {
     fn stores(&mut self, size: u16) -> bool {
         let page = if size == SIZE { self.next } else { LAST };
         self.next += 1;
+        self.model.pages[page as usize].cgroup = self.cgroup;
         self.model.enter(page);
         self.model.lists.remove(&mut self.model.pages, page);
         self.model.pages[page as usize].slot = self.model.slots.alloc(page).unwrap();
@@ -285,9 +288,83 @@ fn the_broken_walk_ends_at_16_empty_cgroups_and_the_fair_one_does_not() {
     for (name, empty, writes) in
         [("broken-walk", 15, true), ("broken-walk", 16, false), ("fair-walk", 16, true), ("fair-walk", 100, true)]
     {
-        let mut bench = Bench::on((6, 11), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
+        let mut bench = Bench::on((6, 12), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
         bench.model.worker.start_at(1);
         bench.refused();
         assert_eq!(bench.pages() < LIMIT, writes, "{name} with {empty} empty cgroups");
+    }
+}
+
+/// Whose pages go when all are equally many but one group's are older.
+#[test]
+fn the_oldest_go_or_one_of_each_group() {
+    for (name, of_old, of_young) in [
+        ("write-back", 1, 0),
+        ("write-through", 1, 0),
+        ("switching", 1, 0),
+        ("limit", 20, 20),
+        ("broken-walk", 20, 20),
+        ("fair-walk", 20, 20),
+        ("proactive", 20, 20),
+        ("no-writeback", 0, 0),
+    ] {
+        let mut bench = Bench::on((6, 11), 2, policy(name), Allocator::Zbud);
+        bench.cgroup = 1;
+        let mut bench = bench.fill(LIMIT / 2);
+        bench.cgroup = 0;
+        let mut bench = bench.fill(LIMIT);
+        bench.stores(SIZE);
+        bench.model.now += 10_000_000_000;
+        bench.model.run_worker();
+        let gone = |from: u32, to: u32| (from..to).filter(|&page| bench.model.tier(page) != Tier::Zswap).count();
+        assert_eq!((gone(0, 200), gone(200, 400)), (of_old, of_young), "{name}");
+    }
+    let mut global = Bench::on((6, 7), 3, policy("shrinker"), Allocator::Zbud).fill(LIMIT / 2);
+    let mut time = global.model.now;
+    (0..4).for_each(|_| global.model.shrink(2, 0, &mut time));
+    assert!(global.pages() < LIMIT / 2, "one list for all groups before 6.8");
+}
+
+/// What the worker spends is the kernel's time, felt by the process or not, to the nanosecond.
+#[test]
+fn write_back_takes_what_its_parts_take() {
+    let costs = Costs::default();
+    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
+    for (name, felt) in [("limit", true), ("background", false)] {
+        let mut bench = Bench::filled(policy(name), LIMIT);
+        bench.model.wake_worker(bench.model.now);
+        let (system, begin) = (bench.model.outcome.system, bench.model.now);
+        bench.model.now += 1_000_000;
+        // A policy without a pause does not lose the time until the next refusal.
+        bench.model.pause_worker();
+        bench.model.run_worker();
+        assert_eq!(bench.pages(), ACCEPT, "{name}");
+        let spent = (LIMIT - ACCEPT) * each;
+        assert!(begin + spent < bench.model.now);
+        assert_eq!(bench.model.outcome.system - system, spent, "{name}");
+        assert_eq!(bench.model.stolen, if felt { spent } else { 0 }, "{name}");
+    }
+    let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
+    let (zram, disk) = (super::tests::zram(1, 1000), bench.model.settings.areas[0].clone());
+    let settings = Settings { areas: vec![zram, disk], ..bench.model.settings.clone() };
+    bench.model = Model::new(settings, LAST + 1).unwrap();
+    let mut bench = bench.fill(LIMIT);
+    let system = bench.model.outcome.system;
+    bench.refused();
+    assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
+}
+
+/// Since 6.12 the shrinker passes over what it meets for the first time.
+#[test]
+fn the_shrinker_gives_a_second_chance_since_6_12() {
+    for (kernel, first) in [((6, 11), true), ((6, 12), false)] {
+        let mut bench = Bench::on(kernel, 1, policy("shrinker"), Allocator::Zbud).fill(300);
+        let mut time = bench.model.now;
+        let mut writes = || {
+            let before = bench.pages();
+            bench.model.shrink(0, 1, &mut time);
+            bench.pages() < before
+        };
+        assert_eq!((writes(), writes()), (first, true), "{kernel:?}");
     }
 }

@@ -36,7 +36,7 @@ impl Shrinker {
         let delta = (freeable >> priority) * 2;
         let total = ((self.deferred >> priority) + delta).min(2 * freeable);
         let mut scanned = 0;
-        while freeable > 0 && total - scanned >= BATCH.min(freeable) && total > scanned {
+        while total - scanned >= BATCH.min(freeable).max(1) {
             scanned += BATCH.min(total - scanned);
         }
         self.deferred = (self.deferred + delta).saturating_sub(scanned).min(2 * freeable);
@@ -71,7 +71,7 @@ impl Model {
         }
     }
 
-    fn compactable(&self) -> u64 {
+    pub(super) fn compactable(&self) -> u64 {
         self.zswap.as_ref().map_or(0, Zswap::freeable) + self.zrams.iter().flatten().map(|zram| zram.freeable()).sum::<u64>()
     }
 
@@ -111,6 +111,31 @@ mod tests {
         assert_eq!(shrinker.scan(262_144, 12), 128);
         assert_eq!(shrinker.scan(100, 0), 128, "one batch, and what is left is too little for another");
         assert_eq!(Shrinker::default().scan(0, 0), 0);
+    }
+
+    #[test]
+    fn no_more_than_twice_what_there_is_is_put_off() {
+        let mut shrinker = Shrinker::default();
+        assert!((0..10_000).all(|_| shrinker.scan(5_000, 12) == 0));
+        assert_eq!(shrinker.deferred, 10_000);
+    }
+
+    #[test]
+    fn the_shrinker_is_offered_what_compresses_badly_and_is_not_spoken_for() {
+        let limit = crate::model::Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: (6, 12) };
+        let pool = |allocator: &crate::alloc::Allocator, size| {
+            let mut zswap = Zswap::new(limit, crate::alloc::Pool::new(allocator), 1);
+            (0..200).for_each(|page| _ = zswap.insert(page, 0, size));
+            zswap
+        };
+        let zswap = pool(&crate::alloc::Allocator::Zbud, 2500);
+        let mut shrinker = Shrinker { disk_swapins: 30, ..Shrinker::default() };
+        assert_eq!([(); 2].map(|()| offered(&zswap, 0, &mut shrinker, true)), [170, 200], "what came from the disk counts once");
+        assert_eq!(offered(&zswap, 0, &mut shrinker, false), 150, "a quarter is protected before 6.12");
+        let mut shrinker = Shrinker { disk_swapins: 80, ..Shrinker::default() };
+        assert_eq!(offered(&zswap, 0, &mut shrinker, false), 120);
+        let two = pool(&crate::alloc::Allocator::Zbud, 1000);
+        assert_eq!(offered(&two, 0, &mut shrinker, true), 100, "two in a page: half as many");
     }
 
     #[test]

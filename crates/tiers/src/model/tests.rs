@@ -248,6 +248,29 @@ fn the_worker_pauses_for_half_a_second() {
     }
 }
 
+/// Objects leave holes; reclaim on its way compacts the pools of zswap and of each zram device, and every page can still be had.
+#[test]
+fn reclaim_compacts_all_pools() {
+    for (zswap, areas) in [(true, vec![disk(0, 100_000)]), (false, vec![zram(2, 1000), zram(1, 1000), disk(0, 10_000)])] {
+        let settings = with_zswap(2000, policy("limit"), 60);
+        let settings = Settings { areas, zswap: settings.zswap.filter(|_| zswap), ..settings };
+        let mut model = Model::new(settings, 4000).unwrap();
+        cycles(4000, 1).for_each(|event| model.access(event).unwrap());
+        for page in (0..4000).filter(|page| page % 3 != 0) {
+            model.access(event(page, Op::Free)).unwrap();
+        }
+        let (mut time, freeable) = (model.now, model.compactable());
+        let before = model.pools();
+        assert!(freeable > 100, "{freeable}");
+        model.shrink(0, 0, &mut time);
+        let after = model.pools();
+        assert_eq!(before.zswap + before.zram - after.zswap - after.zram, freeable);
+        assert_eq!((model.outcome.counters.pages_compacted, model.compactable()), (freeable, 0));
+        (0..4000).filter(|page| page % 3 == 0).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        model.check();
+    }
+}
+
 #[test]
 fn huge_gaps_of_time_cost_nothing() {
     let trace = (0..100).map(|page| Event { time: u64::from(page) * 1_000_000_000, ..event(page, Op::Write) });

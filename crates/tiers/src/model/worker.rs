@@ -92,7 +92,7 @@ impl Model {
         let looked_at = if self.walk.groups == Groups::Fair { groups } else { 1 };
         for _ in 0..looked_at {
             let group = self.worker.cursor % groups;
-            self.worker.cursor = (group + 1) % groups;
+            self.worker.cursor = group + 1;
             if zswap.listed(group) > 0 {
                 return Some(group);
             }

@@ -8,6 +8,5 @@ pub(super) const POLICY: Policy = Policy {
     source: "mm/zswap.c of 3.13, zswap_frontswap_store()",
     walk: Some(walk::ONE),
     context: Context::Store,
-    hysteresis: false,
     ..KERNEL
 };
