@@ -42,6 +42,14 @@ impl Pool {
         }
     }
 
+    /// Asks for the memory of an object that is used soon.
+    #[inline]
+    pub(crate) fn soon(&self, handle: u32) {
+        if let Self::Zsmalloc(pool) = self {
+            pool.soon(handle);
+        }
+    }
+
     /// Pages of RAM that the pool holds.
     #[must_use]
     pub fn pages(&self) -> u64 {

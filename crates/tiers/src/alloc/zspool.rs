@@ -2,6 +2,7 @@
 
 use super::lists::Lists;
 use super::{SizeClass, Zsmalloc};
+use crate::prefetch::prefetch;
 
 /// Groups of fullness of a class: 0 %, below 10 %, … below 90 %, below 100 %, 100 % (`NR_FULLNESS_GROUPS`).
 const GROUPS: usize = 12;
@@ -10,6 +11,8 @@ const FULL: usize = GROUPS - 1;
 #[derive(Clone, Copy, Debug)]
 struct Zspage {
     class: u8,
+    /// Of fullness.
+    group: u8,
     inuse: u16,
 }
 
@@ -58,6 +61,12 @@ impl ZsPool {
     #[must_use]
     pub const fn pages(&self) -> u64 {
         self.pages
+    }
+
+    /// Asks for the memory of a zspage that is used soon.
+    #[inline]
+    pub fn soon(&self, zspage: u32) {
+        prefetch(&self.zspages, zspage as usize);
     }
 
     /// Stores an object of so many bytes, at most a page, and tells its zspage.
@@ -124,7 +133,7 @@ impl ZsPool {
 
     fn fresh(&mut self, class: usize) -> u32 {
         let pages = self.zsmalloc.classes()[class].pages;
-        let zspage = Zspage { class: class as u8, inuse: 0 };
+        let zspage = Zspage { class: class as u8, group: 0, inuse: 0 };
         let index = match self.empty.pop() {
             Some(index) => {
                 self.zspages[index as usize] = zspage;
@@ -170,10 +179,10 @@ impl ZsPool {
         let zspage = &mut self.zspages[index as usize];
         let class = usize::from(zspage.class);
         let objects = self.zsmalloc.classes()[class].objects;
-        let before = group(zspage.inuse, objects);
         zspage.inuse = zspage.inuse.wrapping_add_signed(by);
-        let after = group(zspage.inuse, objects);
+        let (before, after) = (usize::from(zspage.group), group(zspage.inuse, objects));
         if before != after {
+            zspage.group = after as u8;
             self.groups.remove(class * GROUPS + before, index);
             self.groups.push(class * GROUPS + after, index);
         }
@@ -188,7 +197,8 @@ const fn group(inuse: u16, objects: u16) -> usize {
     if inuse == objects {
         return FULL;
     }
-    100 * inuse as usize / objects as usize / 10 + 1
+    // The kernel's 100 * inuse / objects / 10, which rounds down twice, in one division.
+    (10 * inuse as u32 / objects as u32) as usize + 1
 }
 
 /// Moves within one class: as many of the emptiest zspages as the holes of the others can take.

@@ -49,7 +49,7 @@ pub(super) enum Written {
 }
 
 /// So many ends of writes in advance the memory of a page is asked for.
-const ENDS_AHEAD: usize = 6;
+const ENDS_AHEAD: usize = 12;
 
 /// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
 /// one that ends where it begins.
@@ -93,6 +93,7 @@ impl Device {
     }
 
     /// Begins the writes whose turn comes by a time.
+    #[inline]
     fn begin_by(&mut self, time: u64) {
         while self.waiting.front().is_some_and(|request| self.busy_until.max(request.arrived) <= time) {
             self.begin_next();
@@ -109,6 +110,7 @@ impl Device {
         self.round = request.round;
     }
 
+    #[inline]
     fn work(&mut self, at: u64, slot: u32, count: u32, request: bool) {
         let seek = if slot == self.next_slot { 0 } else { self.times.seek };
         let begin = if request { self.times.request + seek } else { 0 };
@@ -117,6 +119,7 @@ impl Device {
     }
 
     /// The next write that has ended by a time, and when.
+    #[inline]
     pub(super) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
         self.begin_by(by);
         let &(end, written) = self.writes.front()?;

@@ -10,6 +10,7 @@ use crate::trace::{Event, Op};
 impl Model {
     /// Brings a page into RAM and advances the process by the time that takes.
     pub(super) fn fault(&mut self, event: Event) -> Result<(), OutOfMemory> {
+        self.ask_for(event.page);
         self.settle();
         self.catch_up();
         self.now += std::mem::take(&mut self.stolen);
@@ -27,12 +28,27 @@ impl Model {
                 self.enter(page);
             }
             Tier::Zero | Tier::Zswap | Tier::Zram | Tier::WrittenBack | Tier::Disk => {
+                if let Some(zswap) = self.zswap.as_ref().filter(|_| self.pages[page as usize].has(POOLED)) {
+                    zswap.object_soon(self.pages[page as usize].entry);
+                }
                 self.make_room(self.pages[page as usize].cgroup)?;
                 self.swap_in(page, event.op == Op::Write);
                 self.outcome.stall += self.now - begin;
             }
         }
         Ok(())
+    }
+
+    /// What the end of a fault needs is asked for at its beginning.
+    #[inline]
+    fn ask_for(&self, page: u32) {
+        let page = self.pages[page as usize];
+        if page.slot != NONE {
+            self.slots.soon(page.slot);
+        }
+        if let Some(zswap) = self.zswap.as_ref().filter(|_| page.has(POOLED)) {
+            zswap.entry_soon(page.entry);
+        }
     }
 
     /// Frees the RAM of pages whose write has ended.

@@ -79,7 +79,7 @@ impl RamLists {
     }
 
     /// A page in RAM was accessed.
-    #[inline]
+    #[inline(always)]
     pub(super) fn touch(&mut self, pages: &mut [Page], page: u32) {
         match self.kind {
             Lru::Exact => {
@@ -199,8 +199,16 @@ impl RamLists {
     }
 }
 
+/// Square roots of ten times as many gigabytes.
+const SMALL_RATIOS: [usize; 9] = [0, 3, 4, 5, 6, 7, 7, 8, 8];
+
 /// How many times longer than the inactive list the active one may be.
 fn inactive_ratio(pages: usize) -> usize {
     let gigabytes = pages >> 18;
-    if gigabytes == 0 { 1 } else { (10 * gigabytes).isqrt() }
+    // The square root takes longer than all else that is done to a page, and most machines are small.
+    match gigabytes {
+        0 => 1,
+        1..=8 => SMALL_RATIOS[gigabytes],
+        _ => (10 * gigabytes).isqrt(),
+    }
 }

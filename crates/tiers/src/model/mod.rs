@@ -185,7 +185,7 @@ impl Model {
             self.free(event.page);
             return Ok(());
         }
-        let page = self.pages[event.page as usize];
+        let page = &self.pages[event.page as usize];
         if page.tier == Tier::Ram && !page.has(AHEAD) {
             self.lists.touch(&mut self.pages, event.page);
             self.hits += 1;
@@ -259,8 +259,12 @@ impl Model {
     }
 
     /// Pages of RAM that are free; less than none when pools took reserves.
+    #[inline]
     fn free_pages(&self) -> i64 {
-        let pools = self.zswap.as_ref().map_or(0, Zswap::pages) + self.zrams.iter().flatten().map(Zram::pages).sum::<u64>();
+        let mut pools = self.zswap.as_ref().map_or(0, Zswap::pages);
+        for zram in self.zrams.iter().flatten() {
+            pools += zram.pages();
+        }
         self.settings.ram as i64 - (self.settings.reserved + self.used + pools) as i64
     }
 

@@ -79,11 +79,11 @@ impl Model {
 
     /// Neighbours of a page that are in swap: by slot where an area is rotational, else by address.
     fn neighbours(&mut self, page: u32) -> Vec<u32> {
-        let by_slots = self.settings.reads_ahead_by_slots();
-        let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
-        if most == 1 {
+        if self.settings.page_cluster == 0 {
             return Vec::new();
         }
+        let by_slots = self.settings.reads_ahead_by_slots();
+        let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
         let places = match by_slots {
             true => self.window.by_slots(self.pages[page as usize].slot, most),
             false => self.window.by_addresses(page, most),

@@ -14,12 +14,13 @@ impl Model {
         while self.is_over_limit(cgroup) {
             self.direct(Some(cgroup))?;
         }
-        let free = self.free_pages();
+        let mut free = self.free_pages();
         if free <= self.marks.low as i64 && self.kswapd.is_none() {
             self.kswapd = Some(self.now);
         }
-        while self.free_pages() <= self.marks.min as i64 {
+        while free <= self.marks.min as i64 {
             self.direct(None)?;
+            free = self.free_pages();
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::page::NONE;
+use crate::prefetch::prefetch;
 
 /// Slots of a cluster (`SWAPFILE_CLUSTER`).
 pub const CLUSTER: u32 = 512;
@@ -189,6 +190,13 @@ impl Slots {
             }
         }
         None
+    }
+
+    /// Asks for the memory of a slot that is given back soon.
+    #[inline]
+    pub(super) fn soon(&self, slot: u32) {
+        let area = &self.areas[self.area(slot)];
+        prefetch(&area.bits, ((slot - area.base) / WORD) as usize);
     }
 
     /// Gives a slot back.

@@ -6,8 +6,8 @@ use super::device::Written;
 
 /// Most pages of a request (`max_sectors_kb` of 512).
 const MOST: u32 = 128;
-/// The end of a chain.
-const NIL: u64 = u64::MAX;
+/// Before the number of the first request: the end of a chain.
+const NIL: u64 = 0;
 /// No page.
 const NONE: u32 = u32::MAX;
 
@@ -33,7 +33,8 @@ impl Request {
 /// Requests that have not begun.
 ///
 /// Requests have numbers in order of their arrival. Such as can grow are chained by their end, the newest first: with thousands of
-/// them, as behind a slow disk, a page still finds its neighbour at once.
+/// them, as behind a slow disk, a page still finds its neighbour at once. What has begun is older than all others and ends its chain
+/// wherever it is still named.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     requests: VecDeque<Request>,
@@ -48,13 +49,15 @@ pub(super) struct Waiting {
 
 impl Waiting {
     pub(super) fn new() -> Self {
-        Self { requests: VecDeque::new(), first: 0, chains: vec![NIL; 64], pages: Vec::new(), free: NONE }
+        Self { requests: VecDeque::new(), first: NIL + 1, chains: vec![NIL; 64], pages: Vec::new(), free: NONE }
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
+    #[inline]
     pub(super) fn front(&self) -> Option<&Request> {
         self.requests.front()
     }
@@ -84,15 +87,15 @@ impl Waiting {
     }
 
     /// Takes the oldest request; [`Waiting::take_page`] then gives its pages.
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Request> {
-        if self.requests.front()?.count < MOST {
-            self.unchain(self.first);
-        }
+        let oldest = self.requests.pop_front()?;
         self.first += 1;
-        self.requests.pop_front()
+        Some(oldest)
     }
 
     /// The next page of a request that was taken.
+    #[inline]
     pub(super) fn take_page(&mut self, request: &mut Request) -> Written {
         let page = request.pages.0;
         let (written, next) = self.pages[page as usize];
@@ -102,6 +105,7 @@ impl Waiting {
         written
     }
 
+    #[inline]
     fn page(&mut self, written: Written) -> u32 {
         let page = self.free;
         if page == NONE {
@@ -113,10 +117,12 @@ impl Waiting {
         page
     }
 
+    #[inline]
     fn request(&mut self, number: u64) -> &mut Request {
         &mut self.requests[(number - self.first) as usize]
     }
 
+    #[inline]
     fn head(&mut self, end: u32) -> &mut u64 {
         let chains = self.chains.len();
         &mut self.chains[end as usize & (chains - 1)]
@@ -124,7 +130,7 @@ impl Waiting {
 
     fn ending_at(&mut self, slot: u32) -> Option<u64> {
         let mut number = *self.head(slot);
-        while number != NIL {
+        while number >= self.first {
             let request = *self.request(number);
             if request.end() == slot {
                 return Some(number);
@@ -138,7 +144,7 @@ impl Waiting {
     fn chain(&mut self, number: u64) {
         let end = self.request(number).end();
         let (mut newer, mut older) = (NIL, *self.head(end));
-        while older != NIL && older > number {
+        while older > number {
             (newer, older) = (older, self.request(older).older);
         }
         self.request(number).older = older;

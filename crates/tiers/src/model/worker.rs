@@ -104,7 +104,7 @@ impl Model {
     pub(super) fn write_back_oldest(&mut self, group: u16, second_chance: bool, time: &mut u64) -> Option<bool> {
         let zswap = self.zswap.as_mut()?;
         let index = zswap.pop_oldest(group)?;
-        if let Some(soon) = zswap.soon(group) {
+        if let Some(soon) = zswap.page_soon(group) {
             prefetch(&self.pages, soon as usize);
         }
         *time += self.settings.costs.scan;

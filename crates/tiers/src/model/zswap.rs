@@ -115,8 +115,19 @@ impl Zswap {
         self.free.push(index);
     }
 
+    /// Asks for the memory of an entry that is loaded soon, and then of its object.
+    #[inline]
+    pub(super) fn entry_soon(&self, index: u32) {
+        prefetch(&self.entries, index as usize);
+    }
+
+    #[inline]
+    pub(super) fn object_soon(&self, index: u32) {
+        self.pool.soon(self.entries[index as usize].handle);
+    }
+
     /// Page of an entry that write-back meets soon.
-    pub(super) fn soon(&self, group: u16) -> Option<u32> {
+    pub(super) fn page_soon(&self, group: u16) -> Option<u32> {
         let index = self.lists[usize::from(group)].peek(OLDEST_AHEAD)?;
         Some(self.entries[index as usize].page)
     }
