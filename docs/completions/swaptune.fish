@@ -56,7 +56,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'S
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l app-size -d 'Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
@@ -71,7 +71,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l profile -d '
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow mkswap on DEVICE whatever it carries now' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F

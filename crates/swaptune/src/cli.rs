@@ -174,7 +174,7 @@ pub struct SimulatedArgs {
     /// Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub page_set: Option<PathBuf>,
-    /// Simulate applications of this size, kept within 1/128 and 1/16 of RAM [default: the mean process of the newest sample]
+    /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
     #[arg(long, value_name = "SIZE", requires = "simulate")]
     pub app_size: Option<Bytes>,
     /// Simulate with so many seeds: their range is the uncertainty
