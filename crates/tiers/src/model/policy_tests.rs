@@ -368,3 +368,15 @@ fn the_shrinker_gives_a_second_chance_since_6_12() {
         assert_eq!((writes(), writes()), (first, true), "{kernel:?}");
     }
 }
+
+/// One page in a step, where the policy and not the kernel says how to walk: whoever looks in between sees one less.
+#[test]
+fn a_step_writes_back_one_page() {
+    for name in ["broken-walk", "fair-walk", "proactive", "background", "raw", "interrupted", "responsive"] {
+        let mut bench = Bench::filled(policy(name), LIMIT);
+        bench.model.wake_worker(bench.model.now);
+        bench.model.now += 1;
+        bench.model.run_worker();
+        assert_eq!(bench.pages(), LIMIT - 1, "{name}");
+    }
+}
