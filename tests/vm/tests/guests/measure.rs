@@ -10,6 +10,10 @@ use crate::support::need_commands;
 /// RAM that holds the pages, their pool and the program, MiB.
 const MEMORY: u32 = 1024;
 
+/// Workloads in which counters of the simulator are compared with those of the kernel: one with each of the compressors that the
+/// development machine lacks, on zsmalloc, zbud and several areas. Each with the counters that are judged.
+const VALIDATIONS: [&str; 2] = ["sequential lz4 ^(swap-in|zswpout|stored_pages)$", "zipf zstd ^(swap-in|zswpout|stored_pages)$"];
+
 /// Rows name what was measured, what was set for a moment is put back, a kill leaves nothing, pools are as predicted.
 pub fn run(kernel: Kernel) -> Result<()> {
     need_commands(&["bench"])?;
@@ -23,6 +27,7 @@ pub fn run(kernel: Kernel) -> Result<()> {
         .file(swaptune::pool_size()?, "/bin/pool-size")
         .text("/rounds", rounds)
         .text("/pools", pools)
+        .text("/validations", VALIDATIONS.join("\n") + "\n")
         .run()?
         .ensure_success()
 }
