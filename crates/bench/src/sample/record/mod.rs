@@ -199,9 +199,11 @@ pub fn record<W: Write>(
         }
         recorder.recording.late += u32::from(done > next);
         next = next.max(done);
+        // After each look at least once, also where the next is late already.
+        on(start.elapsed(), &recorder.recording);
         while start.elapsed() < next && !stop.is_asked() {
-            on(start.elapsed(), &recorder.recording);
             sleep(NOTICE.min(next.saturating_sub(start.elapsed())));
+            on(start.elapsed(), &recorder.recording);
         }
         if stop.is_asked() {
             break;
