@@ -7,11 +7,16 @@ use super::{Model, OutOfMemory};
 const BATCH: usize = 32;
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
 const DEFAULT_PRIORITY: u32 = 12;
+/// Rounds of direct reclaim for one page after which there is no room: pages only go round, as from zswap back into RAM because the
+/// zram behind it takes no more. A kernel may go on like this for ever.
+const HOPELESS: u32 = 1 << 12;
 
 impl Model {
     /// Makes room for one page of a cgroup; the process waits as long as that takes.
     pub(super) fn make_room(&mut self, cgroup: u16) -> Result<(), OutOfMemory> {
+        let mut rounds = 0..HOPELESS;
         while self.is_over_limit(cgroup) {
+            rounds.next().ok_or(OutOfMemory)?;
             self.direct(Some(cgroup))?;
         }
         let mut free = self.free_pages();
@@ -19,6 +24,7 @@ impl Model {
             self.kswapd = Some(self.now);
         }
         while free <= self.marks.min as i64 {
+            rounds.next().ok_or(OutOfMemory)?;
             self.direct(None)?;
             free = self.free_pages();
         }

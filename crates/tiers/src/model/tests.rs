@@ -189,6 +189,21 @@ fn zram_before_a_disk_inverts_the_order() {
     assert!(oldest(Tier::Disk) > Some(499));
 }
 
+/// Pages that zswap writes back come into RAM again when the zram behind it takes none: the run must end all the same, and say so.
+#[test]
+fn pages_that_only_go_round_are_out_of_memory() {
+    let full = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
+    let area = AreaSettings { priority: 10, slots: 100_000, backing: full };
+    for name in ["shrinker", "limit", "write-back", "proactive"] {
+        for cgroups in [vec![None], vec![Some(600)]] {
+            let settings =
+                Settings { areas: vec![area.clone(), disk(5, 100_000)], cgroups, ..with_zswap(1000, policy(name), 20) };
+            let outcome = run(settings, 20_000, cycles(20_000, 1));
+            assert!(outcome.out_of_memory.is_some(), "{name}: {outcome:?}");
+        }
+    }
+}
+
 /// zswap in front of the same disk: the pages that came first are those on the disk.
 #[test]
 fn zswap_before_a_disk_keeps_the_order() {
