@@ -58,14 +58,15 @@ impl IdlePages {
     /// What the system says of the bitmap. A process that has ended is no error: the fate of its pages is unknown.
     pub fn mark(&mut self, pid: u32, addresses: &[u64]) -> io::Result<()> {
         let pagemap = open(pid, "pagemap").ok();
+        let mut frames = Vec::with_capacity(addresses.len());
         for address in addresses {
             let frame = pagemap.as_ref().and_then(|pagemap| frame(pagemap, *address)).unwrap_or(0);
             if frame > 0 {
-                self.bitmap.mark(self.bitmap.frame_of(frame))?;
+                frames.push(self.bitmap.frame_of(frame));
             }
             self.pages.push((pid, *address, frame));
         }
-        Ok(())
+        self.bitmap.mark(frames)
     }
 
     /// What became of them, in the order in which they were marked.

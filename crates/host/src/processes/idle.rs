@@ -47,9 +47,14 @@ impl Bitmap {
         head.map_or(frame, |head| first + head as u64)
     }
 
-    /// Marks a frame idle. Bits that are not set leave other frames as they are.
-    pub(super) fn mark(&self, frame: u64) -> io::Result<()> {
-        self.file.write_all_at(&(1_u64 << (frame % 64)).to_ne_bytes(), frame / 64 * 8)
+    /// Marks frames idle, all of a word of the bitmap in one go. Bits that are not set leave other frames as they are.
+    pub(super) fn mark(&self, mut frames: Vec<u64>) -> io::Result<()> {
+        frames.sort_unstable();
+        for word in frames.chunk_by(|a, b| a / 64 == b / 64) {
+            let bits = word.iter().fold(0_u64, |bits, frame| bits | 1 << (frame % 64));
+            self.file.write_all_at(&bits.to_ne_bytes(), word[0] / 64 * 8)?;
+        }
+        Ok(())
     }
 
     /// Whether nobody touched it since.
@@ -59,9 +64,12 @@ impl Bitmap {
         Ok(u64::from_ne_bytes(word) >> (frame % 64) & 1 == 1)
     }
 
-    /// Plays the kernel: nothing in the first frames is idle.
+    /// Plays the kernel: somebody touches a frame.
     #[cfg(test)]
     pub(super) fn touch(&self, frame: u64) {
-        self.file.write_all_at(&[0; 8], frame / 64 * 8).unwrap();
+        let mut word = [0; 8];
+        self.file.read_exact_at(&mut word, frame / 64 * 8).unwrap();
+        let touched = u64::from_ne_bytes(word) & !(1 << (frame % 64));
+        self.file.write_all_at(&touched.to_ne_bytes(), frame / 64 * 8).unwrap();
     }
 }
