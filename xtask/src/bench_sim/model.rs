@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use swaptune_tiers::alloc::{Allocator, Rule, Zsmalloc};
 use swaptune_tiers::model::{AreaSettings, Backing, Codec, DeviceTimes, Model, Outcome, Settings, Sizes, ZswapSettings};
 use swaptune_tiers::trace::Trace;
@@ -63,6 +63,7 @@ pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> any
         let model = Model::new(settings(ram, trace.page_count())?, trace.page_count())?;
         let (seconds, outcome) = timed(|| model.run(trace.iter()));
         let [stock, tuned] = peer()?;
+        ensure!(outcome.counters.accesses == trace.len() as u64, "the model ended early: {outcome:?}");
         times.add([seconds, stock, tuned]);
         last = Some(outcome);
     }

@@ -1,5 +1,7 @@
 //! Reclaim: making room in RAM, by the process that needs it and by kswapd (mm/vmscan.c).
 
+use std::ops::Range;
+
 use super::page::{AHEAD, CLEAN, NONE, POOLED, Tier};
 use super::{Model, OutOfMemory};
 
@@ -7,8 +9,8 @@ use super::{Model, OutOfMemory};
 const BATCH: usize = 32;
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
 const DEFAULT_PRIORITY: u32 = 12;
-/// Rounds of direct reclaim for one page after which there is no room: pages only go round, as from zswap back into RAM because the
-/// zram behind it takes no more. A kernel may go on like this for ever.
+/// Rounds of direct reclaim that evicted, for one page, after which there is no room: pages only go round, as from zswap back into RAM
+/// because the zram behind it takes no more. A kernel may go on like this for ever. Waiting for writes is no such round: they end.
 const HOPELESS: u32 = 1 << 12;
 
 impl Model {
@@ -16,16 +18,14 @@ impl Model {
     pub(super) fn make_room(&mut self, cgroup: u16) -> Result<(), OutOfMemory> {
         let mut rounds = 0..HOPELESS;
         while self.is_over_limit(cgroup) {
-            rounds.next().ok_or(OutOfMemory)?;
-            self.direct(Some(cgroup))?;
+            self.direct(Some(cgroup), &mut rounds)?;
         }
         let mut free = self.free_pages();
         if free <= self.marks.low as i64 && self.kswapd.is_none() {
             self.kswapd = Some(self.now);
         }
         while free <= self.marks.min as i64 {
-            rounds.next().ok_or(OutOfMemory)?;
-            self.direct(None)?;
+            self.direct(None, &mut rounds)?;
             free = self.free_pages();
         }
         Ok(())
@@ -37,14 +37,16 @@ impl Model {
         group.limit.is_some_and(|limit| group.charged + zswap >= limit)
     }
 
-    /// One round of direct reclaim: evicts a batch, or waits for a write if a batch is under way already.
-    fn direct(&mut self, cgroup: Option<u16>) -> Result<(), OutOfMemory> {
+    /// One round of direct reclaim: evicts a batch, of which there may be so many more, or waits for a write if one is under way already.
+    fn direct(&mut self, cgroup: Option<u16>, rounds: &mut Range<u32>) -> Result<(), OutOfMemory> {
         self.outcome.counters.allocstall += 1;
         let mut time = self.now;
         let evicted = if self.under_write() < BATCH { self.reclaim(cgroup, &mut time) } else { 0 };
         self.outcome.system += time - self.now;
         self.now = time;
-        if evicted == 0 {
+        if evicted > 0 {
+            rounds.next().ok_or(OutOfMemory)?;
+        } else {
             let end = self.devices.iter().filter_map(|device| device.next_end()).min().ok_or(OutOfMemory)?;
             self.now = self.now.max(end);
         }
