@@ -11,7 +11,7 @@ const BATCH: usize = 32;
 const DEFAULT_PRIORITY: u32 = 12;
 /// Rounds of direct reclaim that evicted, for one page, after which there is no room: pages only go round, as from zswap back into RAM
 /// because the zram behind it takes no more. A kernel may go on like this for ever. Waiting for writes is no such round: they end.
-const HOPELESS: u32 = 1 << 12;
+pub(super) const HOPELESS: u32 = 1 << 12;
 
 impl Model {
     /// Makes room for one page of a cgroup; the process waits as long as that takes.

@@ -204,6 +204,15 @@ fn pages_that_only_go_round_are_out_of_memory() {
     }
 }
 
+/// A full pool sends page after page to a slow disk, and one fault waits for thousands of writes. They end.
+#[test]
+fn a_long_queue_of_writes_is_waited_for() {
+    let settings = Settings { devices: vec![DeviceTimes::HDD], ..with_zswap(20_000, policy("limit"), 50) };
+    let outcome = run(settings, 80_000, cycles(80_000, 1));
+    assert_eq!(outcome.out_of_memory, None, "{outcome:?}");
+    assert!(outcome.counters.allocstall > 4 * u64::from(reclaim::HOPELESS), "{outcome:?}");
+}
+
 /// zswap in front of the same disk: the pages that came first are those on the disk.
 #[test]
 fn zswap_before_a_disk_keeps_the_order() {
