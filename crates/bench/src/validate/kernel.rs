@@ -145,7 +145,7 @@ impl Bench<'_> {
         match played {
             Ok(seen) => work.seen.push(seen),
             Err(ValidateError::Scratch(error @ (ScratchError::Step { .. } | ScratchError::Refused { .. }))) => {
-                work.failed = Some(tell(&error));
+                work.failed = Some(crate::swap::tell(&error));
             }
             Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
             Err(ValidateError::Player(why)) => work.failed = Some(why),
@@ -177,20 +177,6 @@ impl Bench<'_> {
         }
         Ok(Seen { before, after, nanos: played.nanos })
     }
-}
-
-/// An error with what caused it, in one line.
-fn tell(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let words = error.to_string();
-        if !text.ends_with(&words) {
-            text += &format!(": {words}");
-        }
-        source = error.source();
-    }
-    text
 }
 
 impl From<HelperError> for ValidateError {
