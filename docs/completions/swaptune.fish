@@ -247,9 +247,9 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l set -d 'G
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l sweep -d 'Run the tierings for several values of a key instead of the scenario\'s own sweep: A..B (nine), A..B:STEP, or A,B,C' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l report -d 'Columns of the table; --list shows all there are [default: as the scenario says, else those that can differ]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l page-set -d 'Take compressed sizes of pages from what `swaptune sample --save FILE` drew on a machine' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l trace -d 'Read the accesses from FILE, zstd-compressed or not; `-` is standard input' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l trace -d 'Read the accesses from FILE, zstd-compressed or not: a recording of `swaptune sample`, of perf or of damo, CSV, libCacheSim\'s records; `-` is standard input' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l generate -d 'Make the accesses, for example zipf:pages=100k,events=2M,seed=7; --list shows all generators' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l format -d 'Format of the trace: swaptune, text or oracle-general [default: what its first bytes tell]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l format -d 'Format of the trace: swaptune, text, oracle-general, perf or damo [default: what its first bytes tell]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l columns -d 'Where in a line of text things stand, for example time_us=1,page=3,op=4 [default: as a first line with names says]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l output -d 'Write the trace to FILE instead of simulating, in the format of its end (.swtrace, .csv, .oracleGeneral); with --tiering the scenario that the flags make (.toml)' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l policy -d 'What is evicted when memory is full: lru, fifo, clock [default: all]; with --tiering what keeps zswap below its limit' -r

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64;
 use swaptune_tiers::generate::generate;
 use swaptune_tiers::page_set::{Group, GroupKind, PageClass, PageSet, SCHEMA};
 use swaptune_tiers::scenario::{Changes, NoFiles, Scenario};
-use swaptune_tiers::trace::{FORMATS, Keep, Reading, read, write};
+use swaptune_tiers::trace::{FORMATS, Format, Keep, Reading, read, write};
 
 const SCENARIOS: [&str; 5] = [
     include_str!("../../../scenarios/zram-upkeep.toml"),
@@ -14,6 +14,14 @@ const SCENARIOS: [&str; 5] = [
     include_str!("../../../scenarios/b2-compile.toml"),
     include_str!("../../../scenarios/c2-write-through.toml"),
     include_str!("../../../scenarios/d7-proactive-shrinker.toml"),
+];
+/// Traces in formats that are only read.
+const FOREIGN: [(Format, &[u8]); 5] = [
+    (Format::Perf, include_bytes!("traces/page_fault_user.perf.txt")),
+    (Format::Damo, include_bytes!("traces/damo-perf-script.txt")),
+    (Format::Damo, include_bytes!("traces/damo-raw-units.txt")),
+    (Format::Damo, include_bytes!("traces/damo.json")),
+    (Format::Damo, include_bytes!("traces/damo-packed.json.z")),
 ];
 /// Values at which arithmetic would break.
 const HARD: [&str; 14] = [
@@ -108,13 +116,17 @@ fn mangled_page_sets_are_read_or_refused() {
 #[test]
 fn mangled_traces_are_read_or_refused() {
     let trace = generate("zipf:pages=50,events=300").expect("a small trace");
+    let mut whole: Vec<(Format, Vec<u8>)> = FOREIGN.iter().map(|&(format, bytes)| (format, bytes.to_vec())).collect();
+    for row in FORMATS.iter().filter(|row| row.is_written()) {
+        let mut bytes = Vec::new();
+        write(&trace, row.format, &mut bytes).expect("memory takes it");
+        whole.push((row.format, bytes));
+    }
     let mut random = Pcg64::seed_from_u64(6);
-    for row in &FORMATS {
-        let mut whole = Vec::new();
-        write(&trace, row.format, &mut whole).expect("memory takes it");
+    for (known, whole) in whole {
         for _ in 0..700 {
             let bytes = mangle(&whole, &mut random);
-            for format in [None, Some(row.format)] {
+            for format in [None, Some(known)] {
                 let reading = Reading { format, layout: None, keep: Keep::Everything };
                 if let Err(error) = read(&bytes[..], &reading) {
                     assert!(!error.to_string().is_empty());

@@ -35,13 +35,14 @@ pub struct SimulateArgs {
     /// Take times of codecs, of the swap path and of disks from the results of this machine, and say from which run each is
     #[arg(long)]
     pub measured: bool,
-    /// Read the accesses from FILE, zstd-compressed or not; `-` is standard input
+    /// Read the accesses from FILE, zstd-compressed or not: a recording of `swaptune sample`, of perf or of damo, CSV, libCacheSim's
+    /// records; `-` is standard input
     #[arg(long, value_name = "FILE", required_unless_present_any = ["generate", "list", "scenarios", "fit", "validate"])]
     pub trace: Option<PathBuf>,
     /// Make the accesses, for example zipf:pages=100k,events=2M,seed=7; --list shows all generators
     #[arg(long, value_name = "NAME:PARAMETERS", conflicts_with = "trace")]
     pub generate: Option<String>,
-    /// Format of the trace: swaptune, text or oracle-general [default: what its first bytes tell]
+    /// Format of the trace: swaptune, text, oracle-general, perf or damo [default: what its first bytes tell]
     #[arg(long, value_name = "NAME", requires = "trace")]
     pub format: Option<String>,
     /// Where in a line of text things stand, for example time_us=1,page=3,op=4 [default: as a first line with names says]

@@ -85,7 +85,10 @@ pub fn list(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[For
         let rows = generator.parameters.iter().map(|row| vec![row.name.to_owned(), row.default.to_owned(), row.doc.to_owned()]);
         page += &text::columns(&rows.collect::<Vec<_>>(), &[1], 4);
     }
-    let rows = formats.iter().map(|row| vec![row.name.to_owned(), row.endings.join(" "), row.doc.to_owned()]);
+    let rows = formats.iter().map(|row| {
+        let endings = if row.is_written() { row.endings.join(" ") } else { "only read".to_owned() };
+        vec![row.name.to_owned(), endings, row.doc.to_owned()]
+    });
     page + &format!("\nformats, each also zstd-compressed when it is read\n{}", text::columns(&rows.collect::<Vec<_>>(), &[], 2))
 }
 

@@ -6,9 +6,9 @@ use super::columns::{Keep, Trace};
 use super::error::{Place, TraceError};
 use super::layout::Layout;
 use super::source::Source;
-use super::{binary, oracle, text};
+use super::{binary, damo, oracle, perf, sample_line, text};
 
-/// A form that traces are stored in. Each may be zstd-compressed when it is read.
+/// A form that traces are stored in. Each may be zstd-compressed when it is read; some can only be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// swaptune's own.
@@ -17,7 +17,14 @@ pub enum Format {
     Text,
     /// libCacheSim's binary records.
     OracleGeneral,
+    /// Samples with addresses, as perf prints them.
+    Perf,
+    /// What DAMON saw, as damo writes it.
+    Damo,
 }
+
+type ReadFn = fn(Source<'_>, &Reading) -> Result<Trace, TraceError>;
+type WriteFn = fn(&Trace, &mut dyn Write) -> io::Result<()>;
 
 /// A row of the table of formats.
 #[derive(Clone, Copy, Debug)]
@@ -26,31 +33,63 @@ pub struct FormatRow {
     pub format: Format,
     /// Its name on the command line.
     pub name: &'static str,
-    /// Ends of file names that tell it, in lower case.
+    /// Ends of file names that tell it, in lower case; none for what is only read.
     pub endings: &'static [&'static str],
     /// What it is, in one sentence.
     pub doc: &'static str,
+    read: ReadFn,
+    write: Option<WriteFn>,
+}
+
+impl FormatRow {
+    /// Whether traces can be written in it, not only read.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.write.is_some()
+    }
 }
 
 /// All formats.
-pub const FORMATS: [FormatRow; 3] = [
+pub static FORMATS: [FormatRow; 5] = [
     FormatRow {
         format: Format::Swaptune,
         name: "swaptune",
         endings: &[".swtrace"],
         doc: "columns in blocks with checksums; keeps everything an event has",
+        read: |source, reading| binary::read(source, reading.keep),
+        write: Some(|trace, mut out| binary::write(trace, &mut out)),
     },
     FormatRow {
         format: Format::Text,
         name: "text",
         endings: &[".csv", ".txt", ".text", ".tsv"],
         doc: "one event a line: a page, or time, page, operation, cgroup, or columns that the first line names",
+        read: |source, reading| text::read(source, reading.keep, reading.layout.clone()),
+        write: Some(|trace, mut out| text::write(trace, &mut out)),
     },
     FormatRow {
         format: Format::OracleGeneral,
         name: "oracle-general",
         endings: &[".oraclegeneral", ".oraclegeneral.bin"],
         doc: "records of 24 bytes, as libCacheSim publishes its traces",
+        read: |source, reading| oracle::read(source, reading.keep),
+        write: Some(|trace, mut out| oracle::write(trace, &mut out)),
+    },
+    FormatRow {
+        format: Format::Perf,
+        name: "perf",
+        endings: &[],
+        doc: "page faults, loads or stores with their addresses, as perf script prints them",
+        read: |source, reading| perf::read(source, reading.keep),
+        write: None,
+    },
+    FormatRow {
+        format: Format::Damo,
+        name: "damo",
+        endings: &[],
+        doc: "regions of memory and how often DAMON saw them accessed, as damo records and reports them",
+        read: |source, reading| damo::read(source, reading.keep),
+        write: None,
     },
 ];
 
@@ -69,16 +108,36 @@ impl Format {
         FORMATS.iter().find(|row| row.endings.iter().any(|ending| name.ends_with(ending))).map(|row| row.format)
     }
 
-    /// The format that the first bytes tell: records have no mark, so they are what is neither ours nor text.
+    /// The format that the first bytes tell: records have no mark, so they are what is neither marked nor text.
     fn of_head(head: &[u8]) -> Self {
         let control = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
         if head.starts_with(&binary::MAGIC) {
             Self::Swaptune
+        } else if head.starts_with(perf::BINARY) {
+            Self::Perf
         } else if head.iter().any(control) {
             Self::OracleGeneral
         } else {
-            Self::Text
+            Self::of_text(head)
         }
+    }
+
+    /// The format of text that begins so.
+    fn of_text(head: &[u8]) -> Self {
+        let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        match lines.find(|line| !matches!(line.first(), None | Some(b'#'))) {
+            _ if damo::is_json(head) => Self::Damo,
+            Some(line) if damo::text::is_line(line) => Self::Damo,
+            Some(line) if sample_line::SampleLine::split(line).is_some() => Self::Perf,
+            // `perf script --header` begins with more comments than are looked at here.
+            None if head.starts_with(b"# ========") => Self::Perf,
+            _ => Self::Text,
+        }
+    }
+
+    fn row(self) -> &'static FormatRow {
+        const { assert!(FORMATS.len() == Self::Damo as usize + 1, "a row for each, in their order") };
+        &FORMATS[self as usize]
     }
 }
 
@@ -104,23 +163,17 @@ pub fn read(input: impl Read, reading: &Reading) -> Result<Trace, TraceError> {
         Some(format) => format,
         None => Format::of_head(source.peek().map_err(fail)?),
     };
-    match format {
-        Format::Swaptune => binary::read(source, reading.keep),
-        Format::Text => text::read(source, reading.keep, reading.layout.clone()),
-        Format::OracleGeneral => oracle::read(source, reading.keep),
-    }
+    (format.row().read)(source, reading)
 }
 
 /// Writes a trace.
 ///
 /// # Errors
-/// When writing fails.
+/// When writing fails, or the format is one that is only read.
 pub fn write(trace: &Trace, format: Format, out: &mut impl Write) -> io::Result<()> {
-    match format {
-        Format::Swaptune => binary::write(trace, out),
-        Format::Text => text::write(trace, out),
-        Format::OracleGeneral => oracle::write(trace, out),
-    }
+    let row = format.row();
+    let only_read = || io::Error::new(io::ErrorKind::Unsupported, format!("the format {} is only read", row.name));
+    row.write.ok_or_else(only_read)?(trace, out)
 }
 
 #[cfg(test)]
@@ -141,7 +194,7 @@ mod tests {
             builder.push(Event { page, ..Event::default() }).unwrap();
         }
         let trace = builder.finish(None).unwrap();
-        for row in FORMATS {
+        for row in FORMATS.iter().filter(|row| row.is_written()) {
             let mut bytes = Vec::new();
             write(&trace, row.format, &mut bytes).unwrap();
             assert_eq!(read(&bytes[..], &guess()).unwrap().pages(), trace.pages(), "{}", row.name);
@@ -153,6 +206,9 @@ mod tests {
             }
         }
         assert_eq!(Format::of_name("trace.bin"), None);
+        assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
+        let error = write(&trace, Format::Perf, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "the format perf is only read");
     }
 
     proptest! {

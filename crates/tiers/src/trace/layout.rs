@@ -95,10 +95,10 @@ impl Layout {
         found.layout().ok_or_else(|| fault(format!("`{text}`"), "one of the columns to be `page`"))
     }
 
-    /// The layout that a header names; `None` for a line that is not a header because it begins with a number.
-    pub(super) fn of_header(line: &[u8], place: Place) -> Result<Option<Self>, TraceError> {
+    /// The layout that a header names; `None` for a line that is not a header because it has none of the names.
+    pub(super) fn of_header(line: &[u8]) -> Option<Result<Self, Fault>> {
         if fields(line).all(|field| holds(&String::from_utf8_lossy(field)).is_none()) {
-            return Ok(None);
+            return None;
         }
         let mut found = Found::default();
         for (field, name) in fields(line).enumerate() {
@@ -107,7 +107,7 @@ impl Layout {
             }
         }
         let columns = || format!("columns {}", String::from_utf8_lossy(line));
-        found.layout().map(Some).ok_or_else(|| TraceError::malformed(place, columns(), "one of them to be `page`"))
+        Some(found.layout().ok_or_else(|| Fault::new(columns(), "one of them to be `page`")))
     }
 
     /// The layout of lines with this many fields and no header.
@@ -206,7 +206,7 @@ fn integer(field: &[u8]) -> Option<u64> {
 }
 
 /// A number with or without decimals, times `unit`, exactly: digits beyond a whole nanosecond are dropped.
-fn decimal(field: &[u8], unit: u64) -> Option<u64> {
+pub(super) fn decimal(field: &[u8], unit: u64) -> Option<u64> {
     let text = std::str::from_utf8(field).ok()?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;

@@ -4,12 +4,17 @@
 
 pub mod binary;
 mod columns;
+mod damo;
 mod error;
 mod event;
 mod format;
 pub mod intern;
 mod layout;
+mod lines;
+mod numbered;
 pub mod oracle;
+mod perf;
+mod sample_line;
 mod source;
 pub mod text;
 

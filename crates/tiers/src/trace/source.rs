@@ -1,8 +1,11 @@
-//! Bytes of a trace, from wherever they come, zstd-compressed or not.
+//! Bytes of a trace, from wherever they come, packed or not: by zstd, or by zlib as damo packs its JSON.
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
+use flate2::bufread::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
+
+use super::damo::is_json;
 
 /// The magic number of a zstd frame, RFC 8878 section 3.1.1.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -19,7 +22,7 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Looks at the start of `input` and unpacks it if it is zstd-compressed.
+    /// Looks at the start of `input` and unpacks it if it is packed.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -28,6 +31,9 @@ impl<'a> Source<'a> {
         if input.fill_buf()?.starts_with(&ZSTD_MAGIC) {
             let frames = Frames { state: Some(State::Between(input)) };
             return Ok(Self { input: Box::new(with_head(frames)?) });
+        }
+        if unpacks_to_json(input.fill_buf()?) {
+            return Ok(Self { input: Box::new(with_head(ZlibDecoder::new(input))?) });
         }
         Ok(Self { input: Box::new(input) })
     }
@@ -57,13 +63,26 @@ impl<'a> Source<'a> {
         Ok(filled)
     }
 
-    /// Reads up to and with the next line feed, at most `limit` bytes, onto the end of `line`; says how many came.
+    /// All that is left, at most `limit` bytes.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub fn line(&mut self, line: &mut Vec<u8>, limit: u64) -> io::Result<usize> {
-        (&mut self.input).take(limit).read_until(b'\n', line)
+    /// When it cannot be read, or is longer.
+    pub fn rest(&mut self, limit: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        (&mut self.input).take(limit).read_to_end(&mut bytes)?;
+        if !self.peek()?.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {limit} bytes")));
+        }
+        Ok(bytes)
     }
+}
+
+/// Whether bytes that begin so are JSON in zlib's form, RFC 1950. Its mark is short enough to be a number of another format by chance.
+fn unpacks_to_json(head: &[u8]) -> bool {
+    let [method, flags, ..] = *head else { return false };
+    let marked = method & 15 == 8 && (u16::from(method) << 8 | u16::from(flags)).is_multiple_of(31);
+    let mut first = [0; 16];
+    marked && ZlibDecoder::new(head).read(&mut first).is_ok_and(|count| is_json(&first[..count]))
 }
 
 /// The first bytes of a source, and the rest: however little a pipe gives at once, the beginning can be looked at.

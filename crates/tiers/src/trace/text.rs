@@ -6,51 +6,37 @@
 
 use std::io::{self, Write};
 
-use super::columns::{Builder, Keep, Trace};
-use super::error::{Place, TraceError};
+use super::columns::{Keep, Trace};
+use super::error::TraceError;
 use super::event::{Event, Op};
-use super::intern::Interner;
 use super::layout::{Layout, fields};
+use super::lines::Lines;
+use super::numbered::Numbered;
 use super::source::Source;
-
-/// Longest line that is read.
-const LINE_MAX: u64 = 4096;
 
 /// Reads lines until the source ends. Pages are numbered in the order of their first event, cgroups are taken as they are.
 ///
 /// # Errors
 /// When the source fails, or a line is not an event.
-pub fn read(mut source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Trace, TraceError> {
-    let (mut interner, mut builder) = (Interner::default(), Builder::new(keep));
-    let (mut layout, mut line, mut page, mut start) = (layout, Vec::new(), Vec::with_capacity(1), None);
-    for number in 1.. {
-        let place = Place::Line(number);
-        line.clear();
-        if source.line(&mut line, LINE_MAX).map_err(|source| TraceError::Read { place, source })? == 0 {
-            break;
-        }
-        if line.len() as u64 == LINE_MAX && line.last() != Some(&b'\n') {
-            return Err(TraceError::malformed(place, "a line without end", format!("at most {LINE_MAX} bytes")));
-        }
+pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Trace, TraceError> {
+    let (mut lines, mut trace, mut layout, mut first) = (Lines::new(source), Numbered::new(keep), layout, true);
+    while let Some((place, line)) = lines.next()? {
         let content = line.trim_ascii();
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
-        let first = builder.is_empty();
-        if first && let Some(named) = Layout::of_header(content, place)? {
+        if std::mem::take(&mut first)
+            && let Some(named) = Layout::of_header(content)
+        {
+            let named = named.map_err(|fault| fault.at(place))?;
             layout.get_or_insert(named);
             continue;
         }
         let layout = layout.get_or_insert_with(|| Layout::of_count(fields(content).count()));
-        let (id, mut event) = layout.event(content).map_err(|fault| fault.at(place))?;
-        let start = *start.get_or_insert(event.time);
-        page.clear();
-        interner.number_all(&[id], &mut page);
-        event.page = page[0];
-        event.time = event.time.saturating_sub(start);
-        builder.push(event)?;
+        let (id, event) = layout.event(content).map_err(|fault| fault.at(place))?;
+        trace.push(id, event)?;
     }
-    builder.finish(Some(interner.len()))
+    trace.finish()
 }
 
 /// Writes a header and a line for each event.
@@ -102,6 +88,8 @@ pub(super) fn event(time: u64, cgroup: u16, op: Op) -> Event {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::columns::Builder;
+    use super::super::intern::Interner;
     use super::*;
 
     fn parse(text: &str) -> Result<Trace, TraceError> {

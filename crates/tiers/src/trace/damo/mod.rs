@@ -1,0 +1,165 @@
+//! What DAMON saw of regions of memory, as damo stores and prints it, made into accesses to pages.
+//!
+//! | form | made by | read in |
+//! |---|---|---|
+//! | JSON, zlib-packed or not | `damo record` (`--output_type json_compressed`, `json`), `damo report access --json` | [`json`] |
+//! | trace lines of `damon:damon_aggregated` | `damo record --output_type perf_script`, `perf script`, `trace-cmd report` | [`text`] |
+//! | raw form | `damo report access --raw_form`, in older versions `damo report raw` | [`text`] |
+//!
+//! **The rule.** DAMON looks at one page of each region once a sampling interval, and says at the end of an aggregation interval in how
+//! many of them that page was accessed. All pages of a region are taken to be like the one that was looked at: a region with n accesses
+//! becomes n reads of each of its pages. They are spread over the interval in as many steps as the region with most accesses of this
+//! snapshot has: the region with n of N accesses is read, from its first page to its last, in n of the N steps, at equal distances.
+//! So what is accessed often is accessed again before what is accessed seldom. A region without accesses is no event: DAMON does not say
+//! whether there is memory in it. Each target is a cgroup, and its pages are its own.
+//!
+//! Sources: Documentation/mm/damon/design.rst of Linux 6.18, "Region Based Sampling"; the forms are those that damo 3.4.3 writes.
+
+mod amounts;
+mod json;
+pub(super) mod text;
+
+use super::columns::{Keep, Trace};
+use super::error::{Place, TraceError};
+use super::event::{Event, Op};
+use super::numbered::Numbered;
+use super::source::Source;
+
+/// Most accesses that a record may become, or a file of a few lines would ask for all memory. Fewer in tests and when fuzzed, which would
+/// spend their time on nothing else.
+const ACCESSES_MAX: u64 = if cfg!(any(test, fuzzing)) { 1 << 16 } else { 1 << 28 };
+/// Bytes of a page.
+const PAGE_SIZE: u64 = 4096;
+/// Bits of an id for the page; targets have those above.
+const PAGE_BITS: u32 = 52;
+/// Most targets, as many as fit above a page.
+const TARGETS_MAX: usize = 1 << (64 - PAGE_BITS);
+
+/// What DAMON saw of one target in one aggregation interval.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Snapshot {
+    target: u16,
+    /// Nanoseconds; `None` when the form does not say.
+    start: Option<u64>,
+    end: u64,
+    /// Those with accesses.
+    regions: Vec<Region>,
+}
+
+/// Pages that are taken to be alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Region {
+    first: u64,
+    pages: u64,
+    /// Sampling intervals with an access.
+    accesses: u16,
+}
+
+impl Region {
+    /// The pages from address `start` to before `end`; `None` when there are none, or they were never accessed.
+    fn new(start: u64, end: u64, accesses: u16) -> Option<Self> {
+        let (first, after) = (start / PAGE_SIZE, end.div_ceil(PAGE_SIZE));
+        (after > first && accesses > 0).then(|| Self { first, pages: after - first, accesses })
+    }
+
+    /// Whether it is accessed in this step of so many.
+    fn in_step(&self, step: u64, steps: u64) -> bool {
+        let until = |step: u64| (2 * step * u64::from(self.accesses) + steps) / (2 * steps);
+        until(step + 1) > until(step)
+    }
+}
+
+/// Numbers of targets, in the order in which they appear.
+#[derive(Default)]
+struct Targets(Vec<Vec<u8>>);
+
+impl Targets {
+    /// `None` when there are too many.
+    fn number(&mut self, name: &[u8]) -> Option<u16> {
+        if let Some(number) = self.0.iter().position(|known| known == name) {
+            return Some(number as u16);
+        }
+        if self.0.len() == TARGETS_MAX {
+            return None;
+        }
+        self.0.push(name.to_vec());
+        Some(self.0.len() as u16 - 1)
+    }
+}
+
+/// Reads a record in any of its forms.
+///
+/// # Errors
+/// When the source fails, is not a record, or has more accesses than a trace may be long.
+pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
+    let fail = |source| TraceError::Read { place: Place::Header, source };
+    let json = is_json(source.peek().map_err(fail)?);
+    let mut snapshots = if json { json::snapshots(source)? } else { text::snapshots(source)? };
+    fill_starts(&mut snapshots);
+    accesses(&snapshots, keep)
+}
+
+/// Whether text that begins so is JSON.
+pub(super) fn is_json(head: &[u8]) -> bool {
+    matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
+}
+
+/// A snapshot without a start began when the one before of its target ended; the first lasted as long as the others in the mean.
+fn fill_starts(snapshots: &mut [Snapshot]) {
+    let targets = snapshots.iter().map(|snapshot| snapshot.target + 1).max().unwrap_or(0);
+    for target in 0..targets {
+        let mut of_target: Vec<&mut Snapshot> = snapshots.iter_mut().filter(|snapshot| snapshot.target == target).collect();
+        let ends: Vec<u64> = of_target.iter().map(|snapshot| snapshot.end).collect();
+        let (first, last) = (ends[0], ends[ends.len() - 1]);
+        let mean = last.saturating_sub(first) / (ends.len() as u64 - 1).max(1);
+        of_target[0].start.get_or_insert(first.saturating_sub(mean));
+        for (snapshot, &before) in of_target[1..].iter_mut().zip(&ends) {
+            snapshot.start.get_or_insert(before.min(snapshot.end));
+        }
+    }
+}
+
+/// A step of a snapshot: when it is, which one.
+type Step = (u64, usize, u64);
+
+fn accesses(snapshots: &[Snapshot], keep: Keep) -> Result<Trace, TraceError> {
+    let each = |region: &Region| region.pages.saturating_mul(u64::from(region.accesses));
+    let count = snapshots.iter().flat_map(|snapshot| &snapshot.regions).map(each).fold(0, u64::saturating_add);
+    if count > ACCESSES_MAX {
+        let expected = format!("at most {ACCESSES_MAX}: a shorter record, or fewer samples in an aggregation interval");
+        return Err(TraceError::malformed(Place::Whole, format!("regions with {count} accesses to pages"), expected));
+    }
+    let mut trace = Numbered::new(keep);
+    for (time, index, step) in steps(snapshots) {
+        let snapshot = &snapshots[index];
+        let steps = most(snapshot);
+        for region in snapshot.regions.iter().filter(|region| region.in_step(step, steps)) {
+            let first = u64::from(snapshot.target) << PAGE_BITS | region.first;
+            for id in first..first + region.pages {
+                trace.push(id, Event { time, page: 0, cgroup: snapshot.target, op: Op::Read })?;
+            }
+        }
+    }
+    trace.finish()
+}
+
+/// The most accesses of a region.
+fn most(snapshot: &Snapshot) -> u64 {
+    snapshot.regions.iter().map(|region| u64::from(region.accesses)).max().unwrap_or(0)
+}
+
+/// The steps of all snapshots, in the order of time: targets are looked at side by side.
+fn steps(snapshots: &[Snapshot]) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (index, snapshot) in snapshots.iter().enumerate() {
+        let (count, start) = (most(snapshot), snapshot.start.unwrap_or(snapshot.end));
+        let length = u128::from(snapshot.end.saturating_sub(start));
+        let middle = |step: u64| (length * u128::from(2 * step + 1) / u128::from(2 * count)) as u64;
+        steps.extend((0..count).map(|step| (start.saturating_add(middle(step)), index, step)));
+    }
+    steps.sort_unstable();
+    steps
+}
+
+#[cfg(test)]
+mod tests;

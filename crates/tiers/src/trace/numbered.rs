@@ -1,0 +1,58 @@
+//! Events whose pages have ids of any kind: they get their numbers many at a time, which hides the wait for the table of ids.
+
+use super::columns::{Builder, Keep, Trace};
+use super::error::TraceError;
+use super::event::Event;
+use super::intern::Interner;
+
+/// Events that are numbered at once.
+const BATCH: usize = 4096;
+
+/// A trace that is being made of such events.
+pub(super) struct Numbered {
+    interner: Interner,
+    builder: Builder,
+    ids: Vec<u64>,
+    events: Vec<Event>,
+    pages: Vec<u32>,
+    /// When the first event happened.
+    start: Option<u64>,
+}
+
+impl Numbered {
+    pub(super) fn new(keep: Keep) -> Self {
+        Self {
+            interner: Interner::default(),
+            builder: Builder::new(keep),
+            ids: Vec::with_capacity(BATCH),
+            events: Vec::with_capacity(BATCH),
+            pages: Vec::with_capacity(BATCH),
+            start: None,
+        }
+    }
+
+    /// Adds an event to the page `id`. Its time becomes one since the first event, or that of it when it is earlier.
+    #[inline]
+    pub(super) fn push(&mut self, id: u64, mut event: Event) -> Result<(), TraceError> {
+        event.time = event.time.saturating_sub(*self.start.get_or_insert(event.time));
+        self.ids.push(id);
+        self.events.push(event);
+        if self.ids.len() == BATCH { self.number() } else { Ok(()) }
+    }
+
+    fn number(&mut self) -> Result<(), TraceError> {
+        self.pages.clear();
+        self.interner.number_all(&self.ids, &mut self.pages);
+        self.ids.clear();
+        for (mut event, &page) in self.events.drain(..).zip(&self.pages) {
+            event.page = page;
+            self.builder.push(event)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<Trace, TraceError> {
+        self.number()?;
+        self.builder.finish(Some(self.interner.len()))
+    }
+}
