@@ -112,10 +112,17 @@ impl Device {
 
     #[inline]
     fn work(&mut self, at: u64, slot: u32, count: u32, request: bool) {
-        let seek = if slot == self.next_slot { 0 } else { self.times.seek };
-        let begin = if request { self.times.request + seek } else { 0 };
+        let begin = if request { self.times.request + self.seek(slot) } else { 0 };
         self.busy_until = self.busy_until.max(at) + begin + self.times.page * u64::from(count);
         self.next_slot = slot + count;
+    }
+
+    /// What it takes to get to a slot. What lies a little ahead passes under the head as fast as it would be read; that is a seek only
+    /// where it takes longer than one.
+    #[inline]
+    fn seek(&self, slot: u32) -> u64 {
+        let ahead = slot.checked_sub(self.next_slot).map_or(u64::MAX, |slots| self.times.page * u64::from(slots));
+        ahead.min(self.times.seek)
     }
 
     /// The next write that has ended by a time, and when.
@@ -143,9 +150,8 @@ impl Device {
         let begun = self.writes.front().map(|&(end, _)| end);
         begun.or_else(|| {
             let next = self.waiting.front()?;
-            let seek = if next.slot == self.next_slot { 0 } else { self.times.seek };
             let begin = self.busy_until.max(next.arrived);
-            Some(begin + self.times.request + seek + self.times.page + self.times.write_latency)
+            Some(begin + self.times.request + self.seek(next.slot) + self.times.page + self.times.write_latency)
         })
     }
 }
@@ -166,6 +172,17 @@ mod tests {
         assert_eq!(device.next_end(), Some(1000 + 110 + 3 + 5));
         assert_eq!((device.ended(1117), device.ended(1118)), (None, Some((1118, page(50)))));
         assert_eq!((device.ended(1121), device.next_end()), (Some((1121, page(51))), Some(1000 + 113 + 3 + 13 + 5)));
+    }
+
+    #[test]
+    fn a_short_way_ahead_is_no_seek() {
+        let after = |slot| {
+            let mut device = Device::new(TIMES);
+            device.write(0, 40, 1, Written::Copy);
+            device.read(1000, slot, 1) - 1000 - 10 - 3 - 7
+        };
+        assert_eq!([41, 42, 61, 74, 75].map(after), [0, 3, 60, 99, 100], "three for each page that is passed");
+        assert_eq!([40, 0].map(after), [100, 100], "nothing passes backwards");
     }
 
     #[test]
