@@ -6,7 +6,7 @@ use std::fmt::Write;
 use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_tiers::model::Backing;
-use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Run, Scenario, Tiering, Unit};
+use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Point, Run, Scenario, Spread, Tiering, Unit};
 
 use super::text;
 
@@ -21,21 +21,70 @@ pub struct Done<'a> {
     pub is_typed: bool,
     /// The scenario.
     pub scenario: &'a Scenario,
-    /// Of each point, the run of each tiering.
+    /// Of each point, in their order, the run of each tiering.
     pub points: Vec<Vec<Run>>,
+}
+
+/// The runs of a tiering, one for each seed.
+fn of(tiering: usize, runs: &[Vec<Run>]) -> Vec<&Run> {
+    runs.iter().map(|runs| &runs[tiering]).collect()
+}
+
+/// The runs of a tiering at a value of the sweep, one for each seed.
+struct Row<'a> {
+    at: Option<&'a str>,
+    tiering: &'a str,
+    runs: Vec<&'a Run>,
+    /// Those of the tiering that others are relative to.
+    base: Vec<&'a Run>,
+}
+
+impl Row<'_> {
+    /// The metric over the seeds that have it.
+    fn spread(&self, metric: &Metric) -> Option<Spread> {
+        Spread::of(self.runs.iter().filter_map(|run| (metric.of)(run)))
+    }
+
+    /// The metric by that of the base with the same seed.
+    fn relative(&self, metric: &Metric) -> Option<Spread> {
+        let by = |(run, base): (&&Run, &&Run)| Some((metric.of)(run)? / (metric.of)(base)?).filter(|ratio| ratio.is_finite());
+        Spread::of(self.runs.iter().zip(&self.base).filter_map(by))
+    }
 }
 
 impl Done<'_> {
     /// Point, tiering and run of each, in order.
-    fn each(&self) -> impl Iterator<Item = (Option<&str>, &str, &Run)> {
+    fn each(&self) -> impl Iterator<Item = (&Point, &str, &Run)> {
         self.scenario.points.iter().zip(&self.points).flat_map(|(point, runs)| {
-            point.tierings.iter().zip(runs).map(|(tiering, run)| (point.at.as_deref(), tiering.name.as_str(), run))
+            point.tierings.iter().zip(runs).map(move |(tiering, run)| (point, tiering.name.as_str(), run))
         })
+    }
+
+    /// The same, seeds together.
+    fn rows(&self) -> Vec<Row<'_>> {
+        let seeds = self.scenario.seeds;
+        let values = self.scenario.points.chunks(seeds).zip(self.points.chunks(seeds));
+        let base = self.scenario.relative_to.as_deref();
+        let mut rows = Vec::new();
+        for (points, runs) in values {
+            let tierings = &points[0].tierings;
+            let base = tierings.iter().position(|tiering| Some(tiering.name.as_str()) == base);
+            let base = || base.map_or_else(Vec::new, |base| of(base, runs));
+            rows.extend(tierings.iter().enumerate().map(|(index, tiering)| Row {
+                at: points[0].at.as_deref(),
+                tiering: &tiering.name,
+                runs: of(index, runs),
+                base: base(),
+            }));
+        }
+        rows
     }
 
     fn comparisons(&self) -> Vec<Comparison> {
         let Some(published) = &self.scenario.published else { return Vec::new() };
-        published.compare(|name, point| {
+        let seeds = self.scenario.seeds;
+        published.compare(seeds, |name, value, seed| {
+            let point = value * seeds + seed;
             let tiering = self.scenario.points[point].tierings.iter().position(|tiering| tiering.name == name)?;
             (published.metric.of)(&self.points[point][tiering])
         })
@@ -52,6 +101,9 @@ fn table(done: &Done) -> String {
     let mut page = format!("{}\n", scenario.title);
     if !scenario.source.is_empty() {
         page += &text::wrap(&format!("Source: {}", scenario.source), 2);
+    }
+    if scenario.seeds > 1 {
+        page += &text::wrap(&format!("Medians of {} seeds, in brackets the least and the most", scenario.seeds), 2);
     }
     page.push('\n');
     page += &text::columns(&cells(done), &(1..40).collect::<Vec<_>>(), 0);
@@ -83,24 +135,55 @@ fn cells(done: &Done) -> Vec<Vec<String>> {
         let ram = Bytes(point.tierings.first()?.settings.ram * PAGE);
         is_share.then(|| format!("{ram} ({at})"))
     };
-    head.extend(scenario.report.iter().map(|metric| metric.name.to_uppercase()));
-    let row = |(at, tiering, run): (Option<&str>, &str, &Run)| {
-        let mut row = vec![tiering.to_owned()];
-        row.extend(at.map(|at| ram_of(at).unwrap_or_else(|| at.to_owned())));
-        row.extend(scenario.report.iter().map(|metric| value(metric, run)));
-        row
+    let by = scenario.relative_to.as_ref().map(|name| format!("BY `{name}`"));
+    for (index, metric) in scenario.report.iter().enumerate() {
+        head.push(metric.name.to_uppercase());
+        head.extend(by.clone().filter(|_| index == 0));
+    }
+    let row = |row: Row| {
+        let mut cells = vec![row.tiering.to_owned()];
+        cells.extend(row.at.map(|at| ram_of(at).unwrap_or_else(|| at.to_owned())));
+        let shown =
+            |spread: Option<Spread>, unit| spread.map_or_else(|| "-".into(), |spread| ranged(spread, |of| value(unit, of)));
+        for (index, metric) in scenario.report.iter().enumerate() {
+            cells.push(shown(row.spread(metric), metric.unit));
+            if by.is_some() && index == 0 {
+                cells.push(row.relative(metric).map_or_else(|| "-".into(), |spread| ranged(spread, ratio)));
+            }
+        }
+        cells
     };
-    std::iter::once(head).chain(done.each().map(row)).collect()
+    std::iter::once(head).chain(done.rows().into_iter().map(row)).collect()
+}
+
+/// A median and its range, with the unit once where all three have the same.
+fn ranged(spread: Spread, shown: impl Fn(f64) -> String) -> String {
+    let [median, least, most] = [spread.median, spread.least, spread.most].map(shown);
+    if least == median && most == median {
+        return median;
+    }
+    let bare = |text: &String| {
+        let (_, unit) = median.rsplit_once(' ')?;
+        Some(text.strip_suffix(unit)?.strip_suffix(' ')?.to_owned())
+    };
+    let (least, most) = bare(&least).zip(bare(&most)).unwrap_or((least, most));
+    format!("{median} [{least}–{most}]")
+}
+
+fn ratio(ratio: f64) -> String {
+    format!("{ratio:.3}")
 }
 
 /// That memory ran out is told even where no column asks.
 fn ran_out(done: &Done) -> String {
     let mut lines = String::new();
-    for (at, tiering, run) in done.each() {
-        if let Some(event) = run.outcome.out_of_memory {
-            let at = at.map_or(String::new(), |at| format!(" at {at}"));
-            let _ = writeln!(lines, "  {tiering}{at}: out of memory at access {event} of {}", run.events);
-        }
+    for row in done.rows() {
+        let ends: Vec<(u64, u64)> = row.runs.iter().filter_map(|run| Some((run.outcome.out_of_memory?, run.events))).collect();
+        let Some((first, events)) = ends.iter().min() else { continue };
+        let at = row.at.map_or(String::new(), |at| format!(" at {at}"));
+        let seeds = row.runs.len();
+        let with = if seeds > 1 { format!(" with {} of {seeds} seeds, first", ends.len()) } else { String::new() };
+        let _ = writeln!(lines, "  {}{at}: out of memory{with} at access {first} of {events}", row.tiering);
     }
     lines
 }
@@ -111,11 +194,10 @@ fn compared(done: &Done) -> String {
     let mut lines = format!("\nPublished: {}; beside ours, both relative to {base}\n", published.what);
     let mut rows = vec![["TIERING", "AT", "PUBLISHED", "RELATIVE", "OURS", "DIFFERENCE"].map(str::to_owned).to_vec()];
     for row in done.comparisons() {
-        let at = done.scenario.points[row.point].at.clone().unwrap_or_else(|| "-".into());
-        let ratios = [row.published, row.ours].map(|ratio| format!("{ratio:.3}"));
+        let at = done.scenario.points[row.value * done.scenario.seeds].at.clone().unwrap_or_else(|| "-".into());
         let difference = format!("{:+.1} %", row.difference() * 100.0);
-        let [theirs, ours] = ratios;
-        rows.push(vec![row.tiering.clone(), at, row.figure.to_string(), theirs, ours, difference]);
+        let cells = [at, row.figure.to_string(), ratio(row.published), ranged(row.ours, ratio), difference];
+        rows.push(std::iter::once(row.tiering.clone()).chain(cells).collect());
     }
     lines += &text::columns(&rows, &[1, 2, 3, 4, 5], 0);
     lines
@@ -161,9 +243,8 @@ pub fn cited(cites: &[&Cite]) -> String {
     format!("\nMeasured on this machine; everything else as usual\n{}", text::columns(&rows, &[], 2))
 }
 
-fn value(metric: &Metric, run: &Run) -> String {
-    let Some(value) = (metric.of)(run) else { return "-".into() };
-    match metric.unit {
+fn value(unit: Unit, value: f64) -> String {
+    match unit {
         Unit::Seconds => seconds(value),
         Unit::Bytes => Bytes(value as u64).to_string(),
         Unit::Count => format!("{value:.0}"),
@@ -184,17 +265,18 @@ pub fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Comma-separated values: every metric, in its basic unit.
+/// Comma-separated values: every metric, in its basic unit, of each seed by itself.
 pub fn csv(done: &[Done]) -> String {
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-    let mut out = format!("scenario,tiering,key,at,{}\n", names.join(","));
+    let mut out = format!("scenario,tiering,key,at,seed,{}\n", names.join(","));
     for done in done {
-        for (at, tiering, run) in done.each() {
+        for (point, tiering, run) in done.each() {
             let figures: Vec<String> =
                 METRICS.iter().map(|metric| (metric.of)(run).map_or(String::new(), |value| value.to_string())).collect();
             let key = done.scenario.key.as_deref().unwrap_or("");
-            let words = [&done.file, tiering, key, at.unwrap_or("")].map(quoted);
-            let _ = writeln!(out, "{},{}", words.join(","), figures.join(","));
+            let words = [&done.file, tiering, key, point.at.as_deref().unwrap_or("")].map(quoted);
+            let seed = point.seed.map_or(String::new(), |seed| seed.to_string());
+            let _ = writeln!(out, "{},{seed},{}", words.join(","), figures.join(","));
         }
     }
     out
@@ -215,19 +297,45 @@ pub struct Json {
 /// For programs.
 pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
     let one = |done: &Done| {
-        let runs = done.each().map(|(at, tiering, run)| {
+        let runs = done.each().map(|(point, tiering, run)| {
             let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), json!((metric.of)(run)?))));
-            json!({ "tiering": tiering, "at": at, "figures": figures.collect::<Map<_, _>>() })
+            json!({ "tiering": tiering, "at": point.at, "seed": point.seed, "figures": figures.collect::<Map<_, _>>() })
+        });
+        let rows = done.rows().into_iter().map(|row| {
+            let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), spread(row.spread(metric)?))));
+            let relative = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), spread(row.relative(metric)?))));
+            let [figures, relative] = [figures.collect::<Map<_, _>>(), relative.collect()];
+            json!({ "tiering": row.tiering, "at": row.at, "figures": figures, "relative": relative })
         });
         let compared = done.comparisons().into_iter().map(|row| {
-            let at = &done.scenario.points[row.point].at;
-            json!({ "tiering": row.tiering, "at": at, "figure": row.figure, "published": row.published, "ours": row.ours,
-                    "difference": row.difference() })
+            let at = &done.scenario.points[row.value * done.scenario.seeds].at;
+            json!({ "tiering": row.tiering, "at": at, "figure": row.figure, "published": row.published, "ours": row.ours.median,
+                    "ours-range": [row.ours.least, row.ours.most], "difference": row.difference() })
         });
         json!({
-            "file": done.file, "title": done.scenario.title, "key": done.scenario.key,
-            "runs": runs.collect::<Vec<_>>(), "published": compared.collect::<Vec<_>>(),
+            "file": done.file, "title": done.scenario.title, "key": done.scenario.key, "seeds": done.scenario.seeds,
+            "relative-to": done.scenario.relative_to, "runs": runs.collect::<Vec<_>>(),
+            "medians": if done.scenario.seeds > 1 { rows.collect::<Vec<_>>() } else { Vec::new() },
+            "published": compared.collect::<Vec<_>>(),
         })
     };
     Json { scenarios: done.iter().map(one).collect(), measured: cites.iter().map(|cite| json!(cite)).collect() }
+}
+
+fn spread(spread: Spread) -> Value {
+    json!({ "median": spread.median, "least": spread.least, "most": spread.most })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_told_once_where_it_is_the_same() {
+        let shown = |median, least, most| ranged(Spread { median, least, most }, seconds);
+        assert_eq!(shown(2.0, 1.5, 3.0), "2.00 s [1.50–3.00]");
+        assert_eq!(shown(0.858, 0.797, 2.86), "858.0 ms [797.0 ms–2.86 s]");
+        assert_eq!(shown(2.0, 2.0, 2.0001), "2.00 s", "nothing to tell apart");
+        assert_eq!(ranged(Spread { median: 1.01, least: 0.99, most: 1.02 }, ratio), "1.010 [0.990–1.020]");
+    }
 }

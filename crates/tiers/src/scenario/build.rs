@@ -35,7 +35,7 @@ pub(super) fn point(file: &File, at: Option<String>, outside: &dyn Outside, figu
     });
     let builder = Builder { file, outside, figures, set: set.transpose()?, source: source(file)? };
     let tierings = file.tiering.iter().map(|tiering| builder.tiering(tiering)).collect::<Result<_, _>>()?;
-    Ok(Point { at, source: builder.source, scale: file.scale, tierings })
+    Ok(Point { at, seed: None, source: builder.source, scale: file.scale, tierings })
 }
 
 fn source(file: &File) -> Result<Source, ScenarioError> {

@@ -16,6 +16,9 @@ pub(super) struct File {
     pub(super) notes: String,
     #[serde(default = "one")]
     pub(super) scale: u32,
+    #[serde(default = "one")]
+    pub(super) seeds: u32,
+    pub(super) relative_to: Option<String>,
     pub(super) machine: Machine,
     pub(super) workload: Workload,
     #[serde(default)]

@@ -13,6 +13,7 @@ mod metric;
 mod published;
 mod run;
 mod scale;
+mod seeds;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use grammar::GRAMMAR;
 pub use metric::{METRICS, Metric, Unit};
 pub use published::{Comparison, Published};
 pub use run::{Run, WAKE_GAP, run};
+pub use seeds::Spread;
 pub use sweep::Sweep;
 pub use typed::Typed;
 
@@ -58,11 +60,13 @@ pub struct Tiering {
     pub devices: Vec<String>,
 }
 
-/// One value of the sweep; the only one where there is no sweep.
+/// One value of the sweep with one seed; the only one where there is neither a sweep nor several seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// The value, as it would be typed.
     pub at: Option<String>,
+    /// The seed, where there are several.
+    pub seed: Option<u64>,
     /// The workload.
     pub source: Source,
     /// By how much it is smaller than what it stands for.
@@ -82,8 +86,12 @@ pub struct Scenario {
     pub notes: String,
     /// The key of the sweep.
     pub key: Option<String>,
-    /// One for each value of the sweep.
+    /// For each value of the sweep one after another, one for each seed.
     pub points: Vec<Point>,
+    /// Points of each value of the sweep.
+    pub seeds: usize,
+    /// The tiering by whose figures those of all others are also told, seed by seed.
+    pub relative_to: Option<String>,
     /// What to report.
     pub report: Vec<&'static Metric>,
     /// Published figures.
@@ -163,20 +171,40 @@ impl Scenario {
         let sweep = changes.sweep.clone().or(own);
         let values: Vec<Option<Value>> =
             sweep.as_ref().map_or(vec![None], |sweep| sweep.values.iter().cloned().map(Some).collect());
+        if sweep.as_ref().is_some_and(|sweep| sweep.key == "seeds") {
+            return Err(ScenarioError::key("sweep", "`seeds`", format!("`{}`, or seeds for each value: seeds = 5", seeds::KEY)));
+        }
+        // Whoever sweeps the seed looks at each by itself.
+        let by_hand = sweep.as_ref().is_some_and(|sweep| sweep.key == seeds::KEY);
         let mut points = Vec::new();
-        for value in values {
+        for value in &values {
             let mut document = document.clone();
-            if let (Some(sweep), Some(value)) = (&sweep, &value) {
+            if let (Some(sweep), Some(value)) = (&sweep, value) {
                 sweep::put(&mut document, &sweep.key, value)?;
             }
-            let at = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            points.push(build::point(&parse(&document)?, at, outside, &changes.figures)?);
+            let at = value.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            let mut file = parse(&document)?;
+            for seed in if by_hand { vec![None] } else { seeds::each(&file)? } {
+                seed.into_iter().for_each(|seed| seeds::put(&mut file, seed));
+                points.push(Point { seed, ..build::point(&file, at.clone(), outside, &changes.figures)? });
+            }
         }
+        let seeds = points.len() / values.len();
         let published = file.published.clone().filter(|_| swept_by_text);
-        let published = published.map(|published| Published::new(published, &points)).transpose()?;
+        let published = published.map(|published| Published::new(published, &points, seeds)).transpose()?;
+        let relative_to = relative_to(file.relative_to, &points)?;
         let report = metric::chosen(if changes.report.is_empty() { &file.report } else { &changes.report })?;
         let key = sweep.map(|sweep| sweep.key);
-        Ok(Self { title: file.title, source: file.source, notes: file.notes, key, points, report, published })
+        Ok(Self { title: file.title, source: file.source, notes: file.notes, key, points, seeds, relative_to, report, published })
+    }
+}
+
+/// The tiering of this name, if one is wanted.
+fn relative_to(name: Option<String>, points: &[Point]) -> Result<Option<String>, ScenarioError> {
+    let names = || points.first().into_iter().flat_map(|point| &point.tierings).map(|tiering| tiering.name.as_str());
+    match name {
+        Some(name) if names().all(|known| known != name) => Err(ScenarioError::name("relative-to", &name, names())),
+        name => Ok(name),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Published figures beside ours.
 
 use super::file::PublishedFile;
-use super::{Metric, Point, ScenarioError, metric};
+use super::{Metric, Point, ScenarioError, Spread, metric};
 
 /// What somebody measured, as the scenario states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Published {
     pub what: String,
     /// The tiering whose figure at the same point is 1; without one the largest figure of all is 1.
     pub relative_to: Option<String>,
-    /// Of each tiering, one figure for each point.
+    /// Of each tiering, one figure for each value of the sweep.
     pub figures: Vec<(String, Vec<f64>)>,
 }
 
@@ -21,26 +21,26 @@ pub struct Published {
 pub struct Comparison {
     /// The tiering.
     pub tiering: String,
-    /// Index of the point.
-    pub point: usize,
+    /// Index of the value of the sweep.
+    pub value: usize,
     /// The figure as it was published.
     pub figure: f64,
     /// The same relative to its base.
     pub published: f64,
-    /// Ours, relative to ours of the same base.
-    pub ours: f64,
+    /// Ours, relative to ours of the same base, over the seeds.
+    pub ours: Spread,
 }
 
 impl Comparison {
-    /// Ours by theirs, less one.
+    /// The median of ours by theirs, less one.
     #[must_use]
     pub fn difference(&self) -> f64 {
-        self.ours / self.published - 1.0
+        self.ours.median / self.published - 1.0
     }
 }
 
 impl Published {
-    pub(super) fn new(file: PublishedFile, points: &[Point]) -> Result<Self, ScenarioError> {
+    pub(super) fn new(file: PublishedFile, points: &[Point], seeds: usize) -> Result<Self, ScenarioError> {
         let metric = metric::named("published.metric", &file.metric)?;
         let names = || points.iter().flat_map(|point| &point.tierings).map(|tiering| tiering.name.as_str());
         let known = |key: &str, name: &str| match names().any(|known| known == name) {
@@ -49,9 +49,9 @@ impl Published {
         };
         for (name, figures) in &file.figures {
             known("published.figures", name)?;
-            if figures.len() != points.len() || figures.iter().any(|figure| !(*figure > 0.0 && figure.is_finite())) {
+            if figures.len() * seeds != points.len() || figures.iter().any(|figure| !(*figure > 0.0 && figure.is_finite())) {
                 let found = format!("{} figures", figures.len());
-                let expected = format!("{}, one for each point, each above 0", points.len());
+                let expected = format!("{}, one for each value of the sweep, each above 0", points.len() / seeds);
                 return Err(ScenarioError::key(format!("published.figures.{name}"), found, expected));
             }
         }
@@ -65,27 +65,34 @@ impl Published {
         Ok(Self { metric, what: file.what, relative_to: file.relative_to, figures })
     }
 
-    /// Sets `ours`, the value of the metric for a tiering at a point, beside each figure.
+    /// Sets `ours`, the metric for a tiering at a value of the sweep with one of the seeds, beside each figure. Ratios are those within a
+    /// seed.
     #[must_use]
-    pub fn compare(&self, ours: impl Fn(&str, usize) -> Option<f64>) -> Vec<Comparison> {
-        let theirs = |tiering: &str, point: usize| {
-            self.figures.iter().find(|(name, _)| name == tiering).and_then(|(_, figures)| figures.get(point).copied())
+    pub fn compare(&self, seeds: usize, ours: impl Fn(&str, usize, usize) -> Option<f64>) -> Vec<Comparison> {
+        let theirs = |tiering: &str, value: usize| {
+            self.figures.iter().find(|(name, _)| name == tiering).and_then(|(_, figures)| figures.get(value).copied())
         };
-        let base = |of: &dyn Fn(&str, usize) -> Option<f64>, point: usize| match &self.relative_to {
-            Some(tiering) => of(tiering, point),
-            None => self.each().filter_map(|(name, point)| of(name, point)).reduce(f64::max),
+        let relative = |of: &dyn Fn(&str, usize) -> Option<f64>, tiering: &str, value: usize| {
+            let base = match &self.relative_to {
+                Some(tiering) => of(tiering, value),
+                None => self.each().filter_map(|(name, value)| of(name, value)).reduce(f64::max),
+            };
+            Some(of(tiering, value)? / base?)
         };
-        let mut out = Vec::new();
-        for (tiering, point) in self.each() {
-            let (Some(figure), Some(our)) = (theirs(tiering, point), ours(tiering, point)) else { continue };
-            let (Some(their_base), Some(our_base)) = (base(&theirs, point), base(&ours, point)) else { continue };
-            let (published, ours) = (figure / their_base, our / our_base);
-            out.push(Comparison { tiering: tiering.to_owned(), point, figure, published, ours });
-        }
-        out
+        let row = |(tiering, value): (&str, usize)| {
+            let of_seed = |seed| relative(&|tiering, value| ours(tiering, value, seed), tiering, value);
+            Some(Comparison {
+                tiering: tiering.to_owned(),
+                value,
+                figure: theirs(tiering, value)?,
+                published: relative(&theirs, tiering, value)?,
+                ours: Spread::of((0..seeds).filter_map(of_seed))?,
+            })
+        };
+        self.each().filter_map(row).collect()
     }
 
     fn each(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.figures.iter().flat_map(|(name, figures)| (0..figures.len()).map(move |point| (name.as_str(), point)))
+        self.figures.iter().flat_map(|(name, figures)| (0..figures.len()).map(move |value| (name.as_str(), value)))
     }
 }

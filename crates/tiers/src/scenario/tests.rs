@@ -31,8 +31,10 @@ zswap = { compressor = "lz4" }
 swap = [{ disk = "nvme", size = "64M" }]
 "#;
 
+/// With one seed, unless `set` says otherwise.
 fn scenario(text: &str, set: &[(&str, Value)], sweep: Option<&str>) -> Result<Scenario, ScenarioError> {
-    let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    let one = ("seeds", Value::Integer(1));
+    let set = std::iter::once(&one).chain(set).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let changes = Changes { set, sweep: sweep.map(|sweep| Sweep::parse(sweep).unwrap()), ..Changes::default() };
     Scenario::read(text, &changes, &NoFiles)
 }
@@ -74,14 +76,14 @@ impl Runs {
 
     fn comparisons(&self) -> Vec<Comparison> {
         let published = self.scenario.published.as_ref().unwrap();
-        published.compare(|name, point| (published.metric.of)(self.get(name, point)))
+        published.compare(1, |name, point, _| (published.metric.of)(self.get(name, point)))
     }
 }
 
 #[test]
 fn every_scenario_of_ours_is_read_and_says_what_it_is() {
     for text in [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP] {
-        let scenario = scenario(text, &[], None).unwrap();
+        let scenario = Scenario::read(text, &Changes::default(), &NoFiles).unwrap();
         assert!(!scenario.title.is_empty() && !scenario.source.is_empty() && !scenario.notes.is_empty(), "{}", scenario.title);
         assert!(scenario.points.iter().all(|point| point.tierings.len() > 1));
     }
@@ -140,12 +142,46 @@ fn a_sweep_changes_one_key_and_published_figures_must_fit_it() {
     let runs = Runs::of(&format!("{SMALL}{published}"), 1, None);
     let rows = runs.comparisons();
     assert_eq!(rows.iter().map(|row| row.published).collect::<Vec<_>>(), [1.0, 0.5]);
-    assert_eq!((rows[0].ours, rows[0].difference()), (1.0, 0.0));
+    assert_eq!((rows[0].ours.median, rows[0].difference()), (1.0, 0.0));
     let ours = runs.metric("elapsed", "zswap", 0) / runs.metric("elapsed", "disk", 0);
-    assert!((rows[1].ours - ours).abs() < 1e-12);
+    assert!((rows[1].ours.median - ours).abs() < 1e-12);
     for (from, to) in [("disk = [2]", "disk = [2, 3]"), ("disk = [2]", "dsk = [2]"), ("\"disk\"\nfig", "\"dusk\"\nfig")] {
         assert!(scenario(&format!("{SMALL}{}", published.replace(from, to)), &[], None).is_err(), "{to}");
     }
+}
+
+#[test]
+fn several_seeds_are_points_of_a_value_one_after_another() {
+    let three = ("seeds", Value::Integer(3));
+    let swept = scenario(SMALL, std::slice::from_ref(&three), Some("machine.ram=8M,16M")).unwrap();
+    let seen: Vec<_> = swept.points.iter().map(|point| (point.at.as_deref().unwrap(), point.seed.unwrap())).collect();
+    assert_eq!((seen, swept.seeds), (vec![("8M", 1), ("8M", 2), ("8M", 3), ("16M", 1), ("16M", 2), ("16M", 3)], 3));
+    let Source::Generated(spec) = &swept.points[1].source else { panic!() };
+    assert!(spec.contains("seed=2"), "{spec}");
+    let from = scenario(SMALL, &[three.clone(), ("workload.with.seed", Value::Integer(7))], None).unwrap();
+    assert_eq!(from.points.iter().map(|point| point.seed).collect::<Vec<_>>(), [Some(7), Some(8), Some(9)]);
+    let by_hand = scenario(SMALL, std::slice::from_ref(&three), Some("workload.with.seed=1..4:1")).unwrap();
+    assert_eq!((by_hand.seeds, by_hand.points.len()), (1, 4), "whoever sweeps the seed looks at each");
+    let says = |set: &[(&str, Value)], sweep| scenario(SMALL, set, sweep).unwrap_err().to_string();
+    assert_eq!(says(&[("seeds", Value::Integer(0))], None), "seeds: found 0, expected a number from 1 to 1000");
+    assert!(says(&[], Some("seeds=1,2")).contains("found `seeds`, expected `workload.with.seed`"));
+    assert!(says(&[three.clone(), ("workload.with.seed", "x".into())], None).contains("found x, expected a whole number"));
+    assert!(says(&[("relative-to", "dsk".into())], None).contains("relative-to: found `dsk`"));
+    let trace = SMALL.replace("generator = \"hold\"", "trace = \"a.csv\"");
+    let trace = trace.lines().filter(|line| !line.starts_with("with")).collect::<Vec<_>>().join("\n");
+    assert!(scenario(&trace, &[three], None).unwrap_err().to_string().contains("a trace has no seed"));
+}
+
+/// Ratios are those within a seed: where one seed takes twice as long with both tierings, the ratio is what it is with the others.
+#[test]
+fn ours_beside_what_was_published_is_the_median_of_ratios_within_a_seed() {
+    let published =
+        "[published]\nmetric = \"elapsed\"\nwhat = \"s\"\nrelative-to = \"disk\"\nfigures = { disk = [2], zswap = [1] }";
+    let scenario = scenario(&format!("{SMALL}{published}"), &[("seeds", Value::Integer(3))], None).unwrap();
+    let times = [[10.0, 5.0], [20.0, 10.0], [4.0, 3.0]];
+    let rows = scenario.published.unwrap().compare(3, |name, _, seed| Some(times[seed][usize::from(name == "zswap")]));
+    assert_eq!(rows[1].ours, Spread { median: 0.5, least: 0.5, most: 0.75 });
+    assert_eq!((rows[0].ours.least, rows[0].ours.most, rows[1].difference()), (1.0, 1.0, 0.0));
 }
 
 #[test]
@@ -335,7 +371,7 @@ fn e16_zeros_leave_zswap_for_the_swap_map() {
 }
 
 /// B2: small zram fills with what was there before and hurts, for two seeds of three at least; large zram helps and keeps the disk out
-/// of it; zswap of 10 % is too small here whatever its allocator.
+/// of it; zswap of 10 % is too small here whatever its allocator, and not by much.
 #[test]
 fn b2_small_zram_hurts_and_large_zram_helps() {
     let of = |seed| {
@@ -350,7 +386,7 @@ fn b2_small_zram_hurts_and_large_zram_helps() {
         assert!(elapsed(runs, "zram 3.5 GiB") < 0.96, "{}", elapsed(runs, "zram 3.5 GiB"));
         assert!(elapsed(runs, "zram 2 GiB") < elapsed(runs, "zram 1 GiB") + 0.02);
         for name in ["zswap 10 % zbud", "zswap 10 % z3fold", "zswap 10 % zsmalloc", "zswap 20 % zbud"] {
-            assert!(elapsed(runs, name) > 1.01, "{name}: {}", elapsed(runs, name));
+            assert!((1.01..1.2).contains(&elapsed(runs, name)), "{name}: {}", elapsed(runs, name));
         }
         assert!(runs.metric("disk-in", "zram 3.5 GiB", 0) < 0.2 * runs.metric("disk-in", "zram 1 GiB", 0));
     }

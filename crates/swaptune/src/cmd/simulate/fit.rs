@@ -43,6 +43,10 @@ fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos)
         return Err(no_applications(asked));
     }
     let plain = asked.read(&question.changes, &question.traces)?;
+    if plain.seeds > 1 {
+        let message = format!("{}: --fit searches with one seed, and here are {}", asked.label(), plain.seeds);
+        return Err(Failure::new(USAGE, message).hint("take one: --set seeds=1, and another: --set workload.with.seed=2"));
+    }
     if plain.points.iter().any(|point| point.tierings.iter().any(|tiering| fill(tiering, &point.source).is_none())) {
         return Err(no_applications(asked));
     }

@@ -1,0 +1,81 @@
+//! The same question with several seeds, and what figures of them say together.
+
+use toml::Value;
+
+use super::ScenarioError;
+use super::file::File;
+use crate::generate::{GENERATORS, number};
+
+/// The key that seeds are values of.
+pub(super) const KEY: &str = "workload.with.seed";
+/// The same, as the generator has it.
+const PARAMETER: &str = "seed";
+/// Most seeds of a scenario.
+const MOST: u32 = 1000;
+
+/// A figure over seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Half of the seeds have no less and half no more.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of figures in any order; `None` of none. Between two middle ones the median is their mean.
+    #[must_use]
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut figures: Vec<f64> = figures.into_iter().collect();
+        figures.sort_unstable_by(f64::total_cmp);
+        let (least, most) = (*figures.first()?, *figures.last()?);
+        let middle = figures.len() / 2;
+        let median = if figures.len() % 2 == 1 { figures[middle] } else { f64::midpoint(figures[middle - 1], figures[middle]) };
+        Some(Self { median, least, most })
+    }
+}
+
+/// Seeds that a file asks for: the one that its workload has and those after it. `None` alone leaves the workload as it is.
+///
+/// # Errors
+/// When their number is none, or the workload has no seed.
+pub(super) fn each(file: &File) -> Result<Vec<Option<u64>>, ScenarioError> {
+    if !(1..=MOST).contains(&file.seeds) {
+        return Err(ScenarioError::key("seeds", file.seeds, format!("a number from 1 to {MOST}")));
+    }
+    if file.seeds == 1 {
+        return Ok(vec![None]);
+    }
+    let Some(name) = &file.workload.generator else {
+        return Err(ScenarioError::key("seeds", file.seeds, "1 with workload.trace: a trace has no seed"));
+    };
+    let given =
+        file.workload.parameters.get(PARAMETER).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let row = GENERATORS.iter().find(|row| row.name == name);
+    let usual = || row.and_then(|row| row.parameters.iter().find(|row| row.name == PARAMETER)).map(|row| row.default.to_owned());
+    let text = given.or_else(usual).unwrap_or_default();
+    let whole = number(&text).filter(|seed| seed.fract() == 0.0 && (0.0..9e15).contains(seed));
+    let first = whole.ok_or_else(|| ScenarioError::key(KEY, text, "a whole number"))? as u64;
+    Ok((first..first + u64::from(file.seeds)).map(Some).collect())
+}
+
+/// The file with this seed.
+pub(super) fn put(file: &mut File, seed: u64) {
+    file.workload.parameters.insert(PARAMETER.to_owned(), Value::Integer(seed.cast_signed()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_is_in_the_middle_and_the_ends_are_told() {
+        let spread =
+            |figures: &[f64]| Spread::of(figures.iter().copied()).map(|spread| (spread.median, spread.least, spread.most));
+        assert_eq!(spread(&[3.0, 1.0, 9.0]), Some((3.0, 1.0, 9.0)));
+        assert_eq!(spread(&[4.0, 1.0, 9.0, 2.0]), Some((3.0, 1.0, 9.0)));
+        assert_eq!((spread(&[7.0]), spread(&[])), (Some((7.0, 7.0, 7.0)), None));
+    }
+}
