@@ -2,7 +2,8 @@
 //!
 //! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
-//! `cargo xtask bench-sim` prints how fast the simulator is beside a peer; only the counts of misses must be equal.
+//! `cargo xtask bench-sim` prints how fast the simulator is beside a peer, `bench-sim import` only how fast traces are read; only
+//! counts must be equal.
 
 mod bench;
 mod bench_codecs;
@@ -24,7 +25,8 @@ fn main() -> anyhow::Result<()> {
         ["bench", "codecs"] => bench::run_codecs(),
         ["bench", "sampling"] => bench_sampling::run(),
         ["bench-sim"] => bench_sim::run(),
+        ["bench-sim", "import"] => bench_sim::run_import(),
         ["bench-sim", "memory", policy, size, file] => bench_sim::run_memory(policy, size, file),
-        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs|sampling] | bench-sim"),
+        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs|sampling] | bench-sim [import]"),
     }
 }

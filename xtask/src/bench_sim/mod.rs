@@ -5,6 +5,7 @@
 //! reads its records while it replays, from memory that the file is mapped to; swaptune's figures are given without reading
 //! (its page numbers are made once, at import) and with it. Nothing is asserted but the counts.
 
+mod import;
 mod model;
 mod pairs;
 mod peer;
@@ -62,15 +63,7 @@ const OTHERS: [&str; 3] =
 
 /// Prints all figures.
 pub fn run() -> anyhow::Result<()> {
-    let rounds =
-        std::env::var("BENCH_SIM_ROUNDS").map_or(Ok(ROUNDS), |text| text.parse()).context("BENCH_SIM_ROUNDS: a number")?;
-    ensure!(rounds >= 2, "BENCH_SIM_ROUNDS: at least 2 rounds");
-    let mut peer = Peer::start(Path::new(FOLDER))?;
-    crate::bench::conditions();
-    println!(
-        "peer: libcachesim {} from PyPI; {rounds} rounds in turn; processor time of one thread; Mev/s = 10⁶ events a second",
-        peer::VERSION
-    );
+    let (mut peer, rounds) = begin()?;
     equality(&mut peer)?;
     for reference in &REFERENCES {
         let files = Files::prepare(reference)?;
@@ -84,7 +77,7 @@ pub fn run() -> anyhow::Result<()> {
         );
         contests(reference, &files, &trace, &mut peer, rounds)?;
         curves(reference, &trace, rounds)?;
-        imports(&files, rounds)?;
+        import::run(&files, &trace, &mut peer, rounds)?;
         model::run(&trace, reference.size, rounds, || {
             let mut ask = |hashpower| peer.replay(&files.records, "LRU", reference.size, hashpower);
             let [stock, tuned] = reference.hashpowers;
@@ -93,6 +86,31 @@ pub fn run() -> anyhow::Result<()> {
         memory(reference, &files, &trace)?;
     }
     batch()
+}
+
+/// Prints how fast traces are read, and nothing else.
+pub fn run_import() -> anyhow::Result<()> {
+    let (mut peer, rounds) = begin()?;
+    for reference in &REFERENCES {
+        let files = Files::prepare(reference)?;
+        println!("\ntrace {}: {}", reference.name, reference.spec);
+        import::run(&files, &load(&files.own)?, &mut peer, rounds)?;
+    }
+    Ok(())
+}
+
+/// The peer, running, and how many rounds are wanted; prints the conditions.
+fn begin() -> anyhow::Result<(Peer, usize)> {
+    let rounds =
+        std::env::var("BENCH_SIM_ROUNDS").map_or(Ok(ROUNDS), |text| text.parse()).context("BENCH_SIM_ROUNDS: a number")?;
+    ensure!(rounds >= 2, "BENCH_SIM_ROUNDS: at least 2 rounds");
+    let peer = Peer::start(Path::new(FOLDER))?;
+    crate::bench::conditions();
+    println!(
+        "peer: libcachesim {} from PyPI; {rounds} rounds in turn; processor time of one thread; Mev/s = 10⁶ events a second",
+        peer::VERSION
+    );
+    Ok((peer, rounds))
 }
 
 /// The files of a trace: swaptune's own form, and records for the peer.
@@ -187,25 +205,6 @@ fn curves(reference: &Reference, trace: &Trace, rounds: usize) -> anyhow::Result
     println!("  curves of lru");
     println!("    Mev/s: {}", times.rates(trace.len() as f64 / 1e6));
     println!("    largest error at 20 sizes: {:.2} points of 1 %, {:.2} of 10 %", worst(&percent), worst(&tenth));
-    Ok(())
-}
-
-/// Files to memory.
-fn imports(files: &Files, rounds: usize) -> anyhow::Result<()> {
-    let mut times = Rounds::new(["own form", "24-byte records"]);
-    let mut events = 0;
-    for _ in 0..rounds {
-        let (own_time, own) = timed(|| load(&files.own));
-        let (records_time, records) = timed(|| load(&files.records));
-        let (own, records) = (own?, records?);
-        ensure!(own.pages() == records.pages(), "both forms hold the same pages");
-        events = own.len();
-        times.add([own_time, records_time]);
-    }
-    println!("  import");
-    println!("    Mrec/s: {}", times.rates(events as f64 / 1e6));
-    let size = |path: &Path| fs::metadata(path).map(|data| data.len() as f64 / 1e6);
-    println!("    MB/s: {:.0}, {:.0}", size(&files.own)? / times.median(0), size(&files.records)? / times.median(1));
     Ok(())
 }
 

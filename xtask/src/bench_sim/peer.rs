@@ -47,6 +47,13 @@ impl Peer {
         Ok((number(&answer, "seconds")?, number(&answer, "ratio")?))
     }
 
+    /// Processor time of reading a trace, and what was counted: its requests, or the objects of its working set.
+    pub fn walk(&mut self, trace: &Path, count: &str) -> anyhow::Result<(f64, u64)> {
+        let answer = self.ask(&json!({ "trace": trace, "count": count }))?;
+        let counted = answer["count"].as_u64().with_context(|| format!("count in {answer}"))?;
+        Ok((number(&answer, "seconds")?, counted))
+    }
+
     fn ask(&mut self, ask: &Value) -> anyhow::Result<Value> {
         let mut line = String::new();
         writeln!(self.asks.as_mut().context("the peer is running")?, "{ask}")?;

@@ -34,6 +34,17 @@ impl<T: Copy + PartialEq> Column<T> {
             Self::Each(values) => values.push(value),
         }
     }
+
+    /// Adds the values of the events from number `index`, which is the next one.
+    fn extend(&mut self, index: usize, mut values: impl Iterator<Item = T>) {
+        for index in index.. {
+            if let Self::Each(each) = self {
+                return each.extend(values);
+            }
+            let Some(value) = values.next() else { return };
+            self.push(index, value);
+        }
+    }
 }
 
 /// Moments of all events.
@@ -64,6 +75,17 @@ impl Times {
                 *self = Self::Each(values);
             }
             Self::Each(values) => values.push(time),
+        }
+    }
+
+    /// Adds the moments of the events from number `index`, which is the next one.
+    pub(crate) fn extend(&mut self, index: usize, mut times: impl Iterator<Item = u64>) {
+        for index in index.. {
+            if let Self::Each(values) = self {
+                return values.extend(times);
+            }
+            let Some(time) = times.next() else { return };
+            self.push(index, time);
         }
     }
 }
@@ -189,6 +211,24 @@ impl Builder {
         if self.keep == Keep::Everything {
             self.trace.times.push(index, event.time);
             self.trace.cgroups.push(index, event.cgroup);
+        }
+        Ok(())
+    }
+
+    /// Adds many events at once, whose pages stand apart.
+    ///
+    /// # Errors
+    /// When there would be more than [`EVENTS_MAX`].
+    pub(crate) fn extend(&mut self, pages: &[u32], events: &[Event]) -> Result<(), TraceError> {
+        let index = self.trace.pages.len();
+        if (index + events.len()) as u64 > EVENTS_MAX {
+            return Err(too_long());
+        }
+        self.trace.pages.extend_from_slice(pages);
+        self.trace.ops.extend(index, events.iter().map(|event| event.op));
+        if self.keep == Keep::Everything {
+            self.trace.times.extend(index, events.iter().map(|event| event.time));
+            self.trace.cgroups.extend(index, events.iter().map(|event| event.cgroup));
         }
         Ok(())
     }

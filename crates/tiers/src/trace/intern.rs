@@ -43,8 +43,13 @@ impl Interner {
         self.lookups += ids.len() as u64;
         let highest = ids.iter().copied().fold(0, u64::max);
         self.grow(highest);
-        if highest < self.direct.len() as u64 && self.hashed.filled == 0 {
-            out.extend(ids.iter().map(|&id| number_direct(&mut self.direct, &mut self.next, id)));
+        if highest < self.direct.len() as u64 && self.hashed.filled == 0 && !ids.is_empty() {
+            let last = ids[ids.len() - 1];
+            let ahead = ids.iter().skip(AHEAD).chain(std::iter::repeat_n(&last, AHEAD));
+            out.extend(ids.iter().zip(ahead).map(|(&id, &ahead)| {
+                prefetch(&self.direct, ahead as usize);
+                number_direct(&mut self.direct, &mut self.next, id)
+            }));
             return;
         }
         for (i, &id) in ids.iter().enumerate() {

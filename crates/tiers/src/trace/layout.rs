@@ -1,5 +1,6 @@
 //! Where in a line of text the properties of an event stand.
 
+use super::digits::{decimal, integer};
 use super::error::{Place, TraceError};
 use super::event::{Event, Op};
 use super::text;
@@ -66,14 +67,38 @@ impl Fault {
 }
 
 /// The fields of a line. Blanks around a comma belong to it.
-pub(super) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let separator = [b',', b';', b'\t'].into_iter().find(|byte| line.contains(byte));
-    let blank = separator.is_none();
-    let split = line.split(move |&byte| separator.map_or(byte == b' ', |separator| byte == separator));
-    split.map(<[u8]>::trim_ascii).filter(move |field| !(blank && field.is_empty()))
+pub(super) fn fields(line: &[u8]) -> Fields<'_> {
+    let separator = [b',', b';', b'\t'].into_iter().find(|&byte| memchr::memchr(byte, line).is_some());
+    Fields { rest: Some(line), separator: separator.unwrap_or(b' ') }
+}
+
+pub(super) struct Fields<'a> {
+    rest: Option<&'a [u8]>,
+    separator: u8,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            let rest = self.rest?;
+            let end = rest.iter().position(|&byte| byte == self.separator);
+            self.rest = end.map(|end| &rest[end + 1..]);
+            let field = rest[..end.unwrap_or(rest.len())].trim_ascii();
+            // Several blanks are one separator.
+            if !field.is_empty() || self.separator != b' ' {
+                return Some(field);
+            }
+        }
+    }
 }
 
 impl Layout {
+    /// A page and nothing else.
+    const PAGE: Self = Self { page: 0, time: None, op: None, cgroup: None };
+
     /// What `page=2,time_us=1,op=3` says: names of columns and their fields, from 1.
     ///
     /// # Errors
@@ -113,7 +138,7 @@ impl Layout {
     /// The layout of lines with this many fields and no header.
     pub(super) fn of_count(count: usize) -> Self {
         if count <= 1 {
-            return Self { page: 0, time: None, op: None, cgroup: None };
+            return Self::PAGE;
         }
         let optional = |field: usize| (count > field).then_some(field);
         Self { page: 1, time: Some((0, 1_000_000_000)), op: optional(2).map(|field| (field, true)), cgroup: optional(3) }
@@ -121,6 +146,11 @@ impl Layout {
 
     /// The id of the page and the rest of the event.
     pub(super) fn event(&self, line: &[u8]) -> Result<(u64, Event), Fault> {
+        if *self == Self::PAGE
+            && let Some(page) = integer(line)
+        {
+            return Ok((page, text::event(0, 0, Op::Read)));
+        }
         let mut this = LineFields { line, cgroup: 0, op: Op::Read, time: 0, page: None, sized: false };
         for (number, field) in fields(line).enumerate() {
             this.take(self, number, field)?;
@@ -193,27 +223,4 @@ impl Found {
 
 fn holds(name: &str) -> Option<Holds> {
     NAMES.iter().find(|(known, _)| name.trim().eq_ignore_ascii_case(known)).map(|&(_, holds)| holds)
-}
-
-/// A whole number, decimal or hexadecimal.
-fn integer(field: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?;
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) if !digits.starts_with('+') => u64::from_str_radix(digits, 16).ok(),
-        Some(_) => None,
-        None => text.parse().ok(),
-    }
-}
-
-/// A number with or without decimals, times `unit`, exactly: digits beyond a whole nanosecond are dropped.
-pub(super) fn decimal(field: &[u8], unit: u64) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?;
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;
-    let mut place = unit;
-    for digit in fraction.bytes() {
-        place /= 10;
-        nanos = nanos.checked_add(u64::from(char::from(digit).to_digit(10)?) * place)?;
-    }
-    Some(nanos)
 }

@@ -5,6 +5,7 @@
 pub mod binary;
 mod columns;
 mod damo;
+mod digits;
 mod error;
 mod event;
 mod format;

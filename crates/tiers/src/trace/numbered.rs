@@ -40,14 +40,29 @@ impl Numbered {
         if self.ids.len() == BATCH { self.number() } else { Ok(()) }
     }
 
+    /// Adds such an event to `count` pages, from `first` on.
+    pub(super) fn push_run(&mut self, first: u64, count: u64, mut event: Event) -> Result<(), TraceError> {
+        event.time = event.time.saturating_sub(*self.start.get_or_insert(event.time));
+        let (mut first, end) = (first, first + count);
+        while first < end {
+            let room = (BATCH - self.ids.len()) as u64;
+            let until = end.min(first + room);
+            self.ids.extend(first..until);
+            self.events.resize(self.ids.len(), event);
+            first = until;
+            if self.ids.len() == BATCH {
+                self.number()?;
+            }
+        }
+        Ok(())
+    }
+
     fn number(&mut self) -> Result<(), TraceError> {
         self.pages.clear();
         self.interner.number_all(&self.ids, &mut self.pages);
+        self.builder.extend(&self.pages, &self.events)?;
         self.ids.clear();
-        for (mut event, &page) in self.events.drain(..).zip(&self.pages) {
-            event.page = page;
-            self.builder.push(event)?;
-        }
+        self.events.clear();
         Ok(())
     }
 

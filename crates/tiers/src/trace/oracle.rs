@@ -8,7 +8,6 @@ use std::io::{self, Write};
 
 use super::columns::{Builder, Keep, Trace};
 use super::error::{EVENTS_MAX, Place, TraceError, too_long};
-use super::event::Event;
 use super::intern::Interner;
 use super::source::Source;
 
@@ -26,8 +25,7 @@ const BATCH: usize = 4096;
 pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
     let mut buffer = vec![0; BATCH * RECORD];
     let (mut interner, mut builder) = (Interner::default(), Builder::new(keep));
-    let (mut ids, mut pages) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
-    let mut start = None;
+    let (mut ids, mut start) = (Vec::with_capacity(BATCH), None);
     loop {
         let done = builder.len() as u64;
         let filled = source.fill(&mut buffer).map_err(|source| TraceError::Read { place: Place::Record(done + 1), source })?;
@@ -37,17 +35,13 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
         if done + ids.len() as u64 > EVENTS_MAX {
             return Err(too_long());
         }
-        if keep == Keep::Pages {
-            interner.number_all(&ids, &mut builder.trace_mut().pages);
-        } else {
-            pages.clear();
-            interner.number_all(&ids, &mut pages);
-            for (record, &page) in records.chunks_exact(RECORD).zip(&pages) {
-                let seconds = u32::from_le_bytes(array(record, 0));
-                let start = *start.get_or_insert(seconds);
-                let time = u64::from(seconds.saturating_sub(start)) * 1_000_000_000;
-                builder.push(Event { page, time, ..Event::default() })?;
-            }
+        let trace = builder.trace_mut();
+        interner.number_all(&ids, &mut trace.pages);
+        if keep == Keep::Everything {
+            let seconds = records.chunks_exact(RECORD).map(|record| u32::from_le_bytes(array(record, 0)));
+            let start = *start.get_or_insert_with(|| seconds.clone().next().unwrap_or(0));
+            let times = seconds.map(|seconds| u64::from(seconds.saturating_sub(start)) * 1_000_000_000);
+            trace.times.extend(done as usize, times);
         }
         if filled % RECORD != 0 {
             let place = Place::Record(done + ids.len() as u64 + 1);
@@ -103,6 +97,7 @@ fn next_accesses(pages: &[u32], page_count: u32) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::event::Event;
     use super::*;
 
     fn record(time: u32, id: u64) -> Vec<u8> {

@@ -13,11 +13,12 @@
 use std::collections::HashMap;
 
 use super::columns::{Keep, Trace};
+use super::digits::hexadecimal;
 use super::error::{Place, TraceError};
 use super::event::{Event, Op};
 use super::lines::Lines;
 use super::numbered::Numbered;
-use super::sample_line::{SampleLine, hexadecimal, tokens};
+use super::sample_line::{SampleLine, tokens};
 use super::source::Source;
 
 /// How perf's own file begins.
@@ -75,28 +76,25 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
 fn access(sample: &SampleLine<'_>) -> Option<(u64, Op)> {
     let mut words = tokens(sample.rest);
     let first = words.next()?;
-    if let Some(address) = tokens(sample.rest).find_map(|token| token.strip_prefix(b"address=0x")) {
+    if let Some(address) = first.strip_prefix(b"address=0x") {
         let code = words.find_map(|token| token.strip_prefix(b"error_code=0x")).and_then(hexadecimal);
         let op = if code.is_some_and(|code| code & WRITE != 0) { Op::Write } else { Op::Read };
         return hexadecimal(address).map(|address| (address, op));
     }
     let address = hexadecimal(first)?;
+    let named = sample.event.windows(5).any(|part| part == b"store");
     if words.clone().next().is_none() {
-        return Some((address, store(contains(sample.event, b"store"))));
+        return Some((address, store(named)));
     }
     // With instruction pointers too, the address is the first of two numbers; one number and a symbol is the instruction alone.
     let source = words.clone().find_map(|token| token.strip_prefix(b"|OP"));
     let another = words.any(|token| token.len() >= 6 && hexadecimal(token).is_some());
-    let stored = contains(sample.event, b"store") || source.is_some() && contains(sample.rest, b"|OP STORE");
+    let stored = named || source.is_some() && memchr::memmem::find(sample.rest, b"|OP STORE").is_some();
     (source.is_some() || another).then(|| (address, store(stored)))
 }
 
 fn store(stored: bool) -> Op {
     if stored { Op::Write } else { Op::Read }
-}
-
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    memchr::memmem::find(text, word).is_some()
 }
 
 /// Numbers of processes, in the order in which they appear.

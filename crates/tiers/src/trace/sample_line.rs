@@ -4,7 +4,7 @@
 //! the number of events that the sample stands for, `EVENT:`, and what the event has. `trace-cmd report` and the kernel's own
 //! `trace` file write the same with `NAME-NUMBER` in front. Source: perf-script(1), and what perf 6.1 prints.
 
-use super::layout::decimal;
+use super::digits::{decimal, whole};
 
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
@@ -43,8 +43,8 @@ impl<'a> SampleLine<'a> {
     pub(super) fn process(&self) -> Option<u64> {
         tokens(self.head).rev().take(3).find_map(|token| match token.first()? {
             b'[' => None,
-            b'0'..=b'9' => number(token.split(|&byte| byte == b'/').next()?),
-            _ => number(&token[token.iter().rposition(|&byte| byte == b'-')? + 1..]),
+            b'0'..=b'9' => whole(token.split(|&byte| byte == b'/').next()?),
+            _ => whole(&token[token.iter().rposition(|&byte| byte == b'-')? + 1..]),
         })
     }
 }
@@ -63,33 +63,12 @@ fn event(text: &[u8]) -> (&[u8], &[u8]) {
         if let [name @ .., b':'] = token {
             return (name, after.trim_ascii_start());
         }
-        if number(token).is_none() {
+        if whole(token).is_none() {
             break;
         }
         rest = after.trim_ascii_start();
     }
     (&[], text.trim_ascii())
-}
-
-/// A number of decimal digits.
-pub(super) fn number(text: &[u8]) -> Option<u64> {
-    digits(text, 10)
-}
-
-/// A number of hexadecimal digits, without 0x.
-pub(super) fn hexadecimal(text: &[u8]) -> Option<u64> {
-    digits(text, 16)
-}
-
-#[inline]
-fn digits(text: &[u8], base: u32) -> Option<u64> {
-    if text.is_empty() {
-        return None;
-    }
-    text.iter().try_fold(0u64, |value, &byte| {
-        let digit = char::from(byte).to_digit(base)?;
-        value.checked_mul(u64::from(base))?.checked_add(u64::from(digit))
-    })
 }
 
 #[cfg(test)]
@@ -122,12 +101,5 @@ mod tests {
         for line in ["", "5", "10.5,3", "a 1 page-faults: 7f", "1.2.3: 4", "99999999999.5: 4"] {
             assert_eq!(parts(line), None, "{line}");
         }
-    }
-
-    #[test]
-    fn numbers_have_digits_and_fit() {
-        assert_eq!((number(b"12"), number(b""), number(b"1a"), number(b"-1")), (Some(12), None, None, None));
-        assert_eq!(hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
-        assert_eq!((hexadecimal(b"10000000000000000"), hexadecimal(b"0x1")), (None, None));
     }
 }

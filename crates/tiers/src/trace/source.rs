@@ -11,8 +11,8 @@ use super::damo::is_json;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A frame may ask for at most this much memory: what `zstd --ultra -22` needs.
 const WINDOW_MAX: u64 = 128 << 20;
-/// Bytes read at once.
-const BUFFER: usize = 1 << 18;
+/// Bytes read at once; readers that ask for more read past this buffer, which saves a copy.
+const BUFFER: usize = 1 << 16;
 /// Bytes that can be looked at before anything is taken.
 const HEAD: usize = 4096;
 

@@ -135,9 +135,7 @@ fn accesses(snapshots: &[Snapshot], keep: Keep) -> Result<Trace, TraceError> {
         let steps = most(snapshot);
         for region in snapshot.regions.iter().filter(|region| region.in_step(step, steps)) {
             let first = u64::from(snapshot.target) << PAGE_BITS | region.first;
-            for id in first..first + region.pages {
-                trace.push(id, Event { time, page: 0, cgroup: snapshot.target, op: Op::Read })?;
-            }
+            trace.push_run(first, region.pages, Event { time, page: 0, cgroup: snapshot.target, op: Op::Read })?;
         }
     }
     trace.finish()

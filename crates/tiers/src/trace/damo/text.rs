@@ -2,9 +2,10 @@
 
 use super::amounts::nanoseconds;
 use super::{Region, Snapshot, Targets};
+use crate::trace::digits::{hexadecimal, whole};
 use crate::trace::error::TraceError;
 use crate::trace::lines::Lines;
-use crate::trace::sample_line::{SampleLine, hexadecimal, number, tokens};
+use crate::trace::sample_line::{SampleLine, tokens};
 use crate::trace::source::Source;
 
 /// How events of DAMON begin, as perf and as the kernel names them.
@@ -77,8 +78,8 @@ impl Found {
         let mut words = tokens(sample.rest);
         let mut word = || words.next().ok_or(EXPECTED);
         let target = word()?.strip_prefix(b"target_id=").ok_or(EXPECTED)?;
-        let regions = word()?.strip_prefix(b"nr_regions=").and_then(number).ok_or(EXPECTED)?;
-        let (start, end) = word()?.strip_suffix(b":").and_then(|range| range_of(range, number)).ok_or(EXPECTED)?;
+        let regions = word()?.strip_prefix(b"nr_regions=").and_then(whole).ok_or(EXPECTED)?;
+        let (start, end) = word()?.strip_suffix(b":").and_then(|range| range_of(range, whole)).ok_or(EXPECTED)?;
         let accesses = accesses_of(word()?)?;
         let target = self.target(target)?;
         let snapshot = self.snapshot(target, sample.time, regions, start);
@@ -151,5 +152,5 @@ fn accesses_of(text: &[u8]) -> Result<u16, &'static str> {
     if text.first() == Some(&b'-') {
         return Ok(0);
     }
-    number(text).and_then(|count| u16::try_from(count).ok()).ok_or("accesses from 0 to 65535")
+    whole(text).and_then(|count| u16::try_from(count).ok()).ok_or("accesses from 0 to 65535")
 }
