@@ -52,12 +52,6 @@ impl Footprint {
         }
     }
 
-    /// Original bytes by bytes of RAM; `None` for an empty pool.
-    #[must_use]
-    pub fn ratio(&self) -> Option<f64> {
-        (self.pages > 0).then(|| self.original as f64 / self.pages as f64)
-    }
-
     fn count(
         sizes: impl IntoIterator<Item = u16>,
         raw_from: u16,

@@ -77,3 +77,31 @@ impl Pool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alloc::{Rule, Zsmalloc};
+
+    /// 24 objects of a quarter of a page, of which then each fourth stays: two of them share a page of zbud and three one of z3fold.
+    #[test]
+    fn a_pool_takes_what_its_allocator_takes() {
+        let zsmalloc = Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).unwrap());
+        for (allocator, whole_page, filled, holed, freeable) in
+            [(zsmalloc, true, 6, 6, 4), (Allocator::Zbud, false, 12, 6, 0), (Allocator::Z3fold, true, 8, 2, 0)]
+        {
+            let mut pool = Pool::new(&allocator);
+            let mut takes = |size| pool.alloc(size).map(|handle| pool.free(handle)).is_some();
+            assert_eq!([0, 1, 4096, 4097].map(&mut takes), [false, true, whole_page, false], "{}", allocator.name());
+            let handles: Vec<u32> = (0..24).map(|_| pool.alloc(1000).unwrap()).collect();
+            assert_eq!(pool.pages(), filled, "{}", allocator.name());
+            let mut left: Vec<u32> = handles.iter().copied().step_by(4).collect();
+            (0..24).filter(|index| index % 4 != 0).for_each(|index: usize| pool.free(handles[index]));
+            assert_eq!((pool.pages(), pool.freeable()), (holed, freeable), "{}", allocator.name());
+            assert_eq!(pool.compact(left.iter_mut()), freeable);
+            assert_eq!((pool.pages(), pool.freeable()), (holed - freeable, 0), "{}", allocator.name());
+            left.into_iter().for_each(|handle| pool.free(handle));
+            assert_eq!(pool.pages(), 0);
+        }
+    }
+}

@@ -45,14 +45,14 @@ impl Page {
         usize::from(free)
     }
 
-    /// Where an object of so many chunks goes (`get_free_buddy`).
-    fn place(self, chunks: u8) -> usize {
+    /// Where an object goes that fits (`get_free_buddy`): beside a middle object one of the two places is taken.
+    fn place(self) -> usize {
         let [first, middle, last] = self.chunks;
         match middle {
             0 if first == 0 => FIRST,
             0 if last == 0 => LAST,
             0 => MIDDLE,
-            _ if first == 0 && chunks <= self.start_middle - HEADER => FIRST,
+            _ if first == 0 => FIRST,
             _ => LAST,
         }
     }
@@ -68,15 +68,15 @@ impl Page {
         self.chunks.iter().filter(|&&chunks| chunks != 0).count()
     }
 
-    /// Moves the middle object towards its neighbour, where that gains enough (`z3fold_compact_page`).
+    /// Of two objects, moves the middle one towards the other, where that gains enough (`z3fold_compact_page`).
     fn compact(&mut self) {
         let [first, middle, last] = self.chunks;
         if middle == 0 {
             return;
         }
-        if first != 0 && last == 0 && self.start_middle - (first + HEADER) >= BIG_GAP {
+        if last == 0 && self.start_middle - (first + HEADER) >= BIG_GAP {
             self.start_middle = first + HEADER;
-        } else if last != 0 && first == 0 && TOTAL - (last + self.start_middle + middle) >= BIG_GAP {
+        } else if first == 0 && TOTAL - (last + self.start_middle + middle) >= BIG_GAP {
             self.start_middle = TOTAL - last - middle;
         }
     }
@@ -188,7 +188,7 @@ impl Z3fold {
             None => moved_from.unwrap_or_else(|| self.fresh()),
         };
         let page = &mut self.pages[index as usize];
-        let place = page.place(chunks);
+        let place = page.place();
         page.put(place, chunks);
         self.list(index);
         (index, place)
@@ -251,6 +251,42 @@ mod tests {
         assert_eq!(filled(&[3905, 64]).pages(), 2);
         assert_eq!(filled(&[4096]).pages(), 1);
         assert_eq!(Z3fold::default().alloc(4097), None);
+    }
+
+    /// Pages after these steps: an object of so many chunks comes, or below zero the one of this number, from 1, goes.
+    fn pages_after(steps: &[i16]) -> u64 {
+        let (mut z3fold, mut handles) = (Z3fold::default(), Vec::new());
+        for &step in steps {
+            match u16::try_from(step) {
+                Ok(chunks) => handles.push(z3fold.alloc(chunks * CHUNK).unwrap()),
+                Err(_) => z3fold.free(handles[usize::from(step.unsigned_abs()) - 1]),
+            }
+        }
+        z3fold.pages()
+    }
+
+    /// First, last and middle come in this order. What the last step of each line needs is there, or one chunk less than that.
+    #[test]
+    fn the_middle_object_moves_when_three_chunks_are_gained() {
+        for (steps, pages) in [
+            (vec![20, 19, 20, -1, 23], 1),
+            (vec![20, 19, 20, -1, 24], 2),
+            (vec![20, 20, 20, -1, 20], 1),
+            (vec![20, 20, 20, -1, 21], 2),
+            // It lies at the end now. The last one goes: from three chunks beside the new first one on it moves back.
+            (vec![20, 19, 20, -1, 20, -2, 22], 1),
+            (vec![20, 19, 20, -1, 20, -2, 23], 2),
+            (vec![20, 19, 20, -1, 21, -2, 19], 1),
+            (vec![20, 19, 20, -1, 21, -2, 20], 2),
+            // The middle one itself goes.
+            (vec![20, 19, 20, -3, 23], 1),
+            (vec![20, 19, 20, -3, 24], 2),
+            // Alone it moves to the front.
+            (vec![20, 19, 20, -1, -2, 42], 1),
+            (vec![20, 19, 20, -1, -2, 43], 2),
+        ] {
+            assert_eq!(pages_after(&steps), pages, "{steps:?}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ const CLASSES: usize = ((PAGE_SIZE - MIN_SIZE) / STEP + 1) as usize;
 pub enum Rule {
     /// The first number that uses the highest percentage, rounded down; until 6.2. The kernel's document still shows these classes.
     UsedPercent,
-    /// The first number that wastes fewest bytes, one page for powers of two; since 6.3.
+    /// The first number that wastes fewest bytes, which is one page for powers of two; since 6.3.
     LeastWaste,
 }
 
@@ -24,7 +24,6 @@ impl Rule {
     /// Pages of a zspage of objects of this size, 1 to `chain`.
     fn pages(self, size: u16, chain: u8) -> u8 {
         match self {
-            Self::LeastWaste if size.is_power_of_two() => 1,
             Self::LeastWaste => first_best(chain, |pages| u64::MAX - u64::from(waste(size, pages))),
             Self::UsedPercent => first_best(chain, |pages| {
                 let bytes = u32::from(PAGE_SIZE) * u32::from(pages);
@@ -77,8 +76,6 @@ impl SizeClass {
 /// The classes of one build of zsmalloc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zsmalloc {
-    chain: u8,
-    rule: Rule,
     /// Ascending by size.
     classes: Vec<SizeClass>,
     /// From the class before merging to its index in `classes`.
@@ -107,19 +104,7 @@ impl Zsmalloc {
         let last = classes.len() - 1;
         classes.reverse();
         let merged = descending.iter().rev().map(|&index| (last - index) as u8).collect();
-        Ok(Self { chain, rule, classes, merged })
-    }
-
-    /// Most pages of a zspage.
-    #[must_use]
-    pub const fn chain(&self) -> u8 {
-        self.chain
-    }
-
-    /// How pages of a zspage were chosen.
-    #[must_use]
-    pub const fn rule(&self) -> Rule {
-        self.rule
+        Ok(Self { classes, merged })
     }
 
     /// The classes that are left after merging, ascending by size.
@@ -194,6 +179,7 @@ mod tests {
                 assert!(!zsmalloc.class_of(watermark - HANDLE).is_huge());
                 assert!(zsmalloc.class_of(zsmalloc.huge_size()).is_huge());
                 assert!(!zsmalloc.class_of(zsmalloc.huge_size() - 1).is_huge());
+                assert!(!zsmalloc.class_of(2048 - HANDLE).is_huge(), "two objects in one page");
             }
         }
     }

@@ -239,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn a_zspage_that_went_by_itself_leaves_no_holes() {
+        let mut pool = pool();
+        let mut handles: Vec<u32> = (0..8).map(|_| pool.alloc(2032)).collect();
+        for index in [7, 6, 4, 2] {
+            pool.free(handles.remove(index));
+        }
+        assert_eq!((pool.pages(), pool.freeable()), (3, 1), "of two objects, one and one");
+        assert_eq!(pool.compact(handles.iter_mut()), 1);
+    }
+
+    #[test]
     fn compaction_frees_what_the_kernel_says_it_can() {
         let mut pool = pool();
         let mut handles: Vec<u32> = (0..2000).map(|index| pool.alloc(500 + index % 700)).collect();

@@ -97,6 +97,8 @@ fn recompression_keeps_only_what_gains() {
         (large, huge),
         "of 2000 bytes 1400 are left, and {small} of 1000 are below the threshold already"
     );
+    let (done, rejected, _, large, huge) = of(700, 2000);
+    assert_eq!((done, rejected), (large, huge), "2000 bytes are not below 2000, and 1400 are");
     let (done, rejected, _, large, huge) = of(750, 1500);
     assert_eq!((done, rejected), (0, large + huge), "1500 is not below 1500");
 }
@@ -106,6 +108,7 @@ fn each_type_writes_back_what_it_names() {
     let written = |which, seconds| {
         let model = after(seconds, settings(upkeep(None, Some(writeback(which)))));
         assert_eq!(model.outcome.counters.bd_writes, model.pools().bd_count);
+        assert_eq!(model.outcome.counters.bd_writes, model.outcome.counters.disk_out);
         (model.outcome.counters.bd_writes, held(&model, 1000), held(&model, 4096), held(&model, 0), model.pools().zram)
     };
     let (all, small, huge, same, pool) = written(Which::Idle, 100);
@@ -128,6 +131,17 @@ fn limit_and_device_end_the_write_back() {
         let writeback = Writeback { limit, blocks, ..writeback(Which::Idle) };
         assert_eq!(after(300, settings(upkeep(None, Some(writeback)))).outcome.counters.bd_writes, written);
     }
+}
+
+/// Two devices that write back to one disk have blocks of their own there, behind all slots.
+#[test]
+fn backing_devices_lie_side_by_side() {
+    let one = settings(upkeep(None, Some(Writeback { blocks: 300, ..writeback(Which::Idle) })));
+    let areas = vec![AreaSettings { slots: 2000, ..one.areas[0].clone() }; 2];
+    let model = after(300, Settings { areas, ..one });
+    let mut blocks: Vec<u32> = model.pages.iter().filter(|page| page.tier == Tier::WrittenBack).map(|page| page.entry).collect();
+    blocks.sort_unstable();
+    assert_eq!(blocks, (4000..4600).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -155,6 +169,37 @@ fn batches_are_faster_where_answers_take_long() {
     };
     assert_eq!(time((6, 18)), 100, "one second, and 10 ms for each page");
     assert!(time((6, 19)) > 200);
+}
+
+/// 20 ns for each slot of each visit; for each page that is recompressed what loading it takes, and the secondary algorithm.
+#[test]
+fn a_visit_takes_what_its_slots_and_its_pages_take() {
+    let mut left_alone = settings(upkeep(None, None));
+    if let Backing::Zram { upkeep, .. } = &mut left_alone.areas[0].backing {
+        *upkeep = None;
+    }
+    let alone = after(11, left_alone).outcome.system;
+    let (young, slots) = (upkeep(Some(recompress(Which::Idle)), None), 10_000 * 20);
+    assert_eq!(after(11, settings(young.clone())).outcome.system - alone, slots);
+    assert_eq!(after(21, settings(young)).outcome.system - alone, 2 * slots);
+    let all = after(11, settings(upkeep(Some(recompress(Which::All)), None))).outcome;
+    let Counters { recompressed, recompress_rejected: huge, .. } = all.counters;
+    let load = recompressed * Codec::named("lz4").unwrap().decompress + huge * COPY;
+    assert_eq!(all.system - alone, slots + load + (recompressed + huge) * SECONDARY.compress);
+}
+
+/// Without batches the next page waits for the answer of the last, and each page is a request of its own.
+#[test]
+fn a_page_is_written_back_when_the_one_before_has_ended() {
+    let device = DeviceTimes { request: 5_000, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
+    let settings = settings(upkeep(None, Some(writeback(Which::All))));
+    let mut model = after(9, Settings { devices: vec![device], sizes: Sizes::Each(vec![1000]), ..settings });
+    let each = Codec::named("lz4").unwrap().decompress + device.request;
+    for (nanos, written) in [(0, 0), (1, 1), (each, 1), (each + 1, 2), (100 * each, 100), (100 * each + 1, 101)] {
+        model.now = 10 * SECOND + nanos;
+        model.run_caretakers();
+        assert_eq!(model.outcome.counters.bd_writes, written, "{nanos} ns after the visit began");
+    }
 }
 
 #[test]

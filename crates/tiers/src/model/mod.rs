@@ -21,7 +21,11 @@ mod page;
 mod policy_tests;
 mod queue;
 mod readahead;
+#[cfg(test)]
+mod readahead_tests;
 mod reclaim;
+#[cfg(test)]
+mod reclaim_tests;
 mod settings;
 mod shrinkers;
 mod sizes;

@@ -325,6 +325,23 @@ fn the_oldest_go_or_one_of_each_group() {
     assert!(global.pages() < LIMIT / 2, "one list for all groups before 6.8");
 }
 
+/// Refusals by their reason: at the limit, between threshold and limit, and because there is no place of that size.
+#[test]
+fn refusals_are_counted_by_their_reason() {
+    for (name, draining) in [("limit", 1), ("no-writeback", 1), ("proactive", 0), ("write-back", 0)] {
+        let mut bench = Bench::filled(policy(name), LIMIT);
+        bench.stores(SIZE);
+        bench.model.worker = Worker::default();
+        (0..5).for_each(|page| bench.model.free(page));
+        bench.stores(SIZE);
+        let Counters { pool_limit_hit, reject_draining, reject_compress_poor, .. } = bench.model.outcome.counters;
+        assert_eq!((pool_limit_hit, reject_draining, reject_compress_poor), (1, draining, 0), "{name}");
+    }
+    let mut bench = Bench::with(policy("raw"), Allocator::Zbud);
+    assert!(!bench.stores(INCOMPRESSIBLE));
+    assert_eq!(bench.model.outcome.counters.reject_compress_poor, 1, "zbud has no place for a whole page");
+}
+
 /// What the worker spends is the kernel's time, felt by the process or not, to the nanosecond.
 #[test]
 fn write_back_takes_what_its_parts_take() {
@@ -352,6 +369,26 @@ fn write_back_takes_what_its_parts_take() {
     let system = bench.model.outcome.system;
     bench.refused();
     assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
+}
+
+/// Pages written back one after the other are requests of their own, wherever their slots lie.
+#[test]
+fn write_back_is_a_request_for_each_page() {
+    let costs = Costs::default();
+    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
+    let device = DeviceTimes { request: each / 2, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
+    let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
+    bench.model = Model::new(Settings { devices: vec![device], ..bench.model.settings.clone() }, LAST + 1).unwrap();
+    let mut bench = bench.fill(LIMIT);
+    let begin = bench.model.now;
+    bench.model.wake_worker(begin);
+    bench.model.now += 1_000_000;
+    bench.model.run_worker();
+    for (time, written) in [(each + device.request - 1, 0), (2 * each, 1), (2 * each + device.request, 2), (3 * each, 2)] {
+        bench.model.settle_by(begin + time);
+        let on_disk = (0..bench.next).filter(|&page| bench.model.tier(page) == Tier::Disk).count();
+        assert_eq!(on_disk, written, "{time} ns after the worker began");
+    }
 }
 
 /// Since 6.12 the shrinker passes over what it meets for the first time.

@@ -193,6 +193,8 @@ mod tests {
         window.hits = 100;
         assert_eq!(window.by_addresses(300, 8).len(), 8, "page-cluster is the ceiling");
         assert_eq!(Window::default().by_addresses(300, 32).len(), 8, "six hits are counted before the first");
+        let after = |hits| Window { hits, ..Window::default() }.by_addresses(300, 32).len();
+        assert_eq!([1, 2, 3, 6, 7, 14, 15].map(after), [4, 4, 8, 8, 16, 16, 32], "two more than the hits, in powers of two");
     }
 
     #[test]
@@ -210,5 +212,7 @@ mod tests {
         assert_eq!(window.by_slots(21, 8), 16..24);
         assert_eq!((window.by_slots(3, 8), window.by_slots(90, 8)), (0..4, 90..92), "half as many without hits");
         assert_eq!((window.by_slots(50, 8), window.by_slots(51, 8)), (50..51, 50..52), "a fault beside the last");
+        let mut window = Window { hits: 2, ..Window::default() };
+        assert_eq!((window.by_slots(20, 2), window.by_slots(21, 2)), (20..22, 21..22), "a fault after hits is not remembered");
     }
 }

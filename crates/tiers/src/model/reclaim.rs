@@ -75,7 +75,7 @@ impl Model {
                 let evicted = self.reclaim(None, &mut time);
                 self.outcome.system += time - begin;
                 // Without success it sleeps until it is woken again.
-                (evicted > 0).then_some(time.max(begin + 1))
+                (evicted > 0).then_some(time)
             };
         }
         self.run_worker();

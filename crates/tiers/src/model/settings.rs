@@ -288,6 +288,7 @@ impl Watermarks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Which, Writeback};
 
     #[test]
     fn watermarks_of_a_machine_of_8_gb() {
@@ -302,11 +303,42 @@ mod tests {
         let good = Settings::new(100_000);
         assert_eq!(good.check(), Ok(()));
         assert!(matches!(Settings { reserved: 99_900, ..good.clone() }.check(), Err(SettingsError::NoRam { .. })));
+        let marks = Watermarks::of(1000, 10);
+        for (reserved, fits) in [(1000 - marks.high, false), (999 - marks.high, true)] {
+            assert_eq!(Settings { reserved, ..Settings::new(1000) }.check().is_ok(), fits, "one page is enough");
+        }
         assert_eq!(Settings { cgroups: Vec::new(), ..good.clone() }.check(), Err(SettingsError::NoCgroup));
         let area = AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 1, rotational: false } };
         let lost = Settings { areas: vec![area.clone()], devices: vec![DeviceTimes::NVME], ..good.clone() };
         assert_eq!(lost.check(), Err(SettingsError::NoDevice { area: 0, device: 1, devices: 1 }));
         let huge = AreaSettings { slots: u32::MAX, ..area };
-        assert!(matches!(Settings { areas: vec![huge], ..good }.check(), Err(SettingsError::TooManySlots(_))));
+        assert!(matches!(Settings { areas: vec![huge], ..good.clone() }.check(), Err(SettingsError::TooManySlots(_))));
+        for (slots, error) in [(u32::MAX - 11, None), (u32::MAX - 10, Some(SettingsError::TooManySlots(u64::from(u32::MAX))))] {
+            let tended = Settings { areas: vec![tended(slots)], devices: vec![DeviceTimes::NVME], ..good.clone() };
+            assert_eq!(tended.check().err(), error, "slots and 10 blocks of a backing device");
+        }
+    }
+
+    /// A zram device that writes back to ten blocks of the first disk.
+    fn tended(slots: u32) -> AreaSettings {
+        let writeback = Writeback { device: 0, blocks: 10, which: Which::Huge, age: 0, limit: None };
+        let upkeep = Upkeep { interval: 1, recompress: None, writeback: Some(writeback) };
+        let (codec, allocator) = (Codec::named("lz4").unwrap(), Allocator::Zbud);
+        let backing = Backing::Zram { codec, allocator, mem_limit: None, upkeep: Some(Box::new(upkeep)) };
+        AreaSettings { priority: 0, slots, backing }
+    }
+
+    /// Who is in which slot takes memory for each slot.
+    #[test]
+    fn owners_of_slots_are_kept_where_somebody_asks_for_them() {
+        let disk = |rotational| AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 0, rotational } };
+        for (areas, by_slots, owners) in [
+            (vec![disk(false)], false, false),
+            (vec![disk(false), disk(true)], true, true),
+            (vec![disk(false), tended(10)], false, true),
+        ] {
+            let settings = Settings { areas, ..Settings::new(1000) };
+            assert_eq!((settings.reads_ahead_by_slots(), settings.needs_owners()), (by_slots, owners));
+        }
     }
 }

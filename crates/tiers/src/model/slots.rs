@@ -239,7 +239,99 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// One area, its rules applied to a plain list of who is where.
+    #[derive(Default)]
+    struct Plain {
+        owners: Vec<Option<u32>>,
+        next: usize,
+        empty: VecDeque<usize>,
+        partial: VecDeque<usize>,
+    }
+
+    impl Plain {
+        fn new(slots: usize) -> Self {
+            Self { owners: vec![None; slots], empty: (0..slots.div_ceil(512)).collect(), ..Self::default() }
+        }
+
+        fn free_slots(&self, cluster: usize) -> impl Iterator<Item = usize> {
+            (cluster * 512..self.owners.len().min(cluster * 512 + 512)).filter(|&slot| self.owners[slot].is_none())
+        }
+
+        fn alloc(&mut self, page: u32) -> Option<usize> {
+            let at_hand = self.free_slots(self.next / 512).find(|&slot| slot >= self.next && !self.next.is_multiple_of(512));
+            let slot = at_hand.or_else(|| self.of_lists()).or_else(|| self.owners.iter().position(Option::is_none))?;
+            self.owners[slot] = Some(page);
+            self.next = slot + 1;
+            Some(slot)
+        }
+
+        fn of_lists(&mut self) -> Option<usize> {
+            while let Some(cluster) = self.empty.pop_front() {
+                if self.free_slots(cluster).count() == 512.min(self.owners.len() - cluster * 512) {
+                    return Some(cluster * 512);
+                }
+            }
+            while let Some(cluster) = self.partial.pop_front() {
+                let slot = self.free_slots(cluster).next();
+                if slot.is_some() {
+                    return slot;
+                }
+            }
+            None
+        }
+
+        fn release(&mut self, slot: usize) {
+            self.owners[slot] = None;
+            let cluster = slot / 512;
+            match self.free_slots(cluster).count() {
+                free if free == 512.min(self.owners.len() - cluster * 512) => self.empty.push_back(cluster),
+                1 => self.partial.push_back(cluster),
+                _ => {}
+            }
+        }
+    }
+
+    /// Slots that come and go by runs; the step of a run leaves holes.
+    fn runs() -> impl Strategy<Value = Vec<(bool, u32, u32, u32)>> {
+        prop::collection::vec((any::<bool>(), 0_u32..1600, 1_u32..700, 1_u32..4), 1..12)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+        /// The second area, of lower priority, is used while the first is full.
+        #[test]
+        fn slots_are_those_of_a_plain_list(runs in runs()) {
+            let mut slots = Slots::new(&[(1100, 1, 64), (600, 0, 64)], true);
+            let mut plain = [Plain::new(1100), Plain::new(600)];
+            let mut page = 0;
+            for (takes, first, count, step) in runs {
+                for index in 0..count {
+                    page += 1;
+                    if takes {
+                        let expected = plain[0].alloc(page).or_else(|| Some(1100 + plain[1].alloc(page)?));
+                        prop_assert_eq!(slots.alloc(page).map(|slot| slot as usize), expected);
+                        continue;
+                    }
+                    let slot = (first + index * step) % 1700;
+                    let (area, own) = if slot < 1100 { (0, slot) } else { (1, slot - 1100) };
+                    let owner = plain[area].owners[own as usize];
+                    prop_assert_eq!((slots.area(slot), slots.index(area, slot)), (area, own));
+                    prop_assert_eq!((slots.owner(slot), slots.owner_in(area, own)), (owner, owner));
+                    if owner.is_some() {
+                        plain[area].release(own as usize);
+                        slots.release(slot);
+                    }
+                }
+            }
+            let used = plain.iter().flat_map(|plain| &plain.owners).flatten().count();
+            prop_assert_eq!(slots.fill(), (used as u64, 1700));
+        }
+    }
 
     #[test]
     fn turns_are_those_of_each_kernel() {

@@ -250,6 +250,7 @@ fn write_through_evicts_for_nothing() {
     assert!(back.zswpwb > 0 && through.zswpwb == 0);
     assert_eq!(through.pswpout, through.zswpout);
     assert_eq!(back.pool_limit_hit > 0, through.pool_limit_hit > 0);
+    assert_eq!(2 * back.pool_limit_hit, back.zswpwb, "a page of zbud holds two");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Model {
             if self.context() == Context::SameProcessor {
                 self.stolen += time - begin;
             }
-            self.worker.clock = goes_on.then_some(time.max(begin + 1));
+            self.worker.clock = goes_on.then_some(time);
         }
     }
 

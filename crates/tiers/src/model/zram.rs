@@ -108,7 +108,7 @@ impl Zram {
             return None;
         }
         self.free(index, handle, size);
-        self.huge_pages += u64::from(self.is_huge(size));
+        // A smaller class is never that of whole pages.
         self.table[index as usize] = Stored { size, secondary: true, ..stored };
         self.pool.alloc(self.object(size))
     }

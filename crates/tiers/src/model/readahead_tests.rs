@@ -1,0 +1,90 @@
+//! What comes along with a page that is read from swap, and what that takes.
+
+use super::tests::{cycles, disk, event, machine, policy, with_zswap};
+use super::*;
+
+/// A machine that reads up to eight pages ahead, after so many pages were written in order.
+fn written(settings: Settings, pages: u32) -> Model {
+    let mut model = Model::new(Settings { page_cluster: 3, ..settings }, pages).unwrap();
+    cycles(pages, 1).for_each(|event| model.access(event).unwrap());
+    model
+}
+
+/// Pages that came into RAM with this one.
+fn brought(model: &mut Model, page: u32) -> Vec<u32> {
+    let away: Vec<u32> = (0..model.pages.len() as u32).filter(|&page| model.tier(page) != Tier::Ram).collect();
+    model.access(event(page, Op::Read)).unwrap();
+    model.check();
+    away.into_iter().filter(|&other| other != page && model.tier(other) == Tier::Ram).collect()
+}
+
+/// A rotational disk gives the neighbours of a slot, another one those of an address. Pages are written in steps of 1000, so that
+/// neighbours of one kind are none of the other.
+#[test]
+fn read_ahead_is_by_slots_where_an_area_is_rotational() {
+    for (rotational, devices) in [(false, vec![DeviceTimes::NVME]), (true, vec![DeviceTimes::HDD])] {
+        let mut settings = Settings { devices, page_cluster: 3, ..machine(2000) };
+        settings.areas[0].backing = Backing::Disk { device: 0, rotational };
+        let mut model = Model::new(settings, 3001).unwrap();
+        let page = |order: u32| order * 1000 % 3001;
+        (0..3001).for_each(|order| model.access(event(page(order), Op::Write)).unwrap());
+        let read = 100;
+        let away: Vec<u32> = (0..3001).filter(|&order| model.tier(page(order)) == Tier::Disk).collect();
+        model.access(event(page(read), Op::Read)).unwrap();
+        let came = away.into_iter().filter(|&order| order != read && model.tier(page(order)) == Tier::Ram);
+        let near = |order: &u32| if rotational { order.abs_diff(read) < 8 } else { page(*order).abs_diff(page(read)) < 8 };
+        let (near, far): (Vec<u32>, Vec<u32>) = came.partition(near);
+        assert!(!near.is_empty() && far.is_empty(), "rotational: {rotational}, {near:?} {far:?}");
+    }
+}
+
+/// Who reads in order waits for every eighth page only, because the pages that came along are used.
+#[test]
+fn read_ahead_that_is_used_goes_on() {
+    for (rotational, devices) in [(false, vec![DeviceTimes::NVME]), (true, vec![DeviceTimes::HDD])] {
+        let mut settings = Settings { devices, ..machine(2000) };
+        settings.areas[0].backing = Backing::Disk { device: 0, rotational };
+        let mut model = written(settings, 3500);
+        (0..800).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        let Counters { pgmajfault, swap_ra, swap_ra_hit, .. } = model.outcome.counters;
+        assert!((100..=110).contains(&pgmajfault) && swap_ra_hit == 800 - pgmajfault, "{pgmajfault} {swap_ra_hit}");
+        assert!(swap_ra - swap_ra_hit < 8, "{swap_ra}");
+    }
+}
+
+/// Neighbours come from wherever they are, if they are of the same cgroup.
+#[test]
+fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
+    let zeros = Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) };
+    for (settings, tier) in
+        [(machine(2000), Tier::Disk), (with_zswap(2000, policy("limit"), 90), Tier::Zswap), (zeros, Tier::Zero)]
+    {
+        let mut model = written(settings, 3500);
+        assert_eq!(model.tier(100), tier);
+        assert_eq!(brought(&mut model, 100), [97, 98, 99, 101, 102, 103, 104], "{tier:?}");
+        assert_eq!((model.outcome.counters.swap_ra, model.outcome.counters.swap_ra_hit), (7, 0), "{tier:?}");
+        assert_eq!(model.shrinkers.groups[0].disk_swapins, u64::from(tier == Tier::Disk), "{tier:?}");
+    }
+    let mut model = Model::new(Settings { cgroups: vec![None; 2], page_cluster: 3, ..machine(2000) }, 3500).unwrap();
+    cycles(3500, 1).for_each(|event| model.access(Event { cgroup: (event.page % 2) as u16, ..event }).unwrap());
+    assert_eq!(brought(&mut model, 100), [98, 102, 104]);
+}
+
+/// Adjacent slots are read in one request; who waits for one of them does not wait for those of another area.
+#[test]
+fn adjacent_slots_of_an_area_are_one_request() {
+    let area =
+        |priority, device, slots| AreaSettings { backing: Backing::Disk { device, rotational: false }, ..disk(priority, slots) };
+    let areas = vec![area(1, 0, 400), area(0, 1, 100_000)];
+    let model = written(Settings { areas, devices: vec![DeviceTimes::NVME; 2], ..machine(2000) }, 3500);
+    let (costs, nvme) = (model.settings.costs, DeviceTimes::NVME);
+    for (page, together) in [(100, 8), (398, 5), (401, 6)] {
+        let mut model = model.clone();
+        model.now += 1_000_000_000;
+        model.access(event(3499, Op::Read)).unwrap();
+        let begin = model.now;
+        assert_eq!(brought(&mut model, page).len(), 7);
+        let read = nvme.request + together * nvme.page + nvme.read_latency;
+        assert_eq!(model.now - begin, costs.swap_in + read + costs.access, "page {page}");
+    }
+}

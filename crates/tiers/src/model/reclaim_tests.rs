@@ -1,0 +1,135 @@
+//! What reclaim does to a whole machine: who is reclaimed from, how much at once, when it stops, and what it takes.
+
+use super::tests::{cycles, disk, event, machine, policy, with_zswap, zram, zsmalloc};
+use super::*;
+
+/// What the processor does for pages that go out, and for one that comes in again, to the nanosecond: a page of one value is neither
+/// compressed nor decompressed, and what zram finds too large is tried first and then kept as it is.
+#[test]
+fn a_page_takes_the_time_of_its_codec() {
+    let (costs, lz4) = (Costs::default(), Codec::named("lz4").unwrap());
+    let in_zram = Settings { areas: vec![zram(0, 10_000)], ..machine(2000) };
+    for (settings, large) in [(with_zswap(2000, policy("limit"), 90), lz4.decompress), (in_zram, COPY)] {
+        let settings = Settings { kernel: (6, 11), sizes: Sizes::Each(vec![0, 1000, 3700]), ..settings };
+        let mut model = Model::new(settings, 2100).unwrap();
+        cycles(2100, 1).for_each(|event| model.access(event).unwrap());
+        let away: Vec<u32> = (0..2100).filter(|&page| model.tier(page) != Tier::Ram).collect();
+        let compressed = away.iter().filter(|&page| page % 3 > 0).count() as u64;
+        let expected = away.len() as u64 * costs.swap_out + compressed * lz4.compress;
+        assert_eq!(model.outcome.system, model.outcome.counters.pgscan * costs.scan + expected);
+        assert_eq!(model.outcome.counters.pgsteal, away.len() as u64);
+        for (page, load) in [(0, COPY), (1, lz4.decompress), (2, large)] {
+            let mut model = model.clone();
+            let begin = model.now;
+            model.access(event(page, Op::Read)).unwrap();
+            assert_eq!(model.now - begin, costs.swap_in + load + costs.access, "page {page}");
+        }
+    }
+}
+
+/// kswapd wakes at the low watermark and goes on to the high one, so that nobody else has to reclaim who leaves it the time.
+#[test]
+fn kswapd_keeps_ram_free_between_its_watermarks() {
+    let slowly = |pages: u32| (0..pages).map(|page| Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) });
+    let mut model = Model::new(with_zswap(4000, policy("limit"), 90), 6000).unwrap();
+    let (low, high) = (model.marks.low as i64, model.marks.high as i64);
+    for event in slowly(6000) {
+        let (before, stolen) = (model.pools().free, model.outcome.counters.pgsteal);
+        model.access(event).unwrap();
+        let after = model.pools().free;
+        assert!(after >= low - 1, "{after}");
+        if model.outcome.counters.pgsteal > stolen {
+            assert!(before < low && (high - 1..high + 32).contains(&after), "from {before} to {after}");
+        }
+    }
+    assert!(model.outcome.counters.pgsteal > 1000);
+    assert_eq!(model.outcome.counters.allocstall, 0);
+    let fast = Model::new(with_zswap(4000, policy("limit"), 90), 6000).unwrap().run(cycles(6000, 1));
+    assert!(fast.counters.allocstall > 0, "kswapd has one processor");
+}
+
+/// Nothing can be evicted when swap is full. kswapd does not try for ever.
+#[test]
+fn kswapd_sleeps_where_it_has_no_success() {
+    let mut model = Model::new(Settings { areas: vec![disk(0, 50)], ..machine(2000) }, 2100).unwrap();
+    let mut scans = |page: u32| {
+        let before = model.outcome.counters.pgscan;
+        model.access(Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) }).unwrap();
+        let full = model.slots.fill().0 == 50 && model.pools().free <= model.marks.low as i64;
+        (model.outcome.counters.pgscan - before, full)
+    };
+    let full = (0..2100).find(|&page| scans(page).1).unwrap();
+    let scans: Vec<u64> = (full + 1..full + 5).map(|page| scans(page).0).collect();
+    assert!(scans[0] == 0 && scans[1..].iter().all(|scanned| (1..100).contains(scanned)), "the first wakes it: {scans:?}");
+}
+
+/// Pages under write will be free: reclaim does not write more of them than it needs, and who needs one page waits.
+#[test]
+fn reclaim_counts_on_pages_that_are_being_written() {
+    let writing = |model: &Model| (0..3000).filter(|&page| model.tier(page) == Tier::Writing).count() as i64;
+    let most = |settings: Settings, of: &dyn Fn(&Model) -> i64| {
+        let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
+        let mut model = Model::new(Settings { devices: vec![slow], ..settings }, 3000).unwrap();
+        let most = cycles(3000, 1).map(|event| {
+            model.access(event).unwrap();
+            of(&model)
+        });
+        most.max().unwrap()
+    };
+    // A batch more when one page less than a batch is under write; until the page is there one of them has ended.
+    assert_eq!(most(Settings { cgroups: vec![Some(500)], ..machine(4000) }, &writing), 62);
+    let high = Watermarks::of(2000, 10).high as i64;
+    let coming = most(machine(2000), &|model| if writing(model) > 0 { model.pools().free + writing(model) } else { 0 });
+    assert!((high..high + 32).contains(&coming), "{coming} of {high}");
+}
+
+/// What zswap holds of a cgroup counts against its limit, where cgroups are those of version 2.
+#[test]
+fn a_cgroup_pays_for_what_zswap_holds_of_it() {
+    for (charge_zswap, in_ram) in [(true, 200), (false, 500)] {
+        let zswap = with_zswap(4000, policy("limit"), 60);
+        let settings = Settings { cgroups: vec![Some(500)], charge_zswap, sizes: Sizes::Each(vec![2048]), ..zswap };
+        let mut model = Model::new(settings, 800).unwrap();
+        cycles(800, 1).for_each(|event| model.access(event).unwrap());
+        let ram = (0..800).filter(|&page| model.tier(page) == Tier::Ram).count();
+        assert!((in_ram - 32..=in_ram).contains(&ram), "{ram} of 800, the others take half: {charge_zswap}");
+    }
+}
+
+/// mem_limit is the most that the device takes; what it holds and has held is counted.
+#[test]
+fn a_zram_device_fills_up_to_its_limit() {
+    let full = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
+    let areas = vec![AreaSettings { priority: 0, slots: 1000, backing: full }];
+    let mut model = Model::new(Settings { areas, sizes: Sizes::Each(vec![4096]), ..machine(1000) }, 2000).unwrap();
+    let written = cycles(2000, 1).take_while(|&event| model.access(event).is_ok()).count();
+    let Counters { huge_pages_since, pswpout, .. } = model.outcome.counters;
+    assert_eq!((model.pools().zram, model.pools().zram_huge, huge_pages_since, pswpout), (20, 20, 20, 20));
+    let away = (0..written as u32).find(|&page| model.tier(page) == Tier::Zram).unwrap();
+    model.access(event(away, Op::Free)).unwrap();
+    assert_eq!((model.pools().zram, model.pools().zram_huge), (19, 19));
+}
+
+/// Global reclaim goes on where it ended: 64 equal cgroups lose one page each, 32 of them in one round and the others in the next.
+#[test]
+fn global_reclaim_visits_all_cgroups() {
+    let groups = cycles(4000, 1).map(|event| Event { cgroup: (event.page % 64) as u16, ..event });
+    let settings = Settings { cgroups: vec![None; 64], ..with_zswap(2000, policy("limit"), 90) };
+    let mut model = Model::new(settings, 4000).unwrap();
+    groups.for_each(|event| model.access(event).unwrap());
+    let Counters { pgsteal, allocstall, .. } = model.outcome.counters;
+    assert!(allocstall > 10 && pgsteal >= 32 * allocstall, "a round is a batch: {pgsteal} {allocstall}");
+    let charged = model.cgroups.iter().map(|group| group.charged);
+    let (least, most) = (charged.clone().min().unwrap(), charged.max().unwrap());
+    assert!(most - least <= 3, "{least} {most}");
+}
+
+/// The pressure on zswap's shrinker follows the length of the list of RAM: 2^5 batches of it call for a sixteenth of what is offered,
+/// and a batch of pages comes in meanwhile. Pages take a third and are passed over once, so the pool comes to 32 × 16 × 3 × 2 at most.
+#[test]
+fn the_shrinker_takes_as_much_as_comes_in() {
+    let mut model = Model::new(with_zswap(2000, policy("shrinker"), 90), 12_000).unwrap();
+    cycles(12_000, 1).for_each(|event| model.access(event).unwrap());
+    let stored = model.pools().stored;
+    assert!((2000..3072).contains(&stored), "{stored}");
+}
