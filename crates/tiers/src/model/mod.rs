@@ -11,6 +11,8 @@ mod costs;
 mod counters;
 mod device;
 mod fault;
+#[cfg(test)]
+mod fault_tests;
 mod figures;
 mod limit;
 mod lru;

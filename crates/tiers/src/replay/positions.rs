@@ -56,12 +56,11 @@ impl Positions {
         let end = (word + 1).next_multiple_of(WORDS).min(newest + 1);
         count += self.words[(word + 1).min(end)..end].iter().map(|word| word.count_ones()).sum::<u32>();
         let (mut at, mut newest) = (word / WORDS, newest / WORDS);
-        for (height, level) in self.levels.iter().enumerate() {
+        for level in &self.levels {
             if at >= newest {
                 break;
             }
-            let top = height + 1 == self.levels.len();
-            let end = if top { newest + 1 } else { (at + 1).next_multiple_of(FAN_OUT).min(newest + 1) };
+            let end = (at + 1).next_multiple_of(FAN_OUT).min(newest + 1);
             count += level[at + 1..end].iter().sum::<u32>();
             (at, newest) = (at / FAN_OUT, newest / FAN_OUT);
         }

@@ -51,6 +51,17 @@ proptest! {
     }
 }
 
+/// One page of memory comes and goes so often that places in the queue are cleared, while others stay.
+#[test]
+fn places_that_pages_left_are_cleared_without_harm() {
+    let goes = (0..300).flat_map(|_| [(9, 2), (9, 0)]);
+    let list: Vec<(u32, u8)> = goes.chain((10..16).chain(0..9).map(|page| (page, 0))).collect();
+    let trace = trace(&list);
+    for (row, size) in REPLAYS.iter().flat_map(|row| [10, 12, 16].map(|size| (row, size))) {
+        assert_eq!(row.misses(&trace, size), naive::misses(row.name, &trace, size as usize), "{} {size}", row.name);
+    }
+}
+
 /// Small enough for a test, of the same kind as the two reference traces.
 fn reference() -> Trace {
     generate("zipf:pages=20k,events=300k,theta=1,seed=1").unwrap()
@@ -83,6 +94,9 @@ fn a_sample_comes_near_and_the_correction_brings_it_there() {
     };
     let corrected = worst(&sampled);
     assert!(corrected < 0.005, "{corrected}");
+    for (exact, sampled) in exact.misses(&sizes).into_iter().zip(sampled.misses(&sizes)) {
+        assert!(exact.abs_diff(sampled) < accesses(&trace) / 200, "{exact} {sampled}");
+    }
     sampled.expected = sampled.counted as f64;
     let uncorrected = worst(&sampled);
     assert!(uncorrected > 2.0 * corrected, "{uncorrected} {corrected}");

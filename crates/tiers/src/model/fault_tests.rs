@@ -1,0 +1,73 @@
+//! What a fault is counted as, and what it leaves behind in swap.
+
+use super::tests::{cycles, event, machine, policy, with_zswap, zram};
+use super::*;
+
+/// A machine after 2500 pages were written in order: the first of them are in swap.
+fn written(settings: Settings) -> Model {
+    let mut model = Model::new(settings, 2500).unwrap();
+    cycles(2500, 1).for_each(|event| model.access(event).unwrap());
+    model
+}
+
+fn zeros() -> Settings {
+    Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) }
+}
+
+fn in_zram() -> Settings {
+    Settings { areas: vec![zram(0, 10_000)], ..machine(2000) }
+}
+
+#[test]
+fn a_fault_is_counted_where_its_page_comes_from() {
+    let in_zswap = with_zswap(2000, policy("limit"), 90);
+    for (settings, tier, counts) in [
+        (machine(2000), Tier::Disk, [10, 10, 0, 0]),
+        (in_zram(), Tier::Zram, [10, 0, 0, 0]),
+        (in_zswap, Tier::Zswap, [0, 0, 10, 0]),
+        (zeros(), Tier::Zero, [0, 0, 0, 10]),
+    ] {
+        let mut model = written(settings);
+        assert_eq!(model.tier(0), tier);
+        (0..10).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        let counters = model.outcome.counters;
+        let found = [counters.pswpin, counters.disk_in, counters.zswpin, counters.swpin_zero];
+        assert_eq!((found, counters.pgmajfault, counters.workingset_refault_anon), (counts, 10, 10), "{tier:?}");
+        assert!((1..=model.now).contains(&model.outcome.stall), "{tier:?}");
+    }
+}
+
+#[test]
+fn a_zero_page_is_made_again() {
+    let mut model = written(zeros());
+    let (begin, costs) = (model.now, model.settings.costs);
+    model.access(event(0, Op::Read)).unwrap();
+    assert_eq!(model.now - begin, costs.swap_in + COPY + costs.access);
+}
+
+/// A page that was read keeps its copy on the disk until half of all slots are used, and one that was written loses it.
+#[test]
+fn a_copy_stays_while_half_of_swap_is_free() {
+    let used = written(machine(2000)).slots.fill().0;
+    for (slots, op, lost) in [(2 * used, Op::Read, 0), (2 * used, Op::Write, 1), (2 * used - 1, Op::Read, 1)] {
+        let mut settings = machine(2000);
+        settings.areas[0].slots = slots as u32;
+        let mut model = written(settings);
+        model.access(event(0, op)).unwrap();
+        assert_eq!(model.slots.fill().0, used - lost, "{slots} slots, {op:?}");
+    }
+    let mut model = written(in_zram());
+    let used = model.slots.fill().0;
+    model.access(event(0, Op::Read)).unwrap();
+    assert_eq!(model.slots.fill().0, used - 1, "zram keeps nothing of what it gave");
+}
+
+#[test]
+fn zswap_gives_its_copy_up_since_6_9() {
+    for (kernel, given_up) in [((6, 8), 0), ((6, 9), 1)] {
+        let mut model = written(Settings { kernel, ..with_zswap(2000, policy("limit"), 90) });
+        let stored = model.pools().stored;
+        model.access(event(0, Op::Read)).unwrap();
+        assert_eq!(stored - model.pools().stored, given_up, "{kernel:?}");
+    }
+}
