@@ -23,6 +23,7 @@ fn brought(model: &mut Model, page: u32) -> Vec<u32> {
 #[test]
 fn read_ahead_is_by_slots_where_an_area_is_rotational() {
     for (rotational, devices) in [(false, vec![DeviceTimes::NVME]), (true, vec![DeviceTimes::HDD])] {
+        let answer = devices[0].read_latency + devices[0].request;
         let mut settings = Settings { devices, page_cluster: 3, ..machine(2000) };
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = Model::new(settings, 3001).unwrap();
@@ -30,7 +31,9 @@ fn read_ahead_is_by_slots_where_an_area_is_rotational() {
         (0..3001).for_each(|order| model.access(event(page(order), Op::Write)).unwrap());
         let read = 100;
         let away: Vec<u32> = (0..3001).filter(|&order| model.tier(page(order)) == Tier::Disk).collect();
+        let begin = model.now;
         model.access(event(page(read), Op::Read)).unwrap();
+        assert!(model.now - begin > answer, "the page itself is waited for");
         let came = away.into_iter().filter(|&order| order != read && model.tier(page(order)) == Tier::Ram);
         let near = |order: &u32| if rotational { order.abs_diff(read) < 8 } else { page(*order).abs_diff(page(read)) < 8 };
         let (near, far): (Vec<u32>, Vec<u32>) = came.partition(near);

@@ -61,6 +61,7 @@ fn kswapd_sleeps_where_it_has_no_success() {
     let full = (0..2100).find(|&page| scans(page).1).unwrap();
     let scans: Vec<u64> = (full + 1..full + 5).map(|page| scans(page).0).collect();
     assert!(scans[0] == 0 && scans[1..].iter().all(|scanned| (1..100).contains(scanned)), "the first wakes it: {scans:?}");
+    assert!(model.outcome.counters.swap_full >= 3 * 32, "each of a batch");
 }
 
 /// Pages under write will be free: reclaim does not write more of them than it needs, and who needs one page waits.
@@ -78,9 +79,25 @@ fn reclaim_counts_on_pages_that_are_being_written() {
     };
     // A batch more when one page less than a batch is under write; until the page is there one of them has ended.
     assert_eq!(most(Settings { cgroups: vec![Some(500)], ..machine(4000) }, &writing), 62);
-    let high = Watermarks::of(2000, 10).high as i64;
-    let coming = most(machine(2000), &|model| if writing(model) > 0 { model.pools().free + writing(model) } else { 0 });
+    let high = Watermarks::of(2000, 500).high as i64;
+    let coming = most(Settings { watermark_scale_factor: 500, ..machine(2000) }, &|model| {
+        if writing(model) > 0 { model.pools().free + writing(model) } else { 0 }
+    });
     assert!((high..high + 32).contains(&coming), "{coming} of {high}");
+}
+
+/// The pages of a round are one request, those of the next another, though their slots are adjacent.
+#[test]
+fn each_round_of_reclaim_is_a_request() {
+    let device = DeviceTimes { request: 10_000_000, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
+    let settings = Settings { cgroups: vec![Some(500)], devices: vec![device], ..machine(4000) };
+    let outcome = Model::new(settings, 3000).unwrap().run(cycles(3000, 1));
+    let rounds = outcome.counters.pswpout / 32;
+    assert!(
+        rounds > 70 && (rounds - 2..=rounds + 2).contains(&(outcome.elapsed / device.request)),
+        "{rounds} {}",
+        outcome.elapsed
+    );
 }
 
 /// What zswap holds of a cgroup counts against its limit, where cgroups are those of version 2.

@@ -355,6 +355,16 @@ mod tests {
     }
 
     #[test]
+    fn the_cluster_at_hand_does_not_lead_into_the_next() {
+        let mut slots = Slots::new(&[(1536, 0, 512)], false);
+        (0..1536).for_each(|page| _ = slots.alloc(page));
+        slots.release(5);
+        assert_eq!(slots.alloc(0), Some(5));
+        [3, 600].into_iter().for_each(|slot| slots.release(slot));
+        assert_eq!((slots.alloc(0), slots.alloc(0)), (Some(3), Some(600)), "the first cluster with holes has one before slot 6");
+    }
+
+    #[test]
     fn empty_clusters_come_before_holes_and_every_slot_is_used_once() {
         let mut slots = Slots::new(&[(1500, 0, 512)], true);
         let first: Vec<u32> = (0..600).map(|page| slots.alloc(page).unwrap()).collect();

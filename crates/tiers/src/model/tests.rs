@@ -249,6 +249,9 @@ fn write_through_evicts_for_nothing() {
     let (back, through) = (outcome("write-back"), outcome("write-through"));
     assert!(back.zswpwb > 0 && through.zswpwb == 0);
     assert_eq!(through.pswpout, through.zswpout);
+    let zeros = Settings { kernel: (6, 11), sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("write-through"), 10) };
+    let zeros = run(zeros, 4000, cycles(4000, 1)).counters;
+    assert!(zeros.zswpout > 0 && zeros.pswpout == 0, "a page of one value is dropped for nothing anyway");
     assert_eq!(back.pool_limit_hit > 0, through.pool_limit_hit > 0);
     assert_eq!(2 * back.pool_limit_hit, back.zswpwb, "a page of zbud holds two");
 }

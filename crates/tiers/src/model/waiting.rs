@@ -186,6 +186,14 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_full_request_stays_full_when_the_chains_grow() {
+        let mut waiting = Waiting::new();
+        let others = (0..200).map(|other| 1000 + 2 * other);
+        (0..MOST).chain(others).chain([MOST]).for_each(|slot| waiting.add(slot, 0, 0, Written::Copy));
+        assert_eq!(waiting.front().map(|request| request.count), Some(MOST));
+    }
+
     proptest! {
         /// As a search through all of them would find them.
         #[test]
