@@ -152,7 +152,8 @@ fn a_page_comes_back_from_the_backing_device() {
     model.access(event(page, Op::Read)).unwrap();
     model.check();
     assert!(model.now - begin > DeviceTimes::NVME.read_latency);
-    assert_eq!((model.outcome.counters.bd_reads, model.outcome.counters.disk_in, model.pools().bd_count), (1, 1, count - 1));
+    let Counters { bd_reads, disk_in, pswpin, .. } = model.outcome.counters;
+    assert_eq!((bd_reads, disk_in, pswpin, model.pools().bd_count), (1, 1, 1, count - 1));
     let other = (0..PAGES).find(|&page| model.tier(page) == Tier::WrittenBack).unwrap();
     model.access(event(other, Op::Free)).unwrap();
     model.check();

@@ -69,5 +69,36 @@ fn zswap_gives_its_copy_up_since_6_9() {
         let stored = model.pools().stored;
         model.access(event(0, Op::Read)).unwrap();
         assert_eq!(stored - model.pools().stored, given_up, "{kernel:?}");
+        let mut time = model.now;
+        assert_eq!(
+            model.write_back_oldest(0, false, &mut time),
+            Some(true),
+            "a copy that was read is not the oldest: {kernel:?}"
+        );
+    }
+}
+
+/// A page under write is in the swap cache. The end of a write that it has outlived frees nothing.
+#[test]
+fn a_page_is_taken_back_from_under_its_write() {
+    let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
+    let mut model = Model::new(Settings { devices: vec![slow], ..machine(2000) }, 1).unwrap();
+    model.access(event(0, Op::Write)).unwrap();
+    let mut tiers = Vec::new();
+    for op in [Op::Write, Op::Read] {
+        model.lists.remove(&mut model.pages, 0);
+        model.pages[0].slot = model.slots.alloc(0).unwrap();
+        let mut time = model.now;
+        model.swap_out(0, &mut time);
+        tiers.push(model.tier(0));
+        if op == Op::Write {
+            model.access(event(0, op)).unwrap();
+            tiers.push(model.tier(0));
+        }
+    }
+    assert_eq!((tiers, model.outcome.counters.workingset_refault_anon), (vec![Tier::Writing, Tier::Ram, Tier::Writing], 1));
+    for (end, tier) in [(1_500_000, Tier::Writing), (2_500_000, Tier::Disk)] {
+        model.settle_by(end);
+        assert_eq!(model.tier(0), tier, "at {end} ns");
     }
 }

@@ -100,6 +100,21 @@ fn each_round_of_reclaim_is_a_request() {
     );
 }
 
+/// 200 pages are used again and again while 4000 others come once.
+#[test]
+fn pages_in_use_stay_in_ram() {
+    for (lru, most) in [(Lru::Exact, 0), (Lru::Classic, 200), (Lru::Generational, 200)] {
+        let mut model = Model::new(Settings { lru, ..machine(1000) }, 4200).unwrap();
+        for index in 0..4000 {
+            model.access(event(200 + index, Op::Write)).unwrap();
+            model.access(event(index % 200, Op::Read)).unwrap();
+        }
+        let refaults = model.outcome.counters.workingset_refault_anon;
+        assert!(refaults <= most, "{lru:?}: {refaults} of 4000 uses");
+        model.check();
+    }
+}
+
 /// What zswap holds of a cgroup counts against its limit, where cgroups are those of version 2.
 #[test]
 fn a_cgroup_pays_for_what_zswap_holds_of_it() {
