@@ -240,7 +240,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the runs whose results are kept'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show all results of a run, with their conditions'
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l tiering -d 'Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; repeat it to compare several' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l tiering -d 'Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; now: as this machine is set up; repeat it to compare several' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l ram -d 'RAM of the machine with these tierings: 4G, 50% of the workload\'s pages, or this [default: 25%, 50% and 75%; with --fit 4G]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l fit -d 'Search how many idle applications fit so that 99 % of their wakes take no longer than this, for each tiering' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l set -d 'Give a key of the scenario another value: scale=8, machine.kernel=6.12, tiering.*.zswap.limit=30' -r

@@ -13,9 +13,10 @@ use support::hosts;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 4] = [
+    let tests: [(&str, Test); 5] = [
         ("measured figures are used and cited", measured),
         ("without the flag they are not", usual),
+        ("the machine as it is set up can be measured too", now),
         ("flags make a file that says the same", file),
         ("a trace can come from a pipe", pipe),
     ];
@@ -75,6 +76,17 @@ fn usual() -> Result<(), Failed> {
     match done && text == elsewhere && !text.contains("Measured") {
         true => Ok(()),
         false => Err(format!("differs:\n{text}\n{elsewhere}").into()),
+    }
+}
+
+/// Its areas lie on the disk that was measured; without the flag that has the usual times.
+fn now() -> Result<(), Failed> {
+    let (text, _) = on_measured(&["--measured", "--ram", "8M", "--tiering", "now"])?;
+    contains(&text, &["  now: ", "vda, ", "(Linux 6.12, page-cluster", "disk vda"])?;
+    let (text, _) = on_measured(&["--ram", "8M", "--tiering", "now"])?;
+    match text.contains("  now: ") && text.contains("(Linux 6.12, page-cluster") && !text.contains("Measured") {
+        true => Ok(()),
+        false => Err(text.into()),
     }
 }
 

@@ -7,6 +7,7 @@ use swaptune_tiers::model::{
     AreaSettings, Backing, DeviceTimes, Figures, Lru, NamedDevice, Settings, SettingsError, ZswapSettings,
 };
 use swaptune_tiers::policies::named;
+use swaptune_tiers::scenario::Now;
 
 /// Bytes of a page of the model.
 const PAGE: u64 = 4096;
@@ -103,6 +104,14 @@ impl Machine {
 /// # Errors
 /// When facts that decide are unknown, or name what the model does not have.
 pub fn settings(facts: &Facts, figures: &Figures) -> Result<Settings, ThisMachineError> {
+    now(facts, figures).map(|now| now.settings)
+}
+
+/// The same with the names of its disks, for a tiering beside others.
+///
+/// # Errors
+/// As [`settings()`].
+pub fn now(facts: &Facts, figures: &Figures) -> Result<Now, ThisMachineError> {
     let Machine { kernel, ram, lru, page_cluster, watermark_scale_factor, charge_zswap, .. } = Machine::of(facts)?;
     let mut settings = Settings { kernel, lru, charge_zswap, costs: figures.costs, ..Settings::new(ram) };
     settings.page_cluster = page_cluster.unwrap_or(settings.page_cluster);
@@ -113,12 +122,12 @@ pub fn settings(facts: &Facts, figures: &Figures) -> Result<Settings, ThisMachin
         let slots = u32::try_from(area.size.0 / PAGE).unwrap_or(u32::MAX);
         settings.areas.push(AreaSettings { priority: area.priority, slots, backing });
     }
-    settings.devices = disks.into_iter().map(|disk| disk.times).collect();
+    settings.devices = disks.iter().map(|disk| disk.times).collect();
     if let Some(zswap) = facts.zswap.value().filter(|zswap| zswap.enabled && !settings.areas.is_empty()) {
         settings.zswap = Some(zswap_of(facts, figures, zswap)?);
     }
     settings.check()?;
-    Ok(settings)
+    Ok(Now { settings, disks })
 }
 
 fn number<T: std::str::FromStr>(facts: &Facts, knob: &str) -> Option<T> {

@@ -11,7 +11,7 @@ pub struct SimulateArgs {
     /// Run these scenario files: a machine, a workload, and several tierings of RAM, pool and disk side by side
     #[arg(value_name = "SCENARIO.toml", conflicts_with_all = ["trace", "generate", "list", "policy", "size", "curve", "output"])]
     pub scenarios: Vec<PathBuf>,
-    /// Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; repeat it to compare several
+    /// Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; now: as this machine is set up; repeat it to compare several
     #[arg(long, value_name = "TIER,TIER…", conflicts_with_all = ["scenarios", "size", "curve", "list"])]
     pub tiering: Vec<String>,
     /// RAM of the machine with these tierings: 4G, 50% of the workload's pages, or this [default: 25%, 50% and 75%; with --fit 4G]

@@ -10,7 +10,7 @@ use crate::model::CODECS;
 use crate::policies::POLICIES;
 
 /// The grammar, for whoever prints help.
-pub const GRAMMAR: [(&str, &str); 5] = [
+pub const GRAMMAR: [(&str, &str); 6] = [
     ("[NAME=]TIER,TIER…", "from the fastest to the slowest: zswap first, then areas in the order in which they are filled"),
     (
         "zswap:COMPRESSOR[:ALLOCATOR][:N%][:POLICY][:accept=N%]",
@@ -25,9 +25,15 @@ pub const GRAMMAR: [(&str, &str); 5] = [
         "DEVICE: nvme, ssd, hdd [default: ssd]; ssd#2: another such disk; SIZE: [default: the whole workload]; areas: SIZE in N equal ones",
     ),
     ("none", "no swap at all"),
+    (
+        "now",
+        "the swap of this machine as it is set up, sizes in proportion to RAM; all tierings then have its kernel and vm settings",
+    ),
 ];
 
-const KINDS: [&str; 4] = ["zswap", "zram", "disk", "none"];
+const KINDS: [&str; 5] = ["zswap", "zram", "disk", "none", "now"];
+/// Kinds that stand alone.
+const ALONE: [&str; 2] = ["none", "now"];
 const ALLOCATORS: [&str; 3] = ["zsmalloc", "zbud", "z3fold"];
 /// Linux has room for so many areas (`MAX_SWAPFILES` less entries for other uses).
 const AREAS: u64 = 23;
@@ -63,7 +69,10 @@ pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
             "zswap" => {
                 return Err(ScenarioError::key(key, "zswap behind another tier", "zswap first: it is in front of all areas"));
             }
-            "none" => return Err(ScenarioError::key(key, "`none` beside other tiers", "`none` alone, or tiers")),
+            kind if ALONE.contains(&kind) => {
+                let with = if tiers.len() > 1 { "beside other tiers" } else { "with words" };
+                return Err(ScenarioError::key(key, format!("`{kind}` {with}"), format!("`{kind}` alone, or tiers")));
+            }
             "zram" => areas.push(tier.zram(priority)?),
             _ => areas.append(&mut tier.disks(priority)?),
         }
@@ -73,6 +82,11 @@ pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
     }
     table.insert("swap".into(), Value::Array(areas.into_iter().map(Value::Table).collect()));
     Ok(table)
+}
+
+/// The name of the tiering that is the machine as it is; `None` of any other.
+pub(super) fn now(text: &str) -> Option<&str> {
+    named(text).ok().filter(|(_, tiers)| tiers.trim() == "now").map(|(name, _)| name)
 }
 
 /// The name and the tiers. Without a name the line itself is the name.
@@ -266,8 +280,8 @@ mod tests {
     #[test]
     fn what_is_wrong_teaches_the_grammar() {
         for (line, says) in [
-            ("", "tiering ``: found ``, expected one of zswap, zram, disk, none"),
-            ("zswp:zstd,disk", "found `zswp`, expected one of zswap, zram, disk, none"),
+            ("", "tiering ``: found ``, expected one of zswap, zram, disk, none, now"),
+            ("zswp:zstd,disk", "found `zswp`, expected one of zswap, zram, disk, none, now"),
             ("zswap:zstd", "found zswap alone, expected an area behind it, for example `zswap:zstd,disk`"),
             (
                 "zswap,disk",

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{Changes, ScenarioError, Source, grammar, sweep};
+use super::{Changes, Now, ScenarioError, Source, grammar, sweep};
 use crate::policies::POLICIES;
 
 /// Shares of the workload that RAM has where nobody says.
@@ -29,6 +29,8 @@ pub struct Typed {
     pub sleeps: bool,
     /// Keys of `[machine]` besides RAM, and what they are as it would be typed.
     pub machine: Vec<(&'static str, String)>,
+    /// What the tiering `now` is.
+    pub now: Option<Now>,
 }
 
 impl Typed {
@@ -50,7 +52,8 @@ impl Typed {
         machine.insert("ram".into(), self.ram.as_deref().unwrap_or(MIDDLE).into());
         document.insert("machine".into(), machine.into());
         document.insert("workload".into(), workload(&self.source)?.into());
-        let devices: Table = tierings.iter().flat_map(copies).collect();
+        let now = self.now.iter().flat_map(Now::devices);
+        let devices: Table = tierings.iter().flat_map(copies).chain(now).collect();
         if !devices.is_empty() {
             document.insert("device".into(), devices.into());
         }
@@ -100,7 +103,7 @@ impl Typed {
                 "a tiering with zswap that names no policy itself",
             ));
         }
-        let tierings = lines.iter().map(|line| grammar::tiering(line)).collect::<Result<Vec<_>, _>>()?;
+        let tierings = lines.iter().map(|line| self.tiering(line)).collect::<Result<Vec<_>, _>>()?;
         for (index, tiering) in tierings.iter().enumerate() {
             if tierings[..index].iter().any(|other| other["name"] == tiering["name"]) {
                 let expected = "each tiering once; give one of them another name: NAME=TIER,…";
@@ -108,6 +111,22 @@ impl Typed {
             }
         }
         Ok(tierings)
+    }
+
+    fn tiering(&self, line: &str) -> Result<Table, ScenarioError> {
+        match (grammar::now(line), &self.now) {
+            (None, _) => grammar::tiering(line),
+            (Some(name), Some(now)) => Ok(now.tiering(name)),
+            (Some(name), None) => {
+                Err(ScenarioError::key(format!("tiering `{name}`"), "`now`", "a machine that was looked at, or a tiering"))
+            }
+        }
+    }
+
+    /// Whether a tiering is the machine as it is.
+    #[must_use]
+    pub fn is_now(line: &str) -> bool {
+        grammar::now(line).is_some()
     }
 
     /// Columns that can differ.
@@ -175,6 +194,7 @@ mod tests {
             source: Source::Generated("zipf:pages=100,seed=2".into()),
             sleeps: false,
             machine: Vec::new(),
+            now: None,
         }
     }
 

@@ -35,7 +35,7 @@ pub enum Asked {
         text: String,
     },
     /// Flags.
-    Flags(Typed),
+    Flags(Box<Typed>),
 }
 
 /// Everything that is asked for.
@@ -99,7 +99,7 @@ impl Question {
         let (measured, traces) = (Measured::of(context, args)?, Traces::default());
         let changes = Changes { figures: measured.figures().clone(), ..changes(args)? };
         let asked = match args.scenarios.as_slice() {
-            [] => vec![Asked::Flags(typed(context, args, &measured, &traces)?)],
+            [] => vec![Asked::Flags(Box::new(typed(context, args, &measured, &traces)?))],
             paths => paths.iter().map(|path| file(path, args)).collect::<Result<_, _>>()?,
         };
         Ok(Self { asked, changes, measured, traces })
@@ -145,7 +145,11 @@ fn typed(context: &Context, args: &SimulateArgs, measured: &Measured, traces: &T
     };
     let policies = args.policy.clone();
     let one_ram = args.sweep.is_some() || args.set.iter().any(|set| set.trim_start().starts_with("machine.ram"));
-    Ok(Typed { tierings, policies, ram, one_ram, source, sleeps, machine: measured.machine().to_vec() })
+    let (now, machine) = match tierings.iter().any(|line| Typed::is_now(line)) {
+        true => measured.now(context).map(|(now, machine)| (Some(now), machine))?,
+        false => (None, measured.machine().to_vec()),
+    };
+    Ok(Typed { tierings, policies, ram, one_ram, source, sleeps, machine, now })
 }
 
 /// A search needs RAM that stays as it is.

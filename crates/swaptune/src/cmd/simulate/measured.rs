@@ -2,22 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use swaptune_bench::this_machine::{Cite, Known, Machine, Subject};
+use swaptune_bench::this_machine::{Cite, Known, Machine, Subject, now};
 use swaptune_core::Bytes;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_tiers::model::{Backing, Figures, Lru};
-use swaptune_tiers::scenario::{Scenario, Tiering};
+use swaptune_tiers::scenario::{Now, Scenario, Tiering};
 
 use crate::cli::{SimulateArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
 use crate::layers;
 
+/// Keys of `[machine]` of a scenario, and what they are.
+type Keys = Vec<(&'static str, String)>;
+
 /// What is known of this machine; of a run without `--measured`, the usual figures.
 #[derive(Default)]
 pub struct Measured {
     known: Known,
-    machine: Vec<(&'static str, String)>,
+    machine: Keys,
 }
 
 impl Measured {
@@ -50,6 +53,14 @@ impl Measured {
         &self.machine
     }
 
+    /// The machine as it is set up now, and keys of `[machine]` that go with it.
+    pub fn now(&self, context: &Context) -> Result<(Now, Keys), Failure> {
+        let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
+        let known = now(&facts, self.figures()).and_then(|now| Ok((now, keys(&Machine::of(&facts)?))));
+        let hint = "type what this machine has, for example --tiering zswap:zstd,disk";
+        known.map_err(|error| Failure::new(USAGE, format!("--tiering now: {error}")).hint(hint))
+    }
+
     /// What of the figures a scenario used.
     pub fn cites(&self, scenarios: &[Scenario]) -> Vec<&Cite> {
         let tierings = scenarios.iter().flat_map(|scenario| &scenario.points).flat_map(|point| &point.tierings);
@@ -76,7 +87,7 @@ fn names(tiering: &Tiering) -> BTreeSet<(&'static str, String)> {
     zswap.chain(zram).chain(devices).collect()
 }
 
-fn keys(machine: &Machine) -> Vec<(&'static str, String)> {
+fn keys(machine: &Machine) -> Keys {
     let lru = if machine.lru == Lru::Generational { "generational" } else { "classic" };
     let mut keys = vec![
         ("kernel", format!("{}.{}", machine.kernel.0, machine.kernel.1)),
