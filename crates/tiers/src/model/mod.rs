@@ -7,6 +7,7 @@
 mod caretaker;
 #[cfg(test)]
 mod caretaker_tests;
+mod cleaner;
 mod costs;
 mod counters;
 mod device;
@@ -108,6 +109,8 @@ pub struct Model {
     window: Window,
     shrinkers: Shrinkers,
     worker: Worker,
+    /// Time of the worker that cleans ahead, while it is awake.
+    cleaner: Option<u64>,
     /// Time of the process, and of kswapd while it is awake.
     now: u64,
     kswapd: Option<u64>,
@@ -149,6 +152,7 @@ impl Model {
             window: Window::default(),
             shrinkers: Shrinkers::new(groups),
             worker: Worker::default(),
+            cleaner: None,
             now: 0,
             kswapd: None,
             used: 0,

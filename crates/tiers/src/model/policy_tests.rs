@@ -26,6 +26,9 @@ struct Behaviour {
     starts_at: Option<u64>,
     /// Fewest pages of the pool before a store that sent a copy to the disk at once.
     copies_from: Option<u64>,
+    /// Fewest pages of the pool after a store that set the worker going that cleans ahead, and the pages of a full pool that it copies.
+    cleans_from: Option<u64>,
+    cleaned: u64,
     /// Most pages of a pool that was full and takes a page again.
     takes_again_at: u64,
     /// Pages that a full pool has after the next store, and after the worker has ended.
@@ -48,6 +51,8 @@ const USUAL: Behaviour = Behaviour {
     name: "",
     starts_at: None,
     copies_from: None,
+    cleans_from: None,
+    cleaned: 0,
     takes_again_at: ACCEPT,
     after_store: LIMIT,
     after_worker: ACCEPT,
@@ -62,13 +67,14 @@ const WAITING: Behaviour = Behaviour { takes_again_at: LIMIT - 1, after_worker: 
 /// A hundredth of the limit above the threshold.
 const EARLY: Behaviour = Behaviour { starts_at: Some(ACCEPT + 4 + 1), takes_again_at: LIMIT - 1, ..USUAL };
 
-const EXPECTED: [Behaviour; 13] = [
+const EXPECTED: [Behaviour; 14] = [
     Behaviour { name: "limit", ..USUAL },
     Behaviour { name: "shrinker", shrinks: true, ..USUAL },
     Behaviour { name: "no-writeback", after_worker: LIMIT, attempts: 0, felt: false, ..USUAL },
     Behaviour { name: "write-back", ..WAITING },
     Behaviour { name: "write-through", copies_from: Some(0), ..WAITING },
     Behaviour { name: "switching", copies_from: Some(LIMIT - LIMIT / 100), ..WAITING },
+    Behaviour { name: "cleaning", cleans_from: Some(ACCEPT + 1), cleaned: LIMIT - ACCEPT, ..WAITING },
     Behaviour { name: "broken-walk", ..USUAL },
     Behaviour { name: "fair-walk", ..USUAL },
     Behaviour { name: "proactive", ..EARLY },
@@ -93,6 +99,8 @@ fn measure(policy: Policy) -> Behaviour {
         name: policy.name,
         starts_at: Bench::fills(policy).find(|bench| bench.clone().store_wakes()).map(|bench| bench.pages() + 1),
         copies_from: Bench::fills(policy).find(|bench| bench.clone().store_copies()).map(|bench| bench.pages()),
+        cleans_from: Bench::fills(policy).find(|bench| bench.clone().store_cleans()).map(|bench| bench.pages() + 1),
+        cleaned: full.clone().cleaned(),
         takes_again_at: (0..LIMIT).rev().find(|&pages| full.clone().takes_at(pages)).unwrap_or(0),
         after_store,
         after_worker,
@@ -170,6 +178,22 @@ impl Bench {
     fn store_wakes(mut self) -> bool {
         let taken = self.stores(SIZE);
         taken && self.model.worker.is_awake()
+    }
+
+    fn store_cleans(mut self) -> bool {
+        self.stores(SIZE) && self.model.cleaner.is_some()
+    }
+
+    /// Pages of a full pool that are copied ahead; those are the oldest, and all stay in the pool.
+    fn cleaned(mut self) -> u64 {
+        self.model.now += 10_000_000_000;
+        let before = self.model.outcome.counters.disk_out;
+        self.model.run_cleaner();
+        let cleaned = self.model.outcome.counters.disk_out - before;
+        let clean: Vec<u32> = (0..self.next).filter(|&page| self.model.pages[page as usize].has(CLEAN)).collect();
+        assert!(clean.is_empty() || before > 0 || clean == (0..cleaned as u32).collect::<Vec<_>>());
+        assert_eq!(self.pages(), LIMIT);
+        cleaned
     }
 
     fn store_copies(mut self) -> bool {
@@ -302,6 +326,7 @@ fn the_oldest_go_or_one_of_each_group() {
         ("write-back", 1, 0),
         ("write-through", 1, 0),
         ("switching", 1, 0),
+        ("cleaning", 1, 0),
         ("limit", 20, 20),
         ("broken-walk", 20, 20),
         ("fair-walk", 20, 20),

@@ -78,6 +78,11 @@ impl Queue {
         None
     }
 
+    /// Place of the oldest item.
+    pub(super) const fn oldest(&self) -> u32 {
+        self.first
+    }
+
     /// The item that comes after so many others, if there are as many; it may be stale.
     #[inline]
     pub(super) fn peek(&self, after: u32) -> Option<u32> {

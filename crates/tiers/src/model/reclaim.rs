@@ -79,6 +79,7 @@ impl Model {
             };
         }
         self.run_worker();
+        self.run_cleaner();
         self.run_caretakers();
     }
 

@@ -90,20 +90,23 @@ impl Model {
         let (cgroup, policy) = (entry.cgroup, settings.policy);
         self.cgroups[usize::from(cgroup)].zswap += u64::from(size);
         self.outcome.counters.zswpout += 1;
-        self.outcome.pool_peak = self.outcome.pool_peak.max(zswap.pages());
-        let early = (policy.early)(zswap.fill());
+        let after = zswap.fill();
+        self.outcome.pool_peak = self.outcome.pool_peak.max(after.pages);
         if size > 0 && (policy.through)(before) {
             self.write_copy(page, *time);
         }
         self.uncharge(cgroup);
-        if early {
+        if (policy.early)(after) {
             self.wake_worker(*time);
+        }
+        if (policy.cleans)(after) {
+            self.wake_cleaner(*time);
         }
         true
     }
 
-    /// The copy that write-through sends to the disk: RAM is taken until its end.
-    fn write_copy(&mut self, page: u32, time: u64) {
+    /// The copy that goes to the disk of a page that stays in the pool: RAM is taken until its end.
+    pub(super) fn write_copy(&mut self, page: u32, time: u64) {
         let area = self.slots.area(self.pages[page as usize].slot);
         if self.zrams[area].is_none() {
             self.pages[page as usize].set(CLEAN);

@@ -127,9 +127,7 @@ impl Model {
             self.pages[page as usize].tier = Tier::Disk;
             return;
         }
-        let raw = size >= crate::alloc::PAGE_SIZE;
-        let decompress = self.settings.zswap.as_ref().map_or(0, |zswap| zswap.codec.decompress);
-        *time += if raw { COPY } else { decompress } + self.settings.costs.swap_out;
+        *time += self.decompressed(size) + self.settings.costs.swap_out;
         self.outcome.counters.zswpwb += 1;
         self.round += 1;
         let area = self.slots.area(self.pages[page as usize].slot);
@@ -142,6 +140,12 @@ impl Model {
         }
         self.charge(self.pages[page as usize].cgroup);
         self.write_to_disk(page, *time, self.round);
+    }
+
+    /// What it takes to have the content of a stored page at hand.
+    pub(super) fn decompressed(&self, size: u16) -> u64 {
+        let decompress = self.settings.zswap.as_ref().map_or(0, |zswap| zswap.codec.decompress);
+        if size >= crate::alloc::PAGE_SIZE { COPY } else { decompress }
     }
 
     /// Evicts the oldest entries until a store fits; whoever stores waits.

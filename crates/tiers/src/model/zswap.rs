@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 use super::page::NONE;
-use super::queue::Queue;
+use super::queue::{PLACES, Queue};
 use crate::alloc::Pool;
 use crate::policies::Fill;
 use crate::prefetch::prefetch;
@@ -33,6 +33,8 @@ pub(super) struct Zswap {
     free: Vec<u32>,
     /// Entries by age, of all or of each cgroup.
     lists: Vec<Queue>,
+    /// Place in the first of them up to which somebody has looked at what leaves next.
+    looked: u32,
     pub(super) reached_full: bool,
     pub(super) stored_pages: u64,
     pub(super) same_filled_pages: u64,
@@ -47,6 +49,7 @@ impl Zswap {
             entries: Vec::new(),
             free: Vec::new(),
             lists: vec![Queue::default(); groups],
+            looked: 0,
             reached_full: false,
             stored_pages: 0,
             same_filled_pages: 0,
@@ -132,6 +135,26 @@ impl Zswap {
         Some(self.entries[index as usize].page)
     }
 
+    /// Page and size of the next entry that leaves before a full pool is at its threshold and that nobody has looked at. Of the first list:
+    /// who asks has one for all groups.
+    pub(super) fn next_to_leave(&mut self) -> Option<(u32, u16)> {
+        let Fill { max, accept, .. } = self.fill();
+        let queue = &self.lists[0];
+        let reach = (queue.len() as u64 * max.saturating_sub(accept) / max.max(1)) as u32;
+        loop {
+            // What is older than the oldest has left.
+            let after = self.looked.wrapping_sub(queue.oldest()) & PLACES;
+            let after = if after > PLACES / 2 { 0 } else { after };
+            let index = queue.peek(after).filter(|_| after < reach)?;
+            let place = queue.oldest().wrapping_add(after) & PLACES;
+            self.looked = place.wrapping_add(1) & PLACES;
+            let entry = self.entries[index as usize];
+            if entry.place == place && entry.page != NONE {
+                return Some((entry.page, entry.size));
+            }
+        }
+    }
+
     pub(super) fn entry(&self, index: u32) -> Entry {
         self.entries[index as usize]
     }
@@ -166,6 +189,7 @@ impl Zswap {
                 let entry = entries[index as usize];
                 entry.place == place && entry.group == group
             };
+            self.looked = queue.oldest();
             queue.tidy(&mut self.entries, is_at, |entries, index, place| entries[index as usize].place = place);
         }
     }

@@ -2,6 +2,7 @@
 
 mod background;
 mod broken_walk;
+mod cleaning;
 mod fair_walk;
 mod interrupted;
 mod limit;
@@ -58,6 +59,8 @@ pub struct Policy {
     pub through: fn(Fill) -> bool,
     /// Whether a store into a pool so full sets the worker going although the store succeeds.
     pub early: fn(Fill) -> bool,
+    /// Whether a store into a pool so full sets another worker going, which copies the oldest pages to the disk and leaves them in the pool.
+    pub cleans: fn(Fill) -> bool,
     /// How the worker walks; `None`: as the kernel of that version does.
     pub walk: Option<Walk>,
     /// Who pays for it.
@@ -79,6 +82,7 @@ const KERNEL: Policy = Policy {
     source: "",
     through: |_| false,
     early: |_| false,
+    cleans: |_| false,
     walk: None,
     context: Context::SameProcessor,
     shrinker: false,
@@ -88,13 +92,14 @@ const KERNEL: Policy = Policy {
 };
 
 /// THE table of policies.
-pub const POLICIES: [Policy; 13] = [
+pub const POLICIES: [Policy; 14] = [
     limit::POLICY,
     shrinker::POLICY,
     no_writeback::POLICY,
     write_back::POLICY,
     write_through::POLICY,
     switching::POLICY,
+    cleaning::POLICY,
     broken_walk::POLICY,
     fair_walk::POLICY,
     proactive::POLICY,
@@ -107,7 +112,7 @@ pub const POLICIES: [Policy; 13] = [
 /// The policy of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Policy> {
-    static TABLE: [Policy; 13] = POLICIES;
+    static TABLE: [Policy; 14] = POLICIES;
     TABLE.iter().find(|policy| policy.name == name)
 }
 
