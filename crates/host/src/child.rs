@@ -30,3 +30,11 @@ pub fn tether(parent: u32) -> io::Result<()> {
 pub fn lock_memory() -> io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
+
+/// Nanoseconds that this thread was ready to run while others had the processor (`/proc/thread-self/schedstat`, second number); 0 where
+/// the kernel does not count them.
+#[must_use]
+pub fn waited() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
+}

@@ -13,7 +13,7 @@ const STEPS: usize = 64;
 /// Different pages of each step.
 const VARIANTS: usize = 4;
 /// Number of the page of zeros, and of the one that one word fills.
-const ZERO: u16 = 0;
+pub(super) const ZERO: u16 = 0;
 const SAME: u16 = 1;
 /// Numbers of the others begin here.
 const FIRST: u16 = 2;

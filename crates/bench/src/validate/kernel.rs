@@ -1,6 +1,9 @@
 //! Playing the cases on the running kernel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::{LimitedGroup, Version};
@@ -9,13 +12,14 @@ use swaptune_host::machine::Machine;
 use swaptune_host::prove::counters::Counters;
 use swaptune_host::scratch::{Scratch, ScratchError};
 use swaptune_host::stop::Stop;
-use swaptune_tiers::model::{Figures, Settings};
+use swaptune_tiers::model::Settings;
 use swaptune_tiers::trace::Trace;
 
 use super::compare::Seen;
 use super::content::{self, PAGE};
 use super::player::{PAGES_MAX, Played, Ready, Script};
-use super::tiering::{Case, FULL_PERCENT};
+use super::tiering::{Case, FULL_PERCENT, Pool, Tiering};
+use super::times::Times;
 use super::workload::Workload;
 use super::{Options, SCOPE, ValidateError, model, sizes};
 use crate::process::{Helper, HelperError, Program};
@@ -25,12 +29,17 @@ const ROOM: u64 = 5;
 /// Memory that must be left beside a workload that fills a pool.
 const SPARE: u64 = 1 << 30;
 
+/// Time between two looks at the group's statistics.
+const SUM_UP: Duration = Duration::from_millis(4);
+
+/// Sizes of all contents by compressor, and what said so.
+pub(super) type Sizes = BTreeMap<String, (Vec<u16>, &'static str)>;
+
 /// What all cases share.
 pub(super) struct Bench<'a> {
     pub machine: &'a Machine,
     pub facts: &'a Facts,
     pub options: &'a Options,
-    pub figures: &'a Figures,
     pub program: &'a Program,
     pub stop: &'a Stop,
     pub scratch: &'a mut Scratch,
@@ -60,13 +69,22 @@ pub(super) struct Sequence {
     pub script: Script,
 }
 
+impl Sequence {
+    /// Compressed size of each page. Without a pool only zeros matter: they are what the swap map remembers.
+    pub fn sizes(&self, sizes: &Sizes, pool: Option<&Pool>) -> Vec<u16> {
+        let sizes = pool.and_then(|pool| sizes.get(&pool.compressor));
+        let of = |content: &u16| sizes.map_or(u16::from(*content != 0), |(sizes, _)| sizes[usize::from(*content)]);
+        self.script.contents.iter().map(of).collect()
+    }
+}
+
 /// What was played.
 pub(super) struct Everything {
     pub works: Vec<Work>,
     /// By workload.
     pub sequences: BTreeMap<&'static str, Sequence>,
-    /// Sizes of all contents by compressor, and what said so.
-    pub sizes: BTreeMap<String, (Vec<u16>, &'static str)>,
+    pub sizes: Sizes,
+    pub times: Times,
     pub stopped: bool,
 }
 
@@ -75,7 +93,7 @@ impl Bench<'_> {
     pub fn all(&mut self, cases: Vec<Case>, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Everything, ValidateError> {
         let mut works: Vec<Work> =
             cases.into_iter().map(|case| Work { case, machine: None, version: None, seen: Vec::new(), failed: None }).collect();
-        let (mut sequences, mut sizes) = (BTreeMap::new(), BTreeMap::new());
+        let (mut sequences, mut sizes) = (BTreeMap::new(), Sizes::new());
         for work in &mut works {
             if let Some(pool) = &work.case.tiering.pool
                 && !sizes.contains_key(&pool.compressor)
@@ -93,8 +111,12 @@ impl Bench<'_> {
                 }
             }
         }
+        let mut pools: Vec<Pool> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
+        let mut seen = BTreeSet::new();
+        pools.retain(|pool| sizes.contains_key(&pool.compressor) && seen.insert(pool.compressor.clone()));
+        let times = self.times(&pools, &sizes, show)?;
         let stopped = !self.rounds(&mut works, &sequences, show)?;
-        Ok(Everything { works, sequences, sizes, stopped })
+        Ok(Everything { works, sequences, sizes, times, stopped })
     }
 
     /// The accesses of a workload, or why they do not fit here.
@@ -132,7 +154,7 @@ impl Bench<'_> {
                 done += 1;
                 let Some(sequence) = sequences.get(work.case.workload.name).filter(|_| work.failed.is_none()) else { continue };
                 let mark = self.scratch.mark()?;
-                let played = self.play(work, sequence);
+                let played = self.play(&work.case.tiering, sequence);
                 self.scratch.back_to(mark)?;
                 self.note(work, played)?;
             }
@@ -141,9 +163,13 @@ impl Bench<'_> {
     }
 
     /// What this kernel or machine lacks is told of, and the other cases are played.
-    fn note(&self, work: &mut Work, played: Result<Seen, ValidateError>) -> Result<(), ValidateError> {
+    fn note(&self, work: &mut Work, played: Result<(Seen, Settings, Version), ValidateError>) -> Result<(), ValidateError> {
         match played {
-            Ok(seen) => work.seen.push(seen),
+            Ok((seen, machine, version)) => {
+                work.seen.push(seen);
+                (work.machine, work.version) = (Some(machine), Some(version));
+            }
+            Err(ValidateError::Corrupt { count, .. }) => return Err(ValidateError::Corrupt { case: work.words(), count }),
             Err(ValidateError::Scratch(error @ (ScratchError::Step { .. } | ScratchError::Refused { .. }))) => {
                 work.failed = Some(crate::swap::tell(&error));
             }
@@ -154,14 +180,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Sets a case up and plays it once.
-    fn play(&mut self, work: &mut Work, sequence: &Sequence) -> Result<Seen, ValidateError> {
+    /// Sets a tiering up and plays a sequence once. Tells what the kernel showed, the machine as the simulator has it, and the version of
+    /// the group.
+    pub(super) fn play(&mut self, tiering: &Tiering, sequence: &Sequence) -> Result<(Seen, Settings, Version), ValidateError> {
         let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
-        work.case.tiering.set_up(self.machine, self.scratch, &self.options.folder, room)?;
+        tiering.set_up(self.machine, self.scratch, &self.options.folder, room)?;
         let facts = inspect(self.machine, SCOPE);
         let group = LimitedGroup::create(self.machine, "validate", self.options.limit)?;
-        work.version = Some(group.version());
-        work.machine = Some(model::machine(&facts, self.figures, group.version(), self.options.limit)?);
+        let settings = model::machine(&facts, group.version(), self.options.limit)?;
         let mut helper = Helper::start(self.program, None)?;
         helper.say(&sequence.script.task)?;
         helper.send(&sequence.script.bytes())?;
@@ -170,13 +196,30 @@ impl Bench<'_> {
         let counters = Counters::new(self.machine, &facts);
         let before = counters.read()?;
         helper.say(&"go")?;
-        let played: Played = helper.answer("was done")?;
+        let played: Played = summing_up(&group, || helper.answer("was done"))?;
         let after = counters.read()?;
         if played.wrong > 0 {
-            return Err(ValidateError::Corrupt { case: work.words(), count: played.wrong });
+            return Err(ValidateError::Corrupt { case: tiering.to_string(), count: played.wrong });
         }
-        Ok(Seen { before, after, nanos: played.nanos })
+        Ok((Seen { before, after, nanos: played.nanos }, settings, group.version()))
     }
+}
+
+/// Does something and reads the group's `memory.stat` every few milliseconds meanwhile, which makes the kernel sum up what its processors
+/// counted. By itself it does so every two seconds, and reclaim goes by those sums when it asks whether a list is too short (mm/memcontrol.c:
+/// `FLUSH_TIME`; mm/vmscan.c: `inactive_is_low`): a group that is younger than that may be out of memory with all its pages active.
+fn summing_up<T>(group: &LimitedGroup, work: impl FnOnce() -> T) -> T {
+    let (done, wait) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while wait.recv_timeout(SUM_UP) == Err(RecvTimeoutError::Timeout) {
+                let _ = group.counters();
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 impl From<HelperError> for ValidateError {

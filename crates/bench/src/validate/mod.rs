@@ -3,7 +3,7 @@
 //! The same sequence of accesses is played twice: by a process of its own in a memory-limited group of this machine, with zswap and
 //! swap files that are there for as long as it takes, and in the model of the tiers room, whose machine is made from the facts of this
 //! one. Both count, and [`METRICS`] says what is compared. Nothing of the comparison is fitted: the model gets sizes of the very pages,
-//! the limit, the kernel's version and settings, and no result of the kernel.
+//! the limit, the kernel's version and settings, what things take in sequences of their own, and no result of the workloads.
 //!
 //! All cases are played once in each round, in a different order each time, so that what disturbs the machine disturbs all alike.
 
@@ -15,6 +15,7 @@ mod player;
 mod report;
 mod sizes;
 mod tiering;
+mod times;
 mod workload;
 
 use std::path::PathBuf;
@@ -27,7 +28,6 @@ use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_host::stop::Stop;
 use swaptune_tiers::generate::GenerateError;
-use swaptune_tiers::model::Figures;
 use thiserror::Error;
 
 use crate::process::Program;
@@ -37,6 +37,7 @@ use kernel::Bench;
 pub use compare::{Compared, METRICS, Metric, Pair, Verdict};
 pub use player::serve;
 pub use tiering::{Case, Pool, Tiering, cases};
+pub use times::Timed;
 pub use workload::{WORKLOADS, Workload};
 
 /// A limit below this leaves the kernel's batches no room to be small.
@@ -138,6 +139,8 @@ pub struct Report {
     pub rounds: u32,
     /// Start of the random numbers.
     pub seed: u64,
+    /// What things take on this machine, by which the simulator's clock goes.
+    pub times: Vec<Timed>,
     /// The cases.
     pub rows: Vec<Row>,
     /// Pairs of tierings that differ clearly in the kernel.
@@ -185,8 +188,8 @@ pub fn check(machine: &Machine, facts: &Facts, options: &Options) -> Result<(), 
     Ok(())
 }
 
-/// Plays all cases and compares; times of the simulator are those of `figures`. `show` is told what is being done, step by step; when `stop` is asked for, everything is put back and
-/// what was played in whole rounds is compared.
+/// Measures what things take here, plays all cases and compares. `show` is told what is being done, step by step; when `stop` is asked
+/// for, everything is put back and what was played in whole rounds is compared.
 ///
 /// # Errors
 /// [`ValidateError`]; everything is as before then, or the error says what is not.
@@ -194,7 +197,6 @@ pub fn run(
     machine: &Machine,
     cases: Vec<Case>,
     options: &Options,
-    figures: &Figures,
     program: &Program,
     stop: &Stop,
     show: &mut dyn FnMut(&str, usize, usize),
@@ -203,7 +205,7 @@ pub fn run(
     check(machine, &facts, options)?;
     let mut scratch = Scratch::open(machine, "swaptune simulate --validate")?;
     let recovered = scratch.recovered().map(str::to_owned);
-    let played = Bench { machine, facts: &facts, options, figures, program, stop, scratch: &mut scratch }.all(cases, show);
+    let played = Bench { machine, facts: &facts, options, program, stop, scratch: &mut scratch }.all(cases, show);
     // Whatever happened, what was set is put back first.
     scratch.close()?;
     let mut report = report::of(&facts, options, &played?)?;

@@ -22,11 +22,11 @@ pub(super) struct Simulated {
 }
 
 /// The machine while a case is set up on it: facts of that moment, and the group.
-pub(super) fn machine(facts: &Facts, figures: &Figures, version: Version, limit: Bytes) -> Result<Settings, ValidateError> {
+pub(super) fn machine(facts: &Facts, version: Version, limit: Bytes) -> Result<Settings, ValidateError> {
     let mut facts = facts.clone();
     // Nothing reaches areas of lower priority.
     facts.swaps.retain(|area| area.priority == TOP_PRIORITY);
-    let mut settings = this_machine::settings(&facts, figures).map_err(|error| ValidateError::Model(error.to_string()))?;
+    let mut settings = this_machine::settings(&facts, &Figures::default()).map_err(|error| ValidateError::Model(error.to_string()))?;
     let available = facts.memory.get("MemAvailable").unwrap_or_default().0 / PAGE as u64;
     settings.reserved = settings.ram.saturating_sub(available);
     settings.cgroups = vec![Some(limit.0 / PAGE as u64)];

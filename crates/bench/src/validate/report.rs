@@ -16,6 +16,7 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
         rounds: options.rounds,
         seed: options.seed,
         stopped: played.stopped,
+        times: played.times.told.clone(),
         ..Report::default()
     };
     let mut simulated: Vec<(&Work, Simulated)> = Vec::new();
@@ -30,10 +31,9 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
         }
         let pool = work.case.tiering.pool.as_ref();
         let sizes = pool.and_then(|pool| played.sizes.get(&pool.compressor));
-        // Without zswap only zeros matter: they are what the swap map remembers.
-        let of_content = |content: &u16| sizes.map_or(u16::from(*content != 0), |(sizes, _)| sizes[usize::from(*content)]);
-        let each = sequence.script.contents.iter().map(of_content).collect();
-        let outcome = model::run(machine, &sequence.trace, each, options.seed)?;
+        let mut machine = machine.clone();
+        played.times.put(&mut machine);
+        let outcome = model::run(&machine, &sequence.trace, sequence.sizes(&played.sizes, pool), options.seed)?;
         report.cgroup = if work.version == Some(Version::V2) { 2 } else { 1 };
         report.rows.push(Row {
             workload: work.case.workload.name,

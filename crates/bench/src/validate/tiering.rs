@@ -105,6 +105,11 @@ fn zpools(kernel: &KernelFacts, has_choice: bool) -> Vec<Option<&'static str>> {
 }
 
 impl Tiering {
+    /// One area, a pool that does not fill if there is one, and no shrinker.
+    pub(super) const fn plain() -> Self {
+        Self { pool: None, percent: ROOMY_PERCENT, shrinker: None, areas: 1 }
+    }
+
     /// Sets it up: areas that hold `room` bytes together.
     pub(super) fn set_up(
         &self,

@@ -17,9 +17,10 @@ pub fn tables(report: &Report) -> String {
         report.limit,
         text::count(report.rounds as usize, "round")
     );
-    page += &text::columns(&cases(report), &[3, 4, 5, 6], 0);
+    page += &measured(report);
+    page += &text::columns(&cases(report), &[3, 4, 5, 6, 7], 0);
     page.push('\n');
-    page += &text::columns(&summary(report), &[1, 2, 3, 4, 5, 6], 0);
+    page += &text::columns(&summary(report), &[1, 2, 3, 4, 5, 6, 7], 0);
     page += &signs(&report.pairs);
     for left_out in &report.left_out {
         page += &text::wrap(&format!("Left out: {}: {}", left_out.case, left_out.why), 0);
@@ -30,8 +31,17 @@ pub fn tables(report: &Report) -> String {
     page
 }
 
+/// What the simulator's clock goes by.
+fn measured(report: &Report) -> String {
+    if report.times.is_empty() {
+        return String::new();
+    }
+    let times: Vec<String> = report.times.iter().map(|timed| format!("{} {}", timed.what, timed.time)).collect();
+    text::wrap(&format!("Measured first, of one page: {}", times.join("; ")), 0) + "\n"
+}
+
 fn cases(report: &Report) -> Vec<Vec<String>> {
-    let head = ["WORKLOAD", "TIERING", "COUNTER", "KERNEL", "SIMULATOR", "DIFFERENCE", "BOUND", ""];
+    let head = ["WORKLOAD", "TIERING", "COUNTER", "KERNEL", "ROUNDS", "SIMULATOR", "DIFFERENCE", "BOUND", ""];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for row in &report.rows {
         rows.extend(row.compared.iter().enumerate().map(|(number, compared)| case(row, compared, number == 0)));
@@ -46,11 +56,18 @@ fn case(row: &Row, compared: &Compared, is_first: bool) -> Vec<String> {
         once(&row.tiering),
         compared.metric.to_owned(),
         amount(compared.unit, compared.kernel),
+        if compared.differs_from_itself() { rounds(compared) } else { String::new() },
         amount(compared.unit, compared.simulator),
         compared.difference.map_or_else(|| "-".into(), percent),
         compared.bound.map(|bound| format!("{:.0} %", bound * 100.0)).unwrap_or_default(),
         compared.verdict.map_or("", word).to_owned(),
     ]
+}
+
+/// Where the kernel's own rounds are further apart than the simulator may be.
+fn rounds(compared: &Compared) -> String {
+    let [low, high] = compared.range.map(|end| amount(compared.unit, end));
+    format!("{low} to {high}")
 }
 
 fn amount(unit: &str, value: f64) -> String {
@@ -75,7 +92,7 @@ fn word(verdict: Verdict) -> &'static str {
 
 /// One line for each counter that has a bound, over all cases.
 fn summary(report: &Report) -> Vec<Vec<String>> {
-    let head = ["COUNTER", "BOUND", "CASES", "GOOD", "WITHIN", "MISSED", "MEDIAN DIFFERENCE"];
+    let head = ["COUNTER", "BOUND", "CASES", "GOOD", "WITHIN", "MISSED", "MEDIAN DIFFERENCE", "KERNEL DIFFERS"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for metric in METRICS.iter().filter(|metric| metric.bound.is_some()) {
         let of: Vec<&Compared> =
@@ -94,6 +111,7 @@ fn summary(report: &Report) -> Vec<Vec<String>> {
             count(Verdict::Within),
             count(Verdict::Missed),
             sizes.get(sizes.len() / 2).map_or_else(|| "-".into(), |size| format!("{:.1} %", size * 100.0)),
+            of.iter().filter(|row| row.differs_from_itself()).count().to_string(),
         ]);
     }
     rows

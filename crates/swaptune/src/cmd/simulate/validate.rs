@@ -1,16 +1,14 @@
 //! `simulate --validate`: the simulator beside the running kernel.
 
 use swaptune_bench::process::Program;
-use swaptune_bench::this_machine::Known;
 use swaptune_bench::validate::{self, Options, SCOPE, ValidateError, WORKLOADS, Workload, cases, check};
 use swaptune_core::nearest::nearest;
 use swaptune_host::inspect::inspect;
 use swaptune_host::stop::Stop;
 
-use crate::cli::{SimulateArgs, ValidateArgs, WantedArgs};
+use crate::cli::{SimulateArgs, ValidateArgs};
 use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use crate::layers;
 use crate::output::progress::Progress;
 use crate::output::{self, validate as page};
 
@@ -23,13 +21,11 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     let options = Options { limit: asked.limit, rounds: asked.rounds, folder: asked.swap_dir.clone(), seed: asked.seed };
     check(&context.machine, &facts, &options)?;
     let cases = cases(&workloads, &asked.compressor, &facts);
-    // Times of what was measured here; counts hardly depend on them.
-    let known = Known::of(&facts, &layers::evidence(&context.machine, &WantedArgs::default())?);
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let report = {
         let progress = Progress::start();
         let mut show = |what: &str, done, of| progress.show(what, done, of);
-        validate::run(&context.machine, cases, &options, &known.figures, &program(), &stop, &mut show)?
+        validate::run(&context.machine, cases, &options, &program(), &stop, &mut show)?
     };
     if let Some(what) = &report.recovered {
         output::talk(what);

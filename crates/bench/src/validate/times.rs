@@ -1,0 +1,227 @@
+//! What things take on this machine, for the simulator's clock: short sequences of their own, played like the workloads before any of
+//! them. Each leaves the simulator one time that it does not know, and the one with which it takes as long as the kernel did is it.
+//!
+//! So unmapping, codecs and the disk are measured as reclaim in a group uses them, in the group, on the swap file's disk, with pages
+//! of the same mix. No workload has a part in it.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use swaptune_core::stats::Nanos;
+use swaptune_tiers::generate::generate;
+use swaptune_tiers::model::{Codec, Costs, DeviceTimes, Settings};
+
+use super::content::{self, PAGE};
+use super::kernel::{Bench, Sequence, Sizes};
+use super::player::Script;
+use super::tiering::{Pool, Tiering};
+use super::{ValidateError, model};
+use crate::codecs::Rates;
+
+/// Each sequence is played so often, and the median counts.
+const PLAYS: usize = 3;
+/// Longest time of one page that is looked for, nanoseconds.
+const LONGEST: u64 = 1 << 24;
+
+/// A time that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Timed {
+    /// What takes it.
+    pub what: String,
+    /// How long, for one page.
+    pub time: Nanos,
+}
+
+/// The times of this machine; what was not measured has its usual figure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times {
+    costs: Costs,
+    codecs: BTreeMap<String, Codec>,
+    device: Option<DeviceTimes>,
+    pub told: Vec<Timed>,
+}
+
+impl Times {
+    /// Gives a machine these times. All its areas lie in one folder, and so on one disk.
+    pub fn put(&self, machine: &mut Settings) {
+        machine.costs = self.costs;
+        if let Some(zswap) = &mut machine.zswap
+            && let Some(codec) = self.codecs.get(zswap.codec.name)
+        {
+            zswap.codec = *codec;
+        }
+        if let Some(device) = self.device {
+            machine.devices.fill(device);
+        }
+    }
+}
+
+/// How a sequence accesses its pages.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// Half of RAM is filled.
+    Fill,
+    /// Half more than RAM is filled, so that the first ones leave it.
+    Overfill,
+    /// The same, and then they are read at random.
+    Read,
+}
+
+impl Order {
+    fn spec(self, ram: u64) -> String {
+        match self {
+            Self::Fill => format!("hold:pages={},reads=0", ram / 2),
+            Self::Overfill => format!("hold:pages={},reads=0", ram * 3 / 2),
+            Self::Read => format!("heap:ram={ram},percent=150,events={},theta=0,write=0,collections=0", ram * 6),
+        }
+    }
+}
+
+/// A sequence and the time that follows from it.
+struct Probe {
+    what: String,
+    order: Order,
+    /// Pages of zeros only, which no codec sees and no disk.
+    zeros: bool,
+    pool: Option<Pool>,
+    set: Set,
+}
+
+/// Puts a number of nanoseconds in its place; the name is the compressor's.
+type Set = fn(&mut Times, Option<&str>, u64);
+
+/// What is measured, in an order in which each leaves one unknown.
+fn probes(pools: &[Pool]) -> Vec<Probe> {
+    let probe = |what: &str, order, zeros: bool, pool: Option<&Pool>, set: Set| {
+        let what = pool.filter(|_| !zeros).map_or_else(|| what.to_owned(), |pool| format!("{} {what}", pool.compressor));
+        Probe { what, order, zeros, pool: pool.cloned(), set }
+    };
+    let mut probes = vec![probe("first touch", Order::Fill, false, None, |times, _, nanos| times.costs.allocate = nanos)];
+    if let Some(first) = pools.first() {
+        probes.push(probe("out and back without a codec", Order::Read, true, Some(first), |times, _, nanos| {
+            let Costs { swap_out, swap_in, .. } = Costs::default();
+            (times.costs.swap_out, times.costs.swap_in) = split(nanos, swap_out, swap_in);
+        }));
+    }
+    for pool in pools {
+        probes.push(probe("out and back", Order::Read, false, Some(pool), |times, name, nanos| {
+            let Some(Codec { name, compress, decompress }) = name.and_then(Codec::named) else { return };
+            let (compress, decompress) = split(nanos, compress, decompress);
+            times.codecs.insert(name.to_owned(), Codec { name, compress, decompress });
+        }));
+    }
+    probes.push(probe("disk, page", Order::Overfill, false, None, |times, _, nanos| times.device().page = nanos));
+    probes.push(probe("disk, read", Order::Read, false, None, |times, _, nanos| times.device().read_latency = nanos));
+    probes
+}
+
+impl Times {
+    /// Two times are measured: of a page, and of a read beside it. Requests, seeks and the end of a write are within them.
+    fn device(&mut self) -> &mut DeviceTimes {
+        self.device.get_or_insert(DeviceTimes { request: 0, page: 0, seek: 0, read_latency: 0, write_latency: 0 })
+    }
+}
+
+/// Parts a time as two usual ones are to each other: pages come back about as often as they leave, so that the sum is what is seen.
+const fn split(nanos: u64, one: u64, other: u64) -> (u64, u64) {
+    let first = nanos * one / (one + other);
+    (first, nanos - first)
+}
+
+impl Bench<'_> {
+    /// Measures what a page takes with each of these pools and on the disk; what was measured until it was stopped.
+    pub(super) fn times(
+        &mut self,
+        pools: &[Pool],
+        sizes: &Sizes,
+        show: &mut dyn FnMut(&str, usize, usize),
+    ) -> Result<Times, ValidateError> {
+        let mut times = Times::default();
+        let probes = probes(pools);
+        for (done, probe) in probes.iter().enumerate() {
+            show(&format!("measuring: {}", probe.what), done, probes.len());
+            if self.stop.is_asked() {
+                break;
+            }
+            let nanos = self.probe(probe, sizes, &times)?;
+            (probe.set)(&mut times, probe.pool.as_ref().map(|pool| pool.compressor.as_str()), nanos);
+            times.told.push(Timed { what: probe.what.clone(), time: Nanos(nanos) });
+        }
+        Ok(times)
+    }
+
+    fn probe(&mut self, probe: &Probe, sizes: &Sizes, times: &Times) -> Result<u64, ValidateError> {
+        let trace = generate(&format!("{},seed={}", probe.order.spec(self.options.limit.0 / PAGE as u64), self.options.seed))?;
+        let suiting = |(page, size): (u32, &u16)| if probe.zeros { content::ZERO } else { content::suiting(page, *size) };
+        let contents = (0..).zip(trace.sizes()).map(suiting).collect();
+        let sequence = Sequence { script: Script::new(&trace, contents), trace };
+        let tiering = Tiering { pool: probe.pool.clone(), ..Tiering::plain() };
+        let (mut nanos, mut machine) = (Vec::new(), None);
+        for _ in 0..PLAYS {
+            let mark = self.scratch.mark()?;
+            let played = self.play(&tiering, &sequence);
+            self.scratch.back_to(mark)?;
+            let (seen, settings, _) = played?;
+            nanos.push(seen.nanos as f64);
+            machine = Some(settings);
+        }
+        let Some(machine) = machine else { return Ok(0) };
+        let each = sequence.sizes(sizes, probe.pool.as_ref());
+        let name = probe.pool.as_ref().map(|pool| pool.compressor.as_str());
+        // Elapsed grows with every time: the one that fits is found by halves.
+        let takes = |nanos: u64| -> Result<f64, ValidateError> {
+            let (mut times, mut machine) = (times.clone(), machine.clone());
+            (probe.set)(&mut times, name, nanos);
+            times.put(&mut machine);
+            Ok(model::run(&machine, &sequence.trace, each.clone(), self.options.seed)?.outcome.elapsed as f64)
+        };
+        fitting(LONGEST, Rates::median(&nanos), takes)
+    }
+}
+
+/// The largest number below `end` of which `takes` makes no more than `wanted`.
+fn fitting<E>(end: u64, wanted: f64, takes: impl Fn(u64) -> Result<f64, E>) -> Result<u64, E> {
+    let (mut low, mut high) = (0, end);
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if takes(middle)? <= wanted {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_that_fits_is_found() {
+        let takes = |nanos: u64| Ok::<f64, ()>(1000.0 + 20.0 * nanos as f64);
+        assert_eq!(fitting(LONGEST, 1000.0 + 20.0 * 777.0, takes), Ok(777));
+        assert_eq!(fitting(LONGEST, 10.0, takes), Ok(0), "the rest takes longer already");
+        assert_eq!(fitting(100, 1e9, takes), Ok(99));
+    }
+
+    #[test]
+    fn each_probe_has_one_unknown_and_what_it_needs_is_measured_before() {
+        let pool = |name: &str| Pool { compressor: name.into(), zpool: None };
+        let found = probes(&[pool("lzo"), pool("zstd")]);
+        let names: Vec<&str> = found.iter().map(|probe| probe.what.as_str()).collect();
+        let expected = ["first touch", "out and back without a codec", "lzo out and back", "zstd out and back", "disk, page", "disk, read"];
+        assert_eq!(names, expected);
+        let mut times = Times::default();
+        for (number, probe) in found.iter().enumerate() {
+            (probe.set)(&mut times, probe.pool.as_ref().map(|pool| pool.compressor.as_str()), 1000 + number as u64);
+        }
+        let Costs { allocate, swap_out, swap_in, .. } = times.costs;
+        assert_eq!((allocate, swap_out + swap_in), (1000, 1001));
+        assert!(swap_out > swap_in, "as it usually is");
+        let codec = |name: &str| times.codecs.get(name).map(|codec| codec.compress + codec.decompress);
+        assert_eq!((codec("lzo"), codec("zstd")), (Some(1002), Some(1003)));
+        assert_eq!(times.device.map(|device| (device.page, device.read_latency)), Some((1004, 1005)));
+        assert_eq!(probes(&[]).len(), 3, "without zswap: first touch and the disk");
+    }
+}
