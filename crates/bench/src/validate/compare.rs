@@ -116,7 +116,12 @@ pub const METRICS: [Metric; 14] = [
         unit: "ns",
         bound: TIME,
         paired: true,
-        ..shown("elapsed", "time of the workload, less what it waited for a processor that others had", |seen| Some(seen.nanos as f64), |s| s.outcome.elapsed as f64)
+        ..shown(
+            "elapsed",
+            "time of the workload, less what it waited for a processor that others had",
+            |seen| Some(seen.nanos as f64),
+            |s| s.outcome.elapsed as f64,
+        )
     },
     Metric {
         paired: true,
@@ -181,7 +186,8 @@ impl Compared {
     /// Whether a round of the kernel is further from the median than the bound: then no single number can be within it.
     #[must_use]
     pub fn differs_from_itself(&self) -> bool {
-        let beyond = |bound: f64| self.range.iter().any(|end| (end - self.kernel).abs() > (bound * self.kernel).max(batch(self.unit)));
+        let beyond =
+            |bound: f64| self.range.iter().any(|end| (end - self.kernel).abs() > (bound * self.kernel).max(batch(self.unit)));
         self.bound.is_some_and(beyond)
     }
 }

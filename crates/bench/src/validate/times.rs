@@ -18,8 +18,8 @@ use super::tiering::{Pool, Tiering};
 use super::{ValidateError, model};
 use crate::codecs::Rates;
 
-/// Each sequence is played so often, and the median counts.
-const PLAYS: usize = 3;
+/// Each sequence is played so often, all in turn, and the median counts: what disturbs the machine for a while disturbs a play of each.
+const PLAYS: usize = 5;
 /// Longest time of one page that is looked for, nanoseconds.
 const LONGEST: u64 = 1 << 24;
 
@@ -61,9 +61,9 @@ impl Times {
 enum Order {
     /// Half of RAM is filled.
     Fill,
-    /// Half more than RAM is filled, so that the first ones leave it.
+    /// Four times as much as RAM is filled, so that most leave it.
     Overfill,
-    /// The same, and then they are read at random.
+    /// Half more than RAM is filled and then read at random.
     Read,
 }
 
@@ -71,7 +71,7 @@ impl Order {
     fn spec(self, ram: u64) -> String {
         match self {
             Self::Fill => format!("hold:pages={},reads=0", ram / 2),
-            Self::Overfill => format!("hold:pages={},reads=0", ram * 3 / 2),
+            Self::Overfill => format!("hold:pages={},reads=0", ram * 4),
             Self::Read => format!("heap:ram={ram},percent=150,events={},theta=0,write=0,collections=0", ram * 6),
         }
     }
@@ -89,6 +89,12 @@ struct Probe {
 
 /// Puts a number of nanoseconds in its place; the name is the compressor's.
 type Set = fn(&mut Times, Option<&str>, u64);
+
+impl Probe {
+    fn compressor(&self) -> Option<&str> {
+        self.pool.as_ref().map(|pool| pool.compressor.as_str())
+    }
+}
 
 /// What is measured, in an order in which each leaves one unknown.
 fn probes(pools: &[Pool]) -> Vec<Probe> {
@@ -128,58 +134,78 @@ const fn split(nanos: u64, one: u64, other: u64) -> (u64, u64) {
     (first, nanos - first)
 }
 
+/// A probe and what it showed.
+struct Played {
+    probe: Probe,
+    sequence: Sequence,
+    nanos: Vec<f64>,
+    /// The machine that it ran on, as the simulator has it.
+    machine: Option<Settings>,
+}
+
 impl Bench<'_> {
-    /// Measures what a page takes with each of these pools and on the disk; what was measured until it was stopped.
+    /// Measures what a page takes with each of these pools and on the disk; usual figures if it is stopped before the end.
     pub(super) fn times(
         &mut self,
         pools: &[Pool],
         sizes: &Sizes,
         show: &mut dyn FnMut(&str, usize, usize),
     ) -> Result<Times, ValidateError> {
-        let mut times = Times::default();
-        let probes = probes(pools);
-        for (done, probe) in probes.iter().enumerate() {
-            show(&format!("measuring: {}", probe.what), done, probes.len());
+        let mut all = probes(pools).into_iter().map(|probe| self.prepared(probe)).collect::<Result<Vec<_>, _>>()?;
+        let count = all.len();
+        for number in 0..count * PLAYS {
             if self.stop.is_asked() {
-                break;
+                return Ok(Times::default());
             }
-            let nanos = self.probe(probe, sizes, &times)?;
-            (probe.set)(&mut times, probe.pool.as_ref().map(|pool| pool.compressor.as_str()), nanos);
-            times.told.push(Timed { what: probe.what.clone(), time: Nanos(nanos) });
+            let played = &mut all[number % count];
+            show(&format!("measuring: {}", played.probe.what), number, count * PLAYS);
+            self.again(played)?;
+        }
+        let mut times = Times::default();
+        for played in &all {
+            let nanos = self.unknown(played, sizes, &times)?;
+            (played.probe.set)(&mut times, played.probe.compressor(), nanos);
+            times.told.push(Timed { what: played.probe.what.clone(), time: Nanos(nanos) });
         }
         Ok(times)
     }
 
-    fn probe(&mut self, probe: &Probe, sizes: &Sizes, times: &Times) -> Result<u64, ValidateError> {
+    fn prepared(&self, probe: Probe) -> Result<Played, ValidateError> {
         let trace = generate(&format!("{},seed={}", probe.order.spec(self.options.limit.0 / PAGE as u64), self.options.seed))?;
         let suiting = |(page, size): (u32, &u16)| if probe.zeros { content::ZERO } else { content::suiting(page, *size) };
         let contents = (0..).zip(trace.sizes()).map(suiting).collect();
         let sequence = Sequence { script: Script::new(&trace, contents), trace };
-        let tiering = Tiering { pool: probe.pool.clone(), ..Tiering::plain() };
-        let (mut nanos, mut machine) = (Vec::new(), None);
-        for _ in 0..PLAYS {
-            let mark = self.scratch.mark()?;
-            let played = self.play(&tiering, &sequence);
-            self.scratch.back_to(mark)?;
-            let (seen, settings, _) = played?;
-            nanos.push(seen.nanos as f64);
-            machine = Some(settings);
-        }
-        let Some(machine) = machine else { return Ok(0) };
-        let each = sequence.sizes(sizes, probe.pool.as_ref());
-        let name = probe.pool.as_ref().map(|pool| pool.compressor.as_str());
-        // Elapsed grows with every time: the one that fits is found by halves.
+        Ok(Played { probe, sequence, nanos: Vec::new(), machine: None })
+    }
+
+    /// Plays it once more.
+    fn again(&mut self, played: &mut Played) -> Result<(), ValidateError> {
+        let tiering = Tiering { pool: played.probe.pool.clone(), ..Tiering::plain() };
+        let mark = self.scratch.mark()?;
+        let seen = self.play(&tiering, &played.sequence);
+        self.scratch.back_to(mark)?;
+        let (seen, machine, _) = seen?;
+        played.nanos.push(seen.nanos as f64);
+        played.machine = Some(machine);
+        Ok(())
+    }
+
+    /// The time that a probe is about, when all others are known.
+    fn unknown(&self, played: &Played, sizes: &Sizes, times: &Times) -> Result<u64, ValidateError> {
+        let Some(machine) = &played.machine else { return Ok(0) };
+        let each = played.sequence.sizes(sizes, played.probe.pool.as_ref());
         let takes = |nanos: u64| -> Result<f64, ValidateError> {
             let (mut times, mut machine) = (times.clone(), machine.clone());
-            (probe.set)(&mut times, name, nanos);
+            (played.probe.set)(&mut times, played.probe.compressor(), nanos);
             times.put(&mut machine);
-            Ok(model::run(&machine, &sequence.trace, each.clone(), self.options.seed)?.outcome.elapsed as f64)
+            let simulated = model::run(&machine, &played.sequence.trace, each.clone(), self.options.seed)?;
+            Ok(simulated.outcome.elapsed as f64)
         };
-        fitting(LONGEST, Rates::median(&nanos), takes)
+        fitting(LONGEST, Rates::median(&played.nanos), takes)
     }
 }
 
-/// The largest number below `end` of which `takes` makes no more than `wanted`.
+/// Elapsed grows with every time, so that the one that fits is found by halves: the largest number below `end` of which `takes` makes no more than `wanted`.
 fn fitting<E>(end: u64, wanted: f64, takes: impl Fn(u64) -> Result<f64, E>) -> Result<u64, E> {
     let (mut low, mut high) = (0, end);
     while high - low > 1 {
@@ -210,11 +236,12 @@ mod tests {
         let pool = |name: &str| Pool { compressor: name.into(), zpool: None };
         let found = probes(&[pool("lzo"), pool("zstd")]);
         let names: Vec<&str> = found.iter().map(|probe| probe.what.as_str()).collect();
-        let expected = ["first touch", "out and back without a codec", "lzo out and back", "zstd out and back", "disk, page", "disk, read"];
+        let expected =
+            ["first touch", "out and back without a codec", "lzo out and back", "zstd out and back", "disk, page", "disk, read"];
         assert_eq!(names, expected);
         let mut times = Times::default();
         for (number, probe) in found.iter().enumerate() {
-            (probe.set)(&mut times, probe.pool.as_ref().map(|pool| pool.compressor.as_str()), 1000 + number as u64);
+            (probe.set)(&mut times, probe.compressor(), 1000 + number as u64);
         }
         let Costs { allocate, swap_out, swap_in, .. } = times.costs;
         assert_eq!((allocate, swap_out + swap_in), (1000, 1001));
