@@ -30,7 +30,7 @@ fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
 }
 
 fn replay(trace: &Trace, ram: u32) -> anyhow::Result<Outcome> {
-    Ok(Model::new(settings(ram, trace.page_count())?, trace.page_count())?.run(trace.iter()))
+    Ok(Model::new(settings(ram, trace.page_count())?, trace.page_count())?.run(trace))
 }
 
 /// Major faults of a machine of so many pages of RAM.
@@ -61,7 +61,7 @@ pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> any
     let mut last = None;
     for _ in 0..rounds {
         let model = Model::new(settings(ram, trace.page_count())?, trace.page_count())?;
-        let (seconds, outcome) = timed(|| model.run(trace.iter()));
+        let (seconds, outcome) = timed(|| model.run(trace));
         let [stock, tuned] = peer()?;
         ensure!(outcome.counters.accesses == trace.len() as u64, "the model ended early: {outcome:?}");
         times.add([seconds, stock, tuned]);

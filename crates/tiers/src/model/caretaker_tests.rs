@@ -3,6 +3,7 @@
 use super::tests::{cycles, event, machine, zsmalloc};
 use super::*;
 use crate::policies::named;
+use crate::trace::{Event, Op};
 
 const SECOND: u64 = 1_000_000_000;
 const PAGES: u32 = 4000;
@@ -38,9 +39,9 @@ fn settings(upkeep: Upkeep) -> Settings {
 /// All pages are written at once; then a page that is in RAM is touched a minute later, and another for the time in between.
 fn after(seconds: u64, settings: Settings) -> Model {
     let mut model = Model::new(settings, PAGES + 2).unwrap();
-    cycles(PAGES, 1).for_each(|event| model.access(event).unwrap());
+    cycles(PAGES, 1).for_each(|event| _ = model.advance(event).unwrap());
     for (page, time) in [(PAGES, seconds), (PAGES + 1, seconds)] {
-        model.access(Event { time: time * SECOND, ..event(page, Op::Write) }).unwrap();
+        model.advance(Event { time: time * SECOND, ..event(page, Op::Write) }).unwrap();
     }
     model.check();
     model
@@ -76,7 +77,7 @@ fn recompression_makes_the_pool_smaller_and_slower() {
     assert!((0.25..0.35).contains(&smaller), "70 % of the size: {smaller}");
     let page = (0..PAGES).find(|&page| some.tier(page) == Tier::Zram && page % 4 == 0).unwrap();
     let begin = some.now;
-    some.access(event(page, Op::Read)).unwrap();
+    some.advance(event(page, Op::Read)).unwrap();
     assert_eq!(some.now - begin, some.settings.costs.swap_in + SECONDARY.decompress + some.settings.costs.access);
 }
 
@@ -149,13 +150,13 @@ fn a_page_comes_back_from_the_backing_device() {
     let mut model = after(100, settings(upkeep(None, Some(writeback(Which::Idle)))));
     let page = (0..PAGES).find(|&page| model.tier(page) == Tier::WrittenBack).unwrap();
     let (begin, count) = (model.now, model.pools().bd_count);
-    model.access(event(page, Op::Read)).unwrap();
+    model.advance(event(page, Op::Read)).unwrap();
     model.check();
     assert!(model.now - begin > DeviceTimes::NVME.read_latency);
     let Counters { bd_reads, disk_in, pswpin, .. } = model.outcome.counters;
     assert_eq!((bd_reads, disk_in, pswpin, model.pools().bd_count), (1, 1, 1, count - 1));
     let other = (0..PAGES).find(|&page| model.tier(page) == Tier::WrittenBack).unwrap();
-    model.access(event(other, Op::Free)).unwrap();
+    model.advance(event(other, Op::Free)).unwrap();
     model.check();
     assert_eq!(model.pools().bd_count, count - 2);
 }

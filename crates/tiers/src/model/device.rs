@@ -57,6 +57,8 @@ const ENDS_AHEAD: usize = 12;
 pub(super) struct Device {
     times: DeviceTimes,
     busy_until: u64,
+    /// Before this time nothing begins and nothing ends.
+    due: u64,
     /// Slot after the last one touched, and the round of reclaim that wrote it: writes of one round merge even into a request that
     /// has begun, because the kernel holds them back until the round is over (`blk_start_plug`).
     next_slot: u32,
@@ -69,12 +71,13 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) fn new(times: DeviceTimes) -> Self {
-        Self { times, busy_until: 0, next_slot: NONE, round: 0, waiting: Waiting::new(), writes: VecDeque::new() }
+        Self { times, busy_until: 0, due: u64::MAX, next_slot: NONE, round: 0, waiting: Waiting::new(), writes: VecDeque::new() }
     }
 
     /// Writes a page at a time to a slot. RAM is free again at the end.
     pub(super) fn write(&mut self, at: u64, slot: u32, round: u64, written: Written) {
         self.begin_by(at);
+        self.due = self.due.min(self.busy_until.max(at));
         if self.waiting.is_empty() && slot == self.next_slot && round == self.round {
             self.work(at, slot, 1, false);
             self.writes.push_back((self.busy_until + self.times.write_latency, written));
@@ -125,15 +128,22 @@ impl Device {
         ahead.min(self.times.seek)
     }
 
+    /// Whether something may have begun or ended by a time.
+    #[inline(always)]
+    pub(super) const fn is_due(&self, by: u64) -> bool {
+        self.due <= by
+    }
+
     /// The next write that has ended by a time, and when.
-    #[inline]
     pub(super) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
         self.begin_by(by);
-        let &(end, written) = self.writes.front()?;
-        (end <= by).then(|| {
-            self.writes.pop_front();
-            (end, written)
-        })
+        let end = self.writes.front().map_or(u64::MAX, |&(end, _)| end);
+        if end <= by {
+            return self.writes.pop_front();
+        }
+        let begin = self.waiting.front().map_or(u64::MAX, |request| self.busy_until.max(request.arrived));
+        self.due = begin.min(end);
+        None
     }
 
     /// Page of a write that ends soon.

@@ -52,18 +52,26 @@ impl Model {
     }
 
     /// Frees the RAM of pages whose write has ended.
+    #[inline(always)]
     pub(super) fn settle(&mut self) {
         self.settle_by(self.now);
     }
 
+    #[inline(always)]
     pub(super) fn settle_by(&mut self, time: u64) {
         for index in 0..self.devices.len() {
-            while let Some((end, written)) = self.devices[index].ended(time) {
-                if let Some(soon) = self.devices[index].soon() {
-                    prefetch(&self.pages, soon as usize);
-                }
-                self.write_ended(end, written);
+            if self.devices[index].is_due(time) {
+                self.settle_device(index, time);
             }
+        }
+    }
+
+    fn settle_device(&mut self, index: usize, time: u64) {
+        while let Some((end, written)) = self.devices[index].ended(time) {
+            if let Some(soon) = self.devices[index].soon() {
+                prefetch(&self.pages, soon as usize);
+            }
+            self.write_ended(end, written);
         }
     }
 

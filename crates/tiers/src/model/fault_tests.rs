@@ -2,11 +2,12 @@
 
 use super::tests::{cycles, event, machine, policy, with_zswap, zram};
 use super::*;
+use crate::trace::Op;
 
 /// A machine after 2500 pages were written in order: the first of them are in swap.
 fn written(settings: Settings) -> Model {
     let mut model = Model::new(settings, 2500).unwrap();
-    cycles(2500, 1).for_each(|event| model.access(event).unwrap());
+    cycles(2500, 1).for_each(|event| _ = model.advance(event).unwrap());
     model
 }
 
@@ -29,7 +30,7 @@ fn a_fault_is_counted_where_its_page_comes_from() {
     ] {
         let mut model = written(settings);
         assert_eq!(model.tier(0), tier);
-        (0..10).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        (0..10).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         let counters = model.outcome.counters;
         let found = [counters.pswpin, counters.disk_in, counters.zswpin, counters.swpin_zero];
         assert_eq!((found, counters.pgmajfault, counters.workingset_refault_anon), (counts, 10, 10), "{tier:?}");
@@ -41,7 +42,7 @@ fn a_fault_is_counted_where_its_page_comes_from() {
 fn a_zero_page_is_made_again() {
     let mut model = written(zeros());
     let (begin, costs) = (model.now, model.settings.costs);
-    model.access(event(0, Op::Read)).unwrap();
+    model.advance(event(0, Op::Read)).unwrap();
     assert_eq!(model.now - begin, costs.swap_in + COPY + costs.access);
 }
 
@@ -53,12 +54,12 @@ fn a_copy_stays_while_half_of_swap_is_free() {
         let mut settings = machine(2000);
         settings.areas[0].slots = slots as u32;
         let mut model = written(settings);
-        model.access(event(0, op)).unwrap();
+        model.advance(event(0, op)).unwrap();
         assert_eq!(model.slots.fill().0, used - lost, "{slots} slots, {op:?}");
     }
     let mut model = written(in_zram());
     let used = model.slots.fill().0;
-    model.access(event(0, Op::Read)).unwrap();
+    model.advance(event(0, Op::Read)).unwrap();
     assert_eq!(model.slots.fill().0, used - 1, "zram keeps nothing of what it gave");
 }
 
@@ -67,7 +68,7 @@ fn zswap_gives_its_copy_up_since_6_9() {
     for (kernel, given_up) in [((6, 8), 0), ((6, 9), 1)] {
         let mut model = written(Settings { kernel, ..with_zswap(2000, policy("limit"), 90) });
         let stored = model.pools().stored;
-        model.access(event(0, Op::Read)).unwrap();
+        model.advance(event(0, Op::Read)).unwrap();
         assert_eq!(stored - model.pools().stored, given_up, "{kernel:?}");
         let mut time = model.now;
         assert_eq!(
@@ -83,7 +84,7 @@ fn zswap_gives_its_copy_up_since_6_9() {
 fn a_page_is_taken_back_from_under_its_write() {
     let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
     let mut model = Model::new(Settings { devices: vec![slow], ..machine(2000) }, 1).unwrap();
-    model.access(event(0, Op::Write)).unwrap();
+    model.advance(event(0, Op::Write)).unwrap();
     let mut tiers = Vec::new();
     for op in [Op::Write, Op::Read] {
         model.lists.remove(&mut model.pages, 0);
@@ -92,7 +93,7 @@ fn a_page_is_taken_back_from_under_its_write() {
         model.swap_out(0, &mut time);
         tiers.push(model.tier(0));
         if op == Op::Write {
-            model.access(event(0, op)).unwrap();
+            model.advance(event(0, op)).unwrap();
             tiers.push(model.tier(0));
         }
     }

@@ -35,16 +35,16 @@ impl Limit {
         }
     }
 
-    /// Whether a pool of so many pages takes nothing more.
+    /// A pool of so many pages takes nothing more.
     #[must_use]
-    pub fn is_full(&self, pool: u64) -> bool {
-        if self.kernel >= PAGES_COMPARED { pool >= self.max_pages() } else { pool > self.max_pages() }
+    pub fn full_from(&self) -> u64 {
+        self.max_pages() + u64::from(self.kernel < PAGES_COMPARED)
     }
 
-    /// Whether a pool of so many pages, which has been full, takes pages again.
+    /// A pool of less than so many pages, which has been full, takes pages again.
     #[must_use]
-    pub fn can_accept(&self, pool: u64) -> bool {
-        if self.kernel >= PAGES_COMPARED { pool <= self.accept_pages() } else { pool < self.accept_pages() }
+    pub fn accepts_below(&self) -> u64 {
+        self.accept_pages() + u64::from(self.kernel >= PAGES_COMPARED)
     }
 }
 
@@ -58,8 +58,7 @@ mod tests {
     #[test]
     fn the_limit_itself_is_full_only_since_6_10() {
         assert_eq!((OLD.max_pages(), NEW.max_pages()), (499, 499));
-        assert_eq!((OLD.is_full(499), OLD.is_full(500)), (false, true));
-        assert_eq!((NEW.is_full(498), NEW.is_full(499)), (false, true));
+        assert_eq!((OLD.full_from(), NEW.full_from()), (500, 499));
     }
 
     #[test]
@@ -71,7 +70,6 @@ mod tests {
     #[test]
     fn the_threshold_rounds_in_the_order_of_each_kernel() {
         assert_eq!((OLD.accept_pages(), NEW.accept_pages()), (1799 * 25 / 100, 499 * 90 / 100));
-        assert_eq!((OLD.can_accept(448), OLD.can_accept(449)), (true, false));
-        assert_eq!((NEW.can_accept(449), NEW.can_accept(450)), (true, false));
+        assert_eq!((OLD.accepts_below(), NEW.accepts_below()), (449, 450));
     }
 }

@@ -49,7 +49,7 @@ impl RamLists {
 
     /// Pages of a cgroup.
     pub(super) fn len(&self, cgroup: u16) -> usize {
-        self.groups[usize::from(cgroup)].lists.iter().map(Queue::len).sum()
+        self.groups[usize::from(cgroup)].len()
     }
 
     /// Pages of all cgroups.
@@ -62,7 +62,8 @@ impl RamLists {
         let entry = &mut pages[page as usize];
         entry.clear(SEEN);
         let active = entry.has(ACTIVE);
-        let group = &self.groups[usize::from(entry.cgroup)];
+        let cgroup = entry.cgroup;
+        let group = &mut self.groups[usize::from(cgroup)];
         let list = match self.kind {
             Lru::Exact => 0,
             Lru::Classic => {
@@ -74,7 +75,7 @@ impl RamLists {
             }
             Lru::Generational => (group.youngest % LISTS) as usize,
         };
-        self.push(pages, page, list);
+        group.push(pages, page, list);
         self.resident += 1;
     }
 
@@ -83,8 +84,10 @@ impl RamLists {
     pub(super) fn touch(&mut self, pages: &mut [Page], page: u32) {
         match self.kind {
             Lru::Exact => {
-                self.forget(pages[page as usize]);
-                self.push(pages, page, 0);
+                let entry = pages[page as usize];
+                let group = &mut self.groups[usize::from(entry.cgroup)];
+                group.forget(entry);
+                group.push(pages, page, 0);
             }
             Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
         }
@@ -92,24 +95,39 @@ impl RamLists {
 
     /// A page leaves RAM other than by [`RamLists::victim`].
     pub(super) fn remove(&mut self, pages: &mut [Page], page: u32) {
-        self.forget(pages[page as usize]);
+        let entry = &mut pages[page as usize];
+        self.groups[usize::from(entry.cgroup)].forget(*entry);
         self.resident -= 1;
-        pages[page as usize].place = u32::MAX;
+        entry.place = u32::MAX;
     }
 
     /// Takes the page of a cgroup that reclaim takes next out of its list; counts the pages looked at.
+    #[inline]
     pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+        let group = &mut self.groups[usize::from(cgroup)];
         let victim = match self.kind {
-            Lru::Exact => self.pop(pages, cgroup, 0),
-            Lru::Classic => self.inactive_victim(pages, cgroup, scanned),
-            Lru::Generational => self.oldest_victim(pages, cgroup, scanned),
+            Lru::Exact => group.pop(pages, cgroup, 0),
+            Lru::Classic => group.inactive_victim(pages, cgroup, scanned),
+            Lru::Generational => group.oldest_victim(pages, cgroup, scanned),
         }?;
         *scanned += 1;
         self.resident -= 1;
         pages[victim as usize].place = u32::MAX;
         Some(victim)
     }
+}
 
+/// The member of a list that a page is while it has this place there.
+const fn is_member(entry: &Page, cgroup: u16, place: u32) -> bool {
+    matches!(entry.tier, Tier::Ram) && entry.place == place && entry.cgroup == cgroup
+}
+
+impl Lists {
+    fn len(&self) -> usize {
+        self.lists.iter().map(Queue::len).sum()
+    }
+
+    #[inline]
     fn inactive_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
         loop {
             self.deactivate(pages, cgroup, scanned);
@@ -127,9 +145,9 @@ impl RamLists {
     }
 
     /// Moves pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
+    #[inline]
     fn deactivate(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) {
-        let lists = &self.groups[usize::from(cgroup)].lists;
-        let (inactive, active) = (lists[INACTIVE].len(), lists[ACTIVE_LIST].len());
+        let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
         if inactive > 0 && inactive * inactive_ratio(inactive + active) >= active {
             return;
         }
@@ -142,7 +160,7 @@ impl RamLists {
     }
 
     fn oldest_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
-        if self.len(cgroup) == 0 {
+        if self.len() == 0 {
             return None;
         }
         loop {
@@ -154,48 +172,44 @@ impl RamLists {
             entry.clear(REFERENCED);
             entry.set(ACTIVE);
             *scanned += 1;
-            let youngest = self.groups[usize::from(cgroup)].youngest % LISTS;
-            self.push(pages, page, youngest as usize);
+            self.push(pages, page, (self.youngest % LISTS) as usize);
         }
     }
 
     /// From the oldest generation; `None` if that was empty and the next one became the oldest.
     fn pop_oldest(&mut self, pages: &mut [Page], cgroup: u16) -> Option<u32> {
-        let oldest = self.groups[usize::from(cgroup)].oldest % LISTS;
-        let popped = self.pop(pages, cgroup, oldest as usize);
+        let popped = self.pop(pages, cgroup, (self.oldest % LISTS) as usize);
         if popped.is_none() {
-            let group = &mut self.groups[usize::from(cgroup)];
-            group.oldest += 1;
-            group.youngest = group.youngest.max(group.oldest + MIN_GENERATIONS - 1);
+            self.oldest += 1;
+            self.youngest = self.youngest.max(self.oldest + MIN_GENERATIONS - 1);
         }
         popped
     }
 
+    #[inline]
     fn push(&mut self, pages: &mut [Page], page: u32, list: usize) {
-        let cgroup = usize::from(pages[page as usize].cgroup);
-        let queue = &mut self.groups[cgroup].lists[list];
+        let queue = &mut self.lists[list];
         pages[page as usize].place = queue.push(page) * LISTS + list as u32;
         if queue.is_untidy() {
-            let at = |place: u32| place * LISTS + list as u32;
-            let is_at = |pages: &&mut [Page], page: u32, place| {
-                let entry = pages[page as usize];
-                entry.tier == Tier::Ram && entry.place == at(place) && usize::from(entry.cgroup) == cgroup
-            };
-            let mut pages = pages;
-            queue.tidy(&mut pages, is_at, |pages, page, place| pages[page as usize].place = at(place));
+            self.tidy(pages, pages[page as usize].cgroup, list);
         }
     }
 
+    #[cold]
+    fn tidy(&mut self, mut pages: &mut [Page], cgroup: u16, list: usize) {
+        let at = |place: u32| place * LISTS + list as u32;
+        let is_at = |pages: &&mut [Page], page: u32, place| is_member(&pages[page as usize], cgroup, at(place));
+        self.lists[list].tidy(&mut pages, is_at, |pages, page, place| pages[page as usize].place = at(place));
+    }
+
+    #[inline]
     fn pop(&mut self, pages: &[Page], cgroup: u16, list: usize) -> Option<u32> {
-        let is_at = |page, place| {
-            let entry: Page = pages[page as usize];
-            entry.tier == Tier::Ram && entry.place == place * LISTS + list as u32 && entry.cgroup == cgroup
-        };
-        self.groups[usize::from(cgroup)].lists[list].pop(is_at, |page| prefetch(pages, page as usize))
+        let is_at = |page: u32, place| is_member(&pages[page as usize], cgroup, place * LISTS + list as u32);
+        self.lists[list].pop(is_at, |page| prefetch(pages, page as usize))
     }
 
     fn forget(&mut self, entry: Page) {
-        self.groups[usize::from(entry.cgroup)].lists[(entry.place % LISTS) as usize].forget();
+        self.lists[(entry.place % LISTS) as usize].forget();
     }
 }
 

@@ -29,6 +29,7 @@ mod readahead_tests;
 mod reclaim;
 #[cfg(test)]
 mod reclaim_tests;
+mod replay;
 mod settings;
 mod shrinkers;
 mod sizes;
@@ -58,11 +59,10 @@ pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 
 use crate::policies::{Groups, Walk};
-use crate::prefetch::{filled, prefetch};
-use crate::trace::{Event, Op};
+use crate::prefetch::filled;
 use device::Device;
 use lru::RamLists;
-use page::{AHEAD, CLEAN, NONE, POOLED, Page};
+use page::{CLEAN, NONE, POOLED, Page};
 use readahead::Window;
 use shrinkers::Shrinkers;
 use slots::Slots;
@@ -74,9 +74,6 @@ use zswap::Zswap;
 const ZERO_MAP: (u16, u16) = (6, 12);
 /// First kernel whose zswap frees an entry when it is loaded.
 const EXCLUSIVE_LOADS: (u16, u16) = (6, 9);
-
-/// So many events in advance the memory of a page is asked for.
-const AHEAD_OF_ACCESS: usize = 24;
 
 /// Neither RAM nor swap has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +120,13 @@ pub struct Model {
     writes: u32,
     /// Cgroup that global reclaim visits next.
     cursor: usize,
-    /// Accesses that found their page in RAM.
+    /// Whether somebody visits a zram device.
+    has_caretakers: bool,
+    /// Whether there are pages that only the swap map remembers.
+    maps_zeros: bool,
+    /// Accesses that found their page mapped, and all others.
     hits: u64,
+    misses: u64,
     outcome: Outcome,
 }
 
@@ -146,6 +148,7 @@ impl Model {
             lists: RamLists::new(settings.lru, settings.cgroups.len()),
             cgroups: cgroups.collect(),
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
+            has_caretakers: settings.areas.iter().any(|area| area.backing.upkeep().is_some()),
             zrams: settings.zrams(),
             devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
             slots: Slots::new(&settings.turns(), settings.needs_owners()),
@@ -160,64 +163,12 @@ impl Model {
             round: 0,
             writes: 0,
             cursor: 0,
+            maps_zeros: settings.kernel >= ZERO_MAP && settings.sizes.has_zeros(),
             hits: 0,
+            misses: 0,
             outcome: Outcome::default(),
             settings,
         })
-    }
-
-    /// Runs a trace to its end, or to the point where memory ran out.
-    ///
-    /// # Panics
-    /// If an event names a page that does not exist.
-    #[must_use]
-    pub fn run(mut self, trace: impl IntoIterator<Item = Event, IntoIter: Clone>) -> Outcome {
-        let trace = trace.into_iter();
-        let mut coming = trace.clone().skip(AHEAD_OF_ACCESS);
-        for event in trace {
-            if let Some(later) = coming.next() {
-                prefetch(&self.pages, later.page as usize);
-            }
-            if self.access(event).is_err() {
-                self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
-                break;
-            }
-        }
-        self.finish()
-    }
-
-    /// Does one access. After an error the model has no room and every further access that needs some fails too.
-    #[inline(always)]
-    fn access(&mut self, event: Event) -> Result<(), OutOfMemory> {
-        self.outcome.counters.accesses += 1;
-        self.now = self.now.max(event.time);
-        if event.op == Op::Free {
-            self.free(event.page);
-            return Ok(());
-        }
-        let page = &self.pages[event.page as usize];
-        if page.tier == Tier::Ram && !page.has(AHEAD) {
-            self.lists.touch(&mut self.pages, event.page);
-            self.hits += 1;
-            self.now += self.settings.costs.access;
-        } else {
-            let wanted = self.now;
-            self.fault(event)?;
-            self.now += self.settings.costs.access;
-            self.outcome.latency.add(self.now - wanted, 1);
-        }
-        if event.op == Op::Write {
-            self.dirty(event.page);
-        }
-        Ok(())
-    }
-
-    /// What swap holds of a page is stale.
-    #[inline]
-    fn dirty(&mut self, page: u32) {
-        if self.pages[page as usize].slot != NONE {
-            self.drop_copies(page);
-        }
     }
 
     /// Forgets what zswap and the swap area hold of a page that is in RAM.
@@ -281,6 +232,7 @@ impl Model {
     /// What it came to so far.
     #[must_use]
     pub fn finish(mut self) -> Outcome {
+        self.outcome.counters.accesses = self.hits + self.misses;
         self.outcome.latency.add(self.settings.costs.access, self.hits);
         self.outcome.elapsed = self.now;
         self.outcome

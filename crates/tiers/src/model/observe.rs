@@ -3,7 +3,6 @@
 use super::zram::Zram;
 use super::zswap::Zswap;
 use super::{Model, Tier};
-use crate::trace::Event;
 
 /// What the compressed pools hold at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,21 +28,6 @@ pub struct Pools {
 }
 
 impl Model {
-    /// Does one access. Tells when it could begin and when it was done, both in nanoseconds since the start; `None` when neither RAM
-    /// nor swap had room for it, after which no access succeeds that needs room.
-    ///
-    /// # Panics
-    /// If the event names a page that does not exist.
-    #[inline]
-    pub fn advance(&mut self, event: Event) -> Option<(u64, u64)> {
-        let begin = self.now.max(event.time);
-        if self.access(event).is_err() {
-            self.outcome.out_of_memory = Some(self.outcome.counters.accesses - 1);
-            return None;
-        }
-        Some((begin, self.now))
-    }
-
     /// Where the newest content of a page is.
     ///
     /// # Panics

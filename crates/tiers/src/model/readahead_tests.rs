@@ -2,18 +2,19 @@
 
 use super::tests::{cycles, disk, event, machine, policy, with_zswap};
 use super::*;
+use crate::trace::{Event, Op};
 
 /// A machine that reads up to eight pages ahead, after so many pages were written in order.
 fn written(settings: Settings, pages: u32) -> Model {
     let mut model = Model::new(Settings { page_cluster: 3, ..settings }, pages).unwrap();
-    cycles(pages, 1).for_each(|event| model.access(event).unwrap());
+    cycles(pages, 1).for_each(|event| _ = model.advance(event).unwrap());
     model
 }
 
 /// Pages that came into RAM with this one.
 fn brought(model: &mut Model, page: u32) -> Vec<u32> {
     let away: Vec<u32> = (0..model.pages.len() as u32).filter(|&page| model.tier(page) != Tier::Ram).collect();
-    model.access(event(page, Op::Read)).unwrap();
+    model.advance(event(page, Op::Read)).unwrap();
     model.check();
     away.into_iter().filter(|&other| other != page && model.tier(other) == Tier::Ram).collect()
 }
@@ -28,11 +29,11 @@ fn read_ahead_is_by_slots_where_an_area_is_rotational() {
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = Model::new(settings, 3001).unwrap();
         let page = |order: u32| order * 1000 % 3001;
-        (0..3001).for_each(|order| model.access(event(page(order), Op::Write)).unwrap());
+        (0..3001).for_each(|order| _ = model.advance(event(page(order), Op::Write)).unwrap());
         let read = 100;
         let away: Vec<u32> = (0..3001).filter(|&order| model.tier(page(order)) == Tier::Disk).collect();
         let begin = model.now;
-        model.access(event(page(read), Op::Read)).unwrap();
+        model.advance(event(page(read), Op::Read)).unwrap();
         assert!(model.now - begin > answer, "the page itself is waited for");
         let came = away.into_iter().filter(|&order| order != read && model.tier(page(order)) == Tier::Ram);
         let near = |order: &u32| if rotational { order.abs_diff(read) < 8 } else { page(*order).abs_diff(page(read)) < 8 };
@@ -48,7 +49,7 @@ fn read_ahead_that_is_used_goes_on() {
         let mut settings = Settings { devices, ..machine(2000) };
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = written(settings, 3500);
-        (0..800).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        (0..800).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         let Counters { pgmajfault, swap_ra, swap_ra_hit, .. } = model.outcome.counters;
         assert!((100..=110).contains(&pgmajfault) && swap_ra_hit == 800 - pgmajfault, "{pgmajfault} {swap_ra_hit}");
         assert!(swap_ra - swap_ra_hit < 8, "{swap_ra}");
@@ -69,7 +70,7 @@ fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
         assert_eq!(model.shrinkers.groups[0].disk_swapins, u64::from(tier == Tier::Disk), "{tier:?}");
     }
     let mut model = Model::new(Settings { cgroups: vec![None; 2], page_cluster: 3, ..machine(2000) }, 3500).unwrap();
-    cycles(3500, 1).for_each(|event| model.access(Event { cgroup: (event.page % 2) as u16, ..event }).unwrap());
+    cycles(3500, 1).for_each(|event| _ = model.advance(Event { cgroup: (event.page % 2) as u16, ..event }).unwrap());
     assert_eq!(brought(&mut model, 100), [98, 102, 104]);
 }
 
@@ -84,7 +85,7 @@ fn adjacent_slots_of_an_area_are_one_request() {
     for (page, together) in [(100, 8), (398, 5), (401, 6)] {
         let mut model = model.clone();
         model.now += 1_000_000_000;
-        model.access(event(3499, Op::Read)).unwrap();
+        model.advance(event(3499, Op::Read)).unwrap();
         let begin = model.now;
         assert_eq!(brought(&mut model, page).len(), 7);
         let read = nvme.request + together * nvme.page + nvme.read_latency;

@@ -33,8 +33,9 @@ impl Model {
 
     fn is_over_limit(&self, cgroup: u16) -> bool {
         let group = &self.cgroups[usize::from(cgroup)];
+        let Some(limit) = group.limit else { return false };
         let zswap = if self.settings.charge_zswap { group.zswap.div_ceil(4096) } else { 0 };
-        group.limit.is_some_and(|limit| group.charged + zswap >= limit)
+        group.charged + zswap >= limit
     }
 
     /// One round of direct reclaim: evicts a batch, of which there may be so many more, or waits for a write if one is under way already.
@@ -60,8 +61,15 @@ impl Model {
         self.used as usize - self.lists.resident()
     }
 
-    /// Lets kswapd and zswap's worker do what they could do by now.
+    /// Lets kswapd, zswap's workers and whoever visits zram do what they could do by now.
+    #[inline(always)]
     pub(super) fn catch_up(&mut self) {
+        if self.kswapd.is_some() || self.worker.is_awake() || self.cleaner.is_some() || self.has_caretakers {
+            self.catch_up_all();
+        }
+    }
+
+    fn catch_up_all(&mut self) {
         while let Some(mut time) = self.kswapd.filter(|&time| time < self.now) {
             self.settle_by(time);
             let free = self.free_pages();

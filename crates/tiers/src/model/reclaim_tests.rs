@@ -1,7 +1,8 @@
 //! What reclaim does to a whole machine: who is reclaimed from, how much at once, when it stops, and what it takes.
 
-use super::tests::{cycles, disk, event, machine, policy, with_zswap, zram, zsmalloc};
+use super::tests::{cycles, disk, event, machine, policy, run, with_zswap, zram, zsmalloc};
 use super::*;
+use crate::trace::{Event, Op};
 
 /// What the processor does for pages that go out, and for one that comes in again, to the nanosecond: a page of one value is neither
 /// compressed nor decompressed, and what zram finds too large is tried first and then kept as it is.
@@ -12,7 +13,7 @@ fn a_page_takes_the_time_of_its_codec() {
     for (settings, large) in [(with_zswap(2000, policy("limit"), 90), lz4.decompress), (in_zram, COPY)] {
         let settings = Settings { kernel: (6, 11), sizes: Sizes::Each(vec![0, 1000, 3700]), ..settings };
         let mut model = Model::new(settings, 2100).unwrap();
-        cycles(2100, 1).for_each(|event| model.access(event).unwrap());
+        cycles(2100, 1).for_each(|event| _ = model.advance(event).unwrap());
         let away: Vec<u32> = (0..2100).filter(|&page| model.tier(page) != Tier::Ram).collect();
         let compressed = away.iter().filter(|&page| page % 3 > 0).count() as u64;
         let expected = away.len() as u64 * costs.swap_out + compressed * lz4.compress;
@@ -21,7 +22,7 @@ fn a_page_takes_the_time_of_its_codec() {
         for (page, load) in [(0, COPY), (1, lz4.decompress), (2, large)] {
             let mut model = model.clone();
             let begin = model.now;
-            model.access(event(page, Op::Read)).unwrap();
+            model.advance(event(page, Op::Read)).unwrap();
             assert_eq!(model.now - begin, costs.swap_in + load + costs.access, "page {page}");
         }
     }
@@ -35,7 +36,7 @@ fn kswapd_keeps_ram_free_between_its_watermarks() {
     let (low, high) = (model.marks.low as i64, model.marks.high as i64);
     for event in slowly(6000) {
         let (before, stolen) = (model.pools().free, model.outcome.counters.pgsteal);
-        model.access(event).unwrap();
+        model.advance(event).unwrap();
         let after = model.pools().free;
         assert!(after >= low - 1, "{after}");
         if model.outcome.counters.pgsteal > stolen {
@@ -44,7 +45,7 @@ fn kswapd_keeps_ram_free_between_its_watermarks() {
     }
     assert!(model.outcome.counters.pgsteal > 1000);
     assert_eq!(model.outcome.counters.allocstall, 0);
-    let fast = Model::new(with_zswap(4000, policy("limit"), 90), 6000).unwrap().run(cycles(6000, 1));
+    let fast = run(with_zswap(4000, policy("limit"), 90), 6000, cycles(6000, 1));
     assert!(fast.counters.allocstall > 0, "kswapd has one processor");
 }
 
@@ -54,7 +55,7 @@ fn kswapd_sleeps_where_it_has_no_success() {
     let mut model = Model::new(Settings { areas: vec![disk(0, 50)], ..machine(2000) }, 2100).unwrap();
     let mut scans = |page: u32| {
         let before = model.outcome.counters.pgscan;
-        model.access(Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) }).unwrap();
+        model.advance(Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) }).unwrap();
         let full = model.slots.fill().0 == 50 && model.pools().free <= model.marks.low as i64;
         (model.outcome.counters.pgscan - before, full)
     };
@@ -72,7 +73,7 @@ fn reclaim_counts_on_pages_that_are_being_written() {
         let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
         let mut model = Model::new(Settings { devices: vec![slow], ..settings }, 3000).unwrap();
         let most = cycles(3000, 1).map(|event| {
-            model.access(event).unwrap();
+            model.advance(event).unwrap();
             of(&model)
         });
         most.max().unwrap()
@@ -91,7 +92,7 @@ fn reclaim_counts_on_pages_that_are_being_written() {
 fn each_round_of_reclaim_is_a_request() {
     let device = DeviceTimes { request: 10_000_000, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
     let settings = Settings { cgroups: vec![Some(500)], devices: vec![device], ..machine(4000) };
-    let outcome = Model::new(settings, 3000).unwrap().run(cycles(3000, 1));
+    let outcome = run(settings, 3000, cycles(3000, 1));
     let rounds = outcome.counters.pswpout / 32;
     assert!(
         rounds > 70 && (rounds - 2..=rounds + 2).contains(&(outcome.elapsed / device.request)),
@@ -106,8 +107,8 @@ fn pages_in_use_stay_in_ram() {
     for (lru, most) in [(Lru::Exact, 0), (Lru::Classic, 200), (Lru::Generational, 200)] {
         let mut model = Model::new(Settings { lru, ..machine(1000) }, 4200).unwrap();
         for index in 0..4000 {
-            model.access(event(200 + index, Op::Write)).unwrap();
-            model.access(event(index % 200, Op::Read)).unwrap();
+            model.advance(event(200 + index, Op::Write)).unwrap();
+            model.advance(event(index % 200, Op::Read)).unwrap();
         }
         let refaults = model.outcome.counters.workingset_refault_anon;
         assert!(refaults <= most, "{lru:?}: {refaults} of 4000 uses");
@@ -122,7 +123,7 @@ fn a_cgroup_pays_for_what_zswap_holds_of_it() {
         let zswap = with_zswap(4000, policy("limit"), 60);
         let settings = Settings { cgroups: vec![Some(500)], charge_zswap, sizes: Sizes::Each(vec![2048]), ..zswap };
         let mut model = Model::new(settings, 800).unwrap();
-        cycles(800, 1).for_each(|event| model.access(event).unwrap());
+        cycles(800, 1).for_each(|event| _ = model.advance(event).unwrap());
         let ram = (0..800).filter(|&page| model.tier(page) == Tier::Ram).count();
         assert!((in_ram - 32..=in_ram).contains(&ram), "{ram} of 800, the others take half: {charge_zswap}");
     }
@@ -134,11 +135,11 @@ fn a_zram_device_fills_up_to_its_limit() {
     let full = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
     let areas = vec![AreaSettings { priority: 0, slots: 1000, backing: full }];
     let mut model = Model::new(Settings { areas, sizes: Sizes::Each(vec![4096]), ..machine(1000) }, 2000).unwrap();
-    let written = cycles(2000, 1).take_while(|&event| model.access(event).is_ok()).count();
+    let written = cycles(2000, 1).take_while(|&event| model.advance(event).is_some()).count();
     let Counters { huge_pages_since, pswpout, .. } = model.outcome.counters;
     assert_eq!((model.pools().zram, model.pools().zram_huge, huge_pages_since, pswpout), (20, 20, 20, 20));
     let away = (0..written as u32).find(|&page| model.tier(page) == Tier::Zram).unwrap();
-    model.access(event(away, Op::Free)).unwrap();
+    model.advance(event(away, Op::Free)).unwrap();
     assert_eq!((model.pools().zram, model.pools().zram_huge), (19, 19));
 }
 
@@ -148,7 +149,7 @@ fn global_reclaim_visits_all_cgroups() {
     let groups = cycles(4000, 1).map(|event| Event { cgroup: (event.page % 64) as u16, ..event });
     let settings = Settings { cgroups: vec![None; 64], ..with_zswap(2000, policy("limit"), 90) };
     let mut model = Model::new(settings, 4000).unwrap();
-    groups.for_each(|event| model.access(event).unwrap());
+    groups.for_each(|event| _ = model.advance(event).unwrap());
     let Counters { pgsteal, allocstall, .. } = model.outcome.counters;
     assert!(allocstall > 10 && pgsteal >= 32 * allocstall, "a round is a batch: {pgsteal} {allocstall}");
     let charged = model.cgroups.iter().map(|group| group.charged);
@@ -161,7 +162,7 @@ fn global_reclaim_visits_all_cgroups() {
 #[test]
 fn the_shrinker_takes_as_much_as_comes_in() {
     let mut model = Model::new(with_zswap(2000, policy("shrinker"), 90), 12_000).unwrap();
-    cycles(12_000, 1).for_each(|event| model.access(event).unwrap());
+    cycles(12_000, 1).for_each(|event| _ = model.advance(event).unwrap());
     let stored = model.pools().stored;
     assert!((2000..3072).contains(&stored), "{stored}");
 }

@@ -241,7 +241,7 @@ impl Backing {
         }
     }
 
-    fn upkeep(&self) -> Option<&Upkeep> {
+    pub(super) fn upkeep(&self) -> Option<&Upkeep> {
         if let Self::Zram { upkeep, .. } = self { upkeep.as_deref() } else { None }
     }
 

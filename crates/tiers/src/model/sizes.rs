@@ -10,6 +10,13 @@ pub enum Sizes {
 }
 
 impl Sizes {
+    /// Whether some page may be one of zeros.
+    #[must_use]
+    pub fn has_zeros(&self) -> bool {
+        let (Self::Each(sizes) | Self::Drawn(sizes)) = self;
+        sizes.is_empty() || sizes.contains(&0)
+    }
+
     /// Size of a page.
     #[inline]
     #[must_use]

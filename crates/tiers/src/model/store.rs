@@ -3,7 +3,7 @@
 use super::device::Written;
 use super::page::{CLEAN, POOLED, Tier};
 use super::zswap::Zswap;
-use super::{Backing, Model, ZERO_MAP};
+use super::{Backing, Model};
 use crate::alloc::PAGE_SIZE;
 use crate::policies::{Context, Trigger};
 
@@ -39,7 +39,7 @@ impl Model {
 
     /// Whether the swap map remembers such a page, so that it is written nowhere.
     pub(super) fn is_remembered_as_zeros(&self, page: u32) -> bool {
-        self.settings.kernel >= ZERO_MAP && self.settings.sizes.of(page, self.settings.seed) == 0
+        self.maps_zeros && self.settings.sizes.of(page, self.settings.seed) == 0
     }
 
     /// Starts the write of a page; its RAM is free when that has ended.
@@ -87,19 +87,20 @@ impl Model {
         };
         (entry.entry, entry.tier) = (index, Tier::Zswap);
         entry.set(POOLED);
-        let (cgroup, policy) = (entry.cgroup, settings.policy);
+        let (cgroup, policy) = (entry.cgroup, &settings.policy);
         self.cgroups[usize::from(cgroup)].zswap += u64::from(size);
         self.outcome.counters.zswpout += 1;
         let after = zswap.fill();
         self.outcome.pool_peak = self.outcome.pool_peak.max(after.pages);
-        if size > 0 && (policy.through)(before) {
+        let (through, early, cleans) = (size > 0 && (policy.through)(before), (policy.early)(after), (policy.cleans)(after));
+        if through {
             self.write_copy(page, *time);
         }
         self.uncharge(cgroup);
-        if (policy.early)(after) {
+        if early {
             self.wake_worker(*time);
         }
-        if (policy.cleans)(after) {
+        if cleans {
             self.wake_cleaner(*time);
         }
         true
@@ -118,7 +119,7 @@ impl Model {
     /// zswap_check_limits(): whether the pool takes nothing now. Sets the worker going, or makes room on the spot.
     fn must_reject(&mut self, time: &mut u64) -> bool {
         let Some(settings) = &self.settings.zswap else { return true };
-        let policy = settings.policy;
+        let policy = &settings.policy;
         if policy.context == Context::Store && self.zswap.as_ref().is_some_and(Zswap::is_full) {
             self.outcome.counters.pool_limit_hit += 1;
             self.make_room_in_pool(time);

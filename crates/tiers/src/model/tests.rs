@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::alloc::{Allocator, Rule, Zsmalloc};
 use crate::policies::{POLICIES, Policy, named};
+use crate::trace::{Builder, Event, Keep, Op};
 
 pub(super) fn zsmalloc() -> Allocator {
     Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).unwrap())
@@ -43,8 +44,10 @@ pub(super) fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> + C
     (0..pages * rounds).map(move |index| event(index % pages, if index < pages { Op::Write } else { Op::Read }))
 }
 
-fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event, IntoIter: Clone>) -> Outcome {
-    Model::new(settings, pages).unwrap().run(trace)
+pub(super) fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event>) -> Outcome {
+    let mut model = Model::new(settings, pages).unwrap();
+    trace.into_iter().all(|event| model.advance(event).is_some());
+    model.finish()
 }
 
 /// A trace may know more cgroups than the settings: the rest of them is the last one.
@@ -148,7 +151,7 @@ fn pools_tell_what_they_keep_uncompressed() {
     let sizes = Sizes::Each(vec![0, 1000, 3700, 4096]);
     let settings = Settings { kernel: (6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
     let mut model = Model::new(settings, 2400).unwrap();
-    cycles(2400, 1).for_each(|event| model.access(event).unwrap());
+    cycles(2400, 1).for_each(|event| _ = model.advance(event).unwrap());
     let pools = model.pools();
     assert!(
         pools.incompressible > 50 && pools.incompressible * 3 < pools.stored * 2,
@@ -156,7 +159,7 @@ fn pools_tell_what_they_keep_uncompressed() {
     );
     assert_eq!(pools.same_filled, 0, "zero pages do not reach it");
     let mut model = Model::new(Settings { areas: vec![zram(0, 1000)], sizes, ..machine(2000) }, 2050).unwrap();
-    cycles(2050, 1).for_each(|event| model.access(event).unwrap());
+    cycles(2050, 1).for_each(|event| _ = model.advance(event).unwrap());
     let pools = model.pools();
     assert!(pools.zram_huge > 50 && pools.zram_same == 0, "3700 bytes are huge to zram: {pools:?}");
 }
@@ -165,10 +168,10 @@ fn pools_tell_what_they_keep_uncompressed() {
 fn a_write_makes_the_copy_in_swap_stale() {
     let mut model = Model::new(machine(2000), 3000).unwrap();
     for event in cycles(3000, 2) {
-        model.access(event).unwrap();
+        model.advance(event).unwrap();
     }
     let clean = model.pages.iter().position(|page| page.tier == Tier::Ram && page.has(CLEAN)).unwrap() as u32;
-    model.access(event(clean, Op::Write)).unwrap();
+    model.advance(event(clean, Op::Write)).unwrap();
     assert!(!model.pages[clean as usize].has(CLEAN));
     assert_eq!(model.pages[clean as usize].slot, NONE);
     model.check();
@@ -180,7 +183,7 @@ fn zram_before_a_disk_inverts_the_order() {
     let settings = Settings { areas: vec![zram(10, 500), disk(5, 100_000)], ..machine(2000) };
     let mut model = Model::new(settings, 4000).unwrap();
     for event in cycles(4000, 1) {
-        model.access(event).unwrap();
+        model.advance(event).unwrap();
     }
     model.check();
     let oldest = |tier| model.pages.iter().position(|page| page.tier == tier);
@@ -218,7 +221,7 @@ fn a_long_queue_of_writes_is_waited_for() {
 fn zswap_before_a_disk_keeps_the_order() {
     let mut model = Model::new(with_zswap(2000, policy("proactive"), 10), 4000).unwrap();
     for event in cycles(4000, 1) {
-        model.access(event).unwrap();
+        model.advance(event).unwrap();
     }
     let mean = |tier| {
         let pages: Vec<usize> = (0..4000).filter(|&page| model.pages[page].tier == tier).collect();
@@ -232,7 +235,7 @@ fn a_cgroup_stays_below_its_limit_and_others_are_left_alone() {
     let settings = Settings { cgroups: vec![Some(500), None], ..machine(4000) };
     let mut model = Model::new(settings, 3000).unwrap();
     for page in 0..3000 {
-        model.access(Event { cgroup: u16::from(page >= 1500), ..event(page, Op::Write) }).unwrap();
+        model.advance(Event { cgroup: u16::from(page >= 1500), ..event(page, Op::Write) }).unwrap();
         assert!(model.cgroups[0].charged <= 500);
     }
     model.check();
@@ -261,7 +264,7 @@ fn the_worker_pauses_for_half_a_second() {
     let settings = with_zswap(2000, policy("interrupted"), 10);
     let mut model = Model::new(settings, 4000).unwrap();
     for event in cycles(4000, 1) {
-        model.access(event).unwrap();
+        model.advance(event).unwrap();
     }
     let rejected = model.outcome.counters.pool_limit_hit;
     let written = model.outcome.counters.zswpwb;
@@ -283,9 +286,9 @@ fn reclaim_compacts_all_pools() {
         let settings = with_zswap(2000, policy("limit"), 60);
         let settings = Settings { areas, zswap: settings.zswap.filter(|_| zswap), ..settings };
         let mut model = Model::new(settings, 4000).unwrap();
-        cycles(4000, 1).for_each(|event| model.access(event).unwrap());
+        cycles(4000, 1).for_each(|event| _ = model.advance(event).unwrap());
         for page in (0..4000).filter(|page| page % 3 != 0) {
-            model.access(event(page, Op::Free)).unwrap();
+            model.advance(event(page, Op::Free)).unwrap();
         }
         let (mut time, freeable) = (model.now, model.compactable());
         let before = model.pools();
@@ -294,7 +297,7 @@ fn reclaim_compacts_all_pools() {
         let after = model.pools();
         assert_eq!(before.zswap + before.zram - after.zswap - after.zram, freeable);
         assert_eq!((model.outcome.counters.pages_compacted, model.compactable()), (freeable, 0));
-        (0..4000).filter(|page| page % 3 == 0).for_each(|page| model.access(event(page, Op::Read)).unwrap());
+        (0..4000).filter(|page| page % 3 == 0).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         model.check();
     }
 }
@@ -359,7 +362,7 @@ proptest! {
         let mut model = Model::new(settings.clone(), 900).unwrap();
         for (index, &event) in trace.iter().enumerate() {
             let before = model.now;
-            if model.access(event).is_err() {
+            if model.advance(event).is_none() {
                 break;
             }
             prop_assert!(model.now >= before.max(event.time));
@@ -368,10 +371,13 @@ proptest! {
             }
         }
         model.check();
-        let frees = trace.iter().take(model.outcome.counters.accesses as usize).filter(|event| event.op == Op::Free).count() as u64;
-        let outcome = Model::new(settings.clone(), 900).unwrap().run(trace.iter().copied());
+        let frees = trace.iter().take((model.hits + model.misses) as usize).filter(|event| event.op == Op::Free).count() as u64;
+        let outcome = run(settings.clone(), 900, trace.iter().copied());
         let failed = u64::from(outcome.out_of_memory.is_some());
         prop_assert_eq!(outcome.latency.count() + frees + failed, outcome.counters.accesses);
-        prop_assert_eq!(outcome, Model::new(settings, 900).unwrap().run(trace));
+        let mut builder = Builder::new(Keep::Everything);
+        trace.iter().for_each(|&event| builder.push(event).unwrap());
+        let whole = builder.finish(None).map(|trace| Model::new(settings, 900).unwrap().run(&trace));
+        prop_assert!(whole.is_ok_and(|whole| whole == outcome) || trace.len() < 900, "a trace as a whole is its events one by one");
     }
 }

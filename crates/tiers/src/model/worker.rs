@@ -28,13 +28,15 @@ pub(super) struct Worker {
     cursor: u16,
 }
 
-#[cfg(test)]
 impl Worker {
     /// Whether it has been asked to work and has not ended.
     pub(super) const fn is_awake(&self) -> bool {
         self.clock.is_some()
     }
+}
 
+#[cfg(test)]
+impl Worker {
     /// Lets the walk begin at this cgroup.
     pub(super) const fn start_at(&mut self, cgroup: u16) {
         self.cursor = cgroup;

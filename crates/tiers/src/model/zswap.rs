@@ -27,8 +27,12 @@ pub(super) struct Entry {
 /// The state of zswap.
 #[derive(Clone, Debug)]
 pub(super) struct Zswap {
-    pub(super) limit: Limit,
     pool: Pool,
+    /// Pages: the limit and the threshold, and what follows of them: full from so many on, room again below so many.
+    max: u64,
+    accept: u64,
+    full_from: u64,
+    accepts_below: u64,
     entries: Vec<Entry>,
     free: Vec<u32>,
     /// Entries by age, of all or of each cgroup.
@@ -44,8 +48,11 @@ pub(super) struct Zswap {
 impl Zswap {
     pub(super) fn new(limit: Limit, pool: Pool, groups: usize) -> Self {
         Self {
-            limit,
             pool,
+            max: limit.max_pages(),
+            accept: limit.accept_pages(),
+            full_from: limit.full_from(),
+            accepts_below: limit.accepts_below(),
             entries: Vec::new(),
             free: Vec::new(),
             lists: vec![Queue::default(); groups],
@@ -63,15 +70,15 @@ impl Zswap {
     }
 
     pub(super) fn fill(&self) -> Fill {
-        Fill { pages: self.pages(), max: self.limit.max_pages(), accept: self.limit.accept_pages() }
+        Fill { pages: self.pages(), max: self.max, accept: self.accept }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.limit.is_full(self.pages())
+        self.pages() >= self.full_from
     }
 
     pub(super) fn can_accept(&self) -> bool {
-        self.limit.can_accept(self.pages())
+        self.pages() < self.accepts_below
     }
 
     /// Stores an object of so many bytes, 0 for a same-filled page; `None` if the allocator has no place of that size.

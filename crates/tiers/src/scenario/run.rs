@@ -49,17 +49,19 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     let mut wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
     let mut last = vec![0; trace.page_count() as usize];
     let (mut pool_peak, mut sum, mut looks) = (0, 0.0, 0_u32);
-    for (index, event) in trace.iter().enumerate() {
-        let Some((begin, end)) = model.advance(event) else { break };
-        last[event.page as usize] = end;
-        if event.op != Op::Free {
-            wakes.note(event, begin, end);
-        }
-        if index % LOOK == 0 {
-            let pools = model.pools();
-            pool_peak = pool_peak.max(pools.zswap + pools.zram);
-            sum += (pools.zswap + pools.zram) as f64;
-            looks += 1;
+    for index in (0..trace.len()).step_by(LOOK) {
+        let goes_on = model.replay(trace, index..(index + LOOK).min(trace.len()), |event, begin, end| {
+            last[event.page as usize] = end;
+            if event.op != Op::Free {
+                wakes.note(event, begin, end);
+            }
+        });
+        let pools = model.pools();
+        pool_peak = pool_peak.max(pools.zswap + pools.zram);
+        sum += (pools.zswap + pools.zram) as f64;
+        looks += 1;
+        if !goes_on {
+            break;
         }
     }
     let tiers: Vec<Tier> = (0..trace.page_count()).map(|page| model.tier(page)).collect();

@@ -138,6 +138,14 @@ impl Trace {
         &self.pages
     }
 
+    /// The cgroup of all events, when they are reads and happen one as soon as the other is done.
+    pub(crate) fn plain_reads_of(&self) -> Option<u16> {
+        match (&self.times, &self.cgroups, &self.ops) {
+            (Times::Every(0), &Column::Same(cgroup), Column::Same(Op::Read)) => Some(cgroup),
+            _ => None,
+        }
+    }
+
     /// What each page compresses to, in bytes, where the trace knows it; 0 is a same-filled page. Empty when it does not.
     #[must_use]
     pub fn sizes(&self) -> &[u16] {
