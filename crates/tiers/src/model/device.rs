@@ -78,13 +78,14 @@ impl Device {
     pub(super) fn write(&mut self, at: u64, slot: u32, round: u64, written: Written) {
         self.begin_by(at);
         self.due = self.due.min(self.busy_until.max(at));
-        if self.waiting.is_empty() && slot == self.next_slot && round == self.round {
-            self.work(at, slot, 1, false);
+        let joins = slot == self.next_slot && round == self.round;
+        if self.waiting.is_empty() && (joins || self.busy_until <= at) {
+            self.work(at, slot, 1, !joins);
+            self.round = round;
             self.writes.push_back((self.busy_until + self.times.write_latency, written));
-            return;
+        } else {
+            self.waiting.add(slot, at, round, written);
         }
-        self.waiting.add(slot, at, round, written);
-        self.begin_by(at);
     }
 
     /// Reads adjacent slots in one request and tells when they are there.
@@ -96,8 +97,14 @@ impl Device {
     }
 
     /// Begins the writes whose turn comes by a time.
-    #[inline]
+    #[inline(always)]
     fn begin_by(&mut self, time: u64) {
+        if self.is_due(time) {
+            self.begin_all(time);
+        }
+    }
+
+    fn begin_all(&mut self, time: u64) {
         while self.waiting.front().is_some_and(|request| self.busy_until.max(request.arrived) <= time) {
             self.begin_next();
         }

@@ -113,6 +113,7 @@ impl Model {
     }
 
     /// A page enters RAM, accessed.
+    #[inline]
     pub(super) fn enter(&mut self, page: u32) {
         self.charge(self.pages[page as usize].cgroup);
         let entry = &mut self.pages[page as usize];

@@ -58,6 +58,7 @@ impl RamLists {
     }
 
     /// A page comes into RAM: to the active list if it belongs to the working set.
+    #[inline]
     pub(super) fn insert(&mut self, pages: &mut [Page], page: u32) {
         let entry = &mut pages[page as usize];
         entry.clear(SEEN);
@@ -66,13 +67,8 @@ impl RamLists {
         let group = &mut self.groups[usize::from(cgroup)];
         let list = match self.kind {
             Lru::Exact => 0,
-            Lru::Classic => {
-                if active {
-                    ACTIVE_LIST
-                } else {
-                    INACTIVE
-                }
-            }
+            Lru::Classic if active => ACTIVE_LIST,
+            Lru::Classic => INACTIVE,
             Lru::Generational => (group.youngest % LISTS) as usize,
         };
         group.push(pages, page, list);
@@ -91,6 +87,11 @@ impl RamLists {
             }
             Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
         }
+    }
+
+    /// Whether an access is marked at its page alone, so that no list need know of it.
+    pub(super) fn marks_pages(&self) -> bool {
+        self.kind != Lru::Exact
     }
 
     /// A page leaves RAM other than by [`RamLists::victim`].
@@ -144,13 +145,17 @@ impl Lists {
         }
     }
 
-    /// Moves pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
+    /// Moves a batch of pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
     #[inline]
     fn deactivate(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) {
         let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
-        if inactive > 0 && inactive * inactive_ratio(inactive + active) >= active {
-            return;
+        let enough = inactive > 0 && (inactive >= active || inactive * inactive_ratio(inactive + active) >= active);
+        if !enough {
+            self.deactivate_some(pages, cgroup, active, scanned);
         }
+    }
+
+    fn deactivate_some(&mut self, pages: &mut [Page], cgroup: u16, active: usize, scanned: &mut u64) {
         for _ in 0..BATCH.min(active) {
             let Some(page) = self.pop(pages, cgroup, ACTIVE_LIST) else { return };
             pages[page as usize].clear(REFERENCED | SEEN);

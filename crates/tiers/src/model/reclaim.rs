@@ -15,7 +15,15 @@ pub(super) const HOPELESS: u32 = 1 << 12;
 
 impl Model {
     /// Makes room for one page of a cgroup; the process waits as long as that takes.
+    #[inline(always)]
     pub(super) fn make_room(&mut self, cgroup: u16) -> Result<(), OutOfMemory> {
+        if self.free_pages() > self.marks.low as i64 && !self.is_over_limit(cgroup) {
+            return Ok(());
+        }
+        self.find_room(cgroup)
+    }
+
+    fn find_room(&mut self, cgroup: u16) -> Result<(), OutOfMemory> {
         let mut rounds = 0..HOPELESS;
         while self.is_over_limit(cgroup) {
             self.direct(Some(cgroup), &mut rounds)?;

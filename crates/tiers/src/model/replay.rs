@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::page::{AHEAD, NONE, Tier};
+use super::page::{AHEAD, NONE, REFERENCED, Tier};
 use super::{Model, OutOfMemory, Outcome};
 use crate::prefetch::prefetch;
 use crate::trace::{Event, Op, Trace};
@@ -42,19 +42,54 @@ impl Model {
         event: impl Fn(u32, usize) -> Event,
         mut seen: impl FnMut(Event, u64, u64),
     ) -> bool {
-        let coming = &pages[(range.start + AHEAD_OF_ACCESS).min(pages.len())..];
-        for (place, index) in range.enumerate() {
-            if let Some(&later) = coming.get(place) {
-                prefetch(&self.pages, later as usize);
+        let mut index = range.start;
+        while index < range.end {
+            index = self.hits(pages, index..range.end, &event, &mut seen);
+            if index < range.end {
+                let event = event(pages[index], index);
+                let begin = self.now.max(event.time);
+                if !self.hit(event, begin) && self.miss(event, begin).is_err() {
+                    return false;
+                }
+                seen(event, begin, self.now);
+                index += 1;
             }
-            let event = event(pages[index], index);
-            let begin = self.now.max(event.time);
-            if !self.hit(event, begin) && self.miss(event, begin).is_err() {
-                return false;
-            }
-            seen(event, begin, self.now);
         }
         true
+    }
+
+    /// Does accesses up to the first one that takes more than a mark at a mapped page, and tells which that is. What it needs of the
+    /// model is kept at hand: this is where most accesses end.
+    #[inline(always)]
+    fn hits(
+        &mut self,
+        pages: &[u32],
+        range: Range<usize>,
+        event: &impl Fn(u32, usize) -> Event,
+        seen: &mut impl FnMut(Event, u64, u64),
+    ) -> usize {
+        let (table, cost) = (&mut self.pages[..], self.settings.costs.access);
+        let end = if self.lists.marks_pages() { range.end } else { range.start };
+        let (mut index, mut now) = (range.start, self.now);
+        while index < end {
+            if let Some(&later) = pages.get(index + AHEAD_OF_ACCESS) {
+                prefetch(table, later as usize);
+            }
+            let event = event(pages[index], index);
+            let page = &mut table[event.page as usize];
+            let stale = event.op == Op::Write && page.slot != NONE;
+            if page.tier != Tier::Ram || page.has(AHEAD) || event.op == Op::Free || stale {
+                break;
+            }
+            page.set(REFERENCED);
+            let begin = now.max(event.time);
+            now = begin + cost;
+            seen(event, begin, now);
+            index += 1;
+        }
+        self.now = now;
+        self.hits += (index - range.start) as u64;
+        index
     }
 
     /// Does one access. Tells when it could begin and when it was done, both in nanoseconds since the start; `None` when neither RAM

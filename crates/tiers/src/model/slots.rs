@@ -176,12 +176,12 @@ impl Slots {
             for _ in 0..rank.len() {
                 let area = &mut self.areas[rank[0]];
                 let slot = area.alloc(page);
-                if slot.is_some() {
-                    area.left -= 1;
-                }
-                if slot.is_none() || area.left == 0 {
-                    area.left = area.turn;
-                    rank.rotate_left(1);
+                if rank.len() > 1 {
+                    area.left -= u32::from(slot.is_some());
+                    if slot.is_none() || area.left == 0 {
+                        area.left = area.turn;
+                        rank.rotate_left(1);
+                    }
                 }
                 if slot.is_some() {
                     self.used += 1;

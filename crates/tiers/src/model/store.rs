@@ -52,6 +52,7 @@ impl Model {
         self.submit(page, time, round, Written::Page { page, write: self.writes });
     }
 
+    #[inline(always)]
     fn submit(&mut self, page: u32, time: u64, round: u64, written: Written) {
         let slot = self.pages[page as usize].slot;
         self.outcome.counters.pswpout += 1;
