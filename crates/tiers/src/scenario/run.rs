@@ -49,19 +49,24 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     let mut wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
     let mut last = vec![0; trace.page_count() as usize];
     let (mut pool_peak, mut sum, mut looks) = (0, 0.0, 0_u32);
-    for index in (0..trace.len()).step_by(LOOK) {
-        let goes_on = model.replay(trace, index..(index + LOOK).min(trace.len()), |event, begin, end| {
+    let mut done = 0;
+    while done < trace.len() {
+        let next = (done.next_multiple_of(LOOK) + 1).min(trace.len());
+        let goes_on = model.replay(trace, done..next, |event, begin, end| {
             last[event.page as usize] = end;
             if event.op != Op::Free {
                 wakes.note(event, begin, end);
             }
         });
-        let pools = model.pools();
-        pool_peak = pool_peak.max(pools.zswap + pools.zram);
-        sum += (pools.zswap + pools.zram) as f64;
-        looks += 1;
         if !goes_on {
             break;
+        }
+        done = next;
+        if (done - 1).is_multiple_of(LOOK) {
+            let pools = model.pools();
+            pool_peak = pool_peak.max(pools.zswap + pools.zram);
+            sum += (pools.zswap + pools.zram) as f64;
+            looks += 1;
         }
     }
     let tiers: Vec<Tier> = (0..trace.page_count()).map(|page| model.tier(page)).collect();
