@@ -1,5 +1,7 @@
 //! Doubly linked lists of small numbers: what the allocators keep their half-filled pages in.
 
+use crate::prefetch::prefetch;
+
 const NIL: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,12 @@ impl Lists {
     /// So many empty lists.
     pub(super) fn new(lists: usize) -> Self {
         Self { heads: vec![NIL; lists], links: Vec::new() }
+    }
+
+    /// Asks for the memory of a number that is moved soon.
+    #[inline]
+    pub(super) fn soon(&self, node: u32) {
+        prefetch(&self.links, node as usize);
     }
 
     /// The number at the front of a list.

@@ -67,6 +67,7 @@ impl ZsPool {
     #[inline]
     pub fn soon(&self, zspage: u32) {
         prefetch(&self.zspages, zspage as usize);
+        self.groups.soon(zspage);
     }
 
     /// Stores an object of so many bytes, at most a page, and tells its zspage.

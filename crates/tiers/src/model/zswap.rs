@@ -136,10 +136,12 @@ impl Zswap {
         self.pool.soon(self.entries[index as usize].handle);
     }
 
-    /// Page of an entry that write-back meets soon.
+    /// Page of an entry that write-back meets soon; the memory of its object is asked for.
     pub(super) fn page_soon(&self, group: u16) -> Option<u32> {
         let index = self.lists[usize::from(group)].peek(OLDEST_AHEAD)?;
-        Some(self.entries[index as usize].page)
+        let entry = self.entries[index as usize];
+        self.pool.soon(entry.handle);
+        Some(entry.page)
     }
 
     /// Page and size of the next entry that leaves before a full pool is at its threshold and that nobody has looked at. Of the first list:
