@@ -43,7 +43,7 @@ guests-newest:
 bench: $(BIN)
 	@$(CARGO) xtask bench
 
-# The simulator beside libcachesim from PyPI, installed below target/. BENCH_SIM_ROUNDS=N rounds; ten take about ten minutes.
+# The simulator beside libcachesim from PyPI, installed below target/. BENCH_SIM_ROUNDS=N rounds; ten take about a quarter of an hour.
 bench-sim:
 	@$(CARGO) run --release --quiet --package xtask -- bench-sim
 

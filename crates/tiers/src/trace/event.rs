@@ -16,6 +16,36 @@ pub enum Op {
     Free,
 }
 
+impl Op {
+    /// How it is written.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Free => "free",
+        }
+    }
+
+    /// The operation that a word names, in any case; traces of block devices and of libCacheSim have their own words.
+    pub(super) fn named(word: &[u8]) -> Option<Self> {
+        const WORDS: [(&str, Op); 12] = [
+            ("read", Op::Read),
+            ("write", Op::Write),
+            ("free", Op::Free),
+            ("r", Op::Read),
+            ("w", Op::Write),
+            ("f", Op::Free),
+            ("get", Op::Read),
+            ("set", Op::Write),
+            ("delete", Op::Free),
+            ("load", Op::Read),
+            ("store", Op::Write),
+            ("discard", Op::Free),
+        ];
+        WORDS.iter().find(|(known, _)| word.eq_ignore_ascii_case(known.as_bytes())).map(|&(_, op)| op)
+    }
+}
+
 /// An access to one page at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Event {

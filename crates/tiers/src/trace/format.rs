@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use super::columns::{Keep, Trace};
 use super::error::{Place, TraceError};
 use super::layout::Layout;
-use super::source::Source;
+use super::source::{Source, is_json};
 use super::{binary, damo, oracle, perf, sample_line, text};
 
 /// A form that traces are stored in. Each may be zstd-compressed when it is read; some can only be read.
@@ -126,7 +126,7 @@ impl Format {
     fn of_text(head: &[u8]) -> Self {
         let mut lines = head.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         match lines.find(|line| !matches!(line.first(), None | Some(b'#'))) {
-            _ if damo::is_json(head) => Self::Damo,
+            _ if is_json(head) => Self::Damo,
             Some(line) if damo::text::is_line(line) => Self::Damo,
             Some(line) if sample_line::SampleLine::split(line).is_some() => Self::Perf,
             // `perf script --header` begins with more comments than are looked at here.

@@ -3,7 +3,6 @@
 use super::digits::{decimal, integer};
 use super::error::{Place, TraceError};
 use super::event::{Event, Op};
-use super::text;
 
 /// Names of columns that are understood: what they hold, and for times how many nanoseconds their unit has.
 const NAMES: [(&str, Holds); 20] = [
@@ -144,12 +143,12 @@ impl Layout {
         Self { page: 1, time: Some((0, 1_000_000_000)), op: optional(2).map(|field| (field, true)), cgroup: optional(3) }
     }
 
-    /// The id of the page and the rest of the event.
+    /// The id of the page, and the event, whose page is not numbered yet.
     pub(super) fn event(&self, line: &[u8]) -> Result<(u64, Event), Fault> {
         if *self == Self::PAGE
             && let Some(page) = integer(line)
         {
-            return Ok((page, text::event(0, 0, Op::Read)));
+            return Ok((page, Event::default()));
         }
         let mut this = LineFields { line, cgroup: 0, op: Op::Read, time: 0, page: None, sized: false };
         for (number, field) in fields(line).enumerate() {
@@ -160,7 +159,7 @@ impl Layout {
             let found = format!("{count} field{}", if count == 1 { "" } else { "s" });
             return Err(Fault::new(found, format!("page in field {}", self.page + 1)));
         };
-        Ok((page, text::event(this.time, this.cgroup, this.op)))
+        Ok((page, Event { time: this.time, page: 0, cgroup: this.cgroup, op: this.op }))
     }
 }
 
@@ -187,7 +186,7 @@ impl LineFields<'_> {
         } else if let Some((_, lenient)) = layout.op.filter(|(op, _)| *op == number) {
             self.sized = lenient && integer(field).is_some();
             let fault = || Fault::new(format!("op `{}`", text()), "read, write or free");
-            self.op = if self.sized { Op::Read } else { text::op(field).ok_or_else(fault)? };
+            self.op = if self.sized { Op::Read } else { Op::named(field).ok_or_else(fault)? };
         } else if layout.cgroup == Some(number) && !self.sized {
             let fault = || Fault::new(format!("cgroup `{}`", text()), "a number from 0 to 65535");
             self.cgroup = integer(field).and_then(|cgroup| u16::try_from(cgroup).ok()).ok_or_else(fault)?;

@@ -5,8 +5,6 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use flate2::bufread::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
-use super::damo::is_json;
-
 /// The magic number of a zstd frame, RFC 8878 section 3.1.1.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A frame may ask for at most this much memory: what `zstd --ultra -22` needs.
@@ -75,6 +73,11 @@ impl<'a> Source<'a> {
         }
         Ok(bytes)
     }
+}
+
+/// Whether text that begins so is JSON.
+pub(super) fn is_json(head: &[u8]) -> bool {
+    matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
 }
 
 /// Whether bytes that begin so are JSON in zlib's form, RFC 1950. Its mark is short enough to be a number of another format by chance.

@@ -8,7 +8,6 @@ use std::io::{self, Write};
 
 use super::columns::{Keep, Trace};
 use super::error::TraceError;
-use super::event::{Event, Op};
 use super::layout::{Layout, fields};
 use super::lines::Lines;
 use super::numbered::Numbered;
@@ -46,42 +45,9 @@ pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Tr
 pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "time_ns,page,op,cgroup")?;
     for event in trace.iter() {
-        writeln!(out, "{},{},{},{}", event.time, event.page, word(event.op), event.cgroup)?;
+        writeln!(out, "{},{},{},{}", event.time, event.page, event.op.word(), event.cgroup)?;
     }
     Ok(())
-}
-
-/// How an operation is written.
-fn word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Free => "free",
-    }
-}
-
-/// The operation that a word names, in any case; traces of block devices and of libCacheSim have their own words.
-pub(super) fn op(field: &[u8]) -> Option<Op> {
-    const WORDS: [(&str, Op); 12] = [
-        ("read", Op::Read),
-        ("write", Op::Write),
-        ("free", Op::Free),
-        ("r", Op::Read),
-        ("w", Op::Write),
-        ("f", Op::Free),
-        ("get", Op::Read),
-        ("set", Op::Write),
-        ("delete", Op::Free),
-        ("load", Op::Read),
-        ("store", Op::Write),
-        ("discard", Op::Free),
-    ];
-    WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())).map(|&(_, op)| op)
-}
-
-/// An event whose page is not numbered yet.
-pub(super) fn event(time: u64, cgroup: u16, op: Op) -> Event {
-    Event { time, page: 0, cgroup, op }
 }
 
 #[cfg(test)]
@@ -89,6 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::columns::Builder;
+    use super::super::event::{Event, Op};
     use super::super::intern::Interner;
     use super::*;
 

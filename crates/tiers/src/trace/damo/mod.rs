@@ -23,7 +23,7 @@ use super::columns::{Keep, Trace};
 use super::error::{Place, TraceError};
 use super::event::{Event, Op};
 use super::numbered::Numbered;
-use super::source::Source;
+use super::source::{Source, is_json};
 
 /// Most accesses that a record may become, or a file of a few lines would ask for all memory. Fewer in tests and when fuzzed, which would
 /// spend their time on nothing else.
@@ -97,11 +97,6 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
     let mut snapshots = if json { json::snapshots(source)? } else { text::snapshots(source)? };
     fill_starts(&mut snapshots);
     accesses(&snapshots, keep)
-}
-
-/// Whether text that begins so is JSON.
-pub(super) fn is_json(head: &[u8]) -> bool {
-    matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
 }
 
 /// A snapshot without a start began when the one before of its target ended; the first lasted as long as the others in the mean.
