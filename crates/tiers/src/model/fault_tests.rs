@@ -93,6 +93,9 @@ fn a_page_is_taken_back_from_under_its_write() {
         model.swap_out(0, &mut time);
         tiers.push(model.tier(0));
         if op == Op::Write {
+            let back = &mut model.clone();
+            back.advance(event(0, Op::Read)).unwrap();
+            assert!(back.pages[0].has(CLEAN), "who only reads it has a copy on the disk");
             model.advance(event(0, op)).unwrap();
             tiers.push(model.tier(0));
         }

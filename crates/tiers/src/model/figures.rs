@@ -58,3 +58,19 @@ impl Figures {
         self.codecs(in_zram).iter().find(|codec| codec.name == name).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_name_and_zram_has_its_own() {
+        let mut figures = Figures::default();
+        figures.zram[0].compress = 1;
+        assert_eq!(figures.device("hdd").map(|device| (device.times, device.rotational)), Some((DeviceTimes::HDD, true)));
+        let compress = |in_zram| figures.codec(in_zram, "lz4").map(|codec| codec.compress);
+        assert_eq!((compress(false), compress(true)), (Some(4_400), Some(1)));
+        assert_eq!((figures.codecs(true)[0].compress, figures.codecs(false).len()), (1, CODECS.len()));
+        assert!(figures.device("tape").is_none() && figures.codec(true, "lzma").is_none());
+    }
+}

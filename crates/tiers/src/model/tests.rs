@@ -279,6 +279,15 @@ fn the_worker_pauses_for_half_a_second() {
     }
 }
 
+#[test]
+fn who_advances_a_model_learns_when_and_where_it_ended() {
+    let mut model = Model::new(Settings::new(1000), 1000).unwrap();
+    assert_eq!(model.advance(Event { time: 500, ..event(0, Op::Write) }), Some((500, 500 + 900)));
+    assert_eq!(model.advance(event(0, Op::Read)), Some((1400, 1500)), "the next begins when the last is done");
+    let last = (1..1000).find(|&page| model.advance(event(page, Op::Write)).is_none());
+    assert_eq!(last.map(|page| u64::from(page) + 1), model.outcome.out_of_memory);
+}
+
 /// Objects leave holes; reclaim on its way compacts the pools of zswap and of each zram device, and every page can still be had.
 #[test]
 fn reclaim_compacts_all_pools() {

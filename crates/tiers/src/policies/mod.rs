@@ -126,6 +126,10 @@ mod tests {
             assert!(!policy.name.is_empty() && !policy.about.is_empty() && !policy.source.is_empty(), "{index}");
             assert_eq!(named(policy.name).map(|found| found.about), Some(policy.about));
         }
+        let mut said: Vec<&str> = POLICIES.iter().flat_map(|policy| [policy.about, policy.source]).collect();
+        said.sort_unstable();
+        said.dedup();
+        assert_eq!(said.len(), 2 * POLICIES.len(), "each says what it does and where it comes from, and not what its base says");
         assert!(named("lru").is_none());
         assert!(POLICIES[0] == limit::POLICY && POLICIES[0] != POLICIES[1], "a policy is its name");
     }

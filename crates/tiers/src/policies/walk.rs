@@ -97,6 +97,8 @@ mod tests {
         );
         assert_eq!((walk((6, 11)).second_chance, walk((6, 12)).second_chance), (false, true));
         assert_eq!((walk((6, 18)).per_step, walk((7, 2)).per_step, walk((7, 3)).per_step), (1, 1, 32));
+        assert_eq!((walk((5, 0)), walk((6, 0))), (walk((6, 4)), walk((6, 4))), "the first of each row");
+        assert_eq!((walk((6, 19)), walk((7, 0))), (walk((6, 12)), walk((6, 12))));
         assert!([(5, 15), (6, 6), (6, 9), (6, 18), (7, 3)].into_iter().all(|version| walk(version).failures == 16));
     }
 }
