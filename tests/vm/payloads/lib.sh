@@ -137,8 +137,12 @@ live_state() {
 		esac
 		[ -f "$file" ] && [ -r "$file" ] && echo "$file $(cat "$file" 2> /dev/null)"
 	done
-	# What comes and goes under /run, and the pipe numbers of autofs, are systemd's own.
-	awk '$3 != "autofs" && $2 !~ "^/run/" { print "mount", $0 }' /proc/mounts | sort
+	# What comes and goes under /run, and the pipe numbers of autofs, are systemd's own. The sizes of tmpfs and devtmpfs are halves of a
+	# memory that differs by a page or two from boot to boot, and tmpfs names its only where it is not half of it to the page.
+	awk '$3 != "autofs" && $2 !~ "^/run/" {
+		if ($3 ~ /tmpfs$/) gsub(/,(size|nr_inodes)=[0-9]+k?/, "", $4)
+		print "mount", $0
+	}' /proc/mounts | sort
 	# Columns are padded with a mix of blanks; the use is no setting.
 	awk 'NR > 1 { print "swap", $1, $2, $3, $5 }' /proc/swaps | sort
 }
