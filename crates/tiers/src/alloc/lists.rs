@@ -1,62 +1,90 @@
-//! Doubly linked lists of small numbers: what the allocators keep their half-filled pages in.
+//! Doubly linked lists of numbered pages: what the allocators keep their half-filled ones in.
+
+use std::ops::{Index, IndexMut};
 
 use crate::prefetch::prefetch;
 
-const NIL: u32 = u32::MAX;
-
+/// A page beside its links: who moves it looks at it too.
 #[derive(Clone, Copy, Debug)]
-struct Links {
+struct Node<T> {
     prev: u32,
     next: u32,
+    page: T,
 }
 
-/// Several lists over the numbers 0…n. A number is in one list at most. New ones go to the front, as the kernel's `list_add`.
+/// Numbered pages, and several lists over them. A page is in one list at most. New ones go to the front, as the kernel's `list_add`.
+///
+/// Lists are rings through a node of their own, the first ones, so that no page is a special case at either end.
 #[derive(Clone, Debug)]
-pub(super) struct Lists {
-    heads: Vec<u32>,
-    links: Vec<Links>,
+pub(super) struct Lists<T> {
+    lists: usize,
+    nodes: Vec<Node<T>>,
 }
 
-impl Lists {
+impl<T: Copy + Default> Lists<T> {
     /// So many empty lists.
     pub(super) fn new(lists: usize) -> Self {
-        Self { heads: vec![NIL; lists], links: Vec::new() }
+        let empty = |list| Node { prev: list, next: list, page: T::default() };
+        Self { lists, nodes: (0..lists as u32).map(empty).collect() }
     }
 
-    /// Asks for the memory of a number that is moved soon.
+    /// A page more, in no list. Tells its number: of the first one that of lists, and one more for each.
+    pub(super) fn add(&mut self, page: T) -> u32 {
+        let number = self.nodes.len() as u32;
+        self.nodes.push(Node { prev: number, next: number, page });
+        number
+    }
+
+    /// Numbers of all pages.
+    pub(super) const fn numbers(&self) -> std::ops::Range<u32> {
+        self.lists as u32..self.nodes.len() as u32
+    }
+
+    /// Asks for the memory of a page that is moved soon.
     #[inline]
     pub(super) fn soon(&self, node: u32) {
-        prefetch(&self.links, node as usize);
+        prefetch(&self.nodes, node as usize);
     }
 
-    /// The number at the front of a list.
+    /// The page at the front of a list.
+    #[inline]
     pub(super) fn first(&self, list: usize) -> Option<u32> {
-        Some(self.heads[list]).filter(|&node| node != NIL)
+        let first = self.nodes[list].next;
+        (first != list as u32).then_some(first)
     }
 
-    /// Puts a number, which must not be in any list, to the front of one.
+    /// Puts a page, which must not be in any list, to the front of one.
+    #[inline]
     pub(super) fn push(&mut self, list: usize, node: u32) {
-        if self.links.len() <= node as usize {
-            self.links.resize(node as usize + 1, Links { prev: NIL, next: NIL });
-        }
-        let next = self.heads[list];
-        self.links[node as usize] = Links { prev: NIL, next };
-        if next != NIL {
-            self.links[next as usize].prev = node;
-        }
-        self.heads[list] = node;
+        let next = std::mem::replace(&mut self.nodes[list].next, node);
+        self.nodes[next as usize].prev = node;
+        let Node { prev, next: after, .. } = &mut self.nodes[node as usize];
+        (*prev, *after) = (list as u32, next);
     }
 
-    /// Takes a number out of the list that it is in.
-    pub(super) fn remove(&mut self, list: usize, node: u32) {
-        let Links { prev, next } = self.links[node as usize];
-        match prev {
-            NIL => self.heads[list] = next,
-            _ => self.links[prev as usize].next = next,
-        }
-        if next != NIL {
-            self.links[next as usize].prev = prev;
-        }
+    /// Takes a page out of the list that it is in. Tells whether that leaves the list empty.
+    #[inline]
+    pub(super) fn remove(&mut self, node: u32) -> bool {
+        let Node { prev, next, .. } = self.nodes[node as usize];
+        self.nodes[prev as usize].next = next;
+        self.nodes[next as usize].prev = prev;
+        prev == next
+    }
+}
+
+impl<T> Index<u32> for Lists<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, node: u32) -> &T {
+        &self.nodes[node as usize].page
+    }
+}
+
+impl<T> IndexMut<u32> for Lists<T> {
+    #[inline]
+    fn index_mut(&mut self, node: u32) -> &mut T {
+        &mut self.nodes[node as usize].page
     }
 }
 
@@ -67,18 +95,20 @@ mod tests {
     #[test]
     fn the_last_pushed_is_first_and_any_can_go() {
         let mut lists = Lists::new(2);
-        for node in [4, 1, 7, 2] {
+        assert_eq!((0..8).map(|page| lists.add(page * 10)).collect::<Vec<u32>>(), (2..10).collect::<Vec<u32>>());
+        lists[7] += 1;
+        assert_eq!((lists[7], lists[3], lists.numbers()), (51, 10, 2..10));
+        for node in [4, 3, 7, 2] {
             lists.push(0, node);
         }
-        lists.push(1, 0);
+        lists.push(1, 8);
         assert_eq!(lists.first(0), Some(2));
-        lists.remove(0, 1);
-        lists.remove(0, 2);
+        assert_eq!([3, 2].map(|node| lists.remove(node)), [false, false]);
         assert_eq!(lists.first(0), Some(7));
-        lists.remove(0, 7);
+        assert!(!lists.remove(7));
         assert_eq!(lists.first(0), Some(4));
-        lists.remove(0, 4);
-        assert_eq!((lists.first(0), lists.first(1)), (None, Some(0)));
+        assert!(lists.remove(4));
+        assert_eq!((lists.first(0), lists.first(1)), (None, Some(8)));
         lists.push(0, 4);
         assert_eq!(lists.first(0), Some(4));
     }

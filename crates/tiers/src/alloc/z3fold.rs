@@ -85,11 +85,10 @@ impl Page {
 /// A pool of z3fold, as one processor sees it: the kernel keeps its lists of pages with room per processor.
 #[derive(Clone, Debug)]
 pub struct Z3fold {
-    pages: Vec<Page>,
-    /// Indices of `pages` that hold nothing.
+    /// All pages; lists of those with room, by [`Page::free`].
+    pages: Lists<Page>,
+    /// Pages that hold nothing.
     empty: Vec<u32>,
-    /// Pages with room, by [`Page::free`].
-    unbuddied: Lists,
     /// From handle to place: `page × 3 + place`.
     places: Vec<u32>,
     /// Back from there.
@@ -100,9 +99,8 @@ pub struct Z3fold {
 impl Default for Z3fold {
     fn default() -> Self {
         Self {
-            pages: Vec::new(),
+            pages: Lists::new(usize::from(CHUNKS)),
             empty: Vec::new(),
-            unbuddied: Lists::new(usize::from(CHUNKS)),
             places: Vec::new(),
             handles: Vec::new(),
             free_handles: Vec::new(),
@@ -114,7 +112,7 @@ impl Z3fold {
     /// Pages of RAM that the pool holds.
     #[must_use]
     pub fn pages(&self) -> u64 {
-        (self.pages.len() - self.empty.len()) as u64
+        (self.pages.numbers().len() - self.empty.len()) as u64
     }
 
     /// Stores an object and tells its handle; `None` if it is empty or larger than a page.
@@ -124,7 +122,7 @@ impl Z3fold {
         }
         let (index, place) = if size > LARGEST_SHARED {
             let index = self.fresh();
-            self.pages[index as usize] = Page { chunks: [CHUNKS, 0, 0], start_middle: 0, settled: true };
+            self.pages[index] = Page { chunks: [CHUNKS, 0, 0], start_middle: 0, settled: true };
             (index, FIRST)
         } else {
             self.put(size.div_ceil(CHUNK) as u8, None)
@@ -142,7 +140,7 @@ impl Z3fold {
         let (index, place) = (self.places[handle as usize] / 3, (self.places[handle as usize] % 3) as usize);
         self.free_handles.push(handle);
         self.unlist(index);
-        let page = &mut self.pages[index as usize];
+        let page = &mut self.pages[index];
         page.chunks[place] = 0;
         match page.objects() {
             0 => self.empty.push(index),
@@ -156,38 +154,38 @@ impl Z3fold {
 
     /// What the kernel's worker does with a page of one object: moves it to another page if one has room, else to the front.
     fn settle_single(&mut self, index: u32) {
-        let page = self.pages[index as usize];
+        let page = self.pages[index];
         let from = page.chunks.iter().position(|&chunks| chunks != 0).unwrap_or(FIRST);
         let (chunks, handle) = (page.chunks[from], self.handles[index as usize * 3 + from]);
         if !page.settled && self.gap(chunks).is_some() {
             let (to, place) = self.put(chunks, Some(index));
-            self.pages[to as usize].settled = true;
+            self.pages[to].settled = true;
             self.name(handle, to, place);
             self.empty.push(index);
             return;
         }
         if from == MIDDLE {
-            self.pages[index as usize].chunks = [chunks, 0, 0];
+            self.pages[index].chunks = [chunks, 0, 0];
             self.name(handle, index, FIRST);
         }
         self.list(index);
     }
 
     /// Smallest gap that takes so many chunks.
-    fn gap(&self, chunks: u8) -> Option<(usize, u32)> {
-        (usize::from(chunks)..usize::from(CHUNKS)).find_map(|free| Some((free, self.unbuddied.first(free)?)))
+    fn gap(&self, chunks: u8) -> Option<u32> {
+        (usize::from(chunks)..usize::from(CHUNKS)).find_map(|free| self.pages.first(free))
     }
 
     /// Puts chunks into a page with room, or into a fresh one unless they only move.
     fn put(&mut self, chunks: u8, moved_from: Option<u32>) -> (u32, usize) {
         let index = match self.gap(chunks) {
-            Some((free, index)) => {
-                self.unbuddied.remove(free, index);
+            Some(index) => {
+                self.pages.remove(index);
                 index
             }
             None => moved_from.unwrap_or_else(|| self.fresh()),
         };
-        let page = &mut self.pages[index as usize];
+        let page = &mut self.pages[index];
         let place = page.place();
         page.put(place, chunks);
         self.list(index);
@@ -201,26 +199,26 @@ impl Z3fold {
 
     /// Into the list of its gap, if a place is free (`add_to_unbuddied`).
     fn list(&mut self, index: u32) {
-        let page = self.pages[index as usize];
+        let page = self.pages[index];
         if page.chunks.contains(&0) {
-            self.unbuddied.push(page.free(), index);
+            self.pages.push(page.free(), index);
         }
     }
 
     fn unlist(&mut self, index: u32) {
-        let page = self.pages[index as usize];
+        let page = self.pages[index];
         if page.chunks.contains(&0) && page.chunks[FIRST] != CHUNKS {
-            self.unbuddied.remove(page.free(), index);
+            self.pages.remove(index);
         }
     }
 
     fn fresh(&mut self) -> u32 {
         let index = self.empty.pop().unwrap_or_else(|| {
-            self.pages.push(Page::default());
-            self.handles.resize(self.pages.len() * 3, 0);
-            (self.pages.len() - 1) as u32
+            let index = self.pages.add(Page::default());
+            self.handles.resize((index as usize + 1) * 3, 0);
+            index
         });
-        self.pages[index as usize] = Page::default();
+        self.pages[index] = Page::default();
         index
     }
 }

@@ -25,16 +25,16 @@ impl Page {
 /// A pool of zbud.
 #[derive(Clone, Debug)]
 pub struct Zbud {
-    pages: Vec<Page>,
-    /// Indices of `pages` that hold nothing.
+    /// All pages; lists of those with one object, by free chunks: the last changed is tried first, the smallest sufficient gap before
+    /// larger ones.
+    pages: Lists<Page>,
+    /// Pages that hold nothing.
     empty: Vec<u32>,
-    /// Pages with one object, by free chunks: the last changed is tried first, the smallest sufficient gap before larger ones.
-    unbuddied: Lists,
 }
 
 impl Default for Zbud {
     fn default() -> Self {
-        Self { pages: Vec::new(), empty: Vec::new(), unbuddied: Lists::new(usize::from(CHUNKS)) }
+        Self { pages: Lists::new(usize::from(CHUNKS)), empty: Vec::new() }
     }
 }
 
@@ -42,7 +42,7 @@ impl Zbud {
     /// Pages of RAM that the pool holds.
     #[must_use]
     pub fn pages(&self) -> u64 {
-        (self.pages.len() - self.empty.len()) as u64
+        (self.pages.numbers().len() - self.empty.len()) as u64
     }
 
     /// Stores an object and tells its handle; `None` if it is empty or larger than 3968 bytes.
@@ -51,19 +51,20 @@ impl Zbud {
             return None;
         }
         let chunks = size.div_ceil(CHUNK) as u8;
-        let gap = (usize::from(chunks)..usize::from(CHUNKS)).find_map(|free| Some((free, self.unbuddied.first(free)?)));
+        let gap = (usize::from(chunks)..usize::from(CHUNKS)).find_map(|free| self.pages.first(free));
         let index = match gap {
-            Some((free, index)) => {
-                self.unbuddied.remove(free, index);
+            Some(index) => {
+                self.pages.remove(index);
                 index
             }
             None => self.fresh(),
         };
-        let page = &mut self.pages[index as usize];
+        let page = &mut self.pages[index];
         let last = page.first != 0;
         *(if last { &mut page.last } else { &mut page.first }) = chunks;
+        let page = *page;
         if page.first == 0 || page.last == 0 {
-            self.unbuddied.push(page.free(), index);
+            self.pages.push(page.free(), index);
         }
         Some(index << 1 | u32::from(last))
     }
@@ -71,23 +72,21 @@ impl Zbud {
     /// Frees the object of a handle that [`Zbud::alloc`] returned and that was not freed since.
     pub fn free(&mut self, handle: u32) {
         let index = handle >> 1;
-        let page = &mut self.pages[index as usize];
+        let mut page = self.pages[index];
         if page.first == 0 || page.last == 0 {
-            self.unbuddied.remove(page.free(), index);
+            self.pages.remove(index);
         }
         *(if handle & 1 == 1 { &mut page.last } else { &mut page.first }) = 0;
+        self.pages[index] = page;
         if page.first == 0 && page.last == 0 {
             self.empty.push(index);
         } else {
-            self.unbuddied.push(page.free(), index);
+            self.pages.push(page.free(), index);
         }
     }
 
     fn fresh(&mut self) -> u32 {
-        self.empty.pop().unwrap_or_else(|| {
-            self.pages.push(Page::default());
-            (self.pages.len() - 1) as u32
-        })
+        self.empty.pop().unwrap_or_else(|| self.pages.add(Page::default()))
     }
 }
 

@@ -1,26 +1,35 @@
 //! A pool of zsmalloc that lives: objects come and go, zspages fill up, become holed and are compacted.
 
+use super::Zsmalloc;
 use super::lists::Lists;
-use super::{SizeClass, Zsmalloc};
-use crate::prefetch::prefetch;
 
 /// Groups of fullness of a class: 0 %, below 10 %, … below 90 %, below 100 %, 100 % (`NR_FULLNESS_GROUPS`).
 const GROUPS: usize = 12;
-const FULL: usize = GROUPS - 1;
+const EMPTY: u8 = 0;
+const FULL: u8 = GROUPS as u8 - 1;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Zspage {
+    inuse: u16,
     class: u8,
     /// Of fullness.
     group: u8,
-    inuse: u16,
 }
 
-/// Free places of a class, as zspages that they would fill and what is left over: kept, because reclaim asks with each batch.
-#[derive(Clone, Copy, Debug, Default)]
-struct Holes {
-    zspages: u32,
+/// What the pool knows of a class besides its size.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    /// Pages of a zspage.
+    pages: u16,
+    /// Objects of a zspage.
+    objects: u16,
+    /// Groups that have zspages with room, a bit each.
+    roomy: u16,
+    /// Free places, as zspages that they would fill and what is left over: kept, because reclaim asks with each batch.
     rest: u16,
+    zspages: u32,
+    /// Where its groups begin in [`ZsPool::group_of`].
+    first: u32,
 }
 
 /// A pool of zsmalloc.
@@ -30,14 +39,14 @@ struct Holes {
 #[derive(Clone, Debug)]
 pub struct ZsPool {
     zsmalloc: Zsmalloc,
-    zspages: Vec<Zspage>,
-    /// Numbers of zspages that do not exist at present.
+    classes: Vec<Class>,
+    /// For each class, the group of a zspage by its objects: the kernel divides twice for it.
+    group_of: Vec<u8>,
+    /// Zspages, and lists of those of a class by fullness, full ones too.
+    zspages: Lists<Zspage>,
+    /// Zspages that do not exist at present.
     empty: Vec<u32>,
-    /// Zspages of a class by fullness, full and empty ones too.
-    groups: Lists,
     pages: u64,
-    /// Places for objects that the zspages of a class have free.
-    holes: Vec<Holes>,
     /// Pages that compaction would free.
     freeable: u64,
 }
@@ -46,9 +55,14 @@ impl ZsPool {
     /// An empty pool with these classes.
     #[must_use]
     pub fn new(zsmalloc: Zsmalloc) -> Self {
-        let classes = zsmalloc.classes().len();
-        let (groups, holes) = (Lists::new(classes * GROUPS), vec![Holes::default(); classes]);
-        Self { zsmalloc, zspages: Vec::new(), empty: Vec::new(), groups, pages: 0, holes, freeable: 0 }
+        let (mut classes, mut group_of) = (Vec::new(), Vec::new());
+        for size in zsmalloc.classes() {
+            let (pages, objects, first) = (u16::from(size.pages), size.objects, group_of.len() as u32);
+            classes.push(Class { pages, objects, roomy: 0, rest: 0, zspages: 0, first });
+            group_of.extend((0..=objects).map(|inuse| group(inuse, objects)));
+        }
+        let zspages = Lists::new(classes.len() * GROUPS);
+        Self { zsmalloc, classes, group_of, zspages, empty: Vec::new(), pages: 0, freeable: 0 }
     }
 
     /// The classes.
@@ -66,15 +80,14 @@ impl ZsPool {
     /// Asks for the memory of a zspage that is used soon.
     #[inline]
     pub fn soon(&self, zspage: u32) {
-        prefetch(&self.zspages, zspage as usize);
-        self.groups.soon(zspage);
+        self.zspages.soon(zspage);
     }
 
     /// Stores an object of so many bytes, at most a page, and tells its zspage.
     pub fn alloc(&mut self, size: u16) -> u32 {
         let class = self.zsmalloc.class_index(size);
-        let lists = class * GROUPS;
-        let found = (lists..lists + FULL).rev().find_map(|list| self.groups.first(list));
+        let fullest = self.classes[class].roomy.checked_ilog2();
+        let found = fullest.and_then(|group| self.zspages.first(class * GROUPS + group as usize));
         let zspage = found.unwrap_or_else(|| self.fresh(class));
         self.fill(zspage);
         zspage
@@ -82,17 +95,19 @@ impl ZsPool {
 
     /// Frees an object of a zspage that [`ZsPool::alloc`] told and that was not freed since.
     pub fn free(&mut self, zspage: u32) {
-        let class = usize::from(self.zspages[zspage as usize].class);
-        self.change(zspage, -1);
-        let holes = &mut self.holes[class];
-        holes.rest += 1;
-        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
-        if holes.rest == objects {
-            (holes.rest, holes.zspages) = (0, holes.zspages + 1);
-            self.freeable += u64::from(pages);
+        let Zspage { class, inuse, .. } = self.zspages[zspage];
+        self.change(zspage, inuse - 1);
+        let class = &mut self.classes[usize::from(class)];
+        class.rest += 1;
+        if class.rest == class.objects {
+            (class.rest, class.zspages) = (0, class.zspages + 1);
+            self.freeable += u64::from(class.pages);
         }
-        if self.zspages[zspage as usize].inuse == 0 {
-            self.release(zspage, class);
+        if inuse == 1 {
+            class.zspages -= 1;
+            self.empty.push(zspage);
+            self.pages -= u64::from(class.pages);
+            self.freeable -= u64::from(class.pages);
         }
     }
 
@@ -120,91 +135,84 @@ impl ZsPool {
 
     /// For each zspage that is to be emptied, where its objects go.
     fn plan_moves(&self) -> Vec<Vec<u32>> {
-        let mut moves = vec![Vec::new(); self.zspages.len()];
-        let mut by_class = vec![Vec::new(); self.holes.len()];
-        for (index, zspage) in self.zspages.iter().enumerate().filter(|(_, zspage)| zspage.inuse > 0) {
-            by_class[usize::from(zspage.class)].push((zspage.inuse, index as u32));
+        let mut moves = vec![Vec::new(); self.zspages.numbers().end as usize];
+        let mut by_class = vec![Vec::new(); self.classes.len()];
+        for index in self.zspages.numbers() {
+            let Zspage { class, inuse, .. } = self.zspages[index];
+            if inuse > 0 {
+                by_class[usize::from(class)].push((inuse, index));
+            }
         }
-        for (class, mut zspages) in by_class.into_iter().enumerate() {
+        for (class, zspages) in self.classes.iter().zip(&mut by_class) {
             zspages.sort_unstable();
-            plan_class(self.zsmalloc.classes()[class], &zspages, self.holes[class].zspages, &mut moves);
+            plan_class(*class, zspages, &mut moves);
         }
         moves
     }
 
+    /// A zspage without objects, in no list.
     fn fresh(&mut self, class: usize) -> u32 {
-        let pages = self.zsmalloc.classes()[class].pages;
-        let zspage = Zspage { class: class as u8, group: 0, inuse: 0 };
-        let index = match self.empty.pop() {
-            Some(index) => {
-                self.zspages[index as usize] = zspage;
-                index
-            }
-            None => {
-                self.zspages.push(zspage);
-                (self.zspages.len() - 1) as u32
-            }
-        };
-        self.pages += u64::from(pages);
-        self.holes[class].zspages += 1;
-        self.freeable += u64::from(pages);
-        self.groups.push(class * GROUPS, index);
+        let zspage = Zspage { inuse: 0, class: class as u8, group: EMPTY };
+        let class = &mut self.classes[class];
+        class.zspages += 1;
+        self.pages += u64::from(class.pages);
+        self.freeable += u64::from(class.pages);
+        let Some(index) = self.empty.pop() else { return self.zspages.add(zspage) };
+        self.zspages[index] = zspage;
         index
-    }
-
-    fn release(&mut self, zspage: u32, class: usize) {
-        let pages = self.zsmalloc.classes()[class].pages;
-        self.groups.remove(class * GROUPS, zspage);
-        self.empty.push(zspage);
-        self.pages -= u64::from(pages);
-        self.holes[class].zspages -= 1;
-        self.freeable -= u64::from(pages);
     }
 
     /// An object takes a place of a zspage.
     fn fill(&mut self, zspage: u32) {
-        let class = usize::from(self.zspages[zspage as usize].class);
-        self.change(zspage, 1);
-        let holes = &mut self.holes[class];
-        if holes.rest > 0 {
-            holes.rest -= 1;
+        let Zspage { class, inuse, .. } = self.zspages[zspage];
+        self.change(zspage, inuse + 1);
+        let class = &mut self.classes[usize::from(class)];
+        if class.rest > 0 {
+            class.rest -= 1;
             return;
         }
-        let SizeClass { pages, objects, .. } = self.zsmalloc.classes()[class];
-        (holes.zspages, holes.rest) = (holes.zspages - 1, objects - 1);
-        self.freeable -= u64::from(pages);
+        (class.zspages, class.rest) = (class.zspages - 1, class.objects - 1);
+        self.freeable -= u64::from(class.pages);
     }
 
     /// Changes the number of objects of a zspage, and its group if need be (`fix_fullness_group`).
-    fn change(&mut self, index: u32, by: i16) {
-        let zspage = &mut self.zspages[index as usize];
-        let class = usize::from(zspage.class);
-        let objects = self.zsmalloc.classes()[class].objects;
-        zspage.inuse = zspage.inuse.wrapping_add_signed(by);
-        let (before, after) = (usize::from(zspage.group), group(zspage.inuse, objects));
-        if before != after {
-            zspage.group = after as u8;
-            self.groups.remove(class * GROUPS + before, index);
-            self.groups.push(class * GROUPS + after, index);
+    #[inline]
+    fn change(&mut self, index: u32, inuse: u16) {
+        let zspage = &mut self.zspages[index];
+        zspage.inuse = inuse;
+        let class = &mut self.classes[usize::from(zspage.class)];
+        let (before, after) = (zspage.group, self.group_of[class.first as usize + usize::from(inuse)]);
+        if before == after {
+            return;
+        }
+        zspage.group = after;
+        let lists = usize::from(zspage.class) * GROUPS;
+        if before != EMPTY {
+            let last = self.zspages.remove(index);
+            class.roomy &= !(u16::from(last) << before);
+        }
+        if after != EMPTY {
+            self.zspages.push(lists + usize::from(after), index);
+            class.roomy |= (1 << after) & !(1 << FULL);
         }
     }
 }
 
 /// Group of a zspage (`get_fullness_group`).
-const fn group(inuse: u16, objects: u16) -> usize {
+const fn group(inuse: u16, objects: u16) -> u8 {
     if inuse == 0 {
-        return 0;
+        return EMPTY;
     }
     if inuse == objects {
         return FULL;
     }
     // The kernel's 100 * inuse / objects / 10, which rounds down twice, in one division.
-    (10 * inuse as u32 / objects as u32) as usize + 1
+    (10 * inuse as u32 / objects as u32) as u8 + 1
 }
 
 /// Moves within one class: as many of the emptiest zspages as the holes of the others can take.
-fn plan_class(class: SizeClass, ascending: &[(u16, u32)], freeable: u32, moves: &mut [Vec<u32>]) {
-    let (sources, rest) = ascending.split_at(freeable as usize);
+fn plan_class(class: Class, ascending: &[(u16, u32)], moves: &mut [Vec<u32>]) {
+    let (sources, rest) = ascending.split_at(class.zspages as usize);
     let mut holes = rest.iter().rev().flat_map(|&(inuse, index)| std::iter::repeat_n(index, usize::from(class.objects - inuse)));
     for &(inuse, source) in sources {
         moves[source as usize] = holes.by_ref().take(usize::from(inuse)).collect();

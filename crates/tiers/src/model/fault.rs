@@ -29,7 +29,7 @@ impl Model {
             }
             Tier::Zero | Tier::Zswap | Tier::Zram | Tier::WrittenBack | Tier::Disk => {
                 if let Some(zswap) = self.zswap.as_ref().filter(|_| self.pages[page as usize].has(POOLED)) {
-                    zswap.object_soon(self.pages[page as usize].entry);
+                    zswap.object_soon(&self.pages[page as usize]);
                 }
                 self.make_room(self.pages[page as usize].cgroup)?;
                 self.swap_in(page, event.op == Op::Write);
@@ -47,7 +47,7 @@ impl Model {
             self.slots.soon(page.slot);
         }
         if let Some(zswap) = self.zswap.as_ref().filter(|_| page.has(POOLED)) {
-            zswap.entry_soon(page.entry);
+            zswap.entry_soon(&page);
         }
     }
 
@@ -178,27 +178,25 @@ impl Model {
     /// Takes a page out of zswap, as the kernel of that version does, and tells what decompressing takes.
     pub(super) fn load_from_zswap(&mut self, page: u32) -> u64 {
         let Some(zswap) = self.zswap.as_mut() else { return 0 };
-        let index = self.pages[page as usize].entry;
-        let size = zswap.entry(index).size;
         self.outcome.counters.zswpin += 1;
         let codec = self.settings.zswap.as_ref().map_or(0, |settings| settings.codec.decompress);
-        if self.settings.kernel >= EXCLUSIVE_LOADS {
-            self.remove_from_zswap(page);
-        } else if size != 0 {
-            zswap.rotate(index);
-        }
+        let size = if self.settings.kernel < EXCLUSIVE_LOADS {
+            zswap.rotate(&mut self.pages, page)
+        } else {
+            self.remove_from_zswap(page)
+        };
         if size == 0 || size >= crate::alloc::PAGE_SIZE { COPY } else { codec }
     }
 
-    /// The entry of a page leaves zswap.
-    pub(super) fn remove_from_zswap(&mut self, page: u32) {
+    /// The entry of a page leaves zswap. Tells the size of its object.
+    #[inline]
+    pub(super) fn remove_from_zswap(&mut self, page: u32) -> u16 {
         let entry = &mut self.pages[page as usize];
-        let Some(zswap) = self.zswap.as_mut() else { return };
-        let size = zswap.entry(entry.entry).size;
-        zswap.remove(entry.entry);
-        entry.entry = NONE;
+        let Some(zswap) = self.zswap.as_mut() else { return 0 };
+        let size = zswap.remove(entry);
         entry.clear(POOLED);
         self.cgroups[usize::from(entry.cgroup)].zswap -= u64::from(size);
+        size
     }
 
     fn release_slot(&mut self, page: u32) {

@@ -4,6 +4,7 @@
 //! trace says; kswapd and zswap's worker have clocks of their own and catch up whenever the trace faults. What is modelled of each
 //! part, and from which source, stands in its file.
 
+mod ages;
 mod caretaker;
 #[cfg(test)]
 mod caretaker_tests;

@@ -1,7 +1,7 @@
 //! A list in order of age from which anything can go: removal only forgets, and what is forgotten is skipped at the old end.
 
 /// Places are counted modulo this plus one: two bits are left for the number of a list.
-pub(super) const PLACES: u32 = u32::MAX >> 2;
+const PLACES: u32 = u32::MAX >> 2;
 
 /// So far in advance memory is asked for.
 const AHEAD: u32 = 24;
@@ -76,18 +76,6 @@ impl Queue {
             }
         }
         None
-    }
-
-    /// Place of the oldest item.
-    pub(super) const fn oldest(&self) -> u32 {
-        self.first
-    }
-
-    /// The item that comes after so many others, if there are as many; it may be stale.
-    #[inline]
-    pub(super) fn peek(&self, after: u32) -> Option<u32> {
-        let mask = self.items.len().wrapping_sub(1);
-        (after < self.count).then(|| self.items[(self.first.wrapping_add(after) & PLACES) as usize & mask])
     }
 
     /// Whether so much is stale that [`Queue::tidy`] pays.

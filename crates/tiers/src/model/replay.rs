@@ -28,8 +28,14 @@ impl Model {
     /// If the range goes beyond the trace, or the trace has more pages than the model.
     pub fn replay(&mut self, trace: &Trace, range: Range<usize>, seen: impl FnMut(Event, u64, u64)) -> bool {
         let pages = trace.pages();
-        match trace.plain_reads_of() {
-            Some(cgroup) => self.go(pages, range, |page, _| Event { time: 0, page, cgroup, op: Op::Read }, seen),
+        match trace.plain_reads() {
+            Some((step, cgroup)) => {
+                let event = |page, index: usize| {
+                    let time = (index as u64).saturating_mul(step);
+                    Event { time, page, cgroup, op: Op::Read }
+                };
+                self.go(pages, range, event, seen)
+            }
             None => self.go(pages, range, |_, index| trace.get(index), seen),
         }
     }

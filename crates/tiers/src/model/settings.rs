@@ -254,7 +254,8 @@ impl Backing {
 impl ZswapSettings {
     pub(super) fn build(&self, ram: u64, kernel: (u16, u16), groups: usize) -> Zswap {
         let (max_pool_percent, accept_threshold_percent) = (self.max_pool_percent, self.accept_threshold_percent);
-        Zswap::new(Limit { ram, max_pool_percent, accept_threshold_percent, kernel }, Pool::new(&self.allocator), groups)
+        let limit = Limit { ram, max_pool_percent, accept_threshold_percent, kernel };
+        Zswap::new(limit, &self.policy, Pool::new(&self.allocator), groups)
     }
 
     /// zswap as the kernel comes: 20 % of RAM, threshold 90 %, policy `limit`.

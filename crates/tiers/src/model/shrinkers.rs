@@ -124,8 +124,9 @@ mod tests {
     fn the_shrinker_is_offered_what_compresses_badly_and_is_not_spoken_for() {
         let limit = crate::model::Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: (6, 12) };
         let pool = |allocator: &crate::alloc::Allocator, size| {
-            let mut zswap = Zswap::new(limit, crate::alloc::Pool::new(allocator), 1);
-            (0..200).for_each(|page| _ = zswap.insert(page, 0, size));
+            let mut zswap = Zswap::new(limit, &crate::policies::POLICIES[0], crate::alloc::Pool::new(allocator), 1);
+            let mut pages = vec![crate::model::Page::default(); 200];
+            (0..200).for_each(|page| assert!(zswap.insert(&mut pages, page, size)));
             zswap
         };
         let zswap = pool(&crate::alloc::Allocator::Zbud, 2500);

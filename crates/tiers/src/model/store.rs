@@ -79,21 +79,22 @@ impl Model {
             self.pause_worker();
             return false;
         }
-        let (size, entry) = (size.min(PAGE_SIZE), &mut self.pages[page as usize]);
-        let before = zswap.fill();
-        let Some(index) = zswap.insert(page, entry.cgroup, size) else {
+        let size = size.min(PAGE_SIZE);
+        let through = size > 0 && zswap.pages() >= zswap.through_from;
+        if !zswap.insert(&mut self.pages, page, size) {
             self.outcome.counters.reject_compress_poor += 1;
             self.pause_worker();
             return false;
-        };
-        (entry.entry, entry.tier) = (index, Tier::Zswap);
+        }
+        let entry = &mut self.pages[page as usize];
+        entry.tier = Tier::Zswap;
         entry.set(POOLED);
-        let (cgroup, policy) = (entry.cgroup, &settings.policy);
+        let cgroup = entry.cgroup;
         self.cgroups[usize::from(cgroup)].zswap += u64::from(size);
         self.outcome.counters.zswpout += 1;
-        let after = zswap.fill();
-        self.outcome.pool_peak = self.outcome.pool_peak.max(after.pages);
-        let (through, early, cleans) = (size > 0 && (policy.through)(before), (policy.early)(after), (policy.cleans)(after));
+        let filled = zswap.pages();
+        self.outcome.pool_peak = self.outcome.pool_peak.max(filled);
+        let (early, cleans) = (filled >= zswap.early_from, filled >= zswap.cleans_from);
         if through {
             self.write_copy(page, *time);
         }

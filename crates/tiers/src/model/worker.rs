@@ -5,7 +5,6 @@ use super::page::{CLEAN, Tier};
 use super::zram::COPY;
 use super::zswap::Zswap;
 use crate::policies::{Context, Groups, Until};
-use crate::prefetch::prefetch;
 
 /// First kernel whose own worker is not bound to the processor that asks for it (`WQ_UNBOUND`): it walks while that goes on storing.
 /// Policies with a walk of their own say where theirs runs.
@@ -75,19 +74,22 @@ impl Model {
     }
 
     fn run_worker_by(&mut self, now: u64) {
-        while let Some(clock) = self.worker.clock {
-            let mut time = clock.max(self.worker.paused_until);
-            if time >= now {
-                break;
-            }
-            let begin = time;
+        let Some(clock) = self.worker.clock else { return };
+        let begin = clock.max(self.worker.paused_until);
+        let (mut time, mut goes_on) = (begin, true);
+        while goes_on && time < now {
             self.worker.begun = true;
-            let goes_on = self.step(&mut time);
+            goes_on = self.step(&mut time) || self.worker_begins_anew();
+        }
+        if time > begin {
             self.outcome.system += time - begin;
             if self.context() == Context::SameProcessor && !self.is_worker_unbound() {
                 self.stolen += time - begin;
             }
-            self.worker.clock = (goes_on || self.worker_begins_anew()).then_some(time);
+        }
+        // Before it has done anything its clock stays as it is: a pause may end otherwise.
+        if begin < now {
+            self.worker.clock = goes_on.then_some(time);
         }
     }
 
@@ -108,6 +110,7 @@ impl Model {
     }
 
     /// One step. `false` when the worker has done enough or gives up.
+    #[inline(always)]
     fn step(&mut self, time: &mut u64) -> bool {
         let mut written = 0;
         if let Some(group) = self.next_group() {
@@ -127,6 +130,9 @@ impl Model {
     fn next_group(&mut self) -> Option<u16> {
         let zswap = self.zswap.as_ref()?;
         let groups = zswap.groups();
+        if groups == 1 {
+            return (zswap.listed(0) > 0).then_some(0);
+        }
         let looked_at = if self.walk.groups == Groups::Fair { groups } else { 1 };
         for _ in 0..looked_at {
             let group = self.worker.cursor % groups;
@@ -139,20 +145,18 @@ impl Model {
     }
 
     /// Writes back the oldest entry of a group, or passes it over. `None` if there is none.
+    #[inline]
     pub(super) fn write_back_oldest(&mut self, group: u16, second_chance: bool, time: &mut u64) -> Option<bool> {
         let zswap = self.zswap.as_mut()?;
-        let index = zswap.pop_oldest(group)?;
-        if let Some(soon) = zswap.page_soon(group) {
-            prefetch(&self.pages, soon as usize);
-        }
+        let (place, entry) = zswap.oldest(group)?;
         *time += self.settings.costs.scan;
-        let entry = zswap.entry(index);
         let passed_over = second_chance && entry.chance;
         // In the swap cache: -EEXIST.
         if passed_over || self.pages[entry.page as usize].tier == Tier::Ram {
-            zswap.rotate(index);
+            zswap.pass_over(&mut self.pages, group, place);
             return Some(false);
         }
+        zswap.bring_near(&self.pages, group, place);
         self.write_back(entry.page, entry.size, time);
         Some(true)
     }

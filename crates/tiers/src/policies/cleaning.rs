@@ -1,6 +1,6 @@
 //! Write-back whose oldest pages are on the disk before they must go.
 
-use super::{Fill, Policy, write_back};
+use super::{Marks, Policy, write_back};
 
 pub(super) const POLICY: Policy = Policy {
     name: "cleaning",
@@ -10,8 +10,8 @@ pub(super) const POLICY: Policy = Policy {
     ..write_back::POLICY
 };
 
-const fn above_threshold(fill: Fill) -> bool {
-    fill.pages > fill.accept
+const fn above_threshold(marks: Marks) -> u64 {
+    marks.accept + 1
 }
 
 #[cfg(test)]
@@ -20,7 +20,6 @@ mod tests {
 
     #[test]
     fn it_starts_above_the_threshold() {
-        let at = |pages| (POLICY.cleans)(Fill { pages, max: 1000, accept: 900 });
-        assert_eq!((at(0), at(900), at(901), at(1000)), (false, false, true, true));
+        assert_eq!((POLICY.cleans)(Marks { max: 1000, accept: 900 }), 901);
     }
 }

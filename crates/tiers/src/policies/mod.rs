@@ -24,16 +24,17 @@ impl PartialEq for Policy {
     }
 }
 
-/// How full a pool is, in pages.
+/// What a pool is measured by, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fill {
-    /// Pages that it holds.
-    pub pages: u64,
+pub struct Marks {
     /// Its limit.
     pub max: u64,
     /// The threshold below which it accepts again.
     pub accept: u64,
 }
+
+/// More pages than any pool has.
+const NEVER: u64 = u64::MAX;
 
 /// Who pays for write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +56,13 @@ pub struct Policy {
     pub about: &'static str,
     /// Where it comes from.
     pub source: &'static str,
-    /// Whether a page that is stored now goes to the disk at once too, so that its eviction is free.
-    pub through: fn(Fill) -> bool,
-    /// Whether a store into a pool so full sets the worker going although the store succeeds.
-    pub early: fn(Fill) -> bool,
-    /// Whether a store into a pool so full sets another worker going, which copies the oldest pages to the disk and leaves them in the pool.
-    pub cleans: fn(Fill) -> bool,
+    /// Pages of the pool from which on a page that is stored goes to the disk at once too, so that its eviction is free.
+    pub through: fn(Marks) -> u64,
+    /// Pages of the pool from which on a store sets the worker going although it succeeds.
+    pub early: fn(Marks) -> u64,
+    /// Pages of the pool from which on a store sets another worker going, which copies the oldest pages to the disk and leaves them in the
+    /// pool.
+    pub cleans: fn(Marks) -> u64,
     /// How the worker walks; `None`: as the kernel of that version does.
     pub walk: Option<Walk>,
     /// Who pays for it.
@@ -80,9 +82,9 @@ const KERNEL: Policy = Policy {
     name: "",
     about: "",
     source: "",
-    through: |_| false,
-    early: |_| false,
-    cleans: |_| false,
+    through: |_| NEVER,
+    early: |_| NEVER,
+    cleans: |_| NEVER,
     walk: None,
     context: Context::SameProcessor,
     shrinker: false,

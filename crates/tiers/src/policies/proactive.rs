@@ -1,6 +1,6 @@
 //! Write-back before the limit is reached.
 
-use super::{Fill, Policy, fair_walk};
+use super::{Marks, Policy, fair_walk};
 
 pub(super) const POLICY: Policy = Policy {
     name: "proactive",
@@ -11,9 +11,9 @@ pub(super) const POLICY: Policy = Policy {
     ..fair_walk::POLICY
 };
 
-/// From a hundredth of the limit above the threshold on.
-pub(super) const fn above_threshold(fill: Fill) -> bool {
-    fill.pages > fill.accept + fill.max / 100
+/// More than a hundredth of the limit above the threshold.
+pub(super) const fn above_threshold(marks: Marks) -> u64 {
+    marks.accept + marks.max / 100 + 1
 }
 
 #[cfg(test)]
@@ -22,7 +22,6 @@ mod tests {
 
     #[test]
     fn it_starts_a_hundredth_above_the_threshold() {
-        let at = |pages| (POLICY.early)(Fill { pages, max: 1000, accept: 900 });
-        assert_eq!((at(900), at(910), at(911), at(1000)), (false, false, true, true));
+        assert_eq!((POLICY.early)(Marks { max: 1000, accept: 900 }), 911);
     }
 }

@@ -6,6 +6,6 @@ pub(super) const POLICY: Policy = Policy {
     name: "write-through",
     about: "Each page that is stored is written to the disk at once too, so that a full pool just drops its oldest",
     source: "D. Streetman, \"mm/zswap: add writethrough option\", v2, January 2014",
-    through: |_| true,
+    through: |_| 0,
     ..write_back::POLICY
 };

@@ -138,10 +138,10 @@ impl Trace {
         &self.pages
     }
 
-    /// The cgroup of all events, when they are reads and happen one as soon as the other is done.
-    pub(crate) fn plain_reads_of(&self) -> Option<u16> {
+    /// When all events are reads of one cgroup, one as soon after the other: the time between two in nanoseconds, and the cgroup.
+    pub(crate) fn plain_reads(&self) -> Option<(u64, u16)> {
         match (&self.times, &self.cgroups, &self.ops) {
-            (Times::Every(0), &Column::Same(cgroup), Column::Same(Op::Read)) => Some(cgroup),
+            (&Times::Every(step), &Column::Same(cgroup), Column::Same(Op::Read)) => Some((step, cgroup)),
             _ => None,
         }
     }
