@@ -208,7 +208,7 @@ impl Model {
         caretaker.in_flight += 1;
         let time = caretaker.clock + load;
         self.round += 1;
-        self.devices[device].write(time, block, self.round, Written::Block { area });
+        self.devices[device].write(time, block, self.round, Written::Block { area: area as u16 });
     }
 
     /// A write to the backing device of an area's zram has ended.

@@ -1,9 +1,7 @@
 //! A disk and its scheduler: one request at a time, time per request and per page, and a latency that overlaps with other requests.
 
-use std::collections::VecDeque;
-
 use super::page::NONE;
-use super::waiting::Waiting;
+use super::requests::{Request, Requests};
 
 /// Times of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub(super) enum Written {
     /// A page that the zram of an area writes to its backing device.
     Block {
         /// The area.
-        area: usize,
+        area: u16,
     },
 }
 
@@ -63,15 +61,13 @@ pub(super) struct Device {
     /// has begun, because the kernel holds them back until the round is over (`blk_start_plug`).
     next_slot: u32,
     round: u64,
-    /// Writes that have not begun, oldest first.
-    waiting: Waiting,
-    /// Writes that have begun, in order of their end.
-    writes: VecDeque<(u64, Written)>,
+    /// Writes that have not ended, in the order in which they do.
+    writes: Requests,
 }
 
 impl Device {
     pub(super) fn new(times: DeviceTimes) -> Self {
-        Self { times, busy_until: 0, due: u64::MAX, next_slot: NONE, round: 0, waiting: Waiting::new(), writes: VecDeque::new() }
+        Self { times, busy_until: 0, due: u64::MAX, next_slot: NONE, round: 0, writes: Requests::new() }
     }
 
     /// Writes a page at a time to a slot. RAM is free again at the end.
@@ -79,12 +75,12 @@ impl Device {
         self.begin_by(at);
         self.due = self.due.min(self.busy_until.max(at));
         let joins = slot == self.next_slot && round == self.round;
-        if self.waiting.is_empty() && (joins || self.busy_until <= at) {
+        if self.writes.waiting().is_none() && (joins || self.busy_until <= at) {
             self.work(at, slot, 1, !joins);
             self.round = round;
-            self.writes.push_back((self.busy_until + self.times.write_latency, written));
+            self.writes.add_begun(slot, self.busy_until + self.times.write_latency, written);
         } else {
-            self.waiting.add(slot, at, round, written);
+            self.writes.add(slot, at, round, written);
         }
     }
 
@@ -105,19 +101,15 @@ impl Device {
     }
 
     fn begin_all(&mut self, time: u64) {
-        while self.waiting.front().is_some_and(|request| self.busy_until.max(request.arrived) <= time) {
-            self.begin_next();
+        while let Some(&Request { slot, count, at, round, .. }) = self.writes.waiting() {
+            if self.busy_until.max(at) > time {
+                return;
+            }
+            self.work(at, slot, count, true);
+            self.round = round;
+            let after_first = self.times.page * u64::from(count - 1);
+            self.writes.begin(self.busy_until - after_first + self.times.write_latency);
         }
-    }
-
-    fn begin_next(&mut self) {
-        let Some(mut request) = self.waiting.pop() else { return };
-        for place in 0..request.count {
-            self.work(request.arrived, request.slot + place, 1, place == 0);
-            let written = self.waiting.take_page(&mut request);
-            self.writes.push_back((self.busy_until + self.times.write_latency, written));
-        }
-        self.round = request.round;
     }
 
     #[inline]
@@ -144,11 +136,11 @@ impl Device {
     /// The next write that has ended by a time, and when.
     pub(super) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
         self.begin_by(by);
-        let end = self.writes.front().map_or(u64::MAX, |&(end, _)| end);
+        let end = self.writes.end().unwrap_or(u64::MAX);
         if end <= by {
-            return self.writes.pop_front();
+            return Some((end, self.writes.take_ended(self.times.page)?));
         }
-        let begin = self.waiting.front().map_or(u64::MAX, |request| self.busy_until.max(request.arrived));
+        let begin = self.writes.waiting().map_or(u64::MAX, |request| self.busy_until.max(request.at));
         self.due = begin.min(end);
         None
     }
@@ -156,7 +148,7 @@ impl Device {
     /// Page of a write that ends soon.
     #[inline]
     pub(super) fn soon(&self) -> Option<u32> {
-        match self.writes.get(ENDS_AHEAD)?.1 {
+        match self.writes.peek(ENDS_AHEAD)? {
             Written::Page { page, .. } => Some(page),
             Written::Block { .. } | Written::Copy => None,
         }
@@ -164,10 +156,9 @@ impl Device {
 
     /// When the next write ends, if no read comes before it.
     pub(super) fn next_end(&self) -> Option<u64> {
-        let begun = self.writes.front().map(|&(end, _)| end);
-        begun.or_else(|| {
-            let next = self.waiting.front()?;
-            let begin = self.busy_until.max(next.arrived);
+        self.writes.end().or_else(|| {
+            let next = self.writes.waiting()?;
+            let begin = self.busy_until.max(next.at);
             Some(begin + self.times.request + self.seek(next.slot) + self.times.page + self.times.write_latency)
         })
     }

@@ -79,7 +79,7 @@ impl Model {
         let Written::Page { page, write } = written else {
             self.used -= 1;
             if let Written::Block { area } = written {
-                self.block_written(area, end);
+                self.block_written(usize::from(area), end);
             }
             return;
         };

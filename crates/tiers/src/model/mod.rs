@@ -31,6 +31,7 @@ mod reclaim;
 #[cfg(test)]
 mod reclaim_tests;
 mod replay;
+mod requests;
 mod settings;
 mod shrinkers;
 mod sizes;
@@ -39,7 +40,6 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod upkeep;
-mod waiting;
 mod worker;
 mod zram;
 mod zswap;
