@@ -84,6 +84,7 @@ impl ZsPool {
     }
 
     /// Stores an object of so many bytes, at most a page, and tells its zspage.
+    #[inline]
     pub fn alloc(&mut self, size: u16) -> u32 {
         let class = self.zsmalloc.class_index(size);
         let fullest = self.classes[class].roomy.checked_ilog2();
@@ -94,9 +95,9 @@ impl ZsPool {
     }
 
     /// Frees an object of a zspage that [`ZsPool::alloc`] told and that was not freed since.
+    #[inline]
     pub fn free(&mut self, zspage: u32) {
         let Zspage { class, inuse, .. } = self.zspages[zspage];
-        self.change(zspage, inuse - 1);
         let class = &mut self.classes[usize::from(class)];
         class.rest += 1;
         if class.rest == class.objects {
@@ -109,6 +110,7 @@ impl ZsPool {
             self.pages -= u64::from(class.pages);
             self.freeable -= u64::from(class.pages);
         }
+        change(class, &self.group_of, &mut self.zspages, zspage, inuse - 1);
     }
 
     /// Pages that compaction would free (`zs_can_compact`).
@@ -163,38 +165,37 @@ impl ZsPool {
     }
 
     /// An object takes a place of a zspage.
+    #[inline]
     fn fill(&mut self, zspage: u32) {
         let Zspage { class, inuse, .. } = self.zspages[zspage];
-        self.change(zspage, inuse + 1);
         let class = &mut self.classes[usize::from(class)];
-        if class.rest > 0 {
-            class.rest -= 1;
-            return;
+        if class.rest == 0 {
+            (class.zspages, class.rest) = (class.zspages - 1, class.objects);
+            self.freeable -= u64::from(class.pages);
         }
-        (class.zspages, class.rest) = (class.zspages - 1, class.objects - 1);
-        self.freeable -= u64::from(class.pages);
+        class.rest -= 1;
+        change(class, &self.group_of, &mut self.zspages, zspage, inuse + 1);
     }
+}
 
-    /// Changes the number of objects of a zspage, and its group if need be (`fix_fullness_group`).
-    #[inline]
-    fn change(&mut self, index: u32, inuse: u16) {
-        let zspage = &mut self.zspages[index];
-        zspage.inuse = inuse;
-        let class = &mut self.classes[usize::from(zspage.class)];
-        let (before, after) = (zspage.group, self.group_of[class.first as usize + usize::from(inuse)]);
-        if before == after {
-            return;
-        }
-        zspage.group = after;
-        let lists = usize::from(zspage.class) * GROUPS;
-        if before != EMPTY {
-            let last = self.zspages.remove(index);
-            class.roomy &= !(u16::from(last) << before);
-        }
-        if after != EMPTY {
-            self.zspages.push(lists + usize::from(after), index);
-            class.roomy |= (1 << after) & !(1 << FULL);
-        }
+/// Changes the number of objects of a zspage, and its group if need be (`fix_fullness_group`).
+#[inline]
+fn change(class: &mut Class, group_of: &[u8], zspages: &mut Lists<Zspage>, index: u32, inuse: u16) {
+    let after = group_of[class.first as usize + usize::from(inuse)];
+    let zspage = &mut zspages[index];
+    zspage.inuse = inuse;
+    let before = std::mem::replace(&mut zspage.group, after);
+    if before == after {
+        return;
+    }
+    let lists = usize::from(zspage.class) * GROUPS;
+    if before != EMPTY {
+        let last = zspages.remove(index);
+        class.roomy &= !(u16::from(last) << before);
+    }
+    if after != EMPTY {
+        zspages.push(lists + usize::from(after), index);
+        class.roomy |= (1 << after) & !(1 << FULL);
     }
 }
 

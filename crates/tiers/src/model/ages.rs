@@ -3,12 +3,9 @@
 use std::collections::VecDeque;
 
 use super::page::NONE;
+use super::ring::{Member, Ring};
 use crate::prefetch::prefetch;
 
-/// Places are counted up to here, then all entries get new ones.
-const LAST_PLACE: u32 = u32::MAX >> 1;
-/// Fewest places.
-const FEWEST: usize = 64;
 /// So many places ahead of write-back an entry is told to whoever brings memory near.
 const SOON: u32 = 12;
 
@@ -25,7 +22,14 @@ pub(super) struct Entry {
     pub(super) chance: bool,
 }
 
-const GONE: Entry = Entry { page: NONE, handle: NONE, size: 0, chance: false };
+impl Member for Entry {
+    const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false };
+
+    #[inline(always)]
+    fn page(&self) -> u32 {
+        self.page
+    }
+}
 
 /// Entries that write-back met one after the other and passed over, without a store in between.
 #[derive(Clone, Copy, Debug)]
@@ -42,103 +46,84 @@ struct Run {
 /// leaves a hole, which is skipped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ages {
-    /// A ring of a power of two: the entry of a place is at that place modulo the length.
-    entries: Vec<Entry>,
+    entries: Ring<Entry>,
     /// First place that nobody has met.
     unmet: u32,
-    /// Place of the next store.
-    next: u32,
     met: VecDeque<Run>,
-    live: u32,
 }
 
 impl Ages {
     /// Entries.
     pub(super) const fn len(&self) -> usize {
-        self.live as usize
+        self.entries.len()
     }
 
-    /// First place that may be in use.
-    pub(super) fn first(&self) -> u32 {
-        self.met.front().map_or(self.unmet, |run| run.from)
-    }
-
-    #[inline]
-    fn index(&self, place: u32) -> usize {
-        place as usize & (self.entries.len() - 1)
+    /// Place of the entry that was stored first.
+    pub(super) fn first(&mut self) -> u32 {
+        self.entries.skip_holes()
     }
 
     /// The entry of a place; at a hole one without a page.
     #[inline]
     pub(super) fn get(&self, place: u32) -> Entry {
-        self.entries[self.index(place)]
+        self.entries.get(place)
     }
 
     /// The entry of a place; `None` where nothing has been stored yet.
     pub(super) fn known(&self, place: u32) -> Option<Entry> {
-        (place < self.next).then(|| self.get(place))
+        (place < self.entries.next()).then(|| self.get(place))
     }
 
     /// Asks for the memory of a place.
     #[inline]
     pub(super) fn bring_near(&self, place: u32) {
-        prefetch(&self.entries, self.index(place));
+        prefetch(self.entries.members(), self.entries.index(place));
     }
 
     /// Adds an entry at the young end and tells its place. `moved` hears of pages whose entries have new places.
     #[inline]
     pub(super) fn push(&mut self, entry: Entry, moved: impl FnMut(u32, u32)) -> u32 {
-        if (self.next - self.first()) as usize == self.entries.len() || self.next == LAST_PLACE {
-            self.renumber(moved);
-        }
-        let (place, index) = (self.next, self.index(self.next));
-        self.entries[index] = entry;
-        self.next += 1;
-        self.live += 1;
-        place
-    }
-
-    /// Gives all entries places without holes, half as many as there is then room for.
-    #[cold]
-    fn renumber(&mut self, mut moved: impl FnMut(u32, u32)) {
-        let first = self.first();
-        let old = std::mem::take(self);
-        self.entries = vec![GONE; (2 * old.len()).next_power_of_two().max(FEWEST)];
-        let mut places = Vec::with_capacity((old.next - first) as usize + 1);
-        for place in first..old.next {
-            places.push(self.next);
-            let entry = old.get(place);
-            if entry.page != NONE {
-                moved(entry.page, self.next);
-                self.entries[self.next as usize] = entry;
-                self.next += 1;
+        if self.entries.is_full() {
+            self.entries.skip_holes();
+            if self.entries.is_full() {
+                self.renumber(moved);
             }
         }
-        places.push(self.next);
-        let place = |old: u32| places[(old - first) as usize];
-        self.met = old.met.iter().map(|run| Run { from: place(run.from), to: place(run.to), at: place(run.at) }).collect();
-        (self.unmet, self.live) = (place(old.unmet), old.live);
+        self.entries.push(entry)
+    }
+
+    #[cold]
+    fn renumber(&mut self, moved: impl FnMut(u32, u32)) {
+        let first = self.entries.first();
+        let places = self.entries.renumber(moved);
+        // What is before the first place are holes.
+        let place = |old: u32| places[old.saturating_sub(first) as usize];
+        for run in &mut self.met {
+            *run = Run { from: place(run.from), to: place(run.to), at: place(run.at) };
+        }
+        self.unmet = place(self.unmet);
     }
 
     /// The entry of a place is gone.
     #[inline]
     pub(super) fn remove(&mut self, place: u32) -> Entry {
-        let index = self.index(place);
-        self.live -= 1;
-        std::mem::replace(&mut self.entries[index], GONE)
+        self.entries.remove(place)
     }
 
     /// Place and entry of what is oldest. One that was met has used its chance.
     #[inline]
     pub(super) fn oldest(&mut self) -> Option<(u32, Entry)> {
-        while self.unmet < self.next && self.get(self.unmet).page == NONE {
+        // What is before the first place is somebody else's by now.
+        let (first, next) = (self.entries.first(), self.entries.next());
+        self.unmet = self.unmet.max(first);
+        while self.unmet < next && self.get(self.unmet).page == NONE {
             self.unmet += 1;
         }
         while let Some(&Run { from, to, at }) = self.met.front() {
             if self.unmet < at {
                 break;
             }
-            let found = (from..to).find(|&place| self.get(place).page != NONE);
+            let found = (from.max(first)..to).find(|&place| self.get(place).page != NONE);
             let Some(place) = found else {
                 self.met.pop_front();
                 continue;
@@ -146,7 +131,7 @@ impl Ages {
             self.met[0].from = place;
             return Some((place, Entry { chance: false, ..self.get(place) }));
         }
-        (self.unmet < self.next).then(|| (self.unmet, self.get(self.unmet)))
+        (self.unmet < next).then(|| (self.unmet, self.get(self.unmet)))
     }
 
     /// An entry that write-back meets soon after the one at a place.
@@ -163,8 +148,8 @@ impl Ages {
         }
         self.unmet = place + 1;
         match self.met.back_mut() {
-            Some(run) if run.at == self.next => run.to = self.unmet,
-            _ => self.met.push_back(Run { from: place, to: self.unmet, at: self.next }),
+            Some(run) if run.at == self.entries.next() => run.to = self.unmet,
+            _ => self.met.push_back(Run { from: place, to: self.unmet, at: self.entries.next() }),
         }
     }
 
@@ -177,7 +162,7 @@ impl Ages {
 
     /// Handles of all entries, oldest store first.
     pub(super) fn handles(&mut self) -> impl Iterator<Item = &mut u32> {
-        self.entries.iter_mut().filter(|entry| entry.page != NONE).map(|entry| &mut entry.handle)
+        self.entries.in_order().filter(|entry| entry.page != NONE).map(|entry| &mut entry.handle)
     }
 }
 
@@ -255,15 +240,5 @@ mod tests {
             pages.sort_unstable();
             prop_assert_eq!(handles, pages);
         }
-    }
-
-    #[test]
-    fn places_are_given_anew_before_they_run_out() {
-        let mut ages = Ages { entries: vec![GONE; FEWEST], unmet: LAST_PLACE - 1, next: LAST_PLACE - 1, ..Ages::default() };
-        let entry = |page| Entry { page, handle: 0, size: 1, chance: true };
-        assert_eq!(ages.push(entry(5), |_, _| unreachable!()), LAST_PLACE - 1);
-        let mut moved = Vec::new();
-        assert_eq!(ages.push(entry(6), |page, place| moved.push((page, place))), 1);
-        assert_eq!((moved, ages.first(), ages.known(1), ages.known(2)), (vec![(5, 0)], 0, Some(entry(6)), None));
     }
 }

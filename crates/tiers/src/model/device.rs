@@ -94,7 +94,7 @@ impl Device {
 
     /// Begins the writes whose turn comes by a time.
     #[inline(always)]
-    fn begin_by(&mut self, time: u64) {
+    pub(super) fn begin_by(&mut self, time: u64) {
         if self.is_due(time) {
             self.begin_all(time);
         }
@@ -133,9 +133,9 @@ impl Device {
         self.due <= by
     }
 
-    /// The next write that has ended by a time, and when.
+    /// The next write that has ended by a time, and when; what can begin by then has to have begun ([`Device::begin_by`]).
+    #[inline]
     pub(super) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
-        self.begin_by(by);
         let end = self.writes.end().unwrap_or(u64::MAX);
         if end <= by {
             return Some((end, self.writes.take_ended(self.times.page)?));
@@ -170,6 +170,11 @@ mod tests {
 
     const TIMES: DeviceTimes = DeviceTimes { request: 10, page: 3, seek: 100, read_latency: 7, write_latency: 5 };
 
+    fn ended(device: &mut Device, by: u64) -> Option<(u64, Written)> {
+        device.begin_by(by);
+        device.ended(by)
+    }
+
     #[test]
     fn adjacent_writes_of_a_round_merge() {
         let mut device = Device::new(TIMES);
@@ -178,8 +183,8 @@ mod tests {
         device.write(1000, 5, 1, page(51));
         device.write(1000, 6, 2, Written::Copy);
         assert_eq!(device.next_end(), Some(1000 + 110 + 3 + 5));
-        assert_eq!((device.ended(1117), device.ended(1118)), (None, Some((1118, page(50)))));
-        assert_eq!((device.ended(1121), device.next_end()), (Some((1121, page(51))), Some(1000 + 113 + 3 + 13 + 5)));
+        assert_eq!((ended(&mut device, 1117), ended(&mut device, 1118)), (None, Some((1118, page(50)))));
+        assert_eq!((ended(&mut device, 1121), device.next_end()), (Some((1121, page(51))), Some(1000 + 113 + 3 + 13 + 5)));
     }
 
     #[test]
@@ -197,7 +202,7 @@ mod tests {
     fn writes_of_a_round_to_other_places_are_requests_of_their_own() {
         let mut device = Device::new(TIMES);
         [4, 50].into_iter().for_each(|slot| device.write(1000, slot, 1, Written::Copy));
-        assert_eq!(device.ended(1118), Some((1118, Written::Copy)));
+        assert_eq!(ended(&mut device, 1118), Some((1118, Written::Copy)));
         assert_eq!(device.next_end(), Some(1113 + 110 + 3 + 5));
     }
 
@@ -215,9 +220,9 @@ mod tests {
         device.write(0, 4, 1, Written::Copy);
         device.write(1, 50, 2, Written::Copy);
         assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7, "after the first write, before the second");
-        assert_eq!(device.ended(118), Some((118, Written::Copy)));
+        assert_eq!(ended(&mut device, 118), Some((118, Written::Copy)));
         assert_eq!(device.next_end(), Some(129 + 110 + 3 + 5));
-        assert_eq!((device.ended(246), device.ended(247)), (None, Some((247, Written::Copy))));
+        assert_eq!((ended(&mut device, 246), ended(&mut device, 247)), (None, Some((247, Written::Copy))));
     }
 
     #[test]
@@ -230,7 +235,7 @@ mod tests {
         let ends: Vec<u64> = (0..5)
             .map(|_| {
                 let end = device.next_end().unwrap();
-                assert_eq!(device.ended(end), Some((end, Written::Copy)));
+                assert_eq!(ended(&mut device, end), Some((end, Written::Copy)));
                 end
             })
             .collect();
@@ -243,7 +248,7 @@ mod tests {
         let mut device = Device::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         (0..257).for_each(|page| device.write(1, 1000 + page, 2, Written::Copy));
-        let ends: Vec<u64> = std::iter::from_fn(|| device.next_end().inspect(|&end| _ = device.ended(end))).collect();
+        let ends: Vec<u64> = std::iter::from_fn(|| device.next_end().inspect(|&end| _ = ended(&mut device, end))).collect();
         assert_eq!((ends.len(), ends[257]), (258, 113 + 257 * 3 + 110 + 2 * 10 + 5), "two of 128 and one of one");
     }
 }

@@ -67,6 +67,7 @@ impl Model {
     }
 
     fn settle_device(&mut self, index: usize, time: u64) {
+        self.devices[index].begin_by(time);
         while let Some((end, written)) = self.devices[index].ended(time) {
             if let Some(soon) = self.devices[index].soon() {
                 prefetch(&self.pages, soon as usize);

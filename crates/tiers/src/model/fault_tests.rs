@@ -87,7 +87,7 @@ fn a_page_is_taken_back_from_under_its_write() {
     model.advance(event(0, Op::Write)).unwrap();
     let mut tiers = Vec::new();
     for op in [Op::Write, Op::Read] {
-        model.lists.remove(&mut model.pages, 0);
+        model.lists.remove(&model.pages, 0);
         model.pages[0].slot = model.slots.alloc(0).unwrap();
         let mut time = model.now;
         model.swap_out(0, &mut time);

@@ -1,7 +1,7 @@
 //! The lists of RAM's pages, per cgroup: which page reclaim takes next.
 
-use super::page::{ACTIVE, Page, REFERENCED, SEEN, Tier};
-use super::queue::Queue;
+use super::page::{ACTIVE, Page, REFERENCED, SEEN};
+use super::ring::Ring;
 use crate::prefetch::prefetch;
 
 /// How RAM keeps its pages in order.
@@ -24,10 +24,12 @@ const ACTIVE_LIST: usize = 1;
 const MIN_GENERATIONS: u32 = 2;
 /// Pages moved from the active list in one go (`SWAP_CLUSTER_MAX`).
 const BATCH: usize = 32;
+/// So many pages ahead of reclaim the memory of one is asked for.
+const SOON: u32 = 24;
 
 #[derive(Clone, Debug, Default)]
 struct Lists {
-    lists: [Queue; LISTS as usize],
+    lists: [Ring<u32>; LISTS as usize],
     /// Oldest and youngest generation.
     oldest: u32,
     youngest: u32,
@@ -82,7 +84,7 @@ impl RamLists {
             Lru::Exact => {
                 let entry = pages[page as usize];
                 let group = &mut self.groups[usize::from(entry.cgroup)];
-                group.forget(entry);
+                group.forget(entry.place);
                 group.push(pages, page, 0);
             }
             Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
@@ -95,11 +97,10 @@ impl RamLists {
     }
 
     /// A page leaves RAM other than by [`RamLists::victim`].
-    pub(super) fn remove(&mut self, pages: &mut [Page], page: u32) {
-        let entry = &mut pages[page as usize];
-        self.groups[usize::from(entry.cgroup)].forget(*entry);
+    pub(super) fn remove(&mut self, pages: &[Page], page: u32) {
+        let entry = pages[page as usize];
+        self.groups[usize::from(entry.cgroup)].forget(entry.place);
         self.resident -= 1;
-        entry.place = u32::MAX;
     }
 
     /// Takes the page of a cgroup that reclaim takes next out of its list; counts the pages looked at.
@@ -107,69 +108,63 @@ impl RamLists {
     pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
         let group = &mut self.groups[usize::from(cgroup)];
         let victim = match self.kind {
-            Lru::Exact => group.pop(pages, cgroup, 0),
-            Lru::Classic => group.inactive_victim(pages, cgroup, scanned),
-            Lru::Generational => group.oldest_victim(pages, cgroup, scanned),
+            Lru::Exact => group.pop(pages, 0),
+            Lru::Classic => group.inactive_victim(pages, scanned),
+            Lru::Generational => group.oldest_victim(pages, scanned),
         }?;
         *scanned += 1;
         self.resident -= 1;
-        pages[victim as usize].place = u32::MAX;
         Some(victim)
     }
 }
 
-/// The member of a list that a page is while it has this place there.
-const fn is_member(entry: &Page, cgroup: u16, place: u32) -> bool {
-    matches!(entry.tier, Tier::Ram) && entry.place == place && entry.cgroup == cgroup
-}
-
 impl Lists {
     fn len(&self) -> usize {
-        self.lists.iter().map(Queue::len).sum()
+        self.lists.iter().map(Ring::len).sum()
     }
 
     #[inline]
-    fn inactive_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+    fn inactive_victim(&mut self, pages: &mut [Page], scanned: &mut u64) -> Option<u32> {
         loop {
-            self.deactivate(pages, cgroup, scanned);
-            let page = self.pop(pages, cgroup, INACTIVE)?;
+            self.deactivate(pages, scanned);
+            let page = self.pop(pages, INACTIVE)?;
             let entry = &mut pages[page as usize];
             if !entry.has(REFERENCED) {
                 return Some(page);
             }
-            entry.clear(REFERENCED);
             *scanned += 1;
+            // Which of both it is cannot be foreseen, so that nothing branches on it.
             let activate = entry.has(SEEN);
-            entry.set(if activate { ACTIVE } else { SEEN });
+            entry.flags = (entry.flags & !REFERENCED) | if activate { ACTIVE } else { SEEN };
             self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
         }
     }
 
     /// Moves a batch of pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
     #[inline]
-    fn deactivate(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) {
+    fn deactivate(&mut self, pages: &mut [Page], scanned: &mut u64) {
         let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
         let enough = inactive > 0 && (inactive >= active || inactive * inactive_ratio(inactive + active) >= active);
         if !enough {
-            self.deactivate_some(pages, cgroup, active, scanned);
+            self.deactivate_some(pages, active, scanned);
         }
     }
 
-    fn deactivate_some(&mut self, pages: &mut [Page], cgroup: u16, active: usize, scanned: &mut u64) {
+    fn deactivate_some(&mut self, pages: &mut [Page], active: usize, scanned: &mut u64) {
         for _ in 0..BATCH.min(active) {
-            let Some(page) = self.pop(pages, cgroup, ACTIVE_LIST) else { return };
+            let Some(page) = self.pop(pages, ACTIVE_LIST) else { return };
             pages[page as usize].clear(REFERENCED | SEEN);
             *scanned += 1;
             self.push(pages, page, INACTIVE);
         }
     }
 
-    fn oldest_victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+    fn oldest_victim(&mut self, pages: &mut [Page], scanned: &mut u64) -> Option<u32> {
         if self.len() == 0 {
             return None;
         }
         loop {
-            let Some(page) = self.pop_oldest(pages, cgroup) else { continue };
+            let Some(page) = self.pop_oldest(pages) else { continue };
             let entry = &mut pages[page as usize];
             if !entry.has(REFERENCED) {
                 return Some(page);
@@ -182,8 +177,8 @@ impl Lists {
     }
 
     /// From the oldest generation; `None` if that was empty and the next one became the oldest.
-    fn pop_oldest(&mut self, pages: &mut [Page], cgroup: u16) -> Option<u32> {
-        let popped = self.pop(pages, cgroup, (self.oldest % LISTS) as usize);
+    fn pop_oldest(&mut self, pages: &[Page]) -> Option<u32> {
+        let popped = self.pop(pages, (self.oldest % LISTS) as usize);
         if popped.is_none() {
             self.oldest += 1;
             self.youngest = self.youngest.max(self.oldest + MIN_GENERATIONS - 1);
@@ -191,31 +186,34 @@ impl Lists {
         popped
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, pages: &mut [Page], page: u32, list: usize) {
-        let queue = &mut self.lists[list];
-        pages[page as usize].place = queue.push(page) * LISTS + list as u32;
-        if queue.is_untidy() {
-            self.tidy(pages, pages[page as usize].cgroup, list);
+        if self.lists[list].is_full() {
+            self.renumber(pages, list);
         }
+        pages[page as usize].place = at(self.lists[list].push(page), list);
     }
 
     #[cold]
-    fn tidy(&mut self, mut pages: &mut [Page], cgroup: u16, list: usize) {
-        let at = |place: u32| place * LISTS + list as u32;
-        let is_at = |pages: &&mut [Page], page: u32, place| is_member(&pages[page as usize], cgroup, at(place));
-        self.lists[list].tidy(&mut pages, is_at, |pages, page, place| pages[page as usize].place = at(place));
+    fn renumber(&mut self, pages: &mut [Page], list: usize) {
+        self.lists[list].renumber(|page, place| pages[page as usize].place = at(place, list));
     }
 
-    #[inline]
-    fn pop(&mut self, pages: &[Page], cgroup: u16, list: usize) -> Option<u32> {
-        let is_at = |page: u32, place| is_member(&pages[page as usize], cgroup, place * LISTS + list as u32);
-        self.lists[list].pop(is_at, |page| prefetch(pages, page as usize))
+    #[inline(always)]
+    fn pop(&mut self, pages: &[Page], list: usize) -> Option<u32> {
+        let ring = &mut self.lists[list];
+        prefetch(pages, ring.get(ring.first() + SOON) as usize);
+        ring.pop()
     }
 
-    fn forget(&mut self, entry: Page) {
-        self.lists[(entry.place % LISTS) as usize].forget();
+    fn forget(&mut self, place: u32) {
+        self.lists[(place % LISTS) as usize].remove(place / LISTS);
     }
+}
+
+/// A place of a list.
+const fn at(place: u32, list: usize) -> u32 {
+    place * LISTS + list as u32
 }
 
 /// Square roots of ten times as many gigabytes.

@@ -23,7 +23,6 @@ mod outcome;
 mod page;
 #[cfg(test)]
 mod policy_tests;
-mod queue;
 mod readahead;
 #[cfg(test)]
 mod readahead_tests;
@@ -32,6 +31,7 @@ mod reclaim;
 mod reclaim_tests;
 mod replay;
 mod requests;
+mod ring;
 mod settings;
 mod shrinkers;
 mod sizes;
@@ -193,7 +193,7 @@ impl Model {
         match entry.tier {
             Tier::Absent => return,
             Tier::Ram => {
-                self.lists.remove(&mut self.pages, page);
+                self.lists.remove(&self.pages, page);
                 self.uncharge(entry.cgroup);
             }
             // The end of the write finds another page there.

@@ -167,7 +167,7 @@ impl Bench {
         self.next += 1;
         self.model.pages[page as usize].cgroup = self.cgroup;
         self.model.enter(page);
-        self.model.lists.remove(&mut self.model.pages, page);
+        self.model.lists.remove(&self.model.pages, page);
         self.model.pages[page as usize].slot = self.model.slots.alloc(page).unwrap();
         let mut time = self.model.now;
         self.model.swap_out(page, &mut time);

@@ -79,9 +79,6 @@ impl Model {
 
     /// Neighbours of a page that are in swap: by slot where an area is rotational, else by address.
     fn neighbours(&mut self, page: u32) -> Vec<u32> {
-        if self.settings.page_cluster == 0 {
-            return Vec::new();
-        }
         let by_slots = self.settings.reads_ahead_by_slots();
         let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
         let places = match by_slots {
@@ -99,9 +96,11 @@ impl Model {
 
     /// After a page that no disk had to give: neighbours come along, and nobody waits for such as are read from a disk.
     pub(super) fn read_ahead(&mut self, page: u32) {
-        let neighbours = self.neighbours(page);
-        let slots = self.bring(neighbours);
-        self.read_slots(slots, None);
+        if self.settings.page_cluster > 0 {
+            let neighbours = self.neighbours(page);
+            let slots = self.bring(neighbours);
+            self.read_slots(slots, None);
+        }
     }
 
     /// Reads a page that has just entered RAM from its disk, with its neighbours, and waits for it.
@@ -109,7 +108,7 @@ impl Model {
         if let Some(shrinker) = self.shrinkers.groups.get_mut(usize::from(self.pages[page as usize].cgroup)) {
             shrinker.disk_swapins += 1;
         }
-        let neighbours = self.neighbours(page);
+        let neighbours = if self.settings.page_cluster == 0 { Vec::new() } else { self.neighbours(page) };
         self.pages[page as usize].set(CLEAN);
         let wanted = self.pages[page as usize].slot;
         self.pause_worker();

@@ -30,10 +30,7 @@ impl Model {
         let pages = trace.pages();
         match trace.plain_reads() {
             Some((step, cgroup)) => {
-                let event = |page, index: usize| {
-                    let time = (index as u64).saturating_mul(step);
-                    Event { time, page, cgroup, op: Op::Read }
-                };
+                let event = |page, index: usize| Event { time: index as u64 * step, page, cgroup, op: Op::Read };
                 self.go(pages, range, event, seen)
             }
             None => self.go(pages, range, |_, index| trace.get(index), seen),
@@ -76,12 +73,13 @@ impl Model {
     ) -> usize {
         let (table, cost) = (&mut self.pages[..], self.settings.costs.access);
         let end = if self.lists.marks_pages() { range.end } else { range.start };
+        let soon = pages.get(range.start + AHEAD_OF_ACCESS..).unwrap_or_default();
         let (mut index, mut now) = (range.start, self.now);
-        while index < end {
-            if let Some(&later) = pages.get(index + AHEAD_OF_ACCESS) {
-                prefetch(table, later as usize);
+        for (after, &page) in pages[range.start..end].iter().enumerate() {
+            if let Some(&page) = soon.get(after) {
+                prefetch(table, page as usize);
             }
-            let event = event(pages[index], index);
+            let event = event(page, index);
             let page = &mut table[event.page as usize];
             let stale = event.op == Op::Write && page.slot != NONE;
             if page.tier != Tier::Ram || page.has(AHEAD) || event.op == Op::Free || stale {

@@ -86,13 +86,22 @@ impl Area {
     }
 
     /// The next free slot of the cluster at hand, else of an empty cluster, else of one with holes.
+    #[inline]
     fn find(&mut self) -> Option<u32> {
-        if self.cursor != NONE
-            && !self.cursor.is_multiple_of(CLUSTER)
-            && let Some(slot) = self.free_from(self.cursor)
-        {
-            return Some(slot);
+        if self.cursor != NONE && !self.cursor.is_multiple_of(CLUSTER) {
+            // Most often the next one is free.
+            let word = self.bits.get((self.cursor / WORD) as usize).copied().unwrap_or(0);
+            if word >> (self.cursor % WORD) & 1 == 1 {
+                return Some(self.cursor);
+            }
+            if let Some(slot) = self.free_from(self.cursor) {
+                return Some(slot);
+            }
         }
+        self.find_elsewhere()
+    }
+
+    fn find_elsewhere(&mut self) -> Option<u32> {
         while let Some(cluster) = self.empty.pop_front() {
             if u32::from(self.free[cluster as usize]) == self.size(cluster) {
                 return Some(cluster * CLUSTER);
@@ -171,7 +180,17 @@ impl Slots {
     }
 
     /// A slot for a page: from the area of highest priority that has one and whose turn it is.
+    #[inline]
     pub(super) fn alloc(&mut self, page: u32) -> Option<u32> {
+        if let [area] = &mut self.areas[..] {
+            let slot = area.alloc(page);
+            self.used += u64::from(slot.is_some());
+            return slot;
+        }
+        self.alloc_by_rank(page)
+    }
+
+    fn alloc_by_rank(&mut self, page: u32) -> Option<u32> {
         for rank in &mut self.ranks {
             for _ in 0..rank.len() {
                 let area = &mut self.areas[rank[0]];

@@ -149,7 +149,7 @@ impl Zswap {
     /// who asks has one for all groups.
     pub(super) fn next_to_leave(&mut self) -> Option<(u32, u16)> {
         let Marks { max, accept } = self.marks;
-        let list = &self.lists[0];
+        let list = &mut self.lists[0];
         let reach = list.first() + (list.len() as u64 * max.saturating_sub(accept) / max.max(1)) as u32;
         // What is older than the oldest has left; and where places were given anew, it begins anew.
         if self.looked > reach {

@@ -138,10 +138,13 @@ impl Trace {
         &self.pages
     }
 
-    /// When all events are reads of one cgroup, one as soon after the other: the time between two in nanoseconds, and the cgroup.
+    /// When all events are reads of one cgroup, one as soon after the other: the time between two in nanoseconds, with which no
+    /// moment is beyond what can be counted, and the cgroup.
     pub(crate) fn plain_reads(&self) -> Option<(u64, u16)> {
         match (&self.times, &self.cgroups, &self.ops) {
-            (&Times::Every(step), &Column::Same(cgroup), Column::Same(Op::Read)) => Some((step, cgroup)),
+            (&Times::Every(step), &Column::Same(cgroup), Column::Same(Op::Read)) => {
+                (self.len() as u64).checked_mul(step).map(|_end| (step, cgroup))
+            }
             _ => None,
         }
     }
