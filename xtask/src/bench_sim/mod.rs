@@ -245,7 +245,7 @@ pub fn run_memory(policy: &str, size: &str, file: &str) -> anyhow::Result<()> {
     let before = status("VmRSS")?;
     let misses = match ReplayRow::named(policy) {
         Some(row) => row.misses(&trace, size.parse()?),
-        None if policy == model::NAME => model::faults(&trace, size.parse()?)?,
+        None if policy == model::NAME => model::faults(&trace, size.parse()?, 1)?,
         None => bail!("no policy {policy}"),
     };
     println!("{misses} {}", (status("VmHWM")? - before) * 1024);

@@ -13,15 +13,20 @@ use super::timed;
 /// What it is called beside the policies of replays.
 pub const NAME: &str = "model";
 
-/// zswap with lz4 and zsmalloc in front of a disk that holds everything; RAM is what the peer's memory is.
-fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
+/// How much swap there is. Below half full a page keeps its slot when it comes back, and what is only read is written once; above, each
+/// fault gives its slot back and each eviction writes anew, which is three times the work.
+const SWAP: [(&str, u32); 2] =
+    [("swap never half full: slots stay", 2), ("swap just large enough: more than half full, slots are given back", 1)];
+
+/// zswap with lz4 and zsmalloc in front of a disk that holds everything so many times; RAM is what the peer's memory is.
+fn settings(ram: u32, pages: u32, times: u32) -> anyhow::Result<Settings> {
     // Chain length 8, the kernel's default.
     let allocator = Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).context("zsmalloc of chains of 8")?);
     let codec = Codec::named("lz4").context("lz4 is in the table")?;
     let backing = Backing::Disk { device: 0, rotational: false };
     Ok(Settings {
         zswap: Some(ZswapSettings::new(codec, allocator)),
-        areas: vec![AreaSettings { priority: 0, slots: pages, backing }],
+        areas: vec![AreaSettings { priority: 0, slots: times * pages, backing }],
         devices: vec![DeviceTimes::NVME],
         page_cluster: 0,
         sizes: Sizes::Drawn((0..256).map(|i| 300 + 11 * i).collect()),
@@ -29,21 +34,18 @@ fn settings(ram: u32, pages: u32) -> anyhow::Result<Settings> {
     })
 }
 
-fn replay(trace: &Trace, ram: u32) -> anyhow::Result<Outcome> {
-    Ok(Model::new(settings(ram, trace.page_count())?, trace.page_count())?.run(trace))
-}
-
 /// Major faults of a machine of so many pages of RAM.
-pub fn faults(trace: &Trace, ram: u32) -> anyhow::Result<u64> {
-    Ok(replay(trace, ram)?.counters.pgmajfault)
+pub fn faults(trace: &Trace, ram: u32, times: u32) -> anyhow::Result<u64> {
+    let outcome = Model::new(settings(ram, trace.page_count(), times)?, trace.page_count())?.run(trace);
+    Ok(outcome.counters.pgmajfault)
 }
 
-/// Machines of these sizes, several at a time.
+/// Machines of these sizes, several at a time, with swap that is more than half full: the slower ones.
 pub fn batch(trace: &Trace, sizes: &[u32], threads: usize) -> anyhow::Result<Vec<u64>> {
     let next = AtomicUsize::new(0);
     let work = || -> anyhow::Result<Vec<u64>> {
         let mine = std::iter::from_fn(|| sizes.get(next.fetch_add(1, Ordering::Relaxed)));
-        mine.map(|&size| faults(trace, size)).collect()
+        mine.map(|&size| faults(trace, size, 1)).collect()
     };
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
@@ -55,25 +57,33 @@ pub fn batch(trace: &Trace, sizes: &[u32], threads: usize) -> anyhow::Result<Vec
     })
 }
 
-/// Prints how many events a second the model does, and how that is to the peer's LRU as `peer` times it: stock, tuned.
+/// Prints how many events a second the model does with much and with little swap, and how that is to the peer's LRU as `peer` times it:
+/// stock, tuned.
 pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> anyhow::Result<[f64; 2]>) -> anyhow::Result<()> {
-    let mut times = Rounds::new(["model", "stock", "tuned"]);
-    let mut last = None;
+    let mut times = Rounds::new(["much swap", "little swap", "stock", "tuned"]);
+    let mut last = [None, None];
     for _ in 0..rounds {
-        let model = Model::new(settings(ram, trace.page_count())?, trace.page_count())?;
-        let (seconds, outcome) = timed(|| model.run(trace));
+        let mut seconds = [0.0; 2];
+        for (index, (_, amount)) in SWAP.into_iter().enumerate() {
+            let model = Model::new(settings(ram, trace.page_count(), amount)?, trace.page_count())?;
+            let outcome: Outcome;
+            (seconds[index], outcome) = timed(|| model.run(trace));
+            ensure!(outcome.counters.accesses == trace.len() as u64, "the model ended early: {outcome:?}");
+            last[index] = Some(outcome.counters);
+        }
         let [stock, tuned] = peer()?;
-        ensure!(outcome.counters.accesses == trace.len() as u64, "the model ended early: {outcome:?}");
-        times.add([seconds, stock, tuned]);
-        last = Some(outcome);
+        times.add([seconds[0], seconds[1], stock, tuned]);
     }
-    let counters = last.context("at least one round")?.counters;
     println!("  full model: RAM, zswap (lz4, zsmalloc), disk; the peer replays LRU only");
-    println!(
-        "    {} accesses, {} pages out to zswap, {} in from it, {} in from disk",
-        counters.accesses, counters.zswpout, counters.zswpin, counters.disk_in
-    );
     println!("    Mev/s: {}", times.rates(trace.len() as f64 / 1e6));
-    println!("    to stock peer: {}; to tuned peer: {}", times.ratio(1, 0), times.ratio(2, 0));
+    for (index, (what, _)) in SWAP.into_iter().enumerate() {
+        let counters = last[index].context("at least one round")?;
+        println!("    {what}");
+        println!(
+            "      {} pages out to zswap, {} in from it, {} written back, {} out to the disk, {} in from it",
+            counters.zswpout, counters.zswpin, counters.zswpwb, counters.disk_out, counters.disk_in
+        );
+        println!("      to stock peer: {}; to tuned peer: {}", times.ratio(2, index), times.ratio(3, index));
+    }
     Ok(())
 }
