@@ -70,7 +70,7 @@ const fn shown(
 }
 
 /// THE table of what is compared.
-pub const METRICS: [Metric; 14] = [
+pub const METRICS: [Metric; 21] = [
     Metric {
         name: "pool_total_size",
         unit: "bytes",
@@ -133,6 +133,38 @@ pub const METRICS: [Metric; 14] = [
     },
     shown("zswpin", "pages loaded from zswap", |seen| seen.vmstat("zswpin"), |s| s.outcome.counters.zswpin as f64),
     shown("swap_ra", "pages read ahead", |seen| seen.vmstat("swap_ra"), |s| s.outcome.counters.swap_ra as f64),
+    shown(
+        "swap_ra_hit",
+        "pages read ahead that were used",
+        |seen| seen.vmstat("swap_ra_hit"),
+        |s| s.outcome.counters.swap_ra_hit as f64,
+    ),
+    shown("pgactivate", "pages activated", |seen| seen.vmstat("pgactivate"), |s| s.outcome.counters.pgactivate as f64),
+    shown("pgdeactivate", "pages deactivated", |seen| seen.vmstat("pgdeactivate"), |s| s.outcome.counters.pgdeactivate as f64),
+    shown(
+        "workingset_refault_anon",
+        "pages that came back",
+        |seen| seen.vmstat("workingset_refault_anon"),
+        |s| s.outcome.counters.workingset_refault_anon as f64,
+    ),
+    shown(
+        "workingset_activate_anon",
+        "pages that came back soon enough to be active at once",
+        |seen| seen.vmstat("workingset_activate_anon"),
+        |s| s.outcome.counters.workingset_activate_anon as f64,
+    ),
+    shown(
+        "workingset_restore_anon",
+        "such that had been active",
+        |seen| seen.vmstat("workingset_restore_anon"),
+        |s| s.outcome.counters.workingset_restore_anon as f64,
+    ),
+    shown(
+        "pgsteal",
+        "pages that reclaim took",
+        |seen| Some(seen.vmstat("pgsteal_direct")? + seen.vmstat("pgsteal_kswapd")?),
+        |s| s.outcome.counters.pgsteal as f64,
+    ),
     shown("pgmajfault", "faults that waited", |seen| seen.vmstat("pgmajfault"), |s| s.outcome.counters.pgmajfault as f64),
     shown("swpout_zero", "pages of zeros", |seen| seen.vmstat("swpout_zero"), |s| s.outcome.counters.swpout_zero as f64),
     shown(

@@ -11,7 +11,8 @@ use crate::machine::{Machine, ReadError};
 /// Lines of meminfo that matter here.
 const MEMINFO: [&str; 5] = ["SwapTotal", "SwapFree", "SwapCached", "Zswap", "Zswapped"];
 /// Beginnings of vmstat counters that matter here.
-const VMSTAT: [&str; 6] = ["pswp", "zswp", "swpin", "swpout", "pgmajfault", "swap_ra"];
+const VMSTAT: [&str; 10] =
+    ["pswp", "zswp", "swpin", "swpout", "pgmajfault", "swap_ra", "workingset_", "pgactivate", "pgdeactivate", "pgsteal_"];
 
 /// Where the counters of one machine are.
 #[derive(Debug)]

@@ -37,6 +37,14 @@ pub struct Counters {
     pub swap_ra_hit: u64,
     /// Pages that came back after they were evicted (`workingset_refault_anon`).
     pub workingset_refault_anon: u64,
+    /// Of those: back so soon that they are active at once (`workingset_activate_anon`).
+    pub workingset_activate_anon: u64,
+    /// Of those: such as had been active when they were evicted, or not long before (`workingset_restore_anon`).
+    pub workingset_restore_anon: u64,
+    /// Pages moved to the active list by reclaim that found them used twice (`pgactivate`).
+    pub pgactivate: u64,
+    /// Pages moved from there to the inactive list (`pgdeactivate`).
+    pub pgdeactivate: u64,
     /// Stores refused because zswap's pool was at its limit.
     pub pool_limit_hit: u64,
     /// Stores refused between threshold and limit, which no kernel counts.

@@ -17,7 +17,7 @@ impl Model {
         let begin = self.now;
         let page = event.page;
         match self.pages[page as usize].tier {
-            Tier::Ram => self.use_read_ahead(page),
+            Tier::Ram => self.use_read_ahead(page, event.op == Op::Write),
             Tier::Writing => self.take_back(page),
             Tier::Absent => {
                 let cgroup = usize::from(event.cgroup).min(self.cgroups.len() - 1) as u16;
@@ -87,33 +87,30 @@ impl Model {
         let entry = &mut self.pages[page as usize];
         if entry.tier == Tier::Writing && entry.place == write {
             entry.tier = Tier::Disk;
-            entry.place = NONE;
-            let cgroup = entry.cgroup;
-            self.uncharge(cgroup);
+            self.gone(page);
         }
     }
 
     /// A page that was read ahead is used for the first time.
-    fn use_read_ahead(&mut self, page: u32) {
+    fn use_read_ahead(&mut self, page: u32, write: bool) {
         self.pages[page as usize].clear(AHEAD);
         self.lists.touch(&mut self.pages, page);
-        self.outcome.counters.swap_ra_hit += 1;
-        self.used_from_cache(page, true);
+        self.used_from_cache(page);
         self.spend(self.settings.costs.minor);
+        self.leave_slot(page, write);
     }
 
-    /// A page that is still being written is in the swap cache.
+    /// A page that is still being written is in the swap cache, and stays there.
     fn take_back(&mut self, page: u32) {
-        self.used_from_cache(page, false);
+        self.used_from_cache(page);
         self.spend(self.settings.costs.minor);
         let entry = &mut self.pages[page as usize];
         entry.tier = Tier::Ram;
         entry.set(CLEAN | REFERENCED);
         self.lists.insert(&mut self.pages, page);
-        self.outcome.counters.workingset_refault_anon += 1;
     }
 
-    /// A page enters RAM, accessed.
+    /// A page enters RAM for the first time, accessed.
     #[inline]
     pub(super) fn enter(&mut self, page: u32) {
         self.charge(self.pages[page as usize].cgroup);
@@ -123,15 +120,24 @@ impl Model {
         self.lists.insert(&mut self.pages, page);
     }
 
+    /// A page comes back into RAM, accessed.
+    #[inline]
+    pub(super) fn come_back(&mut self, page: u32) {
+        self.charge(self.pages[page as usize].cgroup);
+        let entry = &mut self.pages[page as usize];
+        entry.tier = Tier::Ram;
+        entry.set(REFERENCED);
+        self.refault(page);
+    }
+
     fn swap_in(&mut self, page: u32, write: bool) {
         self.outcome.counters.pgmajfault += 1;
-        self.outcome.counters.workingset_refault_anon += 1;
         // Making room may have moved it on.
         match self.pages[page as usize].tier {
             Tier::Zswap => {
                 let time = self.load_from_zswap(page);
                 self.spend(self.settings.costs.swap_in + time);
-                self.enter(page);
+                self.come_back(page);
                 self.read_ahead(page);
             }
             Tier::Zram => {
@@ -139,32 +145,37 @@ impl Model {
                 self.outcome.counters.pswpin += 1;
                 self.release_slot(page);
                 self.spend(self.settings.costs.swap_in + time);
-                self.enter(page);
+                self.come_back(page);
             }
             Tier::WrittenBack => {
                 let block = std::mem::replace(&mut self.pages[page as usize].entry, NONE);
                 self.outcome.counters.pswpin += 1;
                 self.spend(self.settings.costs.swap_in);
-                self.enter(page);
+                self.come_back(page);
                 self.read_block(page, block);
                 self.release_slot(page);
             }
             Tier::Disk => {
                 self.spend(self.settings.costs.swap_in);
-                self.enter(page);
+                self.come_back(page);
                 self.read_with_neighbours(page);
             }
             Tier::Writing => self.take_back(page),
             Tier::Zero => {
                 self.spend(self.settings.costs.swap_in);
                 self.bring_zeros(page);
-                self.enter(page);
+                self.come_back(page);
                 self.read_ahead(page);
             }
             Tier::Absent | Tier::Ram => {}
         }
-        let (used, all) = self.slots.fill();
-        if write || used * 2 > all {
+        self.leave_slot(page, write);
+    }
+
+    /// A page that a write brought from swap, or any while swap is short, gives its slot back (`should_try_to_free_swap`). One that is
+    /// written later keeps it: that is no fault of which the kernel would hear.
+    fn leave_slot(&mut self, page: u32, write: bool) {
+        if write || self.is_swap_short() {
             self.drop_copies(page);
         }
     }

@@ -1,7 +1,8 @@
 //! The lists of RAM's pages, per cgroup: which page reclaim takes next.
 
-use super::page::{ACTIVE, Page, REFERENCED, SEEN};
+use super::page::{Page, REFERENCED, SEEN, WORKINGSET};
 use super::ring::Ring;
+use super::workingset::{Domain, Refault};
 use crate::prefetch::prefetch;
 
 /// How RAM keeps its pages in order.
@@ -33,6 +34,18 @@ struct Lists {
     /// Oldest and youngest generation.
     oldest: u32,
     youngest: u32,
+    /// By whose age its pages are: that of its own limit, or that of the machine.
+    domain: usize,
+}
+
+/// What reclaim did to lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Scan {
+    /// Pages looked at.
+    pub(super) scanned: u64,
+    /// Pages moved to the active list, and from there.
+    pub(super) activated: u64,
+    pub(super) deactivated: u64,
 }
 
 /// The lists of all cgroups.
@@ -40,13 +53,26 @@ struct Lists {
 pub(super) struct RamLists {
     kind: Lru,
     groups: Vec<Lists>,
+    /// That of the machine, and one for each group with a limit.
+    domains: Vec<Domain>,
     resident: usize,
 }
 
+/// The domain of the whole machine.
+const MACHINE: usize = 0;
+
 impl RamLists {
-    pub(super) fn new(kind: Lru, cgroups: usize) -> Self {
-        let lists = Lists { youngest: MIN_GENERATIONS - 1, ..Lists::default() };
-        Self { kind, groups: vec![lists; cgroups], resident: 0 }
+    /// Lists for groups, which have limits or not. One that has is taken to be reclaimed from only for its sake.
+    pub(super) fn new(kind: Lru, limited: impl Iterator<Item = bool>) -> Self {
+        let mut domains = vec![Domain::default()];
+        let group = |limited: bool| {
+            if limited {
+                domains.push(Domain::default());
+            }
+            let domain = if limited { domains.len() - 1 } else { MACHINE };
+            Lists { youngest: MIN_GENERATIONS - 1, domain, ..Lists::default() }
+        };
+        Self { kind, groups: limited.map(group).collect(), domains, resident: 0 }
     }
 
     /// Pages of a cgroup.
@@ -59,22 +85,61 @@ impl RamLists {
         self.resident
     }
 
-    /// A page comes into RAM: to the active list if it belongs to the working set.
+    /// A page comes into RAM.
     #[inline]
     pub(super) fn insert(&mut self, pages: &mut [Page], page: u32) {
-        let entry = &mut pages[page as usize];
-        entry.clear(SEEN);
-        let active = entry.has(ACTIVE);
-        let cgroup = entry.cgroup;
-        let group = &mut self.groups[usize::from(cgroup)];
+        let group = &self.groups[usize::from(pages[page as usize].cgroup)];
         let list = match self.kind {
-            Lru::Exact => 0,
-            Lru::Classic if active => ACTIVE_LIST,
-            Lru::Classic => INACTIVE,
+            Lru::Exact | Lru::Classic => INACTIVE,
             Lru::Generational => (group.youngest % LISTS) as usize,
         };
-        group.push(pages, page, list);
+        self.insert_into(pages, page, list);
+    }
+
+    #[inline]
+    fn insert_into(&mut self, pages: &mut [Page], page: u32, list: usize) {
+        let entry = &mut pages[page as usize];
+        self.groups[usize::from(entry.cgroup)].push(pages, page, list);
         self.resident += 1;
+    }
+
+    /// What a page of a group keeps of its place in the order when it is evicted.
+    #[inline]
+    pub(super) fn shadow(&mut self, cgroup: u16) -> u32 {
+        let group = &self.groups[usize::from(cgroup)];
+        if self.kind == Lru::Generational {
+            return group.oldest;
+        }
+        let own = self.domains[group.domain].evict();
+        if group.domain != MACHINE {
+            self.domains[MACHINE].evict();
+        }
+        own
+    }
+
+    /// A page comes back into RAM, its shadow in its place: to the active list if that was soon. In the youngest generation it is anyway;
+    /// what counts there is whether the one that it left is still among those that there are (`lru_gen_test_recent`).
+    #[inline]
+    pub(super) fn refault(&mut self, pages: &mut [Page], page: u32, swap_is_free: bool) -> Refault {
+        let entry = &mut pages[page as usize];
+        entry.clear(SEEN);
+        let group = &self.groups[usize::from(entry.cgroup)];
+        let (domain, shadow) = (group.domain, entry.place);
+        let refault = match self.kind {
+            Lru::Exact => Refault::Late,
+            Lru::Classic => Refault::of(entry, self.domains[domain].is_recent(shadow, swap_is_free)),
+            Lru::Generational => Refault::of(entry, group.youngest.wrapping_sub(shadow) < LISTS),
+        };
+        if self.kind == Lru::Classic && refault != Refault::Late {
+            self.domains[domain].refault();
+            if domain != MACHINE {
+                self.domains[MACHINE].refault();
+            }
+            self.insert_into(pages, page, ACTIVE_LIST);
+        } else {
+            self.insert(pages, page);
+        }
+        refault
     }
 
     /// A page in RAM was accessed.
@@ -85,7 +150,7 @@ impl RamLists {
                 let entry = pages[page as usize];
                 let group = &mut self.groups[usize::from(entry.cgroup)];
                 group.forget(entry.place);
-                group.push(pages, page, 0);
+                group.push(pages, page, INACTIVE);
             }
             Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
         }
@@ -99,22 +164,63 @@ impl RamLists {
     /// A page leaves RAM other than by [`RamLists::victim`].
     pub(super) fn remove(&mut self, pages: &[Page], page: u32) {
         let entry = pages[page as usize];
-        self.groups[usize::from(entry.cgroup)].forget(entry.place);
+        let group = &mut self.groups[usize::from(entry.cgroup)];
+        group.forget(entry.place);
+        if self.kind == Lru::Classic && (entry.place % LISTS) as usize == ACTIVE_LIST {
+            let domain = group.domain;
+            self.move_active(domain, Scan { deactivated: 1, ..Scan::default() });
+        }
         self.resident -= 1;
     }
 
-    /// Takes the page of a cgroup that reclaim takes next out of its list; counts the pages looked at.
+    /// Takes the page of a cgroup that reclaim takes next out of its list; counts what is done.
     #[inline]
-    pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scanned: &mut u64) -> Option<u32> {
+    pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scan: &mut Scan) -> Option<u32> {
         let group = &mut self.groups[usize::from(cgroup)];
         let victim = match self.kind {
-            Lru::Exact => group.pop(pages, 0),
-            Lru::Classic => group.inactive_victim(pages, scanned),
-            Lru::Generational => group.oldest_victim(pages, scanned),
+            Lru::Exact => group.pop(pages, INACTIVE),
+            Lru::Classic => group.inactive_victim(pages, scan),
+            Lru::Generational => group.oldest_victim(pages, &mut scan.scanned),
         }?;
-        *scanned += 1;
+        scan.scanned += 1;
         self.resident -= 1;
         Some(victim)
+    }
+
+    /// Makes a page active that reclaim has taken out of its list and cannot evict.
+    pub(super) fn activate(&mut self, pages: &mut [Page], page: u32, scan: &mut Scan) {
+        match self.kind {
+            Lru::Classic => self.insert_into(pages, page, ACTIVE_LIST),
+            Lru::Exact | Lru::Generational => self.insert(pages, page),
+        }
+        scan.activated += 1;
+    }
+
+    /// A batch of a cgroup has been reclaimed. While pages come back soon, as large a share of the active list is deactivated as was
+    /// scanned of the inactive one (`shrink_list`, `get_scan_count`).
+    pub(super) fn end_batch(&mut self, pages: &mut [Page], cgroup: u16, scan: &mut Scan) {
+        if self.kind != Lru::Classic {
+            return;
+        }
+        let group = &mut self.groups[usize::from(cgroup)];
+        let domain = group.domain;
+        if self.domains[domain].sees_refaults() {
+            let (inactive, active) = (group.lists[INACTIVE].len(), group.lists[ACTIVE_LIST].len());
+            let looked_at = scan.scanned - scan.deactivated;
+            let share = looked_at * active as u64 / (inactive as u64 + looked_at).max(1);
+            group.deactivate_some(pages, share as usize, scan);
+        }
+        self.domains[domain].look();
+        self.move_active(domain, *scan);
+    }
+
+    /// Pages have come to active lists and left them.
+    fn move_active(&mut self, domain: usize, scan: Scan) {
+        let also = if domain == MACHINE { None } else { Some(MACHINE) };
+        for domain in [Some(domain), also].into_iter().flatten() {
+            self.domains[domain].activate(scan.activated as u32);
+            self.domains[domain].active -= scan.deactivated as u32;
+        }
     }
 }
 
@@ -124,37 +230,42 @@ impl Lists {
     }
 
     #[inline]
-    fn inactive_victim(&mut self, pages: &mut [Page], scanned: &mut u64) -> Option<u32> {
+    fn inactive_victim(&mut self, pages: &mut [Page], scan: &mut Scan) -> Option<u32> {
         loop {
-            self.deactivate(pages, scanned);
+            self.deactivate(pages, scan);
             let page = self.pop(pages, INACTIVE)?;
             let entry = &mut pages[page as usize];
             if !entry.has(REFERENCED) {
                 return Some(page);
             }
-            *scanned += 1;
-            // Which of both it is cannot be foreseen, so that nothing branches on it.
+            scan.scanned += 1;
+            // Whether it was seen before cannot be foreseen, so that nothing branches on it.
             let activate = entry.has(SEEN);
-            entry.flags = (entry.flags & !REFERENCED) | if activate { ACTIVE } else { SEEN };
+            entry.flags = (entry.flags & !REFERENCED) | SEEN;
+            scan.activated += u64::from(activate);
             self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
         }
     }
 
     /// Moves a batch of pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
     #[inline]
-    fn deactivate(&mut self, pages: &mut [Page], scanned: &mut u64) {
+    fn deactivate(&mut self, pages: &mut [Page], scan: &mut Scan) {
         let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
         let enough = inactive > 0 && (inactive >= active || inactive * inactive_ratio(inactive + active) >= active);
         if !enough {
-            self.deactivate_some(pages, active, scanned);
+            self.deactivate_some(pages, BATCH.min(active), scan);
         }
     }
 
-    fn deactivate_some(&mut self, pages: &mut [Page], active: usize, scanned: &mut u64) {
-        for _ in 0..BATCH.min(active) {
+    /// A page that was activated because it was seen twice goes on being seen: when it is used again, once is enough.
+    fn deactivate_some(&mut self, pages: &mut [Page], count: usize, scan: &mut Scan) {
+        for _ in 0..count {
             let Some(page) = self.pop(pages, ACTIVE_LIST) else { return };
-            pages[page as usize].clear(REFERENCED | SEEN);
-            *scanned += 1;
+            let entry = &mut pages[page as usize];
+            entry.clear(REFERENCED);
+            entry.set(WORKINGSET);
+            scan.scanned += 1;
+            scan.deactivated += 1;
             self.push(pages, page, INACTIVE);
         }
     }
@@ -170,7 +281,6 @@ impl Lists {
                 return Some(page);
             }
             entry.clear(REFERENCED);
-            entry.set(ACTIVE);
             *scanned += 1;
             self.push(pages, page, (self.youngest % LISTS) as usize);
         }

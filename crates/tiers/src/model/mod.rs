@@ -41,6 +41,7 @@ mod store;
 mod tests;
 mod upkeep;
 mod worker;
+mod workingset;
 mod zram;
 mod zswap;
 
@@ -125,6 +126,8 @@ pub struct Model {
     has_caretakers: bool,
     /// Whether there are pages that only the swap map remembers.
     maps_zeros: bool,
+    /// So many misses from now on it is worth looking for slots that pages in RAM have kept.
+    look_for_slots: u64,
     /// Accesses that found their page mapped, and all others.
     hits: u64,
     misses: u64,
@@ -146,13 +149,13 @@ impl Model {
             walk,
             marks: settings.watermarks(),
             pages: filled(Page::default(), pages as usize),
-            lists: RamLists::new(settings.lru, settings.cgroups.len()),
+            lists: RamLists::new(settings.lru, settings.cgroups.iter().map(Option::is_some)),
             cgroups: cgroups.collect(),
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
             has_caretakers: settings.areas.iter().any(|area| area.backing.upkeep().is_some()),
             zrams: settings.zrams(),
             devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
-            slots: Slots::new(&settings.turns(), settings.needs_owners()),
+            slots: Slots::new(settings.kernel, &settings.turns(), settings.needs_owners()),
             window: Window::default(),
             shrinkers: Shrinkers::new(groups),
             worker: Worker::default(),
@@ -165,6 +168,7 @@ impl Model {
             writes: 0,
             cursor: 0,
             maps_zeros: settings.kernel >= ZERO_MAP && settings.sizes.has_zeros(),
+            look_for_slots: 0,
             hits: 0,
             misses: 0,
             outcome: Outcome::default(),
@@ -184,6 +188,12 @@ impl Model {
         let entry = &mut self.pages[page as usize];
         entry.slot = NONE;
         entry.clear(CLEAN);
+    }
+
+    /// Whether swap is more than half full: then what is brought from there leaves its slot (`vm_swap_full`).
+    fn is_swap_short(&self) -> bool {
+        let (used, all) = self.slots.fill();
+        used * 2 > all
     }
 
     /// The page is given back.

@@ -35,22 +35,25 @@ impl Tier {
 
 /// It was accessed since it was last looked at.
 pub(super) const REFERENCED: u8 = 1;
-/// On the active list, or it was when it was evicted.
-pub(super) const ACTIVE: u8 = 2;
-/// The copy in its swap slot is good: nothing need be written.
+/// It has been on the active list since it came, or last came back soon (`PG_workingset`).
+pub(super) const WORKINGSET: u8 = 2;
+/// The copy in its swap slot is good, unless the page is [`DIRTY`]: nothing need be written.
 pub(super) const CLEAN: u8 = 4;
 /// zswap's pool holds an object of it.
 pub(super) const POOLED: u8 = 8;
-/// It was found referenced once while it was inactive (`PG_referenced`).
+/// Reclaim found it accessed on the inactive list since it came (`PG_referenced`).
 pub(super) const SEEN: u8 = 16;
 /// Read ahead and not yet used.
 pub(super) const AHEAD: u8 = 32;
+/// Written since it came: what swap holds of it is stale, and it goes to the same slot again.
+pub(super) const DIRTY: u8 = 64;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page {
     pub(super) tier: Tier,
     pub(super) flags: u8,
     pub(super) cgroup: u16,
-    /// List and place there while it is in RAM.
+    /// List and place there while it is in RAM; the number of its write while that lasts; its shadow while it is elsewhere.
     pub(super) place: u32,
     /// Its entry in zswap, or the handle of its object in zram.
     pub(super) entry: u32,

@@ -10,6 +10,8 @@ const CEILING: u32 = 5;
 
 /// Hits that the first fault finds: a small window to begin with (`GET_SWAP_RA_VAL`, `swapin_readahead_hits`).
 const FIRST_HITS: u32 = 4;
+/// Pages of the header of an area, before its first slot.
+const HEADER: u32 = 1;
 /// Pages of a page table: read-ahead by addresses does not leave it (`PMD_MASK`).
 const TABLE: u32 = 512;
 
@@ -42,7 +44,8 @@ impl Window {
         self.last
     }
 
-    /// The aligned cluster of slots around a fault (`swap_cluster_readahead`).
+    /// The aligned cluster of an area around a fault (`swap_cluster_readahead`). Whether the last fault was beside it is asked of the
+    /// places alone: in areas that take turns the next page is beside the last one of another area.
     fn by_slots(&mut self, slot: u32, most: u32) -> Range<u32> {
         let judged_by_hits = self.hits > 0;
         let count = self.next(slot, most);
@@ -69,9 +72,11 @@ impl Window {
 }
 
 impl Model {
-    /// A page was found in the swap cache, where it had been read `ahead` of its use or was still being written.
-    pub(super) fn used_from_cache(&mut self, page: u32, ahead: bool) {
-        self.window.hits += u32::from(ahead);
+    /// A page was found in the swap cache, where it had been read ahead of its use or was still being written. The kernel cannot tell the
+    /// one from the other (`PG_readahead` and `PG_reclaim` are one bit) and takes both for a success of read-ahead.
+    pub(super) fn used_from_cache(&mut self, page: u32) {
+        self.outcome.counters.swap_ra_hit += 1;
+        self.window.hits += 1;
         if !self.settings.reads_ahead_by_slots() {
             self.window.previous = Some(page);
         }
@@ -81,15 +86,17 @@ impl Model {
     fn neighbours(&mut self, page: u32) -> Vec<u32> {
         let by_slots = self.settings.reads_ahead_by_slots();
         let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
+        let slot = self.pages[page as usize].slot;
+        let area = self.slots.area(slot);
         let places = match by_slots {
-            true => self.window.by_slots(self.pages[page as usize].slot, most),
+            true => self.window.by_slots(self.slots.index(area, slot) + HEADER, most),
             false => self.window.by_addresses(page, most),
         };
         let cgroup = self.pages[page as usize].cgroup;
-        let at = |place: u32| if by_slots { self.slots.owner(place) } else { Some(place) };
+        let at = |place: u32| if by_slots { self.slots.owner_in(area, place.checked_sub(HEADER)?) } else { Some(place) };
         let held = |&other: &u32| {
             let entry = self.pages.get(other as usize);
-            other != page && entry.is_some_and(|entry| entry.cgroup == cgroup && entry.tier.is_read_ahead())
+            other != page && entry.is_some_and(|entry| (by_slots || entry.cgroup == cgroup) && entry.tier.is_read_ahead())
         };
         places.filter_map(at).filter(held).collect()
     }
@@ -146,7 +153,7 @@ impl Model {
             entry.tier = Tier::Ram;
             entry.set(AHEAD);
             entry.clear(REFERENCED);
-            self.lists.insert(&mut self.pages, page);
+            self.refault(page);
             self.outcome.counters.swap_ra += 1;
         }
         slots

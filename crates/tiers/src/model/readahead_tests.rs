@@ -52,11 +52,13 @@ fn read_ahead_that_is_used_goes_on() {
         (0..800).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         let Counters { pgmajfault, swap_ra, swap_ra_hit, .. } = model.outcome.counters;
         assert!((100..=110).contains(&pgmajfault) && swap_ra_hit == 800 - pgmajfault, "{pgmajfault} {swap_ra_hit}");
-        assert!(swap_ra - swap_ra_hit < 8, "{swap_ra}");
+        // The header takes the first place of an area, so that the last page is the first of a cluster.
+        let most = if rotational { 16 } else { 8 };
+        assert!(swap_ra - swap_ra_hit < most, "{rotational}: {swap_ra} {swap_ra_hit}");
     }
 }
 
-/// Neighbours come from wherever they are, if they are of the same cgroup.
+/// Neighbours come from wherever they are; by addresses they are of the same process.
 #[test]
 fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
     let zeros = Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) };
@@ -91,4 +93,48 @@ fn adjacent_slots_of_an_area_are_one_request() {
         let read = nvme.request + together * nvme.page + nvme.read_latency;
         assert_eq!(model.now - begin, costs.swap_in + read + costs.access, "page {page}");
     }
+}
+
+/// What nobody has used of the pages that came from zswap stays, because reclaim since 6.16 does not know them for anonymous; zswap of before
+/// 6.9 still has them. From the disk they are clean and go.
+#[test]
+fn what_was_read_ahead_from_zswap_stays_until_it_is_used() {
+    let zswap = |kernel| Settings { kernel, ..with_zswap(2000, policy("limit"), 90) };
+    for (settings, stays) in [
+        (zswap((6, 18)), true),
+        (zswap((6, 16)), true),
+        (zswap((6, 15)), false),
+        (zswap((6, 8)), false),
+        (Settings { kernel: (6, 18), ..machine(2000) }, false),
+    ] {
+        let kernel = settings.kernel;
+        let mut model = written(settings, 3500);
+        let ahead = brought(&mut model, 100);
+        (1000..3500).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
+        model.check();
+        let still = |model: &Model| ahead.iter().filter(|&&page| model.tier(page) == Tier::Ram).count();
+        assert_eq!((ahead.len(), still(&model)), (7, if stays { 7 } else { 0 }), "{kernel:?}");
+        assert_eq!(model.outcome.counters.pgactivate > 0, stays, "{kernel:?}");
+        let kept = |model: &Model| ahead.iter().filter(|&&page| model.cannot_be_written(page)).count();
+        assert_eq!(kept(&model), still(&model), "{kernel:?}");
+        ahead.iter().for_each(|&page| _ = model.advance(event(page, Op::Read)).unwrap());
+        assert_eq!(kept(&model), 0, "{kernel:?}: once used they are as others");
+    }
+}
+
+/// Areas that take turns give pages that follow each other places beside each other, and only places are compared.
+#[test]
+fn the_page_after_this_one_is_beside_it_in_another_area() {
+    let mut settings = Settings { devices: vec![DeviceTimes::HDD], ..machine(2000) };
+    let area = AreaSettings { priority: 0, slots: 5_000, backing: Backing::Disk { device: 0, rotational: true } };
+    settings.areas = vec![area; 2];
+    let mut model = written(Settings { kernel: (6, 18), ..settings }, 3500);
+    // The window is closed: no hits, and the last one was small.
+    for page in [101, 401, 701, 901, 1001] {
+        brought(&mut model, page);
+    }
+    assert_eq!(brought(&mut model, 200).len(), 0);
+    let came = brought(&mut model, 202);
+    assert_eq!(came.len(), 1, "{came:?}");
+    assert!(came[0].is_multiple_of(2), "of the same area: {came:?}");
 }

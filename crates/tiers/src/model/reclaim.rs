@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
-use super::page::{AHEAD, CLEAN, NONE, POOLED, Tier};
+use super::lru::Scan;
+use super::page::{AHEAD, CLEAN, DIRTY, NONE, POOLED, Tier};
 use super::{Model, OutOfMemory};
 
 /// Pages of a batch (`SWAP_CLUSTER_MAX`).
 const BATCH: usize = 32;
+/// First kernel whose reclaim writes only what it knows to be anonymous, or of shared memory.
+const ONLY_ANONYMOUS: (u16, u16) = (6, 16);
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
 const DEFAULT_PRIORITY: u32 = 12;
 /// Rounds of direct reclaim that evicted, for one page, after which there is no room: pages only go round, as from zswap back into RAM
@@ -125,39 +128,64 @@ impl Model {
 
     fn reclaim_from(&mut self, cgroup: u16, count: usize, time: &mut u64) -> usize {
         let size = self.lists.len(cgroup);
-        let mut evicted = 0;
-        for _ in 0..count {
-            let mut scanned = 0;
-            let victim = self.lists.victim(&mut self.pages, cgroup, &mut scanned);
-            self.outcome.counters.pgscan += scanned;
-            *time += scanned * self.settings.costs.scan;
-            match victim {
-                Some(page) if self.evict(page, time) => evicted += 1,
-                Some(page) => self.lists.insert(&mut self.pages, page),
-                None => break,
+        let (mut evicted, mut left, mut kept, mut scan) = (0, count, 0, Scan::default());
+        while left > 0 && kept <= size {
+            let before = scan.scanned;
+            let victim = self.lists.victim(&mut self.pages, cgroup, &mut scan);
+            *time += (scan.scanned - before) * self.settings.costs.scan;
+            let Some(page) = victim else { break };
+            if self.cannot_be_written(page) {
+                self.lists.activate(&mut self.pages, page, &mut scan);
+                kept += 1;
+                continue;
+            }
+            left -= 1;
+            match self.evict(page, time) {
+                true => evicted += 1,
+                false => self.lists.insert(&mut self.pages, page),
             }
         }
-        self.outcome.counters.pgsteal += evicted as u64;
+        let before = scan.scanned;
+        self.lists.end_batch(&mut self.pages, cgroup, &mut scan);
+        *time += (scan.scanned - before) * self.settings.costs.scan;
+        let counters = &mut self.outcome.counters;
+        counters.pgscan += scan.scanned;
+        counters.pgactivate += scan.activated;
+        counters.pgdeactivate += scan.deactivated;
+        counters.pgsteal += evicted as u64;
         let priority = (size / BATCH).max(1).ilog2().min(DEFAULT_PRIORITY);
         self.shrink(cgroup, priority, time);
         evicted
     }
 
+    /// Whether a page was read ahead from zswap, which keeps no copy of it, and has not been used: `pageout()` takes what no process has
+    /// mapped for a page of a file, which is not its to write, and makes it active. It stays until it is used or given back.
+    pub(super) fn cannot_be_written(&self, page: u32) -> bool {
+        let page = self.pages[page as usize];
+        page.has(AHEAD) && !page.has(CLEAN) && self.settings.kernel >= ONLY_ANONYMOUS
+    }
+
     /// Moves a page out of RAM; it is in no list. `false` if there is no place for it.
-    fn evict(&mut self, page: u32, time: &mut u64) -> bool {
+    pub(super) fn evict(&mut self, page: u32, time: &mut u64) -> bool {
         let entry = &mut self.pages[page as usize];
         entry.clear(AHEAD);
-        let cgroup = entry.cgroup;
+        if entry.has(DIRTY) {
+            entry.clear(DIRTY | CLEAN);
+            if entry.has(POOLED) {
+                self.remove_from_zswap(page);
+            }
+        }
+        let entry = &mut self.pages[page as usize];
         if entry.has(POOLED) || entry.has(CLEAN) {
             entry.tier = if entry.has(POOLED) { Tier::Zswap } else { Tier::Disk };
             if self.is_remembered_as_zeros(page) {
                 self.pages[page as usize].tier = Tier::Zero;
             }
-            self.uncharge(cgroup);
+            self.gone(page);
             return true;
         }
         if entry.slot == NONE {
-            let Some(slot) = self.slots.alloc(page) else {
+            let Some(slot) = self.slots.alloc(page).or_else(|| self.slot_of_another(page)) else {
                 self.outcome.counters.swap_full += 1;
                 return false;
             };
@@ -165,5 +193,22 @@ impl Model {
         }
         *time += self.settings.costs.swap_out;
         self.swap_out(page, time)
+    }
+
+    /// Takes back the slots that pages in RAM have kept, where no other is free (`swap_reclaim_full_clusters`), and one of them for this page.
+    #[cold]
+    fn slot_of_another(&mut self, page: u32) -> Option<u32> {
+        // There are none but from when swap was not short: once found none, there are none for long.
+        if self.misses < self.look_for_slots {
+            return None;
+        }
+        self.look_for_slots = self.misses + self.pages.len() as u64;
+        for other in 0..self.pages.len() as u32 {
+            let entry = self.pages[other as usize];
+            if entry.tier == Tier::Ram && entry.slot != NONE && !entry.has(AHEAD) {
+                self.drop_copies(other);
+            }
+        }
+        self.slots.alloc(page)
     }
 }

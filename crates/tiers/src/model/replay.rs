@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::page::{AHEAD, NONE, REFERENCED, Tier};
+use super::page::{AHEAD, DIRTY, REFERENCED, Tier};
 use super::{Model, OutOfMemory, Outcome};
 use crate::prefetch::prefetch;
 use crate::trace::{Event, Op, Trace};
@@ -81,11 +81,10 @@ impl Model {
             }
             let event = event(page, index);
             let page = &mut table[event.page as usize];
-            let stale = event.op == Op::Write && page.slot != NONE;
-            if page.tier != Tier::Ram || page.has(AHEAD) || event.op == Op::Free || stale {
+            if page.tier != Tier::Ram || page.has(AHEAD) || event.op == Op::Free {
                 break;
             }
-            page.set(REFERENCED);
+            page.set(if event.op == Op::Write { REFERENCED | DIRTY } else { REFERENCED });
             let begin = now.max(event.time);
             now = begin + cost;
             seen(event, begin, now);
@@ -119,17 +118,9 @@ impl Model {
         self.now = begin + self.settings.costs.access;
         self.lists.touch(&mut self.pages, event.page);
         if event.op == Op::Write {
-            self.dirty(event.page);
+            self.pages[event.page as usize].set(DIRTY);
         }
         true
-    }
-
-    /// What swap holds of a page is stale.
-    #[inline(always)]
-    fn dirty(&mut self, page: u32) {
-        if self.pages[page as usize].slot != NONE {
-            self.drop_copies(page);
-        }
     }
 
     /// Does an access that faults, or gives a page back.
@@ -148,7 +139,7 @@ impl Model {
         self.now += self.settings.costs.access;
         self.outcome.latency.add(self.now - begin, 1);
         if event.op == Op::Write {
-            self.dirty(event.page);
+            self.pages[event.page as usize].set(DIRTY);
         }
         Ok(())
     }

@@ -9,6 +9,9 @@ use crate::prefetch::prefetch;
 pub const CLUSTER: u32 = 512;
 /// First kernel that hands out whole clusters, and single pages on rotational devices, to each area in turn.
 const CLUSTERS_ROTATE: (u16, u16) = (6, 15);
+/// First kernel that fills clusters from which slots were given back before it takes an empty one (K. Song, "mm, swap: prefer nonfull over
+/// free clusters", August 2025), unless the device wants to be told what is free.
+const HOLES_FIRST: (u16, u16) = (6, 18);
 /// Slots handed out before that (`SWAP_BATCH`).
 const BATCH: u32 = 64;
 
@@ -38,9 +41,13 @@ struct Area {
     owners: Vec<u32>,
     /// Free slots of each cluster.
     free: Vec<u16>,
-    /// Clusters with every slot free, and such with some, oldest first. A cluster may be listed twice; the count decides.
+    /// Clusters with every slot free, oldest first. One may be listed twice; the count decides.
     empty: VecDeque<u32>,
+    /// Clusters from which a slot was given back since they were last taken at hand, oldest first; which they are.
     partial: VecDeque<u32>,
+    listed: Vec<bool>,
+    /// Whether those are filled before empty ones.
+    holes_first: bool,
     /// Slot to try next.
     cursor: u32,
     used: u32,
@@ -49,7 +56,7 @@ struct Area {
 }
 
 impl Area {
-    fn new(base: u32, slots: u32, turn: u32, owners: bool) -> Self {
+    fn new(base: u32, slots: u32, turn: u32, owners: bool, holes_first: bool) -> Self {
         let clusters = slots.div_ceil(CLUSTER);
         let mut bits = vec![u64::MAX; slots.div_ceil(WORD) as usize];
         if let Some(last) = bits.last_mut() {
@@ -63,6 +70,8 @@ impl Area {
             free: (0..clusters).map(|index| CLUSTER.min(slots - index * CLUSTER) as u16).collect(),
             empty: (0..clusters).collect(),
             partial: VecDeque::new(),
+            listed: vec![false; clusters as usize],
+            holes_first,
             cursor: NONE,
             used: 0,
             turn,
@@ -85,7 +94,7 @@ impl Area {
         Some(self.base + slot)
     }
 
-    /// The next free slot of the cluster at hand, else of an empty cluster, else of one with holes.
+    /// The next free slot of the cluster at hand, else of another one.
     #[inline]
     fn find(&mut self) -> Option<u32> {
         if self.cursor != NONE && !self.cursor.is_multiple_of(CLUSTER) {
@@ -102,18 +111,36 @@ impl Area {
     }
 
     fn find_elsewhere(&mut self) -> Option<u32> {
+        let found = if self.holes_first { self.hole().or_else(|| self.fresh()) } else { self.fresh().or_else(|| self.hole()) };
+        if found.is_some() {
+            return found;
+        }
+        let word = self.bits.iter().position(|&word| word != 0)?;
+        Some(word as u32 * WORD + self.bits[word].trailing_zeros())
+    }
+
+    /// The beginning of an empty cluster.
+    fn fresh(&mut self) -> Option<u32> {
         while let Some(cluster) = self.empty.pop_front() {
             if u32::from(self.free[cluster as usize]) == self.size(cluster) {
                 return Some(cluster * CLUSTER);
             }
         }
+        None
+    }
+
+    /// The first free slot of a cluster from which one was given back.
+    fn hole(&mut self) -> Option<u32> {
         while let Some(cluster) = self.partial.pop_front() {
+            self.listed[cluster as usize] = false;
+            if u32::from(self.free[cluster as usize]) == self.size(cluster) {
+                continue;
+            }
             if let Some(slot) = self.free_from(cluster * CLUSTER) {
                 return Some(slot);
             }
         }
-        let word = self.bits.iter().position(|&word| word != 0)?;
-        Some(word as u32 * WORD + self.bits[word].trailing_zeros())
+        None
     }
 
     /// The first free slot of a cluster that is not before `slot`.
@@ -148,7 +175,7 @@ impl Area {
         *free += 1;
         if u32::from(*free) == self.size(cluster) {
             self.empty.push_back(cluster);
-        } else if self.free[cluster as usize] == 1 {
+        } else if !std::mem::replace(&mut self.listed[cluster as usize], true) {
             self.partial.push_back(cluster);
         }
     }
@@ -166,10 +193,11 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Areas as (slots, priority, slots of a turn); with `owners`, the page of a slot can be asked for.
-    pub(super) fn new(given: &[(u32, i32, u32)], owners: bool) -> Self {
+    pub(super) fn new(kernel: (u16, u16), given: &[(u32, i32, u32)], owners: bool) -> Self {
+        let holes_first = kernel >= HOLES_FIRST;
         let (mut areas, mut base) = (Vec::new(), 0);
         for &(slots, _, turn) in given {
-            areas.push(Area::new(base, slots, turn, owners));
+            areas.push(Area::new(base, slots, turn, owners, holes_first));
             base += slots;
         }
         let mut priorities: Vec<i32> = given.iter().map(|area| area.1).collect();
@@ -244,12 +272,6 @@ impl Slots {
         self.areas[area].owners.get(index as usize).copied().filter(|&page| page != NONE)
     }
 
-    /// Page of a slot, if the slot exists and is used; known only with `owners`.
-    pub(super) fn owner(&self, slot: u32) -> Option<u32> {
-        let area = &self.areas[self.area(slot)];
-        area.owners.get((slot - area.base) as usize).copied().filter(|&page| page != NONE)
-    }
-
     /// Used slots and all slots.
     pub(super) const fn fill(&self) -> (u64, u64) {
         (self.used, self.all)
@@ -269,11 +291,12 @@ mod tests {
         next: usize,
         empty: VecDeque<usize>,
         partial: VecDeque<usize>,
+        holes_first: bool,
     }
 
     impl Plain {
-        fn new(slots: usize) -> Self {
-            Self { owners: vec![None; slots], empty: (0..slots.div_ceil(512)).collect(), ..Self::default() }
+        fn new(slots: usize, holes_first: bool) -> Self {
+            Self { owners: vec![None; slots], empty: (0..slots.div_ceil(512)).collect(), holes_first, ..Self::default() }
         }
 
         fn free_slots(&self, cluster: usize) -> impl Iterator<Item = usize> {
@@ -289,18 +312,15 @@ mod tests {
         }
 
         fn of_lists(&mut self) -> Option<usize> {
-            while let Some(cluster) = self.empty.pop_front() {
-                if self.free_slots(cluster).count() == 512.min(self.owners.len() - cluster * 512) {
-                    return Some(cluster * 512);
-                }
-            }
-            while let Some(cluster) = self.partial.pop_front() {
-                let slot = self.free_slots(cluster).next();
-                if slot.is_some() {
-                    return slot;
-                }
-            }
-            None
+            let of = |plain: &mut Self, holes: bool| {
+                let list = if holes { &mut plain.partial } else { &mut plain.empty };
+                let cluster = list.pop_front()?;
+                let is_empty = plain.free_slots(cluster).count() == 512.min(plain.owners.len() - cluster * 512);
+                Some(if is_empty == holes { None } else { plain.free_slots(cluster).next() })
+            };
+            [self.holes_first, !self.holes_first]
+                .into_iter()
+                .find_map(|holes| std::iter::from_fn(|| of(self, holes)).find_map(|slot| slot))
         }
 
         fn release(&mut self, slot: usize) {
@@ -308,8 +328,8 @@ mod tests {
             let cluster = slot / 512;
             match self.free_slots(cluster).count() {
                 free if free == 512.min(self.owners.len() - cluster * 512) => self.empty.push_back(cluster),
-                1 => self.partial.push_back(cluster),
-                _ => {}
+                _ if self.partial.contains(&cluster) => {}
+                _ => self.partial.push_back(cluster),
             }
         }
     }
@@ -324,9 +344,10 @@ mod tests {
 
         /// The second area, of lower priority, is used while the first is full.
         #[test]
-        fn slots_are_those_of_a_plain_list(runs in runs()) {
-            let mut slots = Slots::new(&[(1100, 1, 64), (600, 0, 64)], true);
-            let mut plain = [Plain::new(1100), Plain::new(600)];
+        fn slots_are_those_of_a_plain_list(runs in runs(), holes in any::<bool>()) {
+            let kernel = if holes { (6, 18) } else { (6, 12) };
+            let mut slots = Slots::new(kernel, &[(1100, 1, 64), (600, 0, 64)], true);
+            let mut plain = [Plain::new(1100, holes), Plain::new(600, holes)];
             let mut page = 0;
             for (takes, first, count, step) in runs {
                 for index in 0..count {
@@ -340,7 +361,7 @@ mod tests {
                     let (area, own) = if slot < 1100 { (0, slot) } else { (1, slot - 1100) };
                     let owner = plain[area].owners[own as usize];
                     prop_assert_eq!((slots.area(slot), slots.index(area, slot)), (area, own));
-                    prop_assert_eq!((slots.owner(slot), slots.owner_in(area, own)), (owner, owner));
+                    prop_assert_eq!(slots.owner_in(area, own), owner);
                     if owner.is_some() {
                         plain[area].release(own as usize);
                         slots.release(slot);
@@ -361,7 +382,7 @@ mod tests {
 
     #[test]
     fn equal_priorities_take_turns_and_lower_ones_wait() {
-        let mut slots = Slots::new(&[(1000, 5, 64), (1000, 10, 64), (1000, 10, 64)], false);
+        let mut slots = Slots::new((6, 12), &[(1000, 5, 64), (1000, 10, 64), (1000, 10, 64)], false);
         let areas: Vec<usize> = (0..2001)
             .map(|page| {
                 let slot = slots.alloc(page).unwrap();
@@ -375,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_cluster_at_hand_does_not_lead_into_the_next() {
-        let mut slots = Slots::new(&[(1536, 0, 512)], false);
+        let mut slots = Slots::new((6, 12), &[(1536, 0, 512)], false);
         (0..1536).for_each(|page| _ = slots.alloc(page));
         slots.release(5);
         assert_eq!(slots.alloc(0), Some(5));
@@ -384,8 +405,22 @@ mod tests {
     }
 
     #[test]
+    fn clusters_with_holes_are_filled_first_since_6_18() {
+        for (kernel, expected) in [((6, 17), [1024, 1025]), ((6, 18), [5, 700])] {
+            let mut slots = Slots::new(kernel, &[(2048, 0, 512)], false);
+            (0..1024).for_each(|page| _ = slots.alloc(page));
+            [5, 700, 6].into_iter().for_each(|slot| slots.release(slot));
+            let first = slots.alloc(0).unwrap();
+            if kernel == (6, 18) {
+                assert_eq!(slots.alloc(0), Some(6), "the cluster at hand goes on");
+            }
+            assert_eq!([first, slots.alloc(0).unwrap()], expected, "{kernel:?}");
+        }
+    }
+
+    #[test]
     fn empty_clusters_come_before_holes_and_every_slot_is_used_once() {
-        let mut slots = Slots::new(&[(1500, 0, 512)], true);
+        let mut slots = Slots::new((6, 12), &[(1500, 0, 512)], true);
         let first: Vec<u32> = (0..600).map(|page| slots.alloc(page).unwrap()).collect();
         assert_eq!(first, (0..600).collect::<Vec<u32>>());
         for slot in (0..512).step_by(2) {
@@ -397,8 +432,8 @@ mod tests {
         rest.sort_unstable();
         rest.dedup();
         assert_eq!(rest.len(), 899 + 256);
-        assert_eq!((slots.owner(600), slots.owner(1499)), (Some(7000), Some(1)));
+        assert_eq!((slots.owner_in(0, 600), slots.owner_in(0, 1499)), (Some(7000), Some(1)));
         slots.release(600);
-        assert_eq!((slots.owner(600), slots.alloc(3)), (None, Some(600)));
+        assert_eq!((slots.owner_in(0, 600), slots.alloc(3)), (None, Some(600)));
     }
 }

@@ -15,11 +15,10 @@ const COMPRESS_FAIL_COUNTED: (u16, u16) = (6, 7);
 impl Model {
     /// Writes a page, which has a slot and is in no list, to where the kernel would. `false` if it stays in RAM.
     pub(super) fn swap_out(&mut self, page: u32, time: &mut u64) -> bool {
-        let cgroup = self.pages[page as usize].cgroup;
         if self.is_remembered_as_zeros(page) {
             self.outcome.counters.swpout_zero += 1;
             self.pages[page as usize].tier = Tier::Zero;
-            self.uncharge(cgroup);
+            self.gone(page);
             return true;
         }
         let size = self.settings.sizes.of(page, self.settings.seed);
@@ -33,7 +32,7 @@ impl Model {
         }
         let Some(spent) = self.write_to_zram(area, page, *time) else { return false };
         *time += spent;
-        self.uncharge(cgroup);
+        self.gone(page);
         true
     }
 
@@ -98,7 +97,7 @@ impl Model {
         if through {
             self.write_copy(page, *time);
         }
-        self.uncharge(cgroup);
+        self.gone(page);
         if early {
             self.wake_worker(*time);
         }

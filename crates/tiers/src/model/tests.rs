@@ -165,15 +165,25 @@ fn pools_tell_what_they_keep_uncompressed() {
 }
 
 #[test]
-fn a_write_makes_the_copy_in_swap_stale() {
+fn a_write_makes_the_copy_in_swap_stale_and_keeps_the_slot() {
     let mut model = Model::new(machine(2000), 3000).unwrap();
     for event in cycles(3000, 2) {
         model.advance(event).unwrap();
     }
     let clean = model.pages.iter().position(|page| page.tier == Tier::Ram && page.has(CLEAN)).unwrap() as u32;
-    model.advance(event(clean, Op::Write)).unwrap();
-    assert!(!model.pages[clean as usize].has(CLEAN));
-    assert_eq!(model.pages[clean as usize].slot, NONE);
+    let slot = model.pages[clean as usize].slot;
+    for op in [Op::Read, Op::Write] {
+        let model = &mut model.clone();
+        model.advance(event(clean, op)).unwrap();
+        assert_eq!(model.pages[clean as usize].slot, slot, "{op:?}: no fault tells the kernel");
+        let (written, tier) = (model.outcome.counters.pswpout, if op == Op::Write { Tier::Writing } else { Tier::Disk });
+        model.lists.remove(&mut model.pages, clean);
+        let mut time = model.now;
+        assert!(model.evict(clean, &mut time));
+        assert_eq!((model.tier(clean), model.pages[clean as usize].slot), (tier, slot), "{op:?}");
+        assert_eq!(model.outcome.counters.pswpout - written, u64::from(op == Op::Write));
+    }
+    model.settle_by(u64::MAX);
     model.check();
 }
 

@@ -176,7 +176,7 @@ impl Model {
         if self.zrams[area].is_some() {
             match self.write_to_zram(area, page, *time) {
                 Some(spent) => *time += spent,
-                None => self.enter(page),
+                None => self.come_back(page),
             }
             return;
         }
