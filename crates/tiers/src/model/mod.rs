@@ -36,6 +36,8 @@ mod settings;
 mod shrinkers;
 mod sizes;
 mod slots;
+#[cfg(test)]
+mod slots_tests;
 mod store;
 #[cfg(test)]
 mod tests;
