@@ -177,7 +177,7 @@ fn a_write_makes_the_copy_in_swap_stale_and_keeps_the_slot() {
         model.advance(event(clean, op)).unwrap();
         assert_eq!(model.pages[clean as usize].slot, slot, "{op:?}: no fault tells the kernel");
         let (written, tier) = (model.outcome.counters.pswpout, if op == Op::Write { Tier::Writing } else { Tier::Disk });
-        model.lists.remove(&mut model.pages, clean);
+        model.lists.remove(&model.pages, clean);
         let mut time = model.now;
         assert!(model.evict(clean, &mut time));
         assert_eq!((model.tier(clean), model.pages[clean as usize].slot), (tier, slot), "{op:?}");
