@@ -20,10 +20,12 @@ pub(super) struct Entry {
     pub(super) size: u16,
     /// Not met by write-back since it was stored (`referenced`, since 6.12).
     pub(super) chance: bool,
+    /// Its page is on the disk too, because somebody cleaned it ahead.
+    pub(super) clean: bool,
 }
 
 impl Member for Entry {
-    const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false };
+    const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false, clean: false };
 
     #[inline(always)]
     fn page(&self) -> u32 {
@@ -50,6 +52,8 @@ pub(super) struct Ages {
     /// First place that nobody has met.
     unmet: u32,
     met: VecDeque<Run>,
+    /// First place that nobody has looked at who cleans ahead.
+    unlooked: u32,
 }
 
 impl Ages {
@@ -58,20 +62,23 @@ impl Ages {
         self.entries.len()
     }
 
-    /// Place of the entry that was stored first.
-    pub(super) fn first(&mut self) -> u32 {
-        self.entries.skip_holes()
-    }
-
     /// The entry of a place; at a hole one without a page.
     #[inline]
     pub(super) fn get(&self, place: u32) -> Entry {
         self.entries.get(place)
     }
 
-    /// The entry of a place; `None` where nothing has been stored yet.
-    pub(super) fn known(&self, place: u32) -> Option<Entry> {
-        (place < self.entries.next()).then(|| self.get(place))
+    /// The entry that was stored first of those that nobody has asked for here.
+    pub(super) fn look_at_next(&mut self) -> Option<Entry> {
+        let places = self.unlooked.max(self.entries.first())..self.entries.next();
+        let found = places.map(|place| (place, self.get(place))).find(|(_, entry)| entry.page != NONE);
+        self.unlooked = found.map_or(self.entries.next(), |(place, _)| place + 1);
+        Some(found?.1)
+    }
+
+    /// The page of an entry is on the disk too.
+    pub(super) fn set_clean(&mut self, place: u32) {
+        self.entries.get_mut(place).clean = true;
     }
 
     /// Asks for the memory of a place.
@@ -101,7 +108,7 @@ impl Ages {
         for run in &mut self.met {
             *run = Run { from: place(run.from), to: place(run.to), at: place(run.at) };
         }
-        self.unmet = place(self.unmet);
+        (self.unmet, self.unlooked) = (place(self.unmet), place(self.unlooked));
     }
 
     /// The entry of a place is gone.
@@ -203,7 +210,7 @@ mod tests {
                     Step::Store => {
                         let page = places.len() as u32;
                         places.push(NONE);
-                        let entry = Entry { page, handle: page * 3, size: 7, chance: true };
+                        let entry = Entry { page, handle: page * 3, size: 7, chance: true, clean: false };
                         places[page as usize] = ages.push(entry, |page, place| places[page as usize] = place);
                         plain.push_back((page, true));
                     }

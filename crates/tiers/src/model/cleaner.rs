@@ -1,6 +1,7 @@
 //! Cleaning ahead: a worker that writes copies of the oldest pages of zswap's pool, so that evicting them later costs nothing.
 
 use super::Model;
+use super::ages::Entry;
 use super::page::{CLEAN, Tier};
 use super::zswap::Zswap;
 
@@ -27,7 +28,7 @@ impl Model {
     fn clean_batch(&mut self, time: &mut u64) -> bool {
         self.round += 1;
         let mut cleaned = 0;
-        while let Some((page, size)) = self.zswap.as_mut().and_then(Zswap::next_to_leave) {
+        while let Some(Entry { page, size, .. }) = self.zswap.as_mut().and_then(Zswap::next_to_clean) {
             let entry = self.pages[page as usize];
             // What is in the swap cache does not leave yet, and zram has room or not whenever it is asked.
             let on_disk = self.zrams[self.slots.area(entry.slot)].is_none();
@@ -36,6 +37,9 @@ impl Model {
             }
             *time += self.settings.costs.swap_out + self.decompressed(size);
             self.write_copy(page, *time);
+            if let Some(zswap) = &mut self.zswap {
+                zswap.set_clean(&self.pages[page as usize]);
+            }
             cleaned += 1;
             if cleaned == BATCH {
                 return true;

@@ -95,6 +95,13 @@ impl<T: Member> Ring<T> {
         self.members.get(self.index(place)).copied().unwrap_or(T::HOLE)
     }
 
+    /// The member of a place, which has to exist.
+    #[inline]
+    pub(super) fn get_mut(&mut self, place: u32) -> &mut T {
+        let index = self.index(place);
+        &mut self.members[index]
+    }
+
     /// Whether [`Ring::push`] needs [`Ring::renumber`] first.
     #[inline]
     pub(super) fn is_full(&self) -> bool {

@@ -21,8 +21,8 @@ pub(super) struct Zswap {
     pub(super) cleans_from: u64,
     /// Entries by age, of all or of each cgroup. A page knows the place of its entry there.
     lists: Vec<Ages>,
-    /// Place in the first of them up to which somebody has looked at what leaves next.
-    looked: u32,
+    /// Entries that were cleaned ahead.
+    clean: u64,
     pub(super) reached_full: bool,
     pub(super) stored_pages: u64,
     pub(super) same_filled_pages: u64,
@@ -41,7 +41,7 @@ impl Zswap {
             early_from: (policy.early)(marks),
             cleans_from: (policy.cleans)(marks),
             lists: vec![Ages::default(); groups],
-            looked: 0,
+            clean: 0,
             reached_full: false,
             stored_pages: 0,
             same_filled_pages: 0,
@@ -72,7 +72,8 @@ impl Zswap {
         } else {
             let Some(handle) = self.pool.alloc(size) else { return false };
             let list = self.list_of(pages[page as usize].cgroup);
-            place = list.push(Entry { page, handle, size, chance: true }, |page, place| pages[page as usize].entry = place);
+            place = list
+                .push(Entry { page, handle, size, chance: true, clean: false }, |page, place| pages[page as usize].entry = place);
         }
         pages[page as usize].entry = place;
         self.stored_pages += 1;
@@ -91,6 +92,7 @@ impl Zswap {
         }
         let entry = self.list_of(page.cgroup).remove(place);
         self.pool.free(entry.handle);
+        self.clean -= u64::from(entry.clean);
         self.stored_incompressible_pages -= u64::from(entry.size >= crate::alloc::PAGE_SIZE);
         entry.size
     }
@@ -145,25 +147,19 @@ impl Zswap {
         self.lists[usize::from(group)].pass_over(place, |page, place| pages[page as usize].entry = place);
     }
 
-    /// Page and size of the next entry that leaves before a full pool is at its threshold and that nobody has looked at. Of the first list:
-    /// who asks has one for all groups.
-    pub(super) fn next_to_leave(&mut self) -> Option<(u32, u16)> {
+    /// The entry to clean next, so that as many are clean as leave before a full pool is at its threshold; `None` when they are. Of the
+    /// first list: who asks has one for all groups.
+    pub(super) fn next_to_clean(&mut self) -> Option<Entry> {
         let Marks { max, accept } = self.marks;
         let list = &mut self.lists[0];
-        let reach = list.first() + (list.len() as u64 * max.saturating_sub(accept) / max.max(1)) as u32;
-        // What is older than the oldest has left; and where places were given anew, it begins anew.
-        if self.looked > reach {
-            self.looked = 0;
-        }
-        self.looked = self.looked.max(list.first());
-        while self.looked < reach {
-            let entry = list.known(self.looked)?;
-            self.looked += 1;
-            if entry.page != NONE {
-                return Some((entry.page, entry.size));
-            }
-        }
-        None
+        let leave = list.len() as u64 * max.saturating_sub(accept) / max.max(1);
+        if self.clean < leave { list.look_at_next() } else { None }
+    }
+
+    /// A page has been cleaned ahead.
+    pub(super) fn set_clean(&mut self, page: &Page) {
+        self.list_of(page.cgroup).set_clean(page.entry);
+        self.clean += 1;
     }
 
     /// Entries on the list of a group.
