@@ -258,7 +258,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l curve -d 
 sampled\t'A sample of the pages'"
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rate -d 'Share of the pages that a sampled curve looks at' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l threads -d 'Threads to work on [default: one for each processor]' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l workload -d 'Only these workloads: sequential, zipf, idle, poor, same, full [default: all but full]' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l workload -d 'Only these workloads: sequential, zipf, idle, poor, same, full, paced [default: all but full and paced]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l compressor -d 'Only these compressors of zswap [default: all that this kernel has]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l limit -d 'RAM of the control group that the workloads run in; they are larger' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rounds -d 'How often each is played on the kernel; signs of differences need three' -r

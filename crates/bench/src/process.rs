@@ -1,7 +1,7 @@
 //! Helper processes, from their parent's side: what a memory limit shall apply to alone is done by a process of its own.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -21,6 +21,13 @@ pub struct Program {
     pub path: PathBuf,
     /// Arguments, without the process id.
     pub arguments: Vec<OsString>,
+}
+
+/// What a helper answers: one line.
+pub(crate) fn say(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, answer)?;
+    output.write_all(b"\n")?;
+    output.flush()
 }
 
 /// Why a helper did not do what it was asked.

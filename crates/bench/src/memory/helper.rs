@@ -7,7 +7,6 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{MemoryData, MemoryOrder};
 use swaptune_host::child;
@@ -16,6 +15,7 @@ use swaptune_host::sys::Region;
 use super::access::Loop;
 use super::cell::{Cell, PAGE, fill};
 use super::work::{Done, PARTS, Pattern, Ready, Task};
+use crate::process::say;
 
 /// Memory that fits into any first cache, for each thread.
 const CACHED: usize = 4 * PAGE;
@@ -48,12 +48,6 @@ fn work(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
             io::copy(&mut input, &mut io::sink()).map(drop)
         }
     }
-}
-
-fn say(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, answer)?;
-    output.write_all(b"\n")?;
-    output.flush()
 }
 
 fn length(size: Bytes) -> io::Result<usize> {

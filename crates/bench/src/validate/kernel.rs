@@ -16,7 +16,7 @@ use swaptune_tiers::model::Settings;
 use swaptune_tiers::trace::Trace;
 
 use super::compare::Seen;
-use super::content::{self, PAGE};
+use super::content::PAGE;
 use super::player::{PAGES_MAX, Played, Ready, Script};
 use super::tiering::{Case, FULL_PERCENT, Pool, Tiering};
 use super::times::Times;
@@ -127,12 +127,12 @@ impl Bench<'_> {
         if workload.fills_pool && read("MemAvailable") < needed {
             return Ok(Err(format!("{} of memory would have to be available", Bytes(needed))));
         }
-        let trace = workload.trace(self.options.limit.0 / PAGE as u64, pool, self.options.seed)?;
+        let (trace, pauses) = workload.trace(self.options.limit.0 / PAGE as u64, pool, self.options.seed)?;
         if trace.page_count() >= PAGES_MAX {
             return Ok(Err("it has too many pages".into()));
         }
-        let contents = (0..).zip(trace.sizes()).map(|(page, size)| content::suiting(page, *size)).collect();
-        Ok(Ok(Sequence { script: Script::new(&trace, contents), trace }))
+        let contents = (0..).zip(trace.sizes()).map(|(page, size)| workload.content(page, *size)).collect();
+        Ok(Ok(Sequence { script: Script::new(&trace, pauses, contents), trace }))
     }
 
     /// False when it was stopped.

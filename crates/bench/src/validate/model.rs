@@ -4,10 +4,11 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::Version;
 use swaptune_host::scratch::TOP_PRIORITY;
 use swaptune_tiers::model::{Figures, Model, Outcome, Pools, Settings, Sizes};
-use swaptune_tiers::trace::{Event, Trace};
+use swaptune_tiers::trace::Event;
 
 use super::ValidateError;
 use super::content::PAGE;
+use super::kernel::Sequence;
 use crate::this_machine;
 
 /// Entries of a page table, and page tables above the lowest level that a small process has.
@@ -36,18 +37,25 @@ pub(super) fn machine(facts: &Facts, version: Version, limit: Bytes) -> Result<S
 }
 
 /// Runs a case on that machine. `sizes` are those of each page.
-pub(super) fn run(machine: &Settings, trace: &Trace, sizes: Vec<u16>, seed: u64) -> Result<Simulated, ValidateError> {
+pub(super) fn run(machine: &Settings, sequence: &Sequence, sizes: Vec<u16>, seed: u64) -> Result<Simulated, ValidateError> {
+    let (trace, pauses) = (&sequence.trace, sequence.script.task.pauses);
     let mut settings = Settings { sizes: Sizes::Each(sizes), seed, ..machine.clone() };
     // Page tables are charged to the group too.
     let tables = u64::from(trace.page_count()).div_ceil(ENTRIES) + UPPER_TABLES;
     settings.cgroups.iter_mut().flatten().for_each(|limit| *limit = limit.saturating_sub(tables));
     let mut model = Model::new(settings, trace.page_count()).map_err(|error| ValidateError::Model(error.to_string()))?;
-    for event in trace.iter() {
-        // One process, one group, one access after the other.
-        if model.advance(Event { time: 0, cgroup: 0, ..event }).is_none() {
+    let (mut now, mut paused) = (0, 0);
+    for (index, event) in trace.iter().enumerate() {
+        // One process, one group, one access after the other, or after a pause.
+        let pause = pauses.filter(|pauses| pauses.is_before(index)).map_or(0, |pauses| pauses.nanos);
+        paused += pause;
+        let Some((_, done)) = model.advance(Event { time: now + pause, cgroup: 0, ..event }) else {
             return Err(ValidateError::Model("it ran out of memory".into()));
-        }
+        };
+        now = done;
     }
     let pools = model.pools();
-    Ok(Simulated { outcome: model.finish(), pools })
+    let mut outcome = model.finish();
+    outcome.elapsed -= paused;
+    Ok(Simulated { outcome, pools })
 }

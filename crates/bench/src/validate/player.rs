@@ -5,7 +5,8 @@
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use swaptune_host::child;
@@ -13,6 +14,8 @@ use swaptune_host::sys::{Advice, Region};
 use swaptune_tiers::trace::{Op, Trace};
 
 use super::content::{self, PAGE};
+use super::workload::Pauses;
+use crate::process::say;
 
 /// Words of 8 bytes in a page.
 const WORDS: usize = PAGE / 8;
@@ -29,12 +32,14 @@ pub(super) struct Task {
     pub pages: u32,
     /// Events.
     pub events: usize,
+    /// Where it sleeps.
+    pub pauses: Option<Pauses>,
 }
 
 /// It was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Played {
-    /// How long it took, nanoseconds, without what it waited for a processor that others had.
+    /// How long it took, nanoseconds, without pauses and what it waited for a processor that others had.
     pub nanos: u64,
     /// Accesses that found another content than was written.
     pub wrong: u64,
@@ -54,15 +59,15 @@ pub(super) struct Script {
 
 impl Script {
     /// The script of a trace without [`Op::Free`], whose pages have these contents. Its times are left out: one access follows the
-    /// other.
-    pub fn new(trace: &Trace, contents: Vec<u16>) -> Self {
+    /// other, but for pauses.
+    pub fn new(trace: &Trace, pauses: Option<Pauses>, contents: Vec<u16>) -> Self {
         let mut seen = vec![false; contents.len()];
         let event = |event: swaptune_tiers::trace::Event| {
             let first = !std::mem::replace(&mut seen[event.page as usize], true);
             event.page | if first { FIRST } else { 0 } | if event.op == Op::Write { WRITE } else { 0 }
         };
         let events: Vec<u32> = trace.iter().map(event).collect();
-        Self { task: Task { pages: trace.page_count(), events: events.len() }, contents, events }
+        Self { task: Task { pages: trace.page_count(), events: events.len(), pauses }, contents, events }
     }
 
     /// What follows the task.
@@ -98,7 +103,7 @@ fn work(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     if input.read_line(&mut line)? == 0 {
         return Ok(());
     }
-    say(&mut output, &play(&mut region, &contents, &events, &words))?;
+    say(&mut output, &play(&mut region, &contents, &events, &words, task.pauses))?;
     io::copy(&mut input, &mut io::sink()).map(drop)
 }
 
@@ -115,18 +120,17 @@ fn numbers<const N: usize>(input: &mut impl Read, count: usize) -> io::Result<Ve
     Ok(numbers)
 }
 
-fn say(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, answer)?;
-    output.write_all(b"\n")?;
-    output.flush()
-}
-
 /// From here on next to nothing is allocated: it would count for the group.
-fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64]) -> Played {
+fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64], pauses: Option<Pauses>) -> Played {
     let memory = region.word_cells();
     let (begun, waited) = (Instant::now(), child::waited());
-    let mut wrong = 0;
-    for event in events {
+    let (mut wrong, mut slept) = (0, Duration::ZERO);
+    for (index, event) in events.iter().enumerate() {
+        if let Some(pauses) = pauses.filter(|pauses| pauses.is_before(index)) {
+            let asleep = Instant::now();
+            thread::sleep(Duration::from_nanos(pauses.nanos));
+            slept += asleep.elapsed();
+        }
         let page = (event & !(WRITE | FIRST)) as usize;
         let cells = &memory[page * WORDS..][..WORDS];
         let content = &words[usize::from(contents[page]) * WORDS..][..WORDS];
@@ -139,7 +143,7 @@ fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64]) ->
             wrong += u64::from(cells[0].load(Relaxed) != content[0]);
         }
     }
-    let taken = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let taken = u64::try_from((begun.elapsed() - slept).as_nanos()).unwrap_or(u64::MAX);
     Played { nanos: taken.saturating_sub(child::waited().saturating_sub(waited)), wrong }
 }
 
@@ -152,9 +156,9 @@ mod tests {
     fn what_is_sent_is_played() {
         let trace = generate("heap:ram=100,percent=200,events=3000,collections=1").unwrap();
         let contents: Vec<u16> = (0..200).map(|page| content::suiting(page, trace.sizes()[page as usize])).collect();
-        let script = Script::new(&trace, contents);
+        let script = Script::new(&trace, None, contents);
         let firsts = script.events.iter().filter(|event| **event & FIRST != 0).count();
-        assert_eq!((script.task, firsts), (Task { pages: 200, events: 3400 }, 200));
+        assert_eq!((script.task, firsts), (Task { pages: 200, events: 3400, pauses: None }, 200));
         let mut input = serde_json::to_vec(&script.task).unwrap();
         input.push(b'\n');
         input.extend(script.bytes());
@@ -171,9 +175,9 @@ mod tests {
         let mut region = Region::new(2 * PAGE).unwrap();
         let words = words();
         let contents = [content::suiting(0, 2000), content::suiting(1, 1000)];
-        assert_eq!(play(&mut region, &contents, &[FIRST, FIRST | 1, 0, 1], &words).wrong, 0);
+        assert_eq!(play(&mut region, &contents, &[FIRST, FIRST | 1, 0, 1], &words, None).wrong, 0);
         region.bytes_mut()[PAGE] ^= 1;
-        assert_eq!(play(&mut region, &contents, &[0, 1, 1 | WRITE, 1], &words).wrong, 1, "what is written is right again");
+        assert_eq!(play(&mut region, &contents, &[0, 1, 1 | WRITE, 1], &words, None).wrong, 1, "what is written is right again");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
         let sizes = pool.and_then(|pool| played.sizes.get(&pool.compressor));
         let mut machine = machine.clone();
         played.times.put(&mut machine);
-        let outcome = model::run(&machine, &sequence.trace, sequence.sizes(&played.sizes, pool), options.seed)?;
+        let outcome = model::run(&machine, sequence, sequence.sizes(&played.sizes, pool), options.seed)?;
         report.cgroup = if work.version == Some(Version::V2) { 2 } else { 1 };
         report.rows.push(Row {
             workload: work.case.workload.name,

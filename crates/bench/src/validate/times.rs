@@ -174,7 +174,7 @@ impl Bench<'_> {
         let trace = generate(&format!("{},seed={}", probe.order.spec(self.options.limit.0 / PAGE as u64), self.options.seed))?;
         let suiting = |(page, size): (u32, &u16)| if probe.zeros { content::ZERO } else { content::suiting(page, *size) };
         let contents = (0..).zip(trace.sizes()).map(suiting).collect();
-        let sequence = Sequence { script: Script::new(&trace, contents), trace };
+        let sequence = Sequence { script: Script::new(&trace, None, contents), trace };
         Ok(Played { probe, sequence, nanos: Vec::new(), machine: None })
     }
 
@@ -198,7 +198,7 @@ impl Bench<'_> {
             let (mut times, mut machine) = (times.clone(), machine.clone());
             (played.probe.set)(&mut times, played.probe.compressor(), nanos);
             times.put(&mut machine);
-            let simulated = model::run(&machine, &played.sequence.trace, each.clone(), self.options.seed)?;
+            let simulated = model::run(&machine, &played.sequence, each.clone(), self.options.seed)?;
             Ok(simulated.outcome.elapsed as f64)
         };
         fitting(LONGEST, Rates::median(&played.nanos), takes)

@@ -11,7 +11,7 @@ pub struct ValidateArgs {
     /// Play workloads on this kernel and in the simulator, and compare what both count; needs root
     #[arg(long, conflicts_with_all = ["scenarios", "trace", "generate", "list", "policy", "size", "curve", "output"])]
     pub validate: bool,
-    /// Only these workloads: sequential, zipf, idle, poor, same, full [default: all but full]
+    /// Only these workloads: sequential, zipf, idle, poor, same, full, paced [default: all but full and paced]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', requires = "validate")]
     pub workload: Vec<String>,
     /// Only these compressors of zswap [default: all that this kernel has]
