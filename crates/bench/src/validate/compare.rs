@@ -20,7 +20,8 @@ const CLEAR: f64 = 0.02;
 pub(super) struct Seen {
     pub before: Snapshot,
     pub after: Snapshot,
-    pub nanos: u64,
+    /// Time it took, if that can be compared.
+    pub nanos: Option<u64>,
 }
 
 impl Seen {
@@ -119,7 +120,7 @@ pub const METRICS: [Metric; 21] = [
         ..shown(
             "elapsed",
             "time of the workload, less what it waited for a processor that others had",
-            |seen| Some(seen.nanos as f64),
+            |seen| seen.nanos.map(|nanos| nanos as f64),
             |s| s.outcome.elapsed as f64,
         )
     },
@@ -301,7 +302,7 @@ mod tests {
     fn seen(counters: &[(&str, u64)]) -> Seen {
         let snapshot =
             |scale: u64| Snapshot(counters.iter().map(|(name, count)| ((*name).into(), 1000 + count * scale)).collect());
-        Seen { before: snapshot(0), after: snapshot(1), nanos: 7 }
+        Seen { before: snapshot(0), after: snapshot(1), nanos: Some(7) }
     }
 
     fn simulated(zswpout: u64, pswpin: u64) -> Simulated {

@@ -44,18 +44,15 @@ pub(super) fn run(machine: &Settings, sequence: &Sequence, sizes: Vec<u16>, seed
     let tables = u64::from(trace.page_count()).div_ceil(ENTRIES) + UPPER_TABLES;
     settings.cgroups.iter_mut().flatten().for_each(|limit| *limit = limit.saturating_sub(tables));
     let mut model = Model::new(settings, trace.page_count()).map_err(|error| ValidateError::Model(error.to_string()))?;
-    let (mut now, mut paused) = (0, 0);
+    let mut now = 0;
     for (index, event) in trace.iter().enumerate() {
         // One process, one group, one access after the other, or after a pause.
         let pause = pauses.filter(|pauses| pauses.is_before(index)).map_or(0, |pauses| pauses.nanos);
-        paused += pause;
         let Some((_, done)) = model.advance(Event { time: now + pause, cgroup: 0, ..event }) else {
             return Err(ValidateError::Model("it ran out of memory".into()));
         };
         now = done;
     }
     let pools = model.pools();
-    let mut outcome = model.finish();
-    outcome.elapsed -= paused;
-    Ok(Simulated { outcome, pools })
+    Ok(Simulated { outcome: model.finish(), pools })
 }

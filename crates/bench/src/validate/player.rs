@@ -39,7 +39,7 @@ pub(super) struct Task {
 /// It was played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Played {
-    /// How long it took, nanoseconds, without pauses and what it waited for a processor that others had.
+    /// How long it took, nanoseconds, without what it waited for a processor that others had.
     pub nanos: u64,
     /// Accesses that found another content than was written.
     pub wrong: u64,
@@ -124,12 +124,10 @@ fn numbers<const N: usize>(input: &mut impl Read, count: usize) -> io::Result<Ve
 fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64], pauses: Option<Pauses>) -> Played {
     let memory = region.word_cells();
     let (begun, waited) = (Instant::now(), child::waited());
-    let (mut wrong, mut slept) = (0, Duration::ZERO);
+    let mut wrong = 0;
     for (index, event) in events.iter().enumerate() {
         if let Some(pauses) = pauses.filter(|pauses| pauses.is_before(index)) {
-            let asleep = Instant::now();
             thread::sleep(Duration::from_nanos(pauses.nanos));
-            slept += asleep.elapsed();
         }
         let page = (event & !(WRITE | FIRST)) as usize;
         let cells = &memory[page * WORDS..][..WORDS];
@@ -143,7 +141,7 @@ fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64], pa
             wrong += u64::from(cells[0].load(Relaxed) != content[0]);
         }
     }
-    let taken = u64::try_from((begun.elapsed() - slept).as_nanos()).unwrap_or(u64::MAX);
+    let taken = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     Played { nanos: taken.saturating_sub(child::waited().saturating_sub(waited)), wrong }
 }
 

@@ -185,7 +185,7 @@ impl Bench<'_> {
         let seen = self.play(&tiering, &played.sequence);
         self.scratch.back_to(mark)?;
         let (seen, machine, _) = seen?;
-        played.nanos.push(seen.nanos as f64);
+        played.nanos.extend(seen.nanos.map(|nanos| nanos as f64));
         played.machine = Some(machine);
         Ok(())
     }
