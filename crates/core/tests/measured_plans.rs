@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use swaptune_core::facts::Transport;
 use swaptune_core::measurement::{
     CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, MemoryOrder,
     SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
@@ -11,7 +12,7 @@ use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::proof::Class;
 use swaptune_core::settings::{PoolLimit, Settings, read_toml};
 use swaptune_core::stats::{Nanos, Quantiles};
-use swaptune_core::{Bytes, Facts, profiles};
+use swaptune_core::{Bytes, Fact, Facts, KernelVersion, profiles};
 
 const MACHINE: &str = "0123456789abcdef";
 
@@ -238,23 +239,61 @@ fn swappiness_follows_the_measured_costs() {
 #[test]
 fn read_ahead_must_bring_more_than_scatter() {
     let facts = host!("debian13-6.12");
-    let with = |in_order: f64, at_random: f64| {
-        let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
-        let row = |order, page_cluster, loads| swap(tier(), order, page_cluster, 10, 5, loads);
-        let (ordered, random) = (MemoryOrder::Sequential, MemoryOrder::Random);
-        let rows = [
-            row(ordered, 0, 100.0),
-            row(random, 0, 100.0),
-            row(ordered, 1, 90.0),
-            row(random, 1, 100.0),
-            row(ordered, 3, in_order),
-            row(random, 3, at_random),
-        ];
-        knob(&Bench::on(&facts).run(rows).settings(&facts), "vm.page-cluster").to_owned()
-    };
+    let with = |in_order, at_random| knob(&read_ahead(&facts, in_order, at_random), "vm.page-cluster").to_owned();
     assert_eq!(with(121.0, 100.0), "3");
     assert_eq!(with(119.0, 100.0), "0", "within scatter");
     assert_eq!(with(400.0, 90.0), "0", "loads at random pay for it");
+}
+
+/// What is planned after read-ahead of 8 pages from zswap brought so many loads a second, where single pages brought 100.
+fn read_ahead(facts: &Facts, in_order: f64, at_random: f64) -> Settings {
+    let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
+    let row = |order, page_cluster, loads| swap(tier(), order, page_cluster, 10, 5, loads);
+    let (ordered, random) = (MemoryOrder::Sequential, MemoryOrder::Random);
+    let rows = [
+        row(ordered, 0, 100.0),
+        row(random, 0, 100.0),
+        row(ordered, 1, 90.0),
+        row(random, 1, 100.0),
+        row(ordered, 3, in_order),
+        row(random, 3, at_random),
+    ];
+    Bench::on(facts).run(rows).settings(facts)
+}
+
+#[test]
+fn what_zswap_reads_ahead_and_cannot_be_evicted_is_never_worth_it() {
+    let mut facts = host!("debian13-6.12");
+    let mut with = |release: &str| {
+        facts.kernel.version = Fact::known(KernelVersion::from_release(release).unwrap(), "/proc/sys/kernel/osrelease");
+        let setting = read_ahead(&facts, 400.0, 100.0).knobs["vm.page-cluster"].clone();
+        (setting.value, setting.provenance.reasoning().unwrap().1.to_owned())
+    };
+    assert_eq!(with("6.15.9").0, "3");
+    for release in ["6.16.0", "6.18.44", "7.1.2"] {
+        let (value, evidence) = with(release);
+        assert_eq!(value, "0", "{release}");
+        assert!(evidence.contains("mm/vmscan.c, pageout()") && evidence.contains("simulations.md"), "{evidence}");
+    }
+}
+
+#[test]
+fn a_spinning_disk_is_read_ahead_unless_that_fills_ram_from_zswap() {
+    let mut facts = host!("debian13-6.12");
+    for disk in &mut facts.block_devices {
+        (disk.transport, disk.rotational) = (Transport::Scsi, Fact::known(true, "queue/rotational"));
+    }
+    facts.zram.driver = Fact::absent("no zram");
+    let mut with = |release: &str, zswap: bool| {
+        facts.kernel.version = Fact::known(KernelVersion::from_release(release).unwrap(), "/proc/sys/kernel/osrelease");
+        let text = format!("[zswap]\nenabled = {zswap}\n");
+        let layer = read_toml("c.toml", &text, None).unwrap();
+        let settings = profiles::resolve(vec![layer], &facts, &Evidence::default()).unwrap();
+        settings.knobs.get("vm.page-cluster").map(|setting| setting.value.clone())
+    };
+    assert_eq!(with("6.15.9", true).as_deref(), Some("2"));
+    assert_eq!(with("6.16.0", true).as_deref(), Some("0"));
+    assert_eq!(with("6.16.0", false).as_deref(), Some("2"), "the disk keeps a copy of what it reads");
 }
 
 #[test]

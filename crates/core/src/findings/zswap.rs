@@ -1,8 +1,8 @@
 //! zswap beside the rest of the machine: what it stands in front of, and what this kernel makes of the combination.
 
 use super::ask::{
-    booted_with, config, counter, device, disk_areas, drop_word, kernel_before, kernel_from, kernel_in, knob_exhibit, parameter,
-    paths, percent, release, swap_lines, zram_areas, zswap_on,
+    booted_with, config, counter, device, disk_areas, drop_word, kernel_before, kernel_from, kernel_in, knob_exhibit, number,
+    parameter, paths, percent, release, setters, swap_lines, zram_areas, zswap_on,
 };
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
@@ -86,6 +86,13 @@ pub(super) static ROWS: &[Finding] = &[
         title: "the shrinker of zswap is on and finds nothing",
         source: "mm/zswap.c: zswap_shrinker_count reads the cgroup's zswapped pages, which mm/memcontrol.c counts on cgroup v2 only",
         detect: shrinker_no_effect,
+    },
+    Finding {
+        code: "zswap-readahead-stays",
+        severity: Severity::Warning,
+        title: "what is read ahead from zswap stays in memory until it is used",
+        source: "mm/vmscan.c: pageout() takes pages that no process has mapped for file pages (6.16 and later); docs/evidence/simulations.md",
+        detect: readahead_stays,
     },
     Finding {
         code: "zswap-unused",
@@ -281,6 +288,23 @@ fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
     let version = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: "cgroup version 1".to_owned() };
     let cure = "swaptune apply --set zswap.shrinker_enabled=N";
     Some(Evidence::new(what, cure).seen_all([parameter("shrinker_enabled", value), version]))
+}
+
+fn readahead_stays(facts: &Facts) -> Option<Evidence> {
+    zswap_on(facts).filter(|_| facts.zswap_read_ahead_stays())?;
+    let value = number(facts, "vm.page-cluster").filter(|value| *value > 0)?;
+    // Of zram nothing is read ahead.
+    let areas = disk_areas(facts);
+    if areas.is_empty() {
+        return None;
+    }
+    let what = format!(
+        "vm.page-cluster is {value}, and {} cannot evict what it reads ahead from zswap until somebody uses it: idle applications swap in up to twice as much as with 0",
+        release(facts)
+    );
+    let found = Evidence::new(what, "swaptune apply --set vm.page-cluster=0");
+    let found = found.seen_all([knob_exhibit(facts, "vm.page-cluster"), parameter("enabled", "Y")]);
+    Some(found.seen_all(setters(facts, "vm.page-cluster")).seen_all(swap_lines(&areas)))
 }
 
 fn unused(facts: &Facts) -> Option<Evidence> {

@@ -211,6 +211,29 @@ pub(super) const CASES: &[Case] = &[
         also: &[],
     },
     Case {
+        code: "zswap-readahead-stays",
+        base: |f| {
+            kernel(f, "6.16.0");
+            zswap(f, &[("enabled", "Y")]);
+            knob(f, "vm.page-cluster", "3");
+            f.swaps = vec![area("/dev/vda3", 10)];
+        },
+        says: &["vm.page-cluster is 3, and 6.16.0 cannot evict", "live vm.page-cluster: vm.page-cluster = 3", "/dev/vda3"],
+        but_not: &[
+            ("zswap is off", off),
+            ("nothing is read ahead", |f| knob(f, "vm.page-cluster", "0")),
+            ("the kernel is older", |f| kernel(f, "6.15.9")),
+            ("the kernel is unknown", |f| f.kernel.version = Fact::absent("x")),
+            ("there is only zram", |f| f.swaps = vec![area("/dev/zram0", 10)]),
+            ("there is no swap", no_swap),
+        ],
+        also: &[
+            ("a single page more", |f| knob(f, "vm.page-cluster", "1"), "is 1"),
+            ("a later kernel", |f| kernel(f, "7.1.2"), "7.1.2 cannot"),
+            ("a file that sets it", |f| sysctl(f, "vm.page-cluster", "/etc/sysctl.d/a.conf", "3"), "/etc/sysctl.d/a.conf line 3"),
+        ],
+    },
+    Case {
         code: "zswap-unused",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);

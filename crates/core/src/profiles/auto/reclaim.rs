@@ -58,9 +58,16 @@ fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option
     Some(derived(value.to_string(), reason, table.source.clone()))
 }
 
-/// Read-ahead only where it was measured to bring more pages a second by more than such measurements scatter.
+/// Read-ahead only where it was measured to bring more pages a second by more than such measurements scatter. Where zswap's stays in RAM
+/// no measurement speaks for it: the benchmark uses all that it reads ahead, idle applications do not.
 fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
     let tiering = ground.tiering;
+    if tiering.tier == Tier::Zswap && ground.facts.zswap_read_ahead_stays() {
+        let reason = "reclaim of this kernel cannot evict what was read ahead from zswap and is not used, so that idle applications swap in \
+                      up to twice as much";
+        let evidence = "mm/vmscan.c, pageout() (6.16 and later); docs/evidence/simulations.md, idle with zswap";
+        return Some(derived("0".into(), reason, evidence));
+    }
     let known = ground.evidence.read_ahead(tiering.tier == Tier::Zswap).filter(|_| tiering.tier != Tier::Zram);
     if let Some(known) = known {
         let (best, enough) = (known.value, 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0);
