@@ -222,13 +222,14 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[
             ("zswap is off", off),
             ("nothing is read ahead", |f| knob(f, "vm.page-cluster", "0")),
+            ("only a used neighbour is", |f| knob(f, "vm.page-cluster", "1")),
             ("the kernel is older", |f| kernel(f, "6.15.9")),
             ("the kernel is unknown", |f| f.kernel.version = Fact::absent("x")),
             ("there is only zram", |f| f.swaps = vec![area("/dev/zram0", 10)]),
             ("there is no swap", no_swap),
         ],
         also: &[
-            ("a single page more", |f| knob(f, "vm.page-cluster", "1"), "is 1"),
+            ("fewer pages", |f| knob(f, "vm.page-cluster", "2"), "is 2"),
             ("a later kernel", |f| kernel(f, "7.1.2"), "7.1.2 cannot"),
             ("a file that sets it", |f| sysctl(f, "vm.page-cluster", "/etc/sysctl.d/a.conf", "3"), "/etc/sysctl.d/a.conf line 3"),
         ],

@@ -64,7 +64,7 @@ fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
     let tiering = ground.tiering;
     if tiering.tier == Tier::Zswap && ground.facts.zswap_read_ahead_stays() {
         let reason = "reclaim of this kernel cannot evict what was read ahead from zswap and is not used, so that idle applications swap in \
-                      up to twice as much";
+                      more the more is read: with 3 nearly twice as much";
         let evidence = "mm/vmscan.c, pageout() (6.16 and later); docs/evidence/simulations.md, idle with zswap";
         return Some(derived("0".into(), reason, evidence));
     }
