@@ -292,7 +292,7 @@ fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
 
 fn readahead_stays(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts).filter(|_| facts.zswap_read_ahead_stays())?;
-    // With 1 a neighbour comes only where faults lie side by side, and is used: measured, that costs nothing.
+    // With 1 a neighbour comes only where faults lie side by side or the last one was used: measured, that costs nothing.
     let value = number(facts, "vm.page-cluster").filter(|value| *value > 1)?;
     // Of zram nothing is read ahead.
     let areas = disk_areas(facts);
