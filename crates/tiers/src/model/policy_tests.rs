@@ -74,7 +74,7 @@ const EXPECTED: [Behaviour; 14] = [
     Behaviour { name: "write-back", ..WAITING },
     Behaviour { name: "write-through", copies_from: Some(0), ..WAITING },
     Behaviour { name: "switching", copies_from: Some(LIMIT - LIMIT / 100), ..WAITING },
-    Behaviour { name: "cleaning", cleans_from: Some(ACCEPT + 1), cleaned: LIMIT - ACCEPT, ..WAITING },
+    Behaviour { name: "cleaning", cleans_from: Some(2 * ACCEPT - LIMIT + 1), cleaned: LIMIT - ACCEPT, ..WAITING },
     Behaviour { name: "broken-walk", ..USUAL },
     Behaviour { name: "fair-walk", ..USUAL },
     Behaviour { name: "proactive", ..EARLY },
