@@ -12,7 +12,8 @@ use crate::codecs::Rates;
 /// Differences up to this many pages are within every bound: the kernel charges memory to a group in batches of this size
 /// (`MEMCG_CHARGE_BATCH`).
 const BATCH: f64 = 64.0;
-/// Two tierings differ clearly when the 95 % interval of the ratio excludes 1 and the ratio is further from 1 than this.
+/// Two tierings differ clearly when the 95 % interval of the ratio excludes 1, the ratio is further from 1 than this, and the difference
+/// is more than a batch.
 const CLEAR: f64 = 0.02;
 
 /// What the kernel showed in one round.
@@ -163,7 +164,8 @@ pub const METRICS: [Metric; 21] = [
     shown(
         "pgsteal",
         "pages that reclaim took",
-        |seen| Some(seen.vmstat("pgsteal_direct")? + seen.vmstat("pgsteal_kswapd")?),
+        // Those by who reclaims leave out what is reclaimed for the sake of a group's limit.
+        |seen| seen.vmstat("pgsteal_anon"),
         |s| s.outcome.counters.pgsteal as f64,
     ),
     shown("pgmajfault", "faults that waited", |seen| seen.vmstat("pgmajfault"), |s| s.outcome.counters.pgmajfault as f64),
@@ -284,8 +286,10 @@ pub struct Pair {
 pub(super) fn pairs(workload: &'static str, a: (&str, &[Seen], &Simulated), b: (&str, &[Seen], &Simulated)) -> Vec<Pair> {
     let pair = |metric: &Metric| {
         let values = a.1.iter().zip(b.1).map(|(a, b)| Some(((metric.kernel)(a)? + 1.0, (metric.kernel)(b)? + 1.0)));
-        let kernel = paired_ratio(&values.collect::<Option<Vec<_>>>()?)?;
-        let clear = (kernel.low > 1.0 || kernel.high < 1.0) && (kernel.value - 1.0).abs() > CLEAR;
+        let values = values.collect::<Option<Vec<_>>>()?;
+        let kernel = paired_ratio(&values)?;
+        let apart = Rates::median(&values.iter().map(|(a, b)| (a - b).abs()).collect::<Vec<_>>()) > batch(metric.unit);
+        let clear = (kernel.low > 1.0 || kernel.high < 1.0) && (kernel.value - 1.0).abs() > CLEAR && apart;
         let simulator = ((metric.model)(a.2) + 1.0) / ((metric.model)(b.2) + 1.0);
         let agrees = (simulator > 1.0) == (kernel.value > 1.0) && simulator != 1.0;
         clear.then(|| Pair { workload, a: a.0.into(), b: b.0.into(), metric: metric.name, kernel, simulator, agrees })
@@ -375,5 +379,7 @@ mod tests {
         assert!(signs([200, 50, 100], [100, 101, 99], (30, 20)).is_empty(), "noise");
         assert!(signs([101, 101, 101], [100, 100, 100], (30, 20)).is_empty(), "too little to matter");
         assert_eq!(signs([1000, 1000, 1000], [0, 0, 0], (30, 0)), [true], "nothing at all on one side");
+        assert!(signs([64, 64, 64], [0, 0, 0], (30, 0)).is_empty(), "no more than a batch");
+        assert_eq!(signs([65, 65, 65], [0, 0, 0], (30, 0)), [true]);
     }
 }
