@@ -158,7 +158,7 @@ impl Model {
             zrams: settings.zrams(),
             devices: settings.devices.iter().map(|&times| Device::new(times)).collect(),
             slots: Slots::new(settings.kernel, &settings.turns(), settings.needs_owners()),
-            window: Window::default(),
+            window: Window::new(settings.reads_ahead_by_slots()),
             shrinkers: Shrinkers::new(groups),
             worker: Worker::default(),
             cleaner: None,

@@ -8,7 +8,8 @@ use super::{Backing, Model};
 /// Most pages of read-ahead by addresses: 2 to this power (`SWAP_RA_ORDER_CEILING`).
 const CEILING: u32 = 5;
 
-/// Hits that the first fault finds: a small window to begin with (`GET_SWAP_RA_VAL`, `swapin_readahead_hits`).
+/// Hits that the first fault of a mapping finds: a small window to begin with (`GET_SWAP_RA_VAL`). By slots there is one window for all
+/// since the machine was booted (`swapin_readahead_hits`), and what came before has used up what it began with.
 const FIRST_HITS: u32 = 4;
 /// Pages of the header of an area, before its first slot.
 const HEADER: u32 = 1;
@@ -24,13 +25,11 @@ pub(super) struct Window {
     previous: Option<u32>,
 }
 
-impl Default for Window {
-    fn default() -> Self {
-        Self { hits: FIRST_HITS, last: 0, previous: None }
-    }
-}
-
 impl Window {
+    pub(super) fn new(by_slots: bool) -> Self {
+        Self { hits: if by_slots { 0 } else { FIRST_HITS }, last: 0, previous: None }
+    }
+
     /// Pages to read for a fault at a place, this one included (`__swapin_nr_pages`).
     fn next(&mut self, place: u32, most: u32) -> u32 {
         let hits = std::mem::take(&mut self.hits);
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_window_grows_with_hits_and_shrinks_by_half() {
-        let mut window = Window { hits: 0, ..Window::default() };
+        let mut window = Window { hits: 0, ..Window::new(false) };
         assert_eq!(window.by_addresses(100, 8).len(), 1);
         assert_eq!(window.by_addresses(101, 8).len(), 2, "an adjacent fault");
         window.hits = 3;
@@ -198,8 +197,8 @@ mod tests {
         assert_eq!((window.by_addresses(700, 8).len(), window.by_addresses(900, 8).len()), (2, 1));
         window.hits = 100;
         assert_eq!(window.by_addresses(300, 8).len(), 8, "page-cluster is the ceiling");
-        assert_eq!(Window::default().by_addresses(300, 32).len(), 8, "six hits are counted before the first");
-        let after = |hits| Window { hits, ..Window::default() }.by_addresses(300, 32).len();
+        assert_eq!(Window::new(false).by_addresses(300, 32).len(), 8, "six hits are counted before the first");
+        let after = |hits| Window { hits, ..Window::new(false) }.by_addresses(300, 32).len();
         assert_eq!([1, 2, 3, 6, 7, 14, 15].map(after), [4, 4, 8, 8, 16, 16, 32], "two more than the hits, in powers of two");
     }
 
@@ -214,11 +213,12 @@ mod tests {
 
     #[test]
     fn slots_are_read_in_aligned_clusters() {
-        let mut window = Window::default();
+        assert_eq!(Window::new(true).by_slots(21, 8), 21..22, "what the machine began with is used up");
+        let mut window = Window { hits: 4, ..Window::new(true) };
         assert_eq!(window.by_slots(21, 8), 16..24);
         assert_eq!((window.by_slots(3, 8), window.by_slots(90, 8)), (0..4, 90..92), "half as many without hits");
         assert_eq!((window.by_slots(50, 8), window.by_slots(51, 8)), (50..51, 50..52), "a fault beside the last");
-        let mut window = Window { hits: 2, ..Window::default() };
+        let mut window = Window { hits: 2, ..Window::new(true) };
         assert_eq!((window.by_slots(20, 2), window.by_slots(21, 2)), (20..22, 21..22), "a fault after hits is not remembered");
     }
 }

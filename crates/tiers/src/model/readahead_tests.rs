@@ -32,6 +32,8 @@ fn read_ahead_is_by_slots_where_an_area_is_rotational() {
         (0..3001).for_each(|order| _ = model.advance(event(page(order), Op::Write)).unwrap());
         let read = 100;
         let away: Vec<u32> = (0..3001).filter(|&order| model.tier(page(order)) == Tier::Disk).collect();
+        // What was read ahead before has been used, so that the window is open.
+        (0..4).for_each(|_| model.used_from_cache(page(0)));
         let begin = model.now;
         model.advance(event(page(read), Op::Read)).unwrap();
         assert!(model.now - begin > answer, "the page itself is waited for");
