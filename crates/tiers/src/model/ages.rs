@@ -20,12 +20,14 @@ pub(super) struct Entry {
     pub(super) size: u16,
     /// Not met by write-back since it was stored (`referenced`, since 6.12).
     pub(super) chance: bool,
+    /// That of its page, where the page's place is that of the entry.
+    pub(super) shadow: u32,
     /// Its page is on the disk too, because somebody cleaned it ahead.
     pub(super) clean: bool,
 }
 
 impl Member for Entry {
-    const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false, clean: false };
+    const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false, clean: false, shadow: 0 };
 
     #[inline(always)]
     fn page(&self) -> u32 {
@@ -76,9 +78,10 @@ impl Ages {
         Some(found?.1)
     }
 
-    /// The page of an entry is on the disk too.
-    pub(super) fn set_clean(&mut self, place: u32) {
-        self.entries.get_mut(place).clean = true;
+    /// The entry of a place, which has to exist.
+    #[inline]
+    pub(super) fn get_mut(&mut self, place: u32) -> &mut Entry {
+        self.entries.get_mut(place)
     }
 
     /// Asks for the memory of a place.
@@ -210,7 +213,7 @@ mod tests {
                     Step::Store => {
                         let page = places.len() as u32;
                         places.push(NONE);
-                        let entry = Entry { page, handle: page * 3, size: 7, chance: true, clean: false };
+                        let entry = Entry { page, handle: page * 3, size: 7, chance: true, clean: false, shadow: page };
                         places[page as usize] = ages.push(entry, |page, place| places[page as usize] = place);
                         plain.push_back((page, true));
                     }

@@ -146,8 +146,7 @@ impl Model {
         let mut found = None;
         while index < slots.min(begin + LOOK) && found.is_none() {
             let page = self.slots.owner_in(area, index);
-            let held =
-                page.filter(|&page| self.pages[page as usize].tier == Tier::Zram && self.pages[page as usize].entry != NONE);
+            let held = page.filter(|&page| self.pages.tier(page) == Tier::Zram && self.pages.entry(page) != NONE);
             if let Some(page) = held {
                 let first = self.settings.sizes.of(page, seed);
                 let second = |sizes: &Second| match sizes {
@@ -183,10 +182,10 @@ impl Model {
                 load
             }
             Due::Recompress { codec, size, threshold } => {
-                let handle = self.pages[page as usize].entry;
+                let handle = self.pages.entry(page);
                 match zram.replace(index, handle, size, threshold) {
                     Some(handle) => {
-                        self.pages[page as usize].entry = handle;
+                        self.pages.set_entry(page, handle);
                         self.outcome.counters.recompressed += 1;
                     }
                     None => self.outcome.counters.recompress_rejected += 1,
@@ -199,8 +198,8 @@ impl Model {
 
     /// Starts the write of a page to the backing device; a page of RAM is taken until it has ended.
     fn write_block(&mut self, area: usize, page: u32, device: usize, block: u32, load: u64) {
-        self.pages[page as usize].tier = Tier::WrittenBack;
-        self.pages[page as usize].entry = block;
+        self.pages.go(page, Tier::WrittenBack);
+        self.pages.set_entry(page, block);
         self.outcome.counters.bd_writes += 1;
         self.outcome.counters.disk_out += 1;
         self.used += 1;
@@ -220,7 +219,7 @@ impl Model {
 
     /// Reads a page, which has entered RAM, from the backing device of its zram and waits for it.
     pub(super) fn read_block(&mut self, page: u32, block: u32) {
-        let area = self.slots.area(self.pages[page as usize].slot);
+        let area = self.slots.area(self.pages.slot(page));
         self.outcome.counters.bd_reads += 1;
         self.outcome.counters.disk_in += 1;
         let Some(caretaker) = self.zrams[area].as_mut().and_then(|zram| zram.caretaker.as_mut()) else { return };
@@ -232,12 +231,11 @@ impl Model {
 
     /// The block of a page on a backing device is given back.
     pub(super) fn forget_block(&mut self, page: u32) {
-        let entry = self.pages[page as usize];
-        let caretaker = self.zrams[self.slots.area(entry.slot)].as_mut().and_then(|zram| zram.caretaker.as_mut());
+        let caretaker = self.zrams[self.slots.area(self.pages.slot(page))].as_mut().and_then(|zram| zram.caretaker.as_mut());
         if let Some(caretaker) = caretaker {
-            caretaker.free_block(entry.entry);
+            caretaker.free_block(self.pages.entry(page));
         }
-        self.pages[page as usize].entry = NONE;
+        self.pages.set_entry(page, NONE);
     }
 }
 

@@ -140,7 +140,9 @@ fn backing_devices_lie_side_by_side() {
     let one = settings(upkeep(None, Some(Writeback { blocks: 300, ..writeback(Which::Idle) })));
     let areas = vec![AreaSettings { slots: 2000, ..one.areas[0].clone() }; 2];
     let model = after(300, Settings { areas, ..one });
-    let mut blocks: Vec<u32> = model.pages.iter().filter(|page| page.tier == Tier::WrittenBack).map(|page| page.entry).collect();
+    let mut pages = model.pages.clone();
+    let written = pages.entries().filter(|(state, ..)| state.tier() == Tier::WrittenBack);
+    let mut blocks: Vec<u32> = written.map(|(.., block)| *block).collect();
     blocks.sort_unstable();
     assert_eq!(blocks, (4000..4600).collect::<Vec<u32>>());
 }

@@ -29,16 +29,16 @@ impl Model {
         self.round += 1;
         let mut cleaned = 0;
         while let Some(Entry { page, size, .. }) = self.zswap.as_mut().and_then(Zswap::next_to_clean) {
-            let entry = self.pages[page as usize];
+            let state = self.pages.state(page);
             // What is in the swap cache does not leave yet, and zram has room or not whenever it is asked.
-            let on_disk = self.zrams[self.slots.area(entry.slot)].is_none();
-            if entry.tier != Tier::Zswap || entry.has(CLEAN) || !on_disk {
+            let on_disk = self.zrams[self.slots.area(self.pages.slot(page))].is_none();
+            if state.tier() != Tier::Zswap || state.has(CLEAN) || !on_disk {
                 continue;
             }
             *time += self.settings.costs.swap_out + self.decompressed(size);
             self.write_copy(page, *time);
             if let Some(zswap) = &mut self.zswap {
-                zswap.set_clean(&self.pages[page as usize]);
+                zswap.set_clean(&self.pages, page);
             }
             cleaned += 1;
             if cleaned == BATCH {

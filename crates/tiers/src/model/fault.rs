@@ -4,7 +4,6 @@ use super::device::Written;
 use super::page::{AHEAD, CLEAN, NONE, POOLED, REFERENCED, Tier};
 use super::zram::COPY;
 use super::{EXCLUSIVE_LOADS, Model, OutOfMemory};
-use crate::prefetch::prefetch;
 use crate::trace::{Event, Op};
 
 impl Model {
@@ -16,22 +15,22 @@ impl Model {
         self.now += std::mem::take(&mut self.stolen);
         let begin = self.now;
         let page = event.page;
-        match self.pages[page as usize].tier {
+        match self.pages.tier(page) {
             Tier::Ram => self.use_read_ahead(page, event.op == Op::Write),
             Tier::Writing => self.take_back(page),
             Tier::Absent => {
                 let cgroup = usize::from(event.cgroup).min(self.cgroups.len() - 1) as u16;
-                self.pages[page as usize].cgroup = cgroup;
+                self.pages.set_cgroup(page, cgroup);
                 self.make_room(cgroup)?;
                 self.outcome.stall += self.now - begin;
                 self.now += self.settings.costs.allocate;
                 self.enter(page);
             }
             Tier::Zero | Tier::Zswap | Tier::Zram | Tier::WrittenBack | Tier::Disk => {
-                if let Some(zswap) = self.zswap.as_ref().filter(|_| self.pages[page as usize].has(POOLED)) {
-                    zswap.object_soon(&self.pages[page as usize]);
+                if let Some(zswap) = self.zswap.as_ref().filter(|_| self.pages.has(page, POOLED)) {
+                    zswap.object_soon(&self.pages, page);
                 }
-                self.make_room(self.pages[page as usize].cgroup)?;
+                self.make_room(self.pages.cgroup(page))?;
                 self.swap_in(page, event.op == Op::Write);
                 self.outcome.stall += self.now - begin;
             }
@@ -42,12 +41,12 @@ impl Model {
     /// What the end of a fault needs is asked for at its beginning.
     #[inline]
     fn ask_for(&self, page: u32) {
-        let page = self.pages[page as usize];
-        if page.slot != NONE {
-            self.slots.soon(page.slot);
+        let slot = self.pages.slot(page);
+        if slot != NONE {
+            self.slots.soon(slot);
         }
-        if let Some(zswap) = self.zswap.as_ref().filter(|_| page.has(POOLED)) {
-            zswap.entry_soon(&page);
+        if let Some(zswap) = self.zswap.as_ref().filter(|_| self.pages.has(page, POOLED)) {
+            zswap.entry_soon(&self.pages, page);
         }
     }
 
@@ -70,7 +69,7 @@ impl Model {
         self.devices[index].begin_by(time);
         while let Some((end, written)) = self.devices[index].ended(time) {
             if let Some(soon) = self.devices[index].soon() {
-                prefetch(&self.pages, soon as usize);
+                self.pages.soon(soon);
             }
             self.write_ended(end, written);
         }
@@ -84,16 +83,15 @@ impl Model {
             }
             return;
         };
-        let entry = &mut self.pages[page as usize];
-        if entry.tier == Tier::Writing && entry.place == write {
-            entry.tier = Tier::Disk;
+        if self.pages.tier(page) == Tier::Writing && self.pages.place(page) == write {
+            self.pages.go(page, Tier::Disk);
             self.gone(page);
         }
     }
 
     /// A page that was read ahead is used for the first time.
     fn use_read_ahead(&mut self, page: u32, write: bool) {
-        self.pages[page as usize].clear(AHEAD);
+        self.pages.clear(page, AHEAD);
         self.lists.touch(&mut self.pages, page);
         self.used_from_cache(page);
         self.spend(self.settings.costs.minor);
@@ -104,36 +102,33 @@ impl Model {
     fn take_back(&mut self, page: u32) {
         self.used_from_cache(page);
         self.spend(self.settings.costs.minor);
-        let entry = &mut self.pages[page as usize];
-        entry.tier = Tier::Ram;
-        entry.set(CLEAN | REFERENCED);
+        self.pages.go(page, Tier::Ram);
+        self.pages.set(page, CLEAN | REFERENCED);
         self.lists.insert(&mut self.pages, page);
     }
 
     /// A page enters RAM for the first time, accessed.
     #[inline]
     pub(super) fn enter(&mut self, page: u32) {
-        self.charge(self.pages[page as usize].cgroup);
-        let entry = &mut self.pages[page as usize];
-        entry.tier = Tier::Ram;
-        entry.set(REFERENCED);
+        self.charge(self.pages.cgroup(page));
+        self.pages.go(page, Tier::Ram);
+        self.pages.set(page, REFERENCED);
         self.lists.insert(&mut self.pages, page);
     }
 
     /// A page comes back into RAM, accessed.
     #[inline]
     pub(super) fn come_back(&mut self, page: u32) {
-        self.charge(self.pages[page as usize].cgroup);
-        let entry = &mut self.pages[page as usize];
-        entry.tier = Tier::Ram;
-        entry.set(REFERENCED);
+        self.charge(self.pages.cgroup(page));
+        self.pages.go(page, Tier::Ram);
+        self.pages.set(page, REFERENCED);
         self.refault(page);
     }
 
     fn swap_in(&mut self, page: u32, write: bool) {
         self.outcome.counters.pgmajfault += 1;
         // Making room may have moved it on.
-        match self.pages[page as usize].tier {
+        match self.pages.tier(page) {
             Tier::Zswap => {
                 let time = self.load_from_zswap(page);
                 self.spend(self.settings.costs.swap_in + time);
@@ -148,7 +143,8 @@ impl Model {
                 self.come_back(page);
             }
             Tier::WrittenBack => {
-                let block = std::mem::replace(&mut self.pages[page as usize].entry, NONE);
+                let block = self.pages.entry(page);
+                self.pages.set_entry(page, NONE);
                 self.outcome.counters.pswpin += 1;
                 self.spend(self.settings.costs.swap_in);
                 self.come_back(page);
@@ -184,7 +180,7 @@ impl Model {
     pub(super) fn bring_zeros(&mut self, page: u32) {
         self.outcome.counters.swpin_zero += 1;
         self.spend(COPY);
-        self.pages[page as usize].set(CLEAN);
+        self.pages.set(page, CLEAN);
     }
 
     /// Takes a page out of zswap, as the kernel of that version does, and tells what decompressing takes.
@@ -203,20 +199,20 @@ impl Model {
     /// The entry of a page leaves zswap. Tells the size of its object.
     #[inline]
     pub(super) fn remove_from_zswap(&mut self, page: u32) -> u16 {
-        let entry = &mut self.pages[page as usize];
         let Some(zswap) = self.zswap.as_mut() else { return 0 };
-        let size = zswap.remove(entry);
-        entry.clear(POOLED);
-        self.cgroups[usize::from(entry.cgroup)].zswap -= u64::from(size);
+        let size = zswap.remove(&mut self.pages, page);
+        self.pages.clear(page, POOLED);
+        self.cgroups[usize::from(self.pages.cgroup(page))].zswap -= u64::from(size);
         size
     }
 
     fn release_slot(&mut self, page: u32) {
-        let slot = std::mem::replace(&mut self.pages[page as usize].slot, NONE);
+        let slot = self.pages.slot(page);
         if slot != NONE {
+            self.pages.set_slot(page, NONE);
             self.slots.release(slot);
         }
-        self.pages[page as usize].clear(CLEAN);
+        self.pages.clear(page, CLEAN);
     }
 
     /// Processor time of the process in the kernel.

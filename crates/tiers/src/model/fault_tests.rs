@@ -88,14 +88,15 @@ fn a_page_is_taken_back_from_under_its_write() {
     let mut tiers = Vec::new();
     for op in [Op::Write, Op::Read] {
         model.lists.remove(&model.pages, 0);
-        model.pages[0].slot = model.slots.alloc(0).unwrap();
+        let slot = model.slots.alloc(0).unwrap();
+        model.pages.set_slot(0, slot);
         let mut time = model.now;
         model.swap_out(0, &mut time);
         tiers.push(model.tier(0));
         if op == Op::Write {
             let back = &mut model.clone();
             back.advance(event(0, Op::Read)).unwrap();
-            assert!(back.pages[0].has(CLEAN), "who only reads it has a copy on the disk");
+            assert!(back.pages.has(0, CLEAN), "who only reads it has a copy on the disk");
             model.advance(event(0, op)).unwrap();
             tiers.push(model.tier(0));
         }

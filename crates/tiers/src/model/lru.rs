@@ -1,9 +1,8 @@
 //! The lists of RAM's pages, per cgroup: which page reclaim takes next.
 
-use super::page::{Page, REFERENCED, SEEN, WORKINGSET};
+use super::page::{Pages, REFERENCED, SEEN, WORKINGSET};
 use super::ring::Ring;
 use super::workingset::{Domain, Refault};
-use crate::prefetch::prefetch;
 
 /// How RAM keeps its pages in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,8 +86,8 @@ impl RamLists {
 
     /// A page comes into RAM.
     #[inline]
-    pub(super) fn insert(&mut self, pages: &mut [Page], page: u32) {
-        let group = &self.groups[usize::from(pages[page as usize].cgroup)];
+    pub(super) fn insert(&mut self, pages: &mut Pages, page: u32) {
+        let group = &self.groups[usize::from(pages.cgroup(page))];
         let list = match self.kind {
             Lru::Exact | Lru::Classic => INACTIVE,
             Lru::Generational => (group.youngest % LISTS) as usize,
@@ -97,9 +96,8 @@ impl RamLists {
     }
 
     #[inline]
-    fn insert_into(&mut self, pages: &mut [Page], page: u32, list: usize) {
-        let entry = &mut pages[page as usize];
-        self.groups[usize::from(entry.cgroup)].push(pages, page, list);
+    fn insert_into(&mut self, pages: &mut Pages, page: u32, list: usize) {
+        self.groups[usize::from(pages.cgroup(page))].push(pages, page, list);
         self.resident += 1;
     }
 
@@ -120,15 +118,14 @@ impl RamLists {
     /// A page comes back into RAM, its shadow in its place: to the active list if that was soon. In the youngest generation it is anyway;
     /// what counts there is whether the one that it left is still among those that there are (`lru_gen_test_recent`).
     #[inline]
-    pub(super) fn refault(&mut self, pages: &mut [Page], page: u32, swap_is_free: bool) -> Refault {
-        let entry = &mut pages[page as usize];
-        entry.clear(SEEN);
-        let group = &self.groups[usize::from(entry.cgroup)];
-        let (domain, shadow) = (group.domain, entry.place);
+    pub(super) fn refault(&mut self, pages: &mut Pages, page: u32, swap_is_free: bool) -> Refault {
+        let group = &self.groups[usize::from(pages.cgroup(page))];
+        let (domain, shadow) = (group.domain, pages.place(page));
+        let state = pages.state_mut(page);
         let refault = match self.kind {
             Lru::Exact => Refault::Late,
-            Lru::Classic => Refault::of(entry, self.domains[domain].is_recent(shadow, swap_is_free)),
-            Lru::Generational => Refault::of(entry, group.youngest.wrapping_sub(shadow) < LISTS),
+            Lru::Classic => Refault::of(state, self.domains[domain].is_recent(shadow, swap_is_free)),
+            Lru::Generational => Refault::of(state, group.youngest.wrapping_sub(shadow) < LISTS),
         };
         if self.kind == Lru::Classic && refault != Refault::Late {
             self.domains[domain].refault();
@@ -144,15 +141,14 @@ impl RamLists {
 
     /// A page in RAM was accessed.
     #[inline(always)]
-    pub(super) fn touch(&mut self, pages: &mut [Page], page: u32) {
+    pub(super) fn touch(&mut self, pages: &mut Pages, page: u32) {
         match self.kind {
             Lru::Exact => {
-                let entry = pages[page as usize];
-                let group = &mut self.groups[usize::from(entry.cgroup)];
-                group.forget(entry.place);
+                let group = &mut self.groups[usize::from(pages.cgroup(page))];
+                group.forget(pages.place(page));
                 group.push(pages, page, INACTIVE);
             }
-            Lru::Classic | Lru::Generational => pages[page as usize].set(REFERENCED),
+            Lru::Classic | Lru::Generational => pages.set(page, REFERENCED),
         }
     }
 
@@ -162,11 +158,11 @@ impl RamLists {
     }
 
     /// A page leaves RAM other than by [`RamLists::victim`].
-    pub(super) fn remove(&mut self, pages: &[Page], page: u32) {
-        let entry = pages[page as usize];
-        let group = &mut self.groups[usize::from(entry.cgroup)];
-        group.forget(entry.place);
-        if self.kind == Lru::Classic && (entry.place % LISTS) as usize == ACTIVE_LIST {
+    pub(super) fn remove(&mut self, pages: &Pages, page: u32) {
+        let place = pages.place(page);
+        let group = &mut self.groups[usize::from(pages.cgroup(page))];
+        group.forget(place);
+        if self.kind == Lru::Classic && (place % LISTS) as usize == ACTIVE_LIST {
             let domain = group.domain;
             self.move_active(domain, Scan { deactivated: 1, ..Scan::default() });
         }
@@ -175,7 +171,7 @@ impl RamLists {
 
     /// Takes the page of a cgroup that reclaim takes next out of its list; counts what is done.
     #[inline]
-    pub(super) fn victim(&mut self, pages: &mut [Page], cgroup: u16, scan: &mut Scan) -> Option<u32> {
+    pub(super) fn victim(&mut self, pages: &mut Pages, cgroup: u16, scan: &mut Scan) -> Option<u32> {
         let group = &mut self.groups[usize::from(cgroup)];
         let victim = match self.kind {
             Lru::Exact => group.pop(pages, INACTIVE),
@@ -188,7 +184,7 @@ impl RamLists {
     }
 
     /// Makes a page active that reclaim has taken out of its list and cannot evict.
-    pub(super) fn activate(&mut self, pages: &mut [Page], page: u32, scan: &mut Scan) {
+    pub(super) fn activate(&mut self, pages: &mut Pages, page: u32, scan: &mut Scan) {
         match self.kind {
             Lru::Classic => self.insert_into(pages, page, ACTIVE_LIST),
             Lru::Exact | Lru::Generational => self.insert(pages, page),
@@ -198,7 +194,7 @@ impl RamLists {
 
     /// A batch of a cgroup has been reclaimed. While pages come back soon, as large a share of the active list is deactivated as was
     /// scanned of the inactive one (`shrink_list`, `get_scan_count`).
-    pub(super) fn end_batch(&mut self, pages: &mut [Page], cgroup: u16, scan: &mut Scan) {
+    pub(super) fn end_batch(&mut self, pages: &mut Pages, cgroup: u16, scan: &mut Scan) {
         if self.kind != Lru::Classic {
             return;
         }
@@ -230,18 +226,19 @@ impl Lists {
     }
 
     #[inline]
-    fn inactive_victim(&mut self, pages: &mut [Page], scan: &mut Scan) -> Option<u32> {
+    fn inactive_victim(&mut self, pages: &mut Pages, scan: &mut Scan) -> Option<u32> {
         loop {
             self.deactivate(pages, scan);
             let page = self.pop(pages, INACTIVE)?;
-            let entry = &mut pages[page as usize];
-            if !entry.has(REFERENCED) {
+            let state = pages.state_mut(page);
+            if !state.has(REFERENCED) {
                 return Some(page);
             }
             scan.scanned += 1;
             // Whether it was seen before cannot be foreseen, so that nothing branches on it.
-            let activate = entry.has(SEEN);
-            entry.flags = (entry.flags & !REFERENCED) | SEEN;
+            let activate = state.has(SEEN);
+            state.clear(REFERENCED);
+            state.set(SEEN);
             scan.activated += u64::from(activate);
             self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
         }
@@ -249,7 +246,7 @@ impl Lists {
 
     /// Moves a batch of pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
     #[inline]
-    fn deactivate(&mut self, pages: &mut [Page], scan: &mut Scan) {
+    fn deactivate(&mut self, pages: &mut Pages, scan: &mut Scan) {
         let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
         let enough = inactive > 0 && (inactive >= active || inactive * inactive_ratio(inactive + active) >= active);
         if !enough {
@@ -258,36 +255,36 @@ impl Lists {
     }
 
     /// A page that was activated because it was seen twice goes on being seen: when it is used again, once is enough.
-    fn deactivate_some(&mut self, pages: &mut [Page], count: usize, scan: &mut Scan) {
+    fn deactivate_some(&mut self, pages: &mut Pages, count: usize, scan: &mut Scan) {
         for _ in 0..count {
             let Some(page) = self.pop(pages, ACTIVE_LIST) else { return };
-            let entry = &mut pages[page as usize];
-            entry.clear(REFERENCED);
-            entry.set(WORKINGSET);
+            let state = pages.state_mut(page);
+            state.clear(REFERENCED);
+            state.set(WORKINGSET);
             scan.scanned += 1;
             scan.deactivated += 1;
             self.push(pages, page, INACTIVE);
         }
     }
 
-    fn oldest_victim(&mut self, pages: &mut [Page], scanned: &mut u64) -> Option<u32> {
+    fn oldest_victim(&mut self, pages: &mut Pages, scanned: &mut u64) -> Option<u32> {
         if self.len() == 0 {
             return None;
         }
         loop {
             let Some(page) = self.pop_oldest(pages) else { continue };
-            let entry = &mut pages[page as usize];
-            if !entry.has(REFERENCED) {
+            let state = pages.state_mut(page);
+            if !state.has(REFERENCED) {
                 return Some(page);
             }
-            entry.clear(REFERENCED);
+            state.clear(REFERENCED);
             *scanned += 1;
             self.push(pages, page, (self.youngest % LISTS) as usize);
         }
     }
 
     /// From the oldest generation; `None` if that was empty and the next one became the oldest.
-    fn pop_oldest(&mut self, pages: &[Page]) -> Option<u32> {
+    fn pop_oldest(&mut self, pages: &Pages) -> Option<u32> {
         let popped = self.pop(pages, (self.oldest % LISTS) as usize);
         if popped.is_none() {
             self.oldest += 1;
@@ -297,22 +294,23 @@ impl Lists {
     }
 
     #[inline(always)]
-    fn push(&mut self, pages: &mut [Page], page: u32, list: usize) {
+    fn push(&mut self, pages: &mut Pages, page: u32, list: usize) {
         if self.lists[list].is_full() {
             self.renumber(pages, list);
         }
-        pages[page as usize].place = at(self.lists[list].push(page), list);
+        let place = at(self.lists[list].push(page), list);
+        pages.set_place(page, place);
     }
 
     #[cold]
-    fn renumber(&mut self, pages: &mut [Page], list: usize) {
-        self.lists[list].renumber(|page, place| pages[page as usize].place = at(place, list));
+    fn renumber(&mut self, pages: &mut Pages, list: usize) {
+        self.lists[list].renumber(|page, place| pages.set_place(page, at(place, list)));
     }
 
     #[inline(always)]
-    fn pop(&mut self, pages: &[Page], list: usize) -> Option<u32> {
+    fn pop(&mut self, pages: &Pages, list: usize) -> Option<u32> {
         let ring = &mut self.lists[list];
-        prefetch(pages, ring.get(ring.first() + SOON) as usize);
+        pages.soon(ring.get(ring.first() + SOON));
         ring.pop()
     }
 

@@ -63,10 +63,9 @@ pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 
 use crate::policies::{Groups, Walk};
-use crate::prefetch::filled;
 use device::Device;
 use lru::RamLists;
-use page::{CLEAN, NONE, POOLED, Page};
+use page::{CLEAN, NONE, POOLED, Pages};
 use readahead::Window;
 use shrinkers::Shrinkers;
 use slots::Slots;
@@ -99,7 +98,7 @@ pub struct Model {
     settings: Settings,
     walk: Walk,
     marks: Watermarks,
-    pages: Vec<Page>,
+    pages: Pages,
     lists: RamLists,
     cgroups: Vec<Cgroup>,
     zswap: Option<Zswap>,
@@ -147,10 +146,15 @@ impl Model {
             settings.zswap.as_ref().and_then(|zswap| zswap.policy.walk).unwrap_or_else(|| Walk::of_kernel(settings.kernel));
         let groups = if walk.groups == Groups::Global { 1 } else { settings.cgroups.len() };
         let cgroups = settings.cgroups.iter().map(|&limit| Cgroup { limit, ..Cgroup::default() });
+        let has_zram = settings.areas.iter().any(|area| matches!(area.backing, Backing::Zram { .. }));
         Ok(Self {
             walk,
             marks: settings.watermarks(),
-            pages: filled(Page::default(), pages as usize),
+            pages: Pages::new(
+                pages as usize,
+                settings.cgroups.len() > 1,
+                has_zram || (settings.zswap.is_some() && settings.kernel < ZERO_MAP),
+            ),
             lists: RamLists::new(settings.lru, settings.cgroups.iter().map(Option::is_some)),
             cgroups: cgroups.collect(),
             zswap: settings.zswap.as_ref().map(|zswap| zswap.build(settings.ram, settings.kernel, groups)),
@@ -180,16 +184,15 @@ impl Model {
 
     /// Forgets what zswap and the swap area hold of a page that is in RAM.
     fn drop_copies(&mut self, page: u32) {
-        let entry = self.pages[page as usize];
-        if entry.has(POOLED) {
+        if self.pages.has(page, POOLED) {
             self.remove_from_zswap(page);
         }
-        if entry.slot != NONE {
-            self.slots.release(entry.slot);
+        let slot = self.pages.slot(page);
+        if slot != NONE {
+            self.slots.release(slot);
+            self.pages.set_slot(page, NONE);
         }
-        let entry = &mut self.pages[page as usize];
-        entry.slot = NONE;
-        entry.clear(CLEAN);
+        self.pages.clear(page, CLEAN);
     }
 
     /// Whether swap is more than half full: then what is brought from there leaves its slot (`vm_swap_full`).
@@ -201,15 +204,14 @@ impl Model {
     /// The page is given back.
     fn free(&mut self, page: u32) {
         self.settle();
-        let entry = self.pages[page as usize];
-        match entry.tier {
+        match self.pages.tier(page) {
             Tier::Absent => return,
             Tier::Ram => {
                 self.lists.remove(&self.pages, page);
-                self.uncharge(entry.cgroup);
+                self.uncharge(self.pages.cgroup(page));
             }
             // The end of the write finds another page there.
-            Tier::Writing => self.uncharge(entry.cgroup),
+            Tier::Writing => self.uncharge(self.pages.cgroup(page)),
             Tier::Zram => {
                 self.remove_from_zram(page);
             }
@@ -217,7 +219,7 @@ impl Model {
             Tier::Zero | Tier::Zswap | Tier::Disk => {}
         }
         self.drop_copies(page);
-        self.pages[page as usize] = Page::default();
+        self.pages.forget(page);
     }
 
     /// A page of RAM is taken for a cgroup.

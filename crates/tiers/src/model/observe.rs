@@ -34,7 +34,7 @@ impl Model {
     /// If there is no such page.
     #[must_use]
     pub fn tier(&self, page: u32) -> Tier {
-        self.pages[page as usize].tier
+        self.pages.tier(page)
     }
 
     /// What the pools hold.

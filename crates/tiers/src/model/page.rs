@@ -1,4 +1,9 @@
-//! What the model knows of one page: 16 bytes.
+//! What the model knows of its pages: 9 bytes of each, and what some machines need besides.
+//!
+//! An access that finds its page in RAM looks at one byte, its [`State`], and most accesses do: all these bytes together fit where the
+//! processor has them at hand, which all that is known of all pages does not.
+
+use crate::prefetch::{filled, prefetch};
 
 /// No swap slot.
 pub(super) const NONE: u32 = u32::MAX;
@@ -10,8 +15,6 @@ pub enum Tier {
     /// Never touched, or given back.
     #[default]
     Absent,
-    /// In RAM.
-    Ram,
     /// A zero page that only its swap slot remembers (since 6.12).
     Zero,
     /// In zswap's pool.
@@ -24,6 +27,8 @@ pub enum Tier {
     Disk,
     /// On the backing device of a zram device.
     WrittenBack,
+    /// In RAM.
+    Ram,
 }
 
 impl Tier {
@@ -35,56 +40,290 @@ impl Tier {
 
 /// It was accessed since it was last looked at.
 pub(super) const REFERENCED: u8 = 1;
-/// It has been on the active list since it came, or last came back soon (`PG_workingset`).
-pub(super) const WORKINGSET: u8 = 2;
-/// The copy in its swap slot is good, unless the page is [`DIRTY`]: nothing need be written.
-pub(super) const CLEAN: u8 = 4;
-/// zswap's pool holds an object of it.
-pub(super) const POOLED: u8 = 8;
 /// Reclaim found it accessed on the inactive list since it came (`PG_referenced`).
-pub(super) const SEEN: u8 = 16;
+pub(super) const SEEN: u8 = 2;
 /// Read ahead and not yet used.
-pub(super) const AHEAD: u8 = 32;
+pub(super) const AHEAD: u8 = 4;
 /// Written since it came: what swap holds of it is stale, and it goes to the same slot again.
-pub(super) const DIRTY: u8 = 64;
+pub(super) const DIRTY: u8 = 8;
+/// It has been on the active list since it came, or last came back soon (`PG_workingset`).
+pub(super) const WORKINGSET: u8 = 16;
+/// The copy in its swap slot is good, unless the page is [`DIRTY`]: nothing need be written.
+pub(super) const CLEAN: u8 = 32;
+/// zswap's pool holds an object of it.
+pub(super) const POOLED: u8 = 64;
 
+/// It is in RAM, and has flags that only such pages have; else these bits are the number of its tier.
+const IN_RAM: u8 = 128;
+const ONLY_IN_RAM: u8 = REFERENCED | SEEN | AHEAD | DIRTY;
+
+/// Tier and flags of a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct State(u8);
+
+impl State {
+    #[inline(always)]
+    pub(super) const fn is_in_ram(self) -> bool {
+        self.0 & IN_RAM != 0
+    }
+
+    /// Whether an access finds it in RAM and used before.
+    #[inline(always)]
+    pub(super) const fn is_mapped(self) -> bool {
+        self.0 & (IN_RAM | AHEAD) == IN_RAM
+    }
+
+    #[inline(always)]
+    pub(super) const fn tier(self) -> Tier {
+        match self.0 & (IN_RAM | ONLY_IN_RAM) {
+            0 => Tier::Absent,
+            1 => Tier::Zero,
+            2 => Tier::Zswap,
+            3 => Tier::Zram,
+            4 => Tier::Writing,
+            5 => Tier::Disk,
+            6 => Tier::WrittenBack,
+            _ => Tier::Ram,
+        }
+    }
+
+    /// Whether it has any of these flags. Away from RAM there are no flags that only pages in RAM have.
+    #[inline(always)]
+    pub(super) const fn has(self, flags: u8) -> bool {
+        debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
+        self.0 & flags != 0
+    }
+
+    #[inline(always)]
+    pub(super) const fn set(&mut self, flags: u8) {
+        debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
+        self.0 |= flags;
+    }
+
+    #[inline(always)]
+    pub(super) const fn clear(&mut self, flags: u8) {
+        debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
+        self.0 &= !flags;
+    }
+
+    /// The page is elsewhere now; flags that only pages in RAM have are gone, or not yet set.
+    #[inline(always)]
+    pub(super) const fn go(&mut self, tier: Tier) {
+        let number = if matches!(tier, Tier::Ram) { IN_RAM } else { tier as u8 };
+        self.0 = self.0 & !(IN_RAM | ONLY_IN_RAM) | number;
+    }
+}
+
+/// Where lists and swap areas have a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page {
-    pub(super) tier: Tier,
-    pub(super) flags: u8,
-    pub(super) cgroup: u16,
-    /// List and place there while it is in RAM; the number of its write while that lasts; its shadow while it is elsewhere.
+pub(super) struct Place {
+    /// List and place there while it is in RAM; the number of its write while that lasts; its shadow while it is elsewhere, or where that
+    /// has it, the place of its entry in zswap.
     pub(super) place: u32,
-    /// Its entry in zswap, or the handle of its object in zram.
-    pub(super) entry: u32,
     /// Its swap slot, which it may keep while it is in RAM.
     pub(super) slot: u32,
 }
 
-impl Default for Page {
-    fn default() -> Self {
-        Self { tier: Tier::Absent, flags: 0, cgroup: 0, place: 0, entry: NONE, slot: NONE }
-    }
+/// An untouched page.
+const UNTOUCHED: Place = Place { place: 0, slot: NONE };
+
+/// All pages.
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    states: Vec<State>,
+    places: Vec<Place>,
+    /// Cgroup of each page; empty where there is but one.
+    cgroups: Vec<u16>,
+    /// Entry of each page in zswap, handle of its object in zram, or block on the backing device of that. Empty where its place can say
+    /// it: of an entry that exists while the page is nowhere else, and that has the shadow.
+    entries: Vec<u32>,
 }
 
-impl Page {
-    pub(super) const fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
+impl Pages {
+    /// So many untouched pages, of several cgroups or of one, with entries of their own or without.
+    pub(super) fn new(count: usize, cgroups: bool, entries: bool) -> Self {
+        Self {
+            states: filled(State::default(), count),
+            places: filled(UNTOUCHED, count),
+            cgroups: filled(0, if cgroups { count } else { 0 }),
+            entries: filled(NONE, if entries { count } else { 0 }),
+        }
     }
 
-    pub(super) const fn set(&mut self, flag: u8) {
-        self.flags |= flag;
+    pub(super) const fn len(&self) -> usize {
+        self.states.len()
     }
 
-    pub(super) const fn clear(&mut self, flag: u8) {
-        self.flags &= !flag;
+    /// Numbers of all pages.
+    pub(super) const fn numbers(&self) -> std::ops::Range<u32> {
+        0..self.states.len() as u32
+    }
+
+    #[inline(always)]
+    pub(super) fn state(&self, page: u32) -> State {
+        self.states[page as usize]
+    }
+
+    /// Notes an access of a page. `false` if it is not mapped.
+    #[inline(always)]
+    pub(super) fn mark(&mut self, page: u32) -> bool {
+        let state = &mut self.states[page as usize];
+        let mapped = state.is_mapped();
+        if mapped {
+            state.set(REFERENCED);
+        }
+        mapped
+    }
+
+    #[inline(always)]
+    pub(super) fn state_mut(&mut self, page: u32) -> &mut State {
+        &mut self.states[page as usize]
+    }
+
+    #[inline(always)]
+    pub(super) fn tier(&self, page: u32) -> Tier {
+        self.state(page).tier()
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, page: u32, flags: u8) -> bool {
+        self.state(page).has(flags)
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, page: u32, flags: u8) {
+        self.state_mut(page).set(flags);
+    }
+
+    #[inline(always)]
+    pub(super) fn clear(&mut self, page: u32, flags: u8) {
+        self.state_mut(page).clear(flags);
+    }
+
+    /// The page is elsewhere now.
+    #[inline(always)]
+    pub(super) fn go(&mut self, page: u32, tier: Tier) {
+        self.state_mut(page).go(tier);
+    }
+
+    #[inline(always)]
+    pub(super) fn place(&self, page: u32) -> u32 {
+        self.places[page as usize].place
+    }
+
+    #[inline(always)]
+    pub(super) fn set_place(&mut self, page: u32, place: u32) {
+        self.places[page as usize].place = place;
+    }
+
+    #[inline(always)]
+    pub(super) fn slot(&self, page: u32) -> u32 {
+        self.places[page as usize].slot
+    }
+
+    #[inline(always)]
+    pub(super) fn set_slot(&mut self, page: u32, slot: u32) {
+        self.places[page as usize].slot = slot;
+    }
+
+    #[inline(always)]
+    pub(super) fn cgroup(&self, page: u32) -> u16 {
+        if self.cgroups.is_empty() { 0 } else { self.cgroups[page as usize] }
+    }
+
+    #[inline(always)]
+    pub(super) fn set_cgroup(&mut self, page: u32, cgroup: u16) {
+        if let Some(own) = self.cgroups.get_mut(page as usize) {
+            *own = cgroup;
+        }
+    }
+
+    /// Whether the place of a page in zswap is that of its entry, which has its shadow.
+    #[inline]
+    pub(super) const fn share_places(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Entry, handle or block of a page.
+    #[inline]
+    pub(super) fn entry(&self, page: u32) -> u32 {
+        if self.share_places() { self.place(page) } else { self.entries[page as usize] }
+    }
+
+    #[inline]
+    pub(super) fn set_entry(&mut self, page: u32, entry: u32) {
+        if self.share_places() {
+            self.set_place(page, entry);
+        } else {
+            self.entries[page as usize] = entry;
+        }
+    }
+
+    /// Pages with their entries, where they have no places to share.
+    pub(super) fn entries(&mut self) -> impl Iterator<Item = (State, u32, &mut u32)> {
+        let pages = self.states.iter().zip(&self.places).zip(&mut self.entries);
+        pages.map(|((state, place), entry)| (*state, place.slot, entry))
+    }
+
+    /// The page is given back.
+    pub(super) fn forget(&mut self, page: u32) {
+        self.states[page as usize] = State::default();
+        self.places[page as usize] = UNTOUCHED;
+        self.set_cgroup(page, 0);
+        if !self.share_places() {
+            self.set_entry(page, NONE);
+        }
+    }
+
+    /// Asks for the memory of a page's state.
+    #[inline(always)]
+    pub(super) fn state_soon(&self, page: u32) {
+        prefetch(&self.states, page as usize);
+    }
+
+    /// Asks for the memory of what a fault of a page needs, if there would be one now.
+    #[inline(always)]
+    pub(super) fn fault_soon(&self, page: u32) {
+        // Without a branch, which could not be foreseen: of other pages what is asked for is always near.
+        let in_ram = self.state(page).is_in_ram();
+        prefetch(&self.places, std::hint::select_unpredictable(in_ram, 0, page as usize));
+    }
+
+    /// Asks for the memory of all of a page.
+    #[inline(always)]
+    pub(super) fn soon(&self, page: u32) {
+        prefetch(&self.states, page as usize);
+        prefetch(&self.places, page as usize);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
-    fn a_page_takes_16_bytes() {
-        assert_eq!(size_of::<super::Page>(), 16);
+    fn a_page_takes_9_bytes() {
+        assert_eq!((size_of::<State>(), size_of::<Place>()), (1, 8));
+    }
+
+    #[test]
+    fn a_state_is_a_tier_and_flags() {
+        use Tier::{Absent, Disk, Ram, Writing, WrittenBack, Zero, Zram, Zswap};
+        for tier in [Absent, Zero, Zswap, Zram, Writing, Disk, WrittenBack, Ram] {
+            for kept in [0, WORKINGSET, CLEAN, POOLED, WORKINGSET | CLEAN | POOLED] {
+                let mut state = State::default();
+                state.go(Tier::Ram);
+                state.set(kept | ONLY_IN_RAM);
+                assert!(state.has(AHEAD) && !state.is_mapped());
+                state.clear(AHEAD);
+                assert!(state.is_mapped());
+                state.go(tier);
+                assert_eq!((state.tier(), state.is_in_ram()), (tier, tier == Tier::Ram));
+                let flags = [WORKINGSET, CLEAN, POOLED].into_iter().filter(|&flag| state.has(flag)).sum::<u8>();
+                assert_eq!(flags, kept, "{tier:?}");
+                state.go(Tier::Ram);
+                assert!(!state.has(ONLY_IN_RAM), "{tier:?}");
+            }
+        }
     }
 }

@@ -165,10 +165,11 @@ impl Bench {
     fn stores(&mut self, size: u16) -> bool {
         let page = if size == SIZE { self.next } else { LAST };
         self.next += 1;
-        self.model.pages[page as usize].cgroup = self.cgroup;
+        self.model.pages.set_cgroup(page, self.cgroup);
         self.model.enter(page);
         self.model.lists.remove(&self.model.pages, page);
-        self.model.pages[page as usize].slot = self.model.slots.alloc(page).unwrap();
+        let slot = self.model.slots.alloc(page).unwrap();
+        self.model.pages.set_slot(page, slot);
         let mut time = self.model.now;
         self.model.swap_out(page, &mut time);
         self.model.now = time;
@@ -190,7 +191,7 @@ impl Bench {
         let before = self.model.outcome.counters.disk_out;
         self.model.run_cleaner();
         let cleaned = self.model.outcome.counters.disk_out - before;
-        let clean: Vec<u32> = (0..self.next).filter(|&page| self.model.pages[page as usize].has(CLEAN)).collect();
+        let clean: Vec<u32> = (0..self.next).filter(|&page| self.model.pages.has(page, CLEAN)).collect();
         assert!(clean.is_empty() || before > 0 || clean == (0..cleaned as u32).collect::<Vec<_>>());
         assert_eq!(self.pages(), LIMIT);
         cleaned
@@ -223,8 +224,8 @@ impl Bench {
 
     /// Every entry is in the swap cache too: how often is the oldest of them tried for one refused store?
     fn attempts(mut self) -> u64 {
-        for page in 0..self.next as usize {
-            self.model.pages[page].tier = Tier::Ram;
+        for page in 0..self.next {
+            self.model.pages.go(page, Tier::Ram);
         }
         let (mut time, begin) = (self.model.now, self.model.now);
         if self.model.settings.zswap.as_ref().unwrap().policy.context == Context::Store {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::page::{AHEAD, CLEAN, REFERENCED, Tier};
+use super::page::{AHEAD, CLEAN, Tier};
 use super::{Backing, Model};
 
 /// Most pages of read-ahead by addresses: 2 to this power (`SWAP_RA_ORDER_CEILING`).
@@ -85,17 +85,17 @@ impl Model {
     fn neighbours(&mut self, page: u32) -> Vec<u32> {
         let by_slots = self.settings.reads_ahead_by_slots();
         let most = 1 << if by_slots { self.settings.page_cluster } else { self.settings.page_cluster.min(CEILING) };
-        let slot = self.pages[page as usize].slot;
+        let slot = self.pages.slot(page);
         let area = self.slots.area(slot);
         let places = match by_slots {
             true => self.window.by_slots(self.slots.index(area, slot) + HEADER, most),
             false => self.window.by_addresses(page, most),
         };
-        let cgroup = self.pages[page as usize].cgroup;
+        let cgroup = self.pages.cgroup(page);
         let at = |place: u32| if by_slots { self.slots.owner_in(area, place.checked_sub(HEADER)?) } else { Some(place) };
         let held = |&other: &u32| {
-            let entry = self.pages.get(other as usize);
-            other != page && entry.is_some_and(|entry| (by_slots || entry.cgroup == cgroup) && entry.tier.is_read_ahead())
+            let is_neighbour = other != page && (other as usize) < self.pages.len();
+            is_neighbour && (by_slots || self.pages.cgroup(other) == cgroup) && self.pages.tier(other).is_read_ahead()
         };
         places.filter_map(at).filter(held).collect()
     }
@@ -111,12 +111,12 @@ impl Model {
 
     /// Reads a page that has just entered RAM from its disk, with its neighbours, and waits for it.
     pub(super) fn read_with_neighbours(&mut self, page: u32) {
-        if let Some(shrinker) = self.shrinkers.groups.get_mut(usize::from(self.pages[page as usize].cgroup)) {
+        if let Some(shrinker) = self.shrinkers.groups.get_mut(usize::from(self.pages.cgroup(page))) {
             shrinker.disk_swapins += 1;
         }
         let neighbours = if self.settings.page_cluster == 0 { Vec::new() } else { self.neighbours(page) };
-        self.pages[page as usize].set(CLEAN);
-        let wanted = self.pages[page as usize].slot;
+        self.pages.set(page, CLEAN);
+        let wanted = self.pages.slot(page);
         self.pause_worker();
         self.now = if neighbours.is_empty() {
             self.read_run(wanted, 1)
@@ -131,27 +131,25 @@ impl Model {
     fn bring(&mut self, neighbours: Vec<u32>) -> Vec<u32> {
         let mut slots = Vec::new();
         for page in neighbours {
-            if self.make_room(self.pages[page as usize].cgroup).is_err() {
+            if self.make_room(self.pages.cgroup(page)).is_err() {
                 break;
             }
             // Making room may have moved it on.
-            match self.pages[page as usize].tier {
+            match self.pages.tier(page) {
                 Tier::Zswap => {
                     let time = self.load_from_zswap(page);
                     self.spend(time);
                 }
                 Tier::Disk => {
-                    slots.push(self.pages[page as usize].slot);
-                    self.pages[page as usize].set(CLEAN);
+                    slots.push(self.pages.slot(page));
+                    self.pages.set(page, CLEAN);
                 }
                 Tier::Zero => self.bring_zeros(page),
                 _ => continue,
             }
-            self.charge(self.pages[page as usize].cgroup);
-            let entry = &mut self.pages[page as usize];
-            entry.tier = Tier::Ram;
-            entry.set(AHEAD);
-            entry.clear(REFERENCED);
+            self.charge(self.pages.cgroup(page));
+            self.pages.go(page, Tier::Ram);
+            self.pages.set(page, AHEAD);
             self.refault(page);
             self.outcome.counters.swap_ra += 1;
         }

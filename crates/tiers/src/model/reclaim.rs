@@ -161,35 +161,39 @@ impl Model {
     /// Whether a page was read ahead from zswap, which keeps no copy of it, and has not been used: `pageout()` takes what no process has
     /// mapped for a page of a file, which is not its to write, and makes it active. It stays until it is used or given back.
     pub(super) fn cannot_be_written(&self, page: u32) -> bool {
-        let page = self.pages[page as usize];
-        page.has(AHEAD) && !page.has(CLEAN) && self.settings.kernel >= ONLY_ANONYMOUS
+        let state = self.pages.state(page);
+        state.has(AHEAD) && !state.has(CLEAN) && self.settings.kernel >= ONLY_ANONYMOUS
     }
 
     /// Moves a page out of RAM; it is in no list. `false` if there is no place for it.
     pub(super) fn evict(&mut self, page: u32, time: &mut u64) -> bool {
-        let entry = &mut self.pages[page as usize];
-        entry.clear(AHEAD);
-        if entry.has(DIRTY) {
-            entry.clear(DIRTY | CLEAN);
-            if entry.has(POOLED) {
+        let state = self.pages.state_mut(page);
+        state.clear(AHEAD);
+        if state.has(DIRTY) {
+            state.clear(DIRTY | CLEAN);
+            if state.has(POOLED) {
                 self.remove_from_zswap(page);
             }
         }
-        let entry = &mut self.pages[page as usize];
-        if entry.has(POOLED) || entry.has(CLEAN) {
-            entry.tier = if entry.has(POOLED) { Tier::Zswap } else { Tier::Disk };
-            if self.is_remembered_as_zeros(page) {
-                self.pages[page as usize].tier = Tier::Zero;
-            }
+        let state = self.pages.state(page);
+        if state.has(POOLED | CLEAN) {
+            let tier = if self.is_remembered_as_zeros(page) {
+                Tier::Zero
+            } else if state.has(POOLED) {
+                Tier::Zswap
+            } else {
+                Tier::Disk
+            };
+            self.pages.go(page, tier);
             self.gone(page);
             return true;
         }
-        if entry.slot == NONE {
+        if self.pages.slot(page) == NONE {
             let Some(slot) = self.slots.alloc(page).or_else(|| self.slot_of_another(page)) else {
                 self.outcome.counters.swap_full += 1;
                 return false;
             };
-            self.pages[page as usize].slot = slot;
+            self.pages.set_slot(page, slot);
         }
         *time += self.settings.costs.swap_out;
         self.swap_out(page, time)
@@ -203,9 +207,8 @@ impl Model {
             return None;
         }
         self.look_for_slots = self.misses + self.pages.len() as u64;
-        for other in 0..self.pages.len() as u32 {
-            let entry = self.pages[other as usize];
-            if entry.tier == Tier::Ram && entry.slot != NONE && !entry.has(AHEAD) {
+        for other in self.pages.numbers() {
+            if self.pages.state(other).is_mapped() && self.pages.slot(other) != NONE {
                 self.drop_copies(other);
             }
         }

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::page::{AHEAD, DIRTY, REFERENCED, Tier};
+use super::page::DIRTY;
 use super::{Model, OutOfMemory, Outcome};
-use crate::prefetch::prefetch;
 use crate::trace::{Event, Op, Trace};
 
-/// So many events in advance the memory of a page is asked for.
+/// So many events in advance the memory of a page's state is asked for, and so many that of the rest, if it is not in RAM.
 const AHEAD_OF_ACCESS: usize = 24;
+const AHEAD_OF_FAULT: usize = 12;
 
 impl Model {
     /// Runs a trace to its end, or to the point where memory ran out.
@@ -17,7 +17,10 @@ impl Model {
     /// If the trace has more pages than the model.
     #[must_use]
     pub fn run(mut self, trace: &Trace) -> Outcome {
-        self.replay(trace, 0..trace.len(), |_, _, _| ());
+        match trace.plain_reads().filter(|_| self.lists.marks_pages()) {
+            Some((step, cgroup)) => self.read_all(trace.pages(), step, cgroup),
+            None => _ = self.replay(trace, 0..trace.len(), |_, _, _| ()),
+        }
         self.finish()
     }
 
@@ -26,73 +29,63 @@ impl Model {
     ///
     /// # Panics
     /// If the range goes beyond the trace, or the trace has more pages than the model.
-    pub fn replay(&mut self, trace: &Trace, range: Range<usize>, seen: impl FnMut(Event, u64, u64)) -> bool {
+    pub fn replay(&mut self, trace: &Trace, range: Range<usize>, mut seen: impl FnMut(Event, u64, u64)) -> bool {
         let pages = trace.pages();
-        match trace.plain_reads() {
-            Some((step, cgroup)) => {
-                let event = |page, index: usize| Event { time: index as u64 * step, page, cgroup, op: Op::Read };
-                self.go(pages, range, event, seen)
+        for index in range {
+            if let Some(&page) = pages.get(index + AHEAD_OF_ACCESS) {
+                self.pages.state_soon(page);
             }
-            None => self.go(pages, range, |_, index| trace.get(index), seen),
-        }
-    }
-
-    #[inline(always)]
-    fn go(
-        &mut self,
-        pages: &[u32],
-        range: Range<usize>,
-        event: impl Fn(u32, usize) -> Event,
-        mut seen: impl FnMut(Event, u64, u64),
-    ) -> bool {
-        let mut index = range.start;
-        while index < range.end {
-            index = self.hits(pages, index..range.end, &event, &mut seen);
-            if index < range.end {
-                let event = event(pages[index], index);
-                let begin = self.now.max(event.time);
-                if !self.hit(event, begin) && self.miss(event, begin).is_err() {
-                    return false;
-                }
-                seen(event, begin, self.now);
-                index += 1;
+            if let Some(&page) = pages.get(index + AHEAD_OF_FAULT) {
+                self.pages.fault_soon(page);
             }
+            let event = trace.get(index);
+            let Some((begin, end)) = self.advance(event) else { return false };
+            seen(event, begin, end);
         }
         true
     }
 
-    /// Does accesses up to the first one that takes more than a mark at a mapped page, and tells which that is. What it needs of the
-    /// model is kept at hand: this is where most accesses end.
-    #[inline(always)]
-    fn hits(
-        &mut self,
-        pages: &[u32],
-        range: Range<usize>,
-        event: &impl Fn(u32, usize) -> Event,
-        seen: &mut impl FnMut(Event, u64, u64),
-    ) -> usize {
-        let (table, cost) = (&mut self.pages[..], self.settings.costs.access);
-        let end = if self.lists.marks_pages() { range.end } else { range.start };
-        let soon = pages.get(range.start + AHEAD_OF_ACCESS..).unwrap_or_default();
-        let (mut index, mut now) = (range.start, self.now);
-        for (after, &page) in pages[range.start..end].iter().enumerate() {
-            if let Some(&page) = soon.get(after) {
-                prefetch(table, page as usize);
+    /// Reads pages of one cgroup at even times, so far as there is room. Nobody hears of a single access, so that such as are marked at
+    /// their pages alone are counted together.
+    fn read_all(&mut self, pages: &[u32], step: u64, cgroup: u16) {
+        let mut index = 0;
+        while let Some(ahead) = pages.get(index..).filter(|ahead| !ahead.is_empty()) {
+            let hits = self.mark(ahead);
+            self.pass(hits as u64, index as u64 * step, step);
+            index += hits;
+            let Some(&page) = pages.get(index) else { return };
+            let event = Event { time: index as u64 * step, page, cgroup, op: Op::Read };
+            if self.miss(event, self.now.max(event.time)).is_err() {
+                return;
             }
-            let event = event(page, index);
-            let page = &mut table[event.page as usize];
-            if page.tier != Tier::Ram || page.has(AHEAD) || event.op == Op::Free {
-                break;
-            }
-            page.set(if event.op == Op::Write { REFERENCED | DIRTY } else { REFERENCED });
-            let begin = now.max(event.time);
-            now = begin + cost;
-            seen(event, begin, now);
             index += 1;
         }
-        self.now = now;
-        self.hits += (index - range.start) as u64;
-        index
+    }
+
+    /// Marks pages up to the first one that is not mapped, and tells how many those are.
+    fn mark(&mut self, pages: &[u32]) -> usize {
+        let later = pages.get(AHEAD_OF_ACCESS..).unwrap_or_default();
+        let soon = pages.get(AHEAD_OF_FAULT..).unwrap_or_default();
+        let mut marked = 0;
+        for ((&page, &soon), &later) in pages.iter().zip(soon).zip(later) {
+            self.pages.state_soon(later);
+            self.pages.fault_soon(soon);
+            if !self.pages.mark(page) {
+                return marked;
+            }
+            marked += 1;
+        }
+        marked + pages[marked..].iter().take_while(|&&page| self.pages.mark(page)).count()
+    }
+
+    /// The process has found so many pages mapped, wanted in even steps from a time on: it was held up by what came before, by the first
+    /// of them, or by the last.
+    fn pass(&mut self, hits: u64, first: u64, step: u64) {
+        let cost = self.settings.costs.access;
+        if let Some(others) = hits.checked_sub(1) {
+            self.now = (self.now.max(first) + others * cost).max(first + others * step) + cost;
+            self.hits += hits;
+        }
     }
 
     /// Does one access. Tells when it could begin and when it was done, both in nanoseconds since the start; `None` when neither RAM
@@ -109,16 +102,14 @@ impl Model {
     /// Does an access if its page is mapped. `false` if it takes more than that.
     #[inline(always)]
     fn hit(&mut self, event: Event, begin: u64) -> bool {
-        let page = &self.pages[event.page as usize];
-        let mapped = page.tier == Tier::Ram && !page.has(AHEAD);
-        if !mapped || event.op == Op::Free {
+        if !self.pages.state(event.page).is_mapped() || event.op == Op::Free {
             return false;
         }
         self.hits += 1;
         self.now = begin + self.settings.costs.access;
         self.lists.touch(&mut self.pages, event.page);
         if event.op == Op::Write {
-            self.pages[event.page as usize].set(DIRTY);
+            self.pages.set(event.page, DIRTY);
         }
         true
     }
@@ -139,8 +130,31 @@ impl Model {
         self.now += self.settings.costs.access;
         self.outcome.latency.add(self.now - begin, 1);
         if event.op == Op::Write {
-            self.pages[event.page as usize].set(DIRTY);
+            self.pages.set(event.page, DIRTY);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::tests::{machine, run};
+    use crate::trace::{Builder, Keep};
+
+    /// Reads of pages that stay in RAM, at even times: sooner than they can be done, later, and sooner than the first ones can be.
+    #[test]
+    fn reads_at_even_times_are_those_one_by_one() {
+        for step in [0, 1, 50, 99, 100, 101, 1000, 5000, 1_000_000] {
+            let pages = (0..2000_u32).map(|index| if index < 40 { index } else { index * 7 % 40 });
+            let events = pages.zip(0..).map(|(page, index)| Event { time: index * step, page, ..Event::default() });
+            let mut builder = Builder::new(Keep::Everything);
+            events.clone().for_each(|event| builder.push(event).unwrap());
+            let trace = builder.finish(None).unwrap();
+            assert_eq!(trace.plain_reads(), Some((step, 0)));
+            let whole = Model::new(machine(1000), 40).unwrap().run(&trace);
+            assert_eq!(whole, run(machine(1000), 40, events), "{step}");
+            assert_eq!(whole.counters.accesses, 2000);
+        }
     }
 }

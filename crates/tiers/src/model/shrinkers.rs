@@ -1,7 +1,7 @@
 //! Shrinkers that reclaim calls on its way: zswap's dynamic shrinker and zsmalloc's compaction (mm/shrinker.c, mm/zswap.c).
 
 use super::Model;
-use super::page::Tier;
+use super::page::{NONE, State, Tier};
 use super::zswap::Zswap;
 
 /// Objects of one call (`SHRINK_BATCH`).
@@ -80,9 +80,8 @@ impl Model {
         for (area, zram) in self.zrams.iter_mut().enumerate() {
             let Some(zram) = zram else { continue };
             let slots = &self.slots;
-            let here =
-                |page: &&mut super::Page| page.tier == Tier::Zram && slots.area(page.slot) == area && page.entry != super::NONE;
-            freed += zram.compact(self.pages.iter_mut().filter(here).map(|page| &mut page.entry));
+            let here = |&(state, slot, _): &(State, u32, &mut u32)| state.tier() == Tier::Zram && slots.area(slot) == area;
+            freed += zram.compact(self.pages.entries().filter(here).map(|(.., entry)| entry).filter(|entry| **entry != NONE));
         }
         self.outcome.counters.pages_compacted += freed;
     }
@@ -125,7 +124,7 @@ mod tests {
         let limit = crate::model::Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: (6, 12) };
         let pool = |allocator: &crate::alloc::Allocator, size| {
             let mut zswap = Zswap::new(limit, &crate::policies::POLICIES[0], crate::alloc::Pool::new(allocator), 1);
-            let mut pages = vec![crate::model::Page::default(); 200];
+            let mut pages = crate::model::Pages::new(200, false, true);
             (0..200).for_each(|page| assert!(zswap.insert(&mut pages, page, size)));
             zswap
         };

@@ -17,7 +17,7 @@ impl Model {
     pub(super) fn swap_out(&mut self, page: u32, time: &mut u64) -> bool {
         if self.is_remembered_as_zeros(page) {
             self.outcome.counters.swpout_zero += 1;
-            self.pages[page as usize].tier = Tier::Zero;
+            self.pages.go(page, Tier::Zero);
             self.gone(page);
             return true;
         }
@@ -25,7 +25,7 @@ impl Model {
         if self.zswap.is_some() && self.store(page, size, time) {
             return true;
         }
-        let area = self.slots.area(self.pages[page as usize].slot);
+        let area = self.slots.area(self.pages.slot(page));
         if self.zrams[area].is_none() {
             self.write_to_disk(page, *time, self.round);
             return true;
@@ -44,16 +44,16 @@ impl Model {
     /// Starts the write of a page; its RAM is free when that has ended.
     pub(super) fn write_to_disk(&mut self, page: u32, time: u64, round: u64) {
         self.writes = self.writes.wrapping_add(1);
-        let entry = &mut self.pages[page as usize];
-        entry.tier = Tier::Writing;
-        entry.place = self.writes;
-        entry.set(CLEAN);
+        self.pages.set_place(page, self.writes);
+        let state = self.pages.state_mut(page);
+        state.go(Tier::Writing);
+        state.set(CLEAN);
         self.submit(page, time, round, Written::Page { page, write: self.writes });
     }
 
     #[inline(always)]
     fn submit(&mut self, page: u32, time: u64, round: u64, written: Written) {
-        let slot = self.pages[page as usize].slot;
+        let slot = self.pages.slot(page);
         self.outcome.counters.pswpout += 1;
         self.outcome.counters.disk_out += 1;
         if let Backing::Disk { device, .. } = self.settings.areas[self.slots.area(slot)].backing {
@@ -85,10 +85,10 @@ impl Model {
             self.pause_worker();
             return false;
         }
-        let entry = &mut self.pages[page as usize];
-        entry.tier = Tier::Zswap;
-        entry.set(POOLED);
-        let cgroup = entry.cgroup;
+        let state = self.pages.state_mut(page);
+        state.go(Tier::Zswap);
+        state.set(POOLED);
+        let cgroup = self.pages.cgroup(page);
         self.cgroups[usize::from(cgroup)].zswap += u64::from(size);
         self.outcome.counters.zswpout += 1;
         let filled = zswap.pages();
@@ -109,9 +109,9 @@ impl Model {
 
     /// The copy that goes to the disk of a page that stays in the pool: RAM is taken until its end.
     pub(super) fn write_copy(&mut self, page: u32, time: u64) {
-        let area = self.slots.area(self.pages[page as usize].slot);
+        let area = self.slots.area(self.pages.slot(page));
         if self.zrams[area].is_none() {
-            self.pages[page as usize].set(CLEAN);
+            self.pages.set(page, CLEAN);
             self.used += 1;
             self.submit(page, time, self.round, Written::Copy);
         }

@@ -65,29 +65,23 @@ fn cgroups_without_an_entry_are_the_last_one() {
 impl Model {
     /// What must hold between any two accesses.
     pub(super) fn check(&self) {
-        let tier = |tier| self.pages.iter().filter(|page| page.tier == tier).count() as u64;
+        let count = |what: &dyn Fn(u32) -> bool| self.pages.numbers().filter(|&page| what(page)).count() as u64;
+        let tier = |tier| count(&|page| self.tier(page) == tier);
         let (ram, writing) = (tier(Tier::Ram), tier(Tier::Writing));
         assert_eq!(self.lists.resident() as u64, ram);
         let charged: u64 = self.cgroups.iter().map(|group| group.charged).sum();
         assert_eq!(charged, ram + writing);
         assert!(self.used >= charged);
-        for page in &self.pages {
-            let slot = page.slot != NONE;
-            assert!(
-                slot || !matches!(
-                    page.tier,
-                    Tier::Zero | Tier::Zswap | Tier::Zram | Tier::Writing | Tier::Disk | Tier::WrittenBack
-                ),
-                "{page:?}"
-            );
-            assert!(if slot { page.tier != Tier::Absent } else { !page.has(CLEAN) }, "{page:?}");
-            assert!(page.has(POOLED) || page.tier != Tier::Zswap);
+        for page in self.pages.numbers() {
+            let (state, slot) = (self.pages.state(page), self.pages.slot(page) != NONE);
+            assert!(slot || matches!(state.tier(), Tier::Absent | Tier::Ram), "{page}: {state:?}");
+            assert!(if slot { state.tier() != Tier::Absent } else { !state.has(CLEAN) }, "{page}: {state:?}");
+            assert!(state.has(POOLED) || state.tier() != Tier::Zswap);
         }
-        let with_slot = self.pages.iter().filter(|page| page.slot != NONE).count() as u64;
-        assert_eq!(self.slots.fill().0, with_slot);
-        let stored = self.pages.iter().filter(|page| page.has(POOLED)).count() as u64;
+        assert_eq!(self.slots.fill().0, count(&|page| self.pages.slot(page) != NONE));
+        let stored = count(&|page| self.pages.has(page, POOLED));
         assert_eq!(self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages), stored);
-        let in_zram = self.pages.iter().filter(|page| page.tier == Tier::Zram && page.entry == NONE).count() as u64;
+        let in_zram = count(&|page| self.tier(page) == Tier::Zram && self.pages.entry(page) == NONE);
         assert_eq!(self.pools().bd_count, tier(Tier::WrittenBack));
         assert_eq!(self.zrams.iter().flatten().map(|zram| zram.same_pages).sum::<u64>(), in_zram);
     }
@@ -170,17 +164,17 @@ fn a_write_makes_the_copy_in_swap_stale_and_keeps_the_slot() {
     for event in cycles(3000, 2) {
         model.advance(event).unwrap();
     }
-    let clean = model.pages.iter().position(|page| page.tier == Tier::Ram && page.has(CLEAN)).unwrap() as u32;
-    let slot = model.pages[clean as usize].slot;
+    let clean = model.pages.numbers().find(|&page| model.tier(page) == Tier::Ram && model.pages.has(page, CLEAN)).unwrap();
+    let slot = model.pages.slot(clean);
     for op in [Op::Read, Op::Write] {
         let model = &mut model.clone();
         model.advance(event(clean, op)).unwrap();
-        assert_eq!(model.pages[clean as usize].slot, slot, "{op:?}: no fault tells the kernel");
+        assert_eq!(model.pages.slot(clean), slot, "{op:?}: no fault tells the kernel");
         let (written, tier) = (model.outcome.counters.pswpout, if op == Op::Write { Tier::Writing } else { Tier::Disk });
         model.lists.remove(&model.pages, clean);
         let mut time = model.now;
         assert!(model.evict(clean, &mut time));
-        assert_eq!((model.tier(clean), model.pages[clean as usize].slot), (tier, slot), "{op:?}");
+        assert_eq!((model.tier(clean), model.pages.slot(clean)), (tier, slot), "{op:?}");
         assert_eq!(model.outcome.counters.pswpout - written, u64::from(op == Op::Write));
     }
     model.settle_by(u64::MAX);
@@ -196,9 +190,9 @@ fn zram_before_a_disk_inverts_the_order() {
         model.advance(event).unwrap();
     }
     model.check();
-    let oldest = |tier| model.pages.iter().position(|page| page.tier == tier);
+    let oldest = |tier| model.pages.numbers().find(|&page| model.tier(page) == tier);
     assert_eq!((oldest(Tier::Zram), oldest(Tier::Disk).is_some()), (Some(0), true));
-    assert_eq!(model.pages.iter().filter(|page| page.tier == Tier::Zram).count(), 500);
+    assert_eq!(model.pages.numbers().filter(|&page| model.tier(page) == Tier::Zram).count(), 500);
     assert!(oldest(Tier::Disk) > Some(499));
 }
 
@@ -234,8 +228,8 @@ fn zswap_before_a_disk_keeps_the_order() {
         model.advance(event).unwrap();
     }
     let mean = |tier| {
-        let pages: Vec<usize> = (0..4000).filter(|&page| model.pages[page].tier == tier).collect();
-        pages.iter().sum::<usize>() / pages.len()
+        let pages: Vec<u32> = (0..4000).filter(|&page| model.tier(page) == tier).collect();
+        pages.iter().sum::<u32>() / pages.len() as u32
     };
     assert!(mean(Tier::Disk) < mean(Tier::Zswap), "{} {}", mean(Tier::Disk), mean(Tier::Zswap));
 }
@@ -370,14 +364,17 @@ proptest! {
     fn every_page_is_in_one_place_and_the_counters_add_up(
         settings in settings(),
         steps in proptest::collection::vec((0_u32..900, 0_u8..20, 0_u64..50_000), 1..3000),
+        even_reads in proptest::option::of(0_u64..3_000),
     ) {
         let cgroups = settings.cgroups.len() as u32;
         let mut time = 0;
-        let trace: Vec<Event> = steps.iter().map(|&(page, kind, gap)| {
+        let mixed = steps.iter().map(|&(page, kind, gap)| {
             time += gap;
             let op = match kind { 0 => Op::Free, 1..=7 => Op::Write, _ => Op::Read };
             Event { time, page, cgroup: (page % cgroups) as u16, op }
-        }).collect();
+        });
+        let reads = |step| steps.iter().zip(0..).map(move |(step_of, index)| Event { time: index * step, ..event(step_of.0, Op::Read) });
+        let trace: Vec<Event> = even_reads.map_or_else(|| mixed.collect(), |step| reads(step).collect());
         let mut model = Model::new(settings.clone(), 900).unwrap();
         for (index, &event) in trace.iter().enumerate() {
             let before = model.now;

@@ -152,7 +152,7 @@ impl Model {
         *time += self.settings.costs.scan;
         let passed_over = second_chance && entry.chance;
         // In the swap cache: -EEXIST.
-        if passed_over || self.pages[entry.page as usize].tier == Tier::Ram {
+        if passed_over || self.pages.state(entry.page).is_in_ram() {
             zswap.pass_over(&mut self.pages, group, place);
             return Some(false);
         }
@@ -164,15 +164,15 @@ impl Model {
     /// zswap_writeback_entry(): decompresses a page into fresh RAM and starts its write.
     fn write_back(&mut self, page: u32, size: u16, time: &mut u64) {
         self.remove_from_zswap(page);
-        if self.pages[page as usize].has(CLEAN) {
+        if self.pages.has(page, CLEAN) {
             // Written through when it was stored.
-            self.pages[page as usize].tier = Tier::Disk;
+            self.pages.go(page, Tier::Disk);
             return;
         }
         *time += self.decompressed(size) + self.settings.costs.swap_out;
         self.outcome.counters.zswpwb += 1;
         self.round += 1;
-        let area = self.slots.area(self.pages[page as usize].slot);
+        let area = self.slots.area(self.pages.slot(page));
         if self.zrams[area].is_some() {
             match self.write_to_zram(area, page, *time) {
                 Some(spent) => *time += spent,
@@ -180,7 +180,7 @@ impl Model {
             }
             return;
         }
-        self.charge(self.pages[page as usize].cgroup);
+        self.charge(self.pages.cgroup(page));
         self.write_to_disk(page, *time, self.round);
     }
 

@@ -5,7 +5,7 @@
 //! no more than there are active pages, and it could have stayed in place of one of them.
 
 use super::Model;
-use super::page::{Page, WORKINGSET};
+use super::page::{State, Tier, WORKINGSET};
 
 /// What reclaim goes by where it looks for memory: of a group with a limit, or of the whole machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -70,7 +70,7 @@ pub(super) enum Refault {
 
 impl Refault {
     /// What a new folio is told: it keeps the mark of one that was active only if it came back soon.
-    pub(super) const fn of(page: &mut Page, is_recent: bool) -> Self {
+    pub(super) const fn of(page: &mut State, is_recent: bool) -> Self {
         match (is_recent, page.has(WORKINGSET)) {
             (false, _) => {
                 page.clear(WORKINGSET);
@@ -102,9 +102,13 @@ impl Model {
     /// The RAM of a page is free, its content elsewhere: what is left is a shadow.
     #[inline]
     pub(super) fn gone(&mut self, page: u32) {
-        let entry = &mut self.pages[page as usize];
-        let cgroup = entry.cgroup;
-        entry.place = self.lists.shadow(cgroup);
+        let shared = self.pages.share_places();
+        let cgroup = self.pages.cgroup(page);
+        let shadow = self.lists.shadow(cgroup);
+        match &mut self.zswap {
+            Some(zswap) if shared && self.pages.tier(page) == Tier::Zswap => zswap.set_shadow(&self.pages, page, shadow),
+            _ => self.pages.set_place(page, shadow),
+        }
         self.uncharge(cgroup);
     }
 }
@@ -155,7 +159,7 @@ mod tests {
         model.settle_by(u64::MAX);
         assert!(model.outcome.counters.pgactivate >= 20, "those that are used in each turn");
         let gone = |page: &u32| model.tier(*page) == Tier::Disk;
-        let shadow = |page: &u32| model.pages[*page as usize].place;
+        let shadow = |page: &u32| model.pages.place(*page);
         let last = (0..1000).filter(gone).max_by_key(shadow).unwrap();
         let first = (0..1000).filter(gone).min_by_key(shadow).unwrap();
         for (page, activated) in [(first, 0), (last, 1)] {

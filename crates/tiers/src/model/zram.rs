@@ -146,22 +146,22 @@ impl Model {
     /// Writes a page to the zram of its slot. Tells the processor time, or `None` if the device refuses it.
     pub(super) fn write_to_zram(&mut self, area: usize, page: u32, time: u64) -> Option<u64> {
         let size = self.settings.sizes.of(page, self.settings.seed);
-        let index = self.slots.index(area, self.pages[page as usize].slot);
+        let index = self.slots.index(area, self.pages.slot(page));
         let zram = self.zrams[area].as_mut()?;
         let handle = zram.store(index, size, time)?;
         self.outcome.counters.huge_pages_since += u64::from(zram.is_huge(size));
         let time = if size == 0 { 0 } else { zram.codec.compress };
-        self.pages[page as usize].entry = handle;
-        self.pages[page as usize].tier = Tier::Zram;
+        self.pages.set_entry(page, handle);
+        self.pages.go(page, Tier::Zram);
         self.outcome.counters.pswpout += 1;
         Some(time)
     }
 
     /// The object of a page leaves zram. Tells what loading it takes.
     pub(super) fn remove_from_zram(&mut self, page: u32) -> u64 {
-        let (slot, handle) = (self.pages[page as usize].slot, self.pages[page as usize].entry);
+        let (slot, handle) = (self.pages.slot(page), self.pages.entry(page));
         let size = self.settings.sizes.of(page, self.settings.seed);
-        self.pages[page as usize].entry = NONE;
+        self.pages.set_entry(page, NONE);
         let area = self.slots.area(slot);
         let index = self.slots.index(area, slot);
         self.zrams[area].as_mut().map_or(0, |zram| {

@@ -2,10 +2,9 @@
 
 use super::ages::{Ages, Entry};
 use super::limit::Limit;
-use super::page::{NONE, Page};
+use super::page::{NONE, Pages};
 use crate::alloc::Pool;
 use crate::policies::{Marks, Policy};
-use crate::prefetch::prefetch;
 
 /// The state of zswap.
 #[derive(Clone, Debug)]
@@ -65,17 +64,16 @@ impl Zswap {
     /// Stores a page of so many bytes, 0 for a same-filled one, which has no entry but a count. `false` if the allocator has no place of
     /// that size.
     #[inline]
-    pub(super) fn insert(&mut self, pages: &mut [Page], page: u32, size: u16) -> bool {
+    pub(super) fn insert(&mut self, pages: &mut Pages, page: u32, size: u16) -> bool {
         let mut place = NONE;
         if size == 0 {
             self.same_filled_pages += 1;
         } else {
             let Some(handle) = self.pool.alloc(size) else { return false };
-            let list = self.list_of(pages[page as usize].cgroup);
-            place = list
-                .push(Entry { page, handle, size, chance: true, clean: false }, |page, place| pages[page as usize].entry = place);
+            let entry = Entry { page, handle, size, chance: true, clean: false, shadow: 0 };
+            place = self.list_of(pages.cgroup(page)).push(entry, |page, place| pages.set_entry(page, place));
         }
-        pages[page as usize].entry = place;
+        pages.set_entry(page, place);
         self.stored_pages += 1;
         self.stored_incompressible_pages += u64::from(size >= crate::alloc::PAGE_SIZE);
         true
@@ -83,14 +81,15 @@ impl Zswap {
 
     /// The entry of a page goes. Tells the size of its object.
     #[inline]
-    pub(super) fn remove(&mut self, page: &mut Page) -> u16 {
+    pub(super) fn remove(&mut self, pages: &mut Pages, page: u32) -> u16 {
         self.stored_pages -= 1;
-        let place = std::mem::replace(&mut page.entry, NONE);
+        let place = pages.entry(page);
         if place == NONE {
             self.same_filled_pages -= 1;
             return 0;
         }
-        let entry = self.list_of(page.cgroup).remove(place);
+        let entry = self.list_of(pages.cgroup(page)).remove(place);
+        pages.set_entry(page, if pages.share_places() { entry.shadow } else { NONE });
         self.pool.free(entry.handle);
         self.clean -= u64::from(entry.clean);
         self.stored_incompressible_pages -= u64::from(entry.size >= crate::alloc::PAGE_SIZE);
@@ -98,15 +97,21 @@ impl Zswap {
     }
 
     /// The entry of a page that was loaded and stays goes to the young end. Tells the size of its object.
-    pub(super) fn rotate(&mut self, pages: &mut [Page], page: u32) -> u16 {
-        let Page { entry: place, cgroup, .. } = pages[page as usize];
+    pub(super) fn rotate(&mut self, pages: &mut Pages, page: u32) -> u16 {
+        let place = pages.entry(page);
         if place == NONE {
             return 0;
         }
-        let list = self.list_of(cgroup);
+        let list = self.list_of(pages.cgroup(page));
         let size = list.get(place).size;
-        list.store_anew(place, |page, place| pages[page as usize].entry = place);
+        list.store_anew(place, |page, place| pages.set_entry(page, place));
         size
+    }
+
+    /// The shadow of a page whose place is that of its entry.
+    #[inline]
+    pub(super) fn set_shadow(&mut self, pages: &Pages, page: u32, shadow: u32) {
+        self.list_of(pages.cgroup(page)).get_mut(pages.place(page)).shadow = shadow;
     }
 
     fn list_of(&mut self, cgroup: u16) -> &mut Ages {
@@ -116,14 +121,15 @@ impl Zswap {
 
     /// Asks for the memory of the entry of a page that is loaded soon, and then of its object.
     #[inline]
-    pub(super) fn entry_soon(&self, page: &Page) {
-        self.lists[group(page.cgroup, self.lists.len())].bring_near(page.entry);
+    pub(super) fn entry_soon(&self, pages: &Pages, page: u32) {
+        self.lists[group(pages.cgroup(page), self.lists.len())].bring_near(pages.entry(page));
     }
 
     #[inline]
-    pub(super) fn object_soon(&self, page: &Page) {
-        if page.entry != NONE {
-            self.pool.soon(self.lists[group(page.cgroup, self.lists.len())].get(page.entry).handle);
+    pub(super) fn object_soon(&self, pages: &Pages, page: u32) {
+        let place = pages.entry(page);
+        if place != NONE {
+            self.pool.soon(self.lists[group(pages.cgroup(page), self.lists.len())].get(place).handle);
         }
     }
 
@@ -135,16 +141,16 @@ impl Zswap {
 
     /// Asks for the memory of what is written back soon after the entry of a place.
     #[inline]
-    pub(super) fn bring_near(&self, pages: &[Page], group: u16, place: u32) {
+    pub(super) fn bring_near(&self, pages: &Pages, group: u16, place: u32) {
         let soon = self.lists[usize::from(group)].soon(place);
         self.pool.soon(soon.handle);
-        prefetch(pages, soon.page as usize);
+        pages.soon(soon.page);
     }
 
     /// What [`Zswap::oldest`] told goes to the young end, its second chance used.
     #[inline]
-    pub(super) fn pass_over(&mut self, pages: &mut [Page], group: u16, place: u32) {
-        self.lists[usize::from(group)].pass_over(place, |page, place| pages[page as usize].entry = place);
+    pub(super) fn pass_over(&mut self, pages: &mut Pages, group: u16, place: u32) {
+        self.lists[usize::from(group)].pass_over(place, |page, place| pages.set_entry(page, place));
     }
 
     /// The entry to clean next, so that as many are clean as leave before a full pool is at its threshold; `None` when they are. Of the
@@ -157,8 +163,8 @@ impl Zswap {
     }
 
     /// A page has been cleaned ahead.
-    pub(super) fn set_clean(&mut self, page: &Page) {
-        self.list_of(page.cgroup).set_clean(page.entry);
+    pub(super) fn set_clean(&mut self, pages: &Pages, page: u32) {
+        self.list_of(pages.cgroup(page)).get_mut(pages.entry(page)).clean = true;
         self.clean += 1;
     }
 
