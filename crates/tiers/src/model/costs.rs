@@ -47,10 +47,16 @@ pub struct Costs {
     pub minor: u64,
     /// Looking at one page of a list in reclaim, with its reverse map. 150; assumed.
     pub scan: u64,
+    /// From the request to the first step of zswap's worker on another processor (since 6.9). 50 µs; assumed, for a guest whose processors
+    /// have other work too. How many entries lose their second chance before a full pool writes back hangs on it and on `round`.
+    pub wake: u64,
+    /// What a step of zswap's worker takes beside its entry, since it goes round all memory control groups of the machine for each
+    /// (6.12). 0: no groups but those of the trace. 6.18 in a guest: 78 ns for each group and 34 for each that is gone and not yet freed.
+    pub round: u64,
 }
 
 impl Default for Costs {
     fn default() -> Self {
-        Self { access: 100, allocate: 800, swap_out: 3_190, swap_in: 1_830, minor: 700, scan: 150 }
+        Self { access: 100, allocate: 800, swap_out: 3_190, swap_in: 1_830, minor: 700, scan: 150, wake: 50_000, round: 0 }
     }
 }

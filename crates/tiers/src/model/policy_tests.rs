@@ -262,7 +262,7 @@ impl Bench {
             if writes(middle) { some = middle } else { none = middle }
         }
         // Waking it takes a moment in any case.
-        if none <= worker::WAKE { 0 } else { none }
+        if none <= self.model.settings.costs.wake { 0 } else { none }
     }
 
     /// Reclaim that finds RAM empty still calls the shrinkers.
@@ -311,13 +311,18 @@ fn the_worker_walks_as_that_of_its_kernel() {
 /// A request while it waits to begin is the same request, one while it runs is another run, each of 16 entries that lose their chance.
 #[test]
 fn the_worker_runs_beside_the_stores_that_ask_for_it() {
-    for (asked, met) in [
-        (&[0, 10, worker::WAKE][..], 16),
-        (&[0, worker::WAKE + 1], 32),
-        (&[0, worker::WAKE + 1, worker::WAKE + 2], 32),
-        (&[0, 1_000_000, 2_000_000], 48),
+    let wake = Costs::default().wake;
+    for (round, asked, met) in [
+        (0, &[0, 10, wake][..], 16),
+        (0, &[0, wake + 1], 32),
+        (0, &[0, wake + 1, wake + 2], 32),
+        (0, &[0, 1_000_000, 2_000_000], 48),
+        // The first run ends after 2.4 µs, and the second request is one of its own; or it takes 16 rounds more, and both meet it at work.
+        (0, &[0, wake + 1, wake + 10_000], 48),
+        (3_000, &[0, wake + 1, wake + 10_000], 32),
     ] {
         let mut bench = Bench::on((6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
+        bench.model.settings.costs.round = round;
         let begin = bench.model.now;
         asked.iter().for_each(|later| bench.model.wake_worker(begin + later));
         bench.model.now = begin + 10_000_000_000;
@@ -426,7 +431,7 @@ fn write_back_is_a_request_for_each_page() {
     bench.model = Model::new(Settings { devices: vec![device], ..bench.model.settings.clone() }, LAST + 1).unwrap();
     let mut bench = bench.fill(LIMIT);
     bench.model.wake_worker(bench.model.now);
-    let begin = bench.model.now + worker::WAKE;
+    let begin = bench.model.now + costs.wake;
     bench.model.now += 1_000_000;
     bench.model.run_worker();
     for (time, written) in [(each + device.request - 1, 0), (2 * each, 1), (2 * each + device.request, 2), (3 * each, 2)] {

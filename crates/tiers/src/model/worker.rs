@@ -9,9 +9,6 @@ use crate::policies::{Context, Groups, Until};
 /// First kernel whose own worker is not bound to the processor that asks for it (`WQ_UNBOUND`): it walks while that goes on storing.
 /// Policies with a walk of their own say where theirs runs.
 const UNBOUND: (u16, u16) = (6, 9);
-/// From the request to the first step on another processor: 50 µs, assumed for a guest whose processors have other work too. How many
-/// entries lose their second chance before the pool must write back hangs on it, as it does on a real machine.
-pub(super) const WAKE: u64 = 50_000;
 
 /// The worker.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +50,7 @@ impl Model {
             self.run_worker_by(time);
         }
         if self.worker.clock.is_none() {
-            self.worker.clock = Some(time + if unbound { WAKE } else { 0 });
+            self.worker.clock = Some(time + if unbound { self.settings.costs.wake } else { 0 });
             self.worker.failures = 0;
         } else {
             self.worker.again = self.worker.begun;
@@ -113,6 +110,9 @@ impl Model {
     #[inline(always)]
     fn step(&mut self, time: &mut u64) -> bool {
         let mut written = 0;
+        if self.walk.groups == Groups::Fair {
+            *time += self.settings.costs.round;
+        }
         if let Some(group) = self.next_group() {
             for _ in 0..self.walk.per_step {
                 written += u32::from(self.write_back_oldest(group, self.walk.second_chance, time) == Some(true));

@@ -129,6 +129,8 @@ impl Builder<'_> {
             swap_in: given.swap_in_ns.unwrap_or(default.swap_in),
             minor: given.minor_ns.unwrap_or(default.minor),
             scan: given.scan_ns.unwrap_or(default.scan),
+            wake: given.wake_ns.unwrap_or(default.wake),
+            round: given.round_ns.unwrap_or(default.round),
         };
         settings.seed = file.workload.seed.unwrap_or(settings.seed);
         Ok(settings)

@@ -108,6 +108,8 @@ pub(super) struct CostTimes {
     pub(super) swap_in_ns: Option<u64>,
     pub(super) minor_ns: Option<u64>,
     pub(super) scan_ns: Option<u64>,
+    pub(super) wake_ns: Option<u64>,
+    pub(super) round_ns: Option<u64>,
 }
 
 /// `[[tiering]]`.
