@@ -114,17 +114,23 @@ impl Bench<'_> {
         let mut pools: Vec<Pool> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
         let mut seen = BTreeSet::new();
         pools.retain(|pool| sizes.contains_key(&pool.compressor) && seen.insert(pool.compressor.clone()));
-        let times = self.times(&pools, &sizes, show)?;
+        let mut times = self.times(&pools, &sizes, show)?;
+        let fills = works.iter().filter(|work| work.failed.is_none() && work.case.workload.fills_pool);
+        if let Some(pool) = fills.filter_map(|work| work.case.tiering.pool.as_ref()).next()
+            && !self.stop.is_asked()
+        {
+            show("measuring: zswap's worker", 0, 1);
+            self.worker(pool, &mut times)?;
+        }
         let stopped = !self.rounds(&mut works, &sequences, show)?;
         Ok(Everything { works, sequences, sizes, times, stopped })
     }
 
     /// The accesses of a workload, or why they do not fit here.
     fn sequence(&self, workload: &'static Workload) -> Result<Result<Sequence, String>, ValidateError> {
-        let read = |key| self.facts.memory.get(key).unwrap_or_default().0;
-        let pool = read("MemTotal") / PAGE as u64 * FULL_PERCENT / 100;
+        let pool = self.full_pool();
         let needed = 2 * pool * PAGE as u64 + SPARE;
-        if workload.fills_pool && read("MemAvailable") < needed {
+        if workload.fills_pool && self.facts.memory.get("MemAvailable").unwrap_or_default().0 < needed {
             return Ok(Err(format!("{} of memory would have to be available", Bytes(needed))));
         }
         let (trace, pauses) = workload.trace(self.options.limit.0 / PAGE as u64, pool, self.options.seed)?;
@@ -133,6 +139,11 @@ impl Bench<'_> {
         }
         let contents = (0..).zip(trace.sizes()).map(|(page, size)| workload.content(page, *size)).collect();
         Ok(Ok(Sequence { script: Script::new(&trace, pauses, contents), trace }))
+    }
+
+    /// Pages of RAM of the least pool that can be asked for.
+    pub(super) fn full_pool(&self) -> u64 {
+        self.facts.memory.get("MemTotal").unwrap_or_default().0 / PAGE as u64 * FULL_PERCENT / 100
     }
 
     /// False when it was stopped.

@@ -16,6 +16,7 @@ mod report;
 mod sizes;
 mod tiering;
 mod times;
+mod worker;
 mod workload;
 
 use std::path::PathBuf;

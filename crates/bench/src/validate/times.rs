@@ -28,14 +28,14 @@ const LONGEST: u64 = 1 << 24;
 pub struct Timed {
     /// What takes it.
     pub what: String,
-    /// How long, for one page.
+    /// How long, for one page or step.
     pub time: Nanos,
 }
 
 /// The times of this machine; what was not measured has its usual figure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
-    costs: Costs,
+    pub costs: Costs,
     codecs: BTreeMap<String, Codec>,
     device: Option<DeviceTimes>,
     pub told: Vec<Timed>,

@@ -26,3 +26,4 @@ pub mod signature;
 pub mod swaps;
 pub mod sysctl;
 pub mod udevdb;
+pub mod work_trace;

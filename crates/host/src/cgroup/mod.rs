@@ -7,7 +7,6 @@
 //! is made removes what is left.
 
 mod counters;
-mod guard;
 mod place;
 mod scope;
 
@@ -18,8 +17,8 @@ use std::path::{Path, PathBuf};
 use swaptune_core::Bytes;
 use thiserror::Error;
 
+use crate::guard::Guard;
 use crate::machine::Machine;
-use guard::Guard;
 use place::Place;
 use scope::Scope;
 

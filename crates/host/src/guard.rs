@@ -1,4 +1,5 @@
-//! The guard of a group: a shell that waits for the end of a pipe and removes the folder then.
+//! The guard of a folder that stands for something of the kernel, a control group or an instance of tracefs: a shell that waits for
+//! the end of a pipe and removes the folder then.
 //!
 //! A process that is killed cleans nothing up, so somebody else must. The guard is in a process group of its own, where
 //! Ctrl-C does not reach it, and holds nothing but the reading end of a pipe whose other end is ours alone.
@@ -9,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// `$1` is the folder, `$2` a file that hands the memory controller on, or nothing. A group whose last process has just
-/// been killed is busy for a moment.
+/// been killed, and an instance that somebody reads, are busy for a moment.
 const SCRIPT: &str = r#"
 while read -r _; do :; done
 left=100
@@ -22,10 +23,10 @@ done
 
 /// A running guard.
 #[derive(Debug)]
-pub(super) struct Guard(Child);
+pub(crate) struct Guard(Child);
 
 impl Guard {
-    pub(super) fn start(folder: &Path, handed_on: Option<&Path>) -> io::Result<Self> {
+    pub(crate) fn start(folder: &Path, handed_on: Option<&Path>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT, "swaptune-guard"]).arg(folder).arg(handed_on.unwrap_or(Path::new("")));
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn().map(Self).inspect_err(
@@ -35,8 +36,8 @@ impl Guard {
         )
     }
 
-    /// Lets it remove the group, and waits until it has.
-    pub(super) fn end(&mut self) {
+    /// Lets it remove the folder, and waits until it has.
+    pub(crate) fn end(&mut self) {
         drop(self.0.stdin.take());
         let _ = self.0.wait();
     }
