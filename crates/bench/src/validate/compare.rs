@@ -23,6 +23,8 @@ pub(super) struct Seen {
     pub after: Snapshot,
     /// Time it took, if that can be compared.
     pub nanos: Option<u64>,
+    /// Bytes that the pool held in the mean, where it fills.
+    pub level: Option<f64>,
 }
 
 impl Seen {
@@ -76,11 +78,11 @@ pub const METRICS: [Metric; 21] = [
     Metric {
         name: "pool_total_size",
         unit: "bytes",
-        about: "RAM of zswap's pool at the end",
+        about: "RAM of zswap's pool at the end; where it fills, in the mean from when it first was at the threshold",
         bound: Some((0.02, 0.02)),
         paired: true,
-        kernel: |seen| seen.zswap("pool_total_size").or_else(|| seen.moved("meminfo.Zswap")),
-        model: |simulated| (simulated.pools.zswap * PAGE as u64) as f64,
+        kernel: |seen| seen.level.or_else(|| seen.zswap("pool_total_size")).or_else(|| seen.moved("meminfo.Zswap")),
+        model: |simulated| simulated.level.unwrap_or((simulated.pools.zswap * PAGE as u64) as f64),
     },
     Metric {
         bound: COUNT,
@@ -306,12 +308,12 @@ mod tests {
     fn seen(counters: &[(&str, u64)]) -> Seen {
         let snapshot =
             |scale: u64| Snapshot(counters.iter().map(|(name, count)| ((*name).into(), 1000 + count * scale)).collect());
-        Seen { before: snapshot(0), after: snapshot(1), nanos: Some(7) }
+        Seen { before: snapshot(0), after: snapshot(1), nanos: Some(7), level: None }
     }
 
     fn simulated(zswpout: u64, pswpin: u64) -> Simulated {
         let counters = Counters { zswpout, pswpin, ..Counters::default() };
-        Simulated { outcome: Outcome { counters, elapsed: 9, ..Outcome::default() }, pools: Pools::default() }
+        Simulated { outcome: Outcome { counters, elapsed: 9, ..Outcome::default() }, pools: Pools::default(), level: None }
     }
 
     fn verdict(kernel: u64, simulator: u64) -> Option<Verdict> {

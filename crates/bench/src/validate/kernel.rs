@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
+use swaptune_core::parse::keyed;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::{LimitedGroup, Version};
 use swaptune_host::inspect::inspect;
@@ -17,8 +17,9 @@ use swaptune_tiers::trace::Trace;
 
 use super::compare::Seen;
 use super::content::PAGE;
+use super::level::{LOOK, Level};
 use super::player::{PAGES_MAX, Played, Ready, Script};
-use super::tiering::{Case, FULL_PERCENT, Pool, Tiering};
+use super::tiering::{Case, Pool, Tiering, full_pool};
 use super::times::Times;
 use super::workload::Workload;
 use super::{Options, SCOPE, ValidateError, model, sizes};
@@ -28,9 +29,6 @@ use crate::process::{Helper, HelperError, Program};
 const ROOM: u64 = 5;
 /// Memory that must be left beside a workload that fills a pool.
 const SPARE: u64 = 1 << 30;
-
-/// Time between two looks at the group's statistics.
-const SUM_UP: Duration = Duration::from_millis(4);
 
 /// Sizes of all contents by compressor, and what said so.
 pub(super) type Sizes = BTreeMap<String, (Vec<u16>, &'static str)>;
@@ -128,7 +126,7 @@ impl Bench<'_> {
 
     /// The accesses of a workload, or why they do not fit here.
     fn sequence(&self, workload: &'static Workload) -> Result<Result<Sequence, String>, ValidateError> {
-        let pool = self.full_pool();
+        let pool = full_pool(self.facts);
         let needed = 2 * pool * PAGE as u64 + SPARE;
         if workload.fills_pool && self.facts.memory.get("MemAvailable").unwrap_or_default().0 < needed {
             return Ok(Err(format!("{} of memory would have to be available", Bytes(needed))));
@@ -139,11 +137,6 @@ impl Bench<'_> {
         }
         let contents = (0..).zip(trace.sizes()).map(|(page, size)| workload.content(page, *size)).collect();
         Ok(Ok(Sequence { script: Script::new(&trace, pauses, contents), trace }))
-    }
-
-    /// Pages of RAM of the least pool that can be asked for.
-    pub(super) fn full_pool(&self) -> u64 {
-        self.facts.memory.get("MemTotal").unwrap_or_default().0 / PAGE as u64 * FULL_PERCENT / 100
     }
 
     /// False when it was stopped.
@@ -207,26 +200,33 @@ impl Bench<'_> {
         let counters = Counters::new(self.machine, &facts);
         let before = counters.read()?;
         helper.say(&"go")?;
-        let played: Played = summing_up(&group, || helper.answer("was done"))?;
+        let mut level = tiering.fills_pool().then(|| Level::of(full_pool(self.facts)));
+        let played: Played = looking_on(self.machine, &group, level.as_mut(), || helper.answer("was done"))?;
         let after = counters.read()?;
         if played.wrong > 0 {
             return Err(ValidateError::Corrupt { case: tiering.to_string(), count: played.wrong });
         }
         // After each pause caches and processor are somebody else's: the time of such a sequence says nothing.
         let nanos = sequence.script.task.pauses.is_none().then_some(played.nanos);
-        Ok((Seen { before, after, nanos }, settings, group.version()))
+        let level = level.and_then(|level| level.mean());
+        Ok((Seen { before, after, nanos, level }, settings, group.version()))
     }
 }
 
-/// Does something and reads the group's `memory.stat` every few milliseconds meanwhile, which makes the kernel sum up what its processors
+/// Does something, and looks at the pool meanwhile if that is wanted. Also reads the group's `memory.stat` every few milliseconds meanwhile, which makes the kernel sum up what its processors
 /// counted. By itself it does so every two seconds, and reclaim goes by those sums when it asks whether a list is too short (mm/memcontrol.c:
 /// `FLUSH_TIME`; mm/vmscan.c: `inactive_is_low`): a group that is younger than that may be out of memory with all its pages active.
-fn summing_up<T>(group: &LimitedGroup, work: impl FnOnce() -> T) -> T {
+fn looking_on<T>(machine: &Machine, group: &LimitedGroup, mut level: Option<&mut Level>, work: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            while wait.recv_timeout(SUM_UP) == Err(RecvTimeoutError::Timeout) {
+            while wait.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 let _ = group.counters();
+                if let Some(level) = &mut level {
+                    let pool =
+                        machine.read_text("/proc/meminfo").ok().and_then(|text| keyed::meminfo(&text).get("Zswap").copied());
+                    pool.into_iter().for_each(|bytes| level.see(bytes.0));
+                }
             }
         });
         let result = work();

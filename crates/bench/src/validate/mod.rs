@@ -10,6 +10,7 @@
 mod compare;
 mod content;
 mod kernel;
+mod level;
 mod model;
 mod player;
 mod report;

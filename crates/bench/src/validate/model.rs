@@ -9,6 +9,7 @@ use swaptune_tiers::trace::Event;
 use super::ValidateError;
 use super::content::PAGE;
 use super::kernel::Sequence;
+use super::level::{LOOK, Level};
 use crate::this_machine;
 
 /// Entries of a page table, and page tables above the lowest level that a small process has.
@@ -20,6 +21,8 @@ const UPPER_TABLES: u64 = 3;
 pub(super) struct Simulated {
     pub outcome: Outcome,
     pub pools: Pools,
+    /// Bytes that the pool held in the mean, if that is compared.
+    pub level: Option<f64>,
 }
 
 /// The machine while a case is set up on it: facts of that moment, and the group.
@@ -36,15 +39,21 @@ pub(super) fn machine(facts: &Facts, version: Version, limit: Bytes) -> Result<S
     Ok(settings)
 }
 
-/// Runs a case on that machine. `sizes` are those of each page.
-pub(super) fn run(machine: &Settings, sequence: &Sequence, sizes: Vec<u16>, seed: u64) -> Result<Simulated, ValidateError> {
+/// Runs a case on that machine. `sizes` are those of each page; what the pool holds is noted in `level`.
+pub(super) fn run(
+    machine: &Settings,
+    sequence: &Sequence,
+    sizes: Vec<u16>,
+    seed: u64,
+    mut level: Option<Level>,
+) -> Result<Simulated, ValidateError> {
     let (trace, pauses) = (&sequence.trace, sequence.script.task.pauses);
     let mut settings = Settings { sizes: Sizes::Each(sizes), seed, ..machine.clone() };
     // Page tables are charged to the group too.
     let tables = u64::from(trace.page_count()).div_ceil(ENTRIES) + UPPER_TABLES;
     settings.cgroups.iter_mut().flatten().for_each(|limit| *limit = limit.saturating_sub(tables));
     let mut model = Model::new(settings, trace.page_count()).map_err(|error| ValidateError::Model(error.to_string()))?;
-    let mut now = 0;
+    let (mut now, mut look) = (0, 0);
     for (index, event) in trace.iter().enumerate() {
         // One process, one group, one access after the other, or after a pause.
         let pause = pauses.filter(|pauses| pauses.is_before(index)).map_or(0, |pauses| pauses.nanos);
@@ -52,7 +61,11 @@ pub(super) fn run(machine: &Settings, sequence: &Sequence, sizes: Vec<u16>, seed
             return Err(ValidateError::Model("it ran out of memory".into()));
         };
         now = done;
+        if let Some(level) = level.as_mut().filter(|_| now >= look) {
+            level.see(model.pools().zswap * PAGE as u64);
+            look = now + LOOK.as_nanos() as u64;
+        }
     }
     let pools = model.pools();
-    Ok(Simulated { outcome: model.finish(), pools })
+    Ok(Simulated { outcome: model.finish(), pools, level: level.and_then(|level| level.mean()) })
 }

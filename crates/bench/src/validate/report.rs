@@ -5,7 +5,9 @@ use swaptune_host::cgroup::Version;
 
 use super::compare::{compare, pairs};
 use super::kernel::{Everything, Work};
+use super::level::Level;
 use super::model::{self, Simulated};
+use super::tiering::full_pool;
 use super::{LeftOut, Options, Report, Row, ValidateError};
 
 /// Runs the simulator and compares.
@@ -33,7 +35,9 @@ pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Resul
         let sizes = pool.and_then(|pool| played.sizes.get(&pool.compressor));
         let mut machine = machine.clone();
         played.times.put(&mut machine);
-        let outcome = model::run(&machine, sequence, sequence.sizes(&played.sizes, pool), options.seed)?;
+        // Where a round has no mean, meminfo says nothing of the pool, or it did not fill: then the end is compared.
+        let level = work.seen.iter().all(|seen| seen.level.is_some()).then(|| Level::of(full_pool(facts)));
+        let outcome = model::run(&machine, sequence, sequence.sizes(&played.sizes, pool), options.seed, level)?;
         report.cgroup = if work.version == Some(Version::V2) { 2 } else { 1 };
         report.rows.push(Row {
             workload: work.case.workload.name,

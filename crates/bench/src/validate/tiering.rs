@@ -10,6 +10,7 @@ use swaptune_core::{Bytes, Facts, knobs};
 use swaptune_host::machine::Machine;
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 
+use super::content::PAGE;
 use super::workload::Workload;
 use crate::codecs::NAMES;
 
@@ -18,6 +19,11 @@ pub(super) const FULL_PERCENT: u64 = 1;
 const ROOMY_PERCENT: u64 = 20;
 /// accept_threshold_percent, the kernel's own.
 pub(super) const ACCEPT_PERCENT: u64 = 90;
+
+/// Pages of the least pool that can be asked for, the one that is meant to fill.
+pub(super) fn full_pool(facts: &Facts) -> u64 {
+    facts.memory.get("MemTotal").unwrap_or_default().0 / PAGE as u64 * FULL_PERCENT / 100
+}
 
 /// A compressor and, where the kernel has a choice, an allocator.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +114,11 @@ impl Tiering {
     /// One area, a pool that does not fill if there is one, and no shrinker.
     pub(super) const fn plain() -> Self {
         Self { pool: None, percent: ROOMY_PERCENT, shrinker: None, areas: 1 }
+    }
+
+    /// Whether its pool is meant to fill.
+    pub(super) fn fills_pool(&self) -> bool {
+        self.pool.is_some() && self.percent == FULL_PERCENT
     }
 
     /// Sets it up: areas that hold `room` bytes together.

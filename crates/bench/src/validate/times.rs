@@ -198,7 +198,7 @@ impl Bench<'_> {
             let (mut times, mut machine) = (times.clone(), machine.clone());
             (played.probe.set)(&mut times, played.probe.compressor(), nanos);
             times.put(&mut machine);
-            let simulated = model::run(&machine, &played.sequence, each.clone(), self.options.seed)?;
+            let simulated = model::run(&machine, &played.sequence, each.clone(), self.options.seed, None)?;
             Ok(simulated.outcome.elapsed as f64)
         };
         fitting(LONGEST, Rates::median(&played.nanos), takes)

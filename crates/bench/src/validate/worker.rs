@@ -7,15 +7,15 @@
 use swaptune_core::parse::work_trace::Runs;
 use swaptune_core::stats::Nanos;
 use swaptune_host::work_trace::WorkTrace;
+use swaptune_tiers::generate::generate;
 use swaptune_tiers::policies::{Groups, Walk};
 
 use super::ValidateError;
 use super::content::{self, PAGE};
 use super::kernel::{Bench, Sequence};
 use super::player::Script;
-use super::tiering::{FULL_PERCENT, Pool, Tiering};
+use super::tiering::{FULL_PERCENT, Pool, Tiering, full_pool};
 use super::times::{Timed, Times};
-use swaptune_tiers::generate::generate;
 
 /// The kernel's function.
 const WORKER: &str = "shrink_worker";
@@ -40,7 +40,7 @@ impl Bench<'_> {
 
     /// Half more than fits into RAM and a pool of 1 %, of pages that take two thirds of one there.
     fn overfilling(&self) -> Result<Sequence, ValidateError> {
-        let pages = self.options.limit.0 / PAGE as u64 + self.full_pool() * 9 / 4;
+        let pages = self.options.limit.0 / PAGE as u64 + full_pool(self.facts) * 9 / 4;
         let trace = generate(&format!("hold:pages={pages},reads=0,same=0,poor=0,size=2700,seed={}", self.options.seed))?;
         let contents = (0..).zip(trace.sizes()).map(|(page, size)| content::suiting(page, *size)).collect();
         Ok(Sequence { script: Script::new(&trace, None, contents), trace })

@@ -90,7 +90,12 @@ mod tests {
     fn a_ring_that_was_overwritten_begins_anywhere() {
         let (_, late) = TRACE.split_once("24734.541451").unwrap();
         assert_eq!(parse(late, "shrink_worker"), Runs { waits: vec![30_000], lengths: vec![46_000] });
-        for line in ["", ": workqueue_queue_work: function=f", "9.9.9: workqueue_queue_work: function=f", "a 1.x: workqueue_execute_end: function f"] {
+        for line in [
+            "",
+            ": workqueue_queue_work: function=f",
+            "9.9.9: workqueue_queue_work: function=f",
+            "a 1.x: workqueue_execute_end: function f",
+        ] {
             assert_eq!(parse(line, "f"), Runs::default(), "{line}");
         }
         assert_eq!(parse("99999999999999999999.1: workqueue_queue_work: function=f", "f"), Runs::default());
