@@ -1,8 +1,8 @@
-//! How soon zswap's worker begins here, and how long one of its steps takes: what a pool that is full writes back hangs on both.
+//! How soon zswap's worker begins here, how long one of its steps takes, and a page that it writes back: what a pool that is full writes
+//! back hangs on all three.
 //!
 //! They cannot be told from how long a sequence takes, for the worker has a processor of its own. So the kernel's own trace events are
-//! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. Nothing is counted of what
-//! it did. User space cannot stand in for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
+//! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. User space cannot stand in for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
 
 use swaptune_core::parse::work_trace::Runs;
 use swaptune_core::stats::Nanos;
@@ -19,8 +19,10 @@ use super::times::{Timed, Times};
 
 /// The kernel's function.
 const WORKER: &str = "shrink_worker";
-/// Fewer runs than this say nothing.
+/// Fewer runs than this say nothing, and fewer pages.
 const FEWEST: usize = 100;
+/// A run that takes so many times as long as the usual one, which writes nothing back, drains the pool.
+const DRAINS: u64 = 20;
 
 impl Bench<'_> {
     /// Measures both, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
@@ -31,16 +33,17 @@ impl Bench<'_> {
         let mark = self.scratch.mark()?;
         let played = self.play(&tiering, &sequence);
         self.scratch.back_to(mark)?;
-        let (_, machine, _) = played?;
+        let (seen, machine, _) = played?;
         if let Ok(runs) = trace.runs(WORKER) {
-            times.learn(&runs, Walk::of_kernel(machine.kernel));
+            let written = seen.after.since(&seen.before, "vmstat.zswpwb").and_then(|pages| u64::try_from(pages).ok());
+            times.learn(&runs, written.unwrap_or_default(), Walk::of_kernel(machine.kernel));
         }
         Ok(())
     }
 
-    /// Half more than fits into RAM and a pool of 1 %, of pages that take two thirds of one there.
+    /// More than twice what fits into RAM and a pool of 1 %, of pages that take two thirds of one there.
     fn overfilling(&self) -> Result<Sequence, ValidateError> {
-        let pages = self.options.limit.0 / PAGE as u64 + full_pool(self.facts) * 9 / 4;
+        let pages = self.options.limit.0 / PAGE as u64 + full_pool(self.facts) * 7 / 2;
         let trace = generate(&format!("hold:pages={pages},reads=0,same=0,poor=0,size=2700,seed={}", self.options.seed))?;
         let contents = (0..).zip(trace.sizes()).map(|(page, size)| content::suiting(page, *size)).collect();
         Ok(Sequence { script: Script::new(&trace, None, contents), trace })
@@ -48,24 +51,31 @@ impl Bench<'_> {
 }
 
 impl Times {
-    /// Takes over what was seen of a worker that walks like this.
-    fn learn(&mut self, runs: &Runs, walk: Walk) {
-        if let Some(wake) = median(&runs.waits) {
+    /// Takes over what was seen of a worker that walks like this and wrote so many pages back.
+    fn learn(&mut self, runs: &Runs, written: u64, walk: Walk) {
+        let mut tell = |what: &str, nanos| self.told.push(Timed { what: format!("zswap's worker, {what}"), time: Nanos(nanos) });
+        if let Some(wake) = middle(&runs.waits) {
             self.costs.wake = wake;
-            self.told.push(Timed { what: "zswap's worker, until it begins".into(), time: Nanos(wake) });
+            tell("until it begins", wake);
         }
-        // A run of which no entry is written back ends after so many steps, and is by far the most frequent one.
+        // Before 6.12 each run writes back.
         let passes_over = walk.groups == Groups::Fair && walk.second_chance;
-        if let Some(length) = median(&runs.lengths).filter(|_| passes_over) {
-            let step = length / u64::from(walk.failures);
-            self.costs.round = step.saturating_sub(u64::from(walk.per_step) * self.costs.scan);
-            self.told.push(Timed { what: "zswap's worker, a step".into(), time: Nanos(step) });
+        let Some(usual) = middle(&runs.lengths).filter(|_| passes_over) else { return };
+        let (drains, others): (Vec<u64>, Vec<u64>) = runs.lengths.iter().partition(|length| **length > DRAINS * usual);
+        // How many there are while others store is a matter of their mean. Each ends after so many steps.
+        let step = others.iter().sum::<u64>() / others.len() as u64 / u64::from(walk.failures);
+        self.costs.round = step.saturating_sub(u64::from(walk.per_step) * self.costs.scan);
+        tell("a step", step);
+        if written >= FEWEST as u64 && !drains.is_empty() {
+            let page = drains.iter().sum::<u64>() / written;
+            self.costs.write_back = page.saturating_sub(self.costs.round / u64::from(walk.per_step));
+            tell("a page written back", page);
         }
     }
 }
 
-/// The middle one; none if there are too few.
-fn median(nanos: &[u64]) -> Option<u64> {
+/// The one in the middle; none if there are too few.
+fn middle(nanos: &[u64]) -> Option<u64> {
     let mut nanos = nanos.to_vec();
     nanos.sort_unstable();
     (nanos.len() >= FEWEST).then(|| nanos[nanos.len() / 2])
@@ -73,23 +83,36 @@ fn median(nanos: &[u64]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_tiers::model::Costs;
+
     use super::*;
 
-    fn learnt(kernel: (u16, u16), waits: Vec<u64>, lengths: Vec<u64>) -> (u64, u64, usize) {
+    fn learnt(kernel: (u16, u16), waits: Vec<u64>, lengths: Vec<u64>, written: u64) -> ([u64; 3], usize) {
         let mut times = Times::default();
-        times.learn(&Runs { waits, lengths }, Walk::of_kernel(kernel));
-        (times.costs.wake, times.costs.round, times.told.len())
+        times.learn(&Runs { waits, lengths }, written, Walk::of_kernel(kernel));
+        let Costs { wake, round, write_back, .. } = times.costs;
+        ([wake, round, write_back], times.told.len())
     }
 
     #[test]
-    fn the_middle_of_many_runs_counts_and_a_few_say_nothing() {
-        let usual = Times::default().costs;
-        // One run in ten drains the pool.
-        let lengths: Vec<u64> = (0..200).map(|number| if number % 10 == 0 { 90_000_000 } else { 48_000 }).collect();
-        assert_eq!(learnt((6, 18), vec![32_000; 150], lengths.clone()), (32_000, 3000 - usual.scan, 2));
-        assert_eq!(learnt((7, 3), vec![32_000; 150], vec![160_000; 200]), (32_000, 10_000 - 32 * usual.scan, 2));
-        assert_eq!(learnt((6, 18), vec![32_000; 99], vec![48_000; 99]), (usual.wake, usual.round, 0));
-        assert_eq!(learnt((6, 18), vec![32_000; 100], vec![1000; 100]), (32_000, 0, 2), "a step is no shorter than its entry");
-        assert_eq!(learnt((6, 9), vec![32_000; 100], lengths), (32_000, usual.round, 1), "this one passes nothing over");
+    fn drains_are_told_from_runs_that_pass_entries_over_and_a_few_say_nothing() {
+        let Costs { wake, round, scan, write_back, .. } = Costs::default();
+        // One run in a hundred drains the pool; one is late for some other reason, and counts as it happened.
+        let lengths = |usual: u64| {
+            let run = |number: u64| if number == 7 { 17 * usual } else { usual };
+            (0..200).map(|number| if number % 100 == 0 { 90_000_000 } else { run(number) }).collect::<Vec<u64>>()
+        };
+        let step = 48_000 * (197 + 17) / 198 / 16;
+        assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 9000), ([32_000, step - scan, 20_000 - step + scan], 3));
+        assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 99), ([32_000, step - scan, write_back], 2));
+        let of_32 = 160_000 * (197 + 17) / 198 / 16 - 32 * scan;
+        assert_eq!(learnt((7, 3), vec![32_000; 150], lengths(160_000), 9000), ([32_000, of_32, 20_000 - of_32 / 32], 3));
+        assert_eq!(learnt((6, 18), vec![32_000; 99], vec![48_000; 99], 0), ([wake, round, write_back], 0));
+        assert_eq!(
+            learnt((6, 18), vec![32_000; 100], vec![1000; 100], 0),
+            ([32_000, 0, write_back], 2),
+            "shorter than its entry"
+        );
+        assert_eq!(learnt((6, 9), vec![32_000; 100], lengths(48_000), 9000), ([32_000, round, write_back], 1), "all write back");
     }
 }

@@ -411,6 +411,15 @@ fn write_back_takes_what_its_parts_take() {
         assert_eq!(bench.model.outcome.system - system, spent, "{name}");
         assert_eq!(bench.model.stolen, if felt { spent } else { 0 }, "{name}");
     }
+    for (write_back, taken) in [(each - 1, each), (each + 1000, each + 1000)] {
+        let mut bench = Bench::filled(policy("limit"), LIMIT);
+        bench.model.settings.costs.write_back = write_back;
+        let system = bench.model.outcome.system;
+        bench.model.wake_worker(bench.model.now);
+        bench.model.now += 1_000_000;
+        bench.model.run_worker();
+        assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * taken, "the worker waits for the disk's queue");
+    }
     let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
     let (zram, disk) = (super::tests::zram(1, 1000), bench.model.settings.areas[0].clone());
     let settings = Settings { areas: vec![zram, disk], ..bench.model.settings.clone() };

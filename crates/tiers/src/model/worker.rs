@@ -115,7 +115,11 @@ impl Model {
         }
         if let Some(group) = self.next_group() {
             for _ in 0..self.walk.per_step {
-                written += u32::from(self.write_back_oldest(group, self.walk.second_chance, time) == Some(true));
+                let begin = *time;
+                if self.write_back_oldest(group, self.walk.second_chance, time) == Some(true) {
+                    *time = (*time).max(begin + self.settings.costs.write_back);
+                    written += 1;
+                }
             }
         }
         if written > 0 {

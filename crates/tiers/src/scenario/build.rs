@@ -131,6 +131,7 @@ impl Builder<'_> {
             scan: given.scan_ns.unwrap_or(default.scan),
             wake: given.wake_ns.unwrap_or(default.wake),
             round: given.round_ns.unwrap_or(default.round),
+            write_back: given.write_back_ns.unwrap_or(default.write_back),
         };
         settings.seed = file.workload.seed.unwrap_or(settings.seed);
         Ok(settings)

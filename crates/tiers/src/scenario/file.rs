@@ -110,6 +110,7 @@ pub(super) struct CostTimes {
     pub(super) scan_ns: Option<u64>,
     pub(super) wake_ns: Option<u64>,
     pub(super) round_ns: Option<u64>,
+    pub(super) write_back_ns: Option<u64>,
 }
 
 /// `[[tiering]]`.

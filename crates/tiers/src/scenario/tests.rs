@@ -235,9 +235,12 @@ fn other_figures_are_those_of_what_is_named_and_not_described() {
         (&tierings[0].devices, tierings[0].settings.devices[0]),
         (&vec!["this".to_owned()], crate::model::DeviceTimes::HDD)
     );
-    let described = settings(&format!("{text}[codec.lz4]\ncompress-ns = 9\n[costs]\nscan-ns = 10\nwake-ns = 11\nround-ns = 12"));
+    let described = settings(&format!(
+        "{text}[codec.lz4]\ncompress-ns = 9\n[costs]\nscan-ns = 10\nwake-ns = 11\nround-ns = 12\nwrite-back-ns = 13"
+    ));
     assert_eq!((described[1].settings.costs.scan, described[1].settings.zswap.as_ref().unwrap().codec.compress), (10, 9));
     assert_eq!((described[1].settings.costs.wake, described[1].settings.costs.round), (11, 12));
+    assert_eq!(described[1].settings.costs.write_back, 13);
     assert!(scenario(&text, &[], None).unwrap_err().to_string().contains("found `this`"), "nobody measured anything");
 }
 
