@@ -5,5 +5,5 @@ use swaptune_core::parse::work_trace;
 
 fuzz_target!(|text: &str| {
     let runs = work_trace::parse(text, "f");
-    assert!(runs.waits.len() + runs.lengths.len() <= text.lines().count());
+    assert!(runs.waits.len() + runs.runs.len() <= text.lines().count());
 });

@@ -116,7 +116,7 @@ mod tests {
         // Reading it makes each processor fold its counts, as a work.
         fs::read("/proc/sys/vm/stat_refresh").unwrap();
         let looked = trace.runs("refresh_vm_stats").unwrap();
-        assert!(!looked.waits.is_empty() && !looked.lengths.is_empty(), "{looked:?}");
+        assert!(!looked.waits.is_empty() && !looked.runs.is_empty(), "{looked:?}");
         drop(trace);
         assert!(!folder.exists());
     }

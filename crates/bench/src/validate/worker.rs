@@ -1,10 +1,14 @@
 //! How soon zswap's worker begins here, how long one of its steps takes, and a page that it writes back: what a pool that is full writes
 //! back hangs on all three.
 //!
+//! The simulator's clock is the process's own, without what it waits for a processor. Where the scheduler puts the worker on the processor
+//! of the process, that waits until a walk has ended, and takes turns with a drain: then a walk takes nothing of its time, and a
+//! drain half of it.
+//!
 //! They cannot be told from how long a sequence takes, for the worker has a processor of its own. So the kernel's own trace events are
 //! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. User space cannot stand in for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
 
-use swaptune_core::parse::work_trace::Runs;
+use swaptune_core::parse::work_trace::{Run, Runs};
 use swaptune_core::stats::Nanos;
 use swaptune_host::work_trace::WorkTrace;
 use swaptune_tiers::generate::generate;
@@ -60,14 +64,17 @@ impl Times {
         }
         // Before 6.12 each run writes back.
         let passes_over = walk.groups == Groups::Fair && walk.second_chance;
-        let Some(usual) = middle(&runs.lengths).filter(|_| passes_over) else { return };
-        let (drains, others): (Vec<u64>, Vec<u64>) = runs.lengths.iter().partition(|length| **length > DRAINS * usual);
+        let lengths: Vec<u64> = runs.runs.iter().map(|run| run.length).collect();
+        let Some(usual) = middle(&lengths).filter(|_| passes_over) else { return };
+        let (drains, others): (Vec<Run>, Vec<Run>) = runs.runs.iter().partition(|run| run.length > DRAINS * usual);
         // How many there are while others store is a matter of their mean. Each ends after so many steps.
-        let step = others.iter().sum::<u64>() / others.len() as u64 / u64::from(walk.failures);
+        let walks: u64 = others.iter().filter(|run| run.beside).map(|run| run.length).sum();
+        let step = walks / others.len() as u64 / u64::from(walk.failures);
         self.costs.round = step.saturating_sub(u64::from(walk.per_step) * self.costs.scan);
         tell("a step", step);
         if written >= FEWEST as u64 && !drains.is_empty() {
-            let page = drains.iter().sum::<u64>() / written;
+            let own = |run: &Run| if run.beside { run.length } else { run.length / 2 };
+            let page = drains.iter().map(own).sum::<u64>() / written;
             self.costs.write_back = page.saturating_sub(self.costs.round / u64::from(walk.per_step));
             tell("a page written back", page);
         }
@@ -88,8 +95,13 @@ mod tests {
     use super::*;
 
     fn learnt(kernel: (u16, u16), waits: Vec<u64>, lengths: Vec<u64>, written: u64) -> ([u64; 3], usize) {
+        learnt_where(true, kernel, waits, &lengths, written)
+    }
+
+    fn learnt_where(beside: bool, kernel: (u16, u16), waits: Vec<u64>, lengths: &[u64], written: u64) -> ([u64; 3], usize) {
         let mut times = Times::default();
-        times.learn(&Runs { waits, lengths }, written, Walk::of_kernel(kernel));
+        let runs = lengths.iter().map(|length| Run { length: *length, beside }).collect();
+        times.learn(&Runs { waits, runs }, written, Walk::of_kernel(kernel));
         let Costs { wake, round, write_back, .. } = times.costs;
         ([wake, round, write_back], times.told.len())
     }
@@ -105,6 +117,8 @@ mod tests {
         let step = 48_000 * (197 + 17) / 198 / 16;
         assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 9000), ([32_000, step - scan, 20_000 - step + scan], 3));
         assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 99), ([32_000, step - scan, write_back], 2));
+        let same = learnt_where(false, (6, 18), vec![2000; 150], &lengths(48_000), 9000);
+        assert_eq!(same, ([2000, 0, 10_000], 3), "the process waits for the walk and shares its processor with the drain");
         let of_32 = 160_000 * (197 + 17) / 198 / 16 - 32 * scan;
         assert_eq!(learnt((7, 3), vec![32_000; 150], lengths(160_000), 9000), ([32_000, of_32, 20_000 - of_32 / 32], 3));
         assert_eq!(learnt((6, 18), vec![32_000; 99], vec![48_000; 99], 0), ([wake, round, write_back], 0));

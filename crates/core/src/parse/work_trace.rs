@@ -4,13 +4,22 @@
 //! A line is `task-pid [cpu] flags seconds.micros: event: fields`. Events of other works, and what cannot be read, are left out: a
 //! ring that has been overwritten begins anywhere.
 
-/// When a function ran, in nanoseconds.
+/// One run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How long it took, in nanoseconds.
+    pub length: u64,
+    /// Whether it had another processor than who asked for it last, who could go on meanwhile.
+    pub beside: bool,
+}
+
+/// When a function ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs {
-    /// From the request to the run, for requests that found it at rest.
+    /// From the request to the run, for requests that found it at rest, in nanoseconds.
     pub waits: Vec<u64>,
-    /// How long each run took.
-    pub lengths: Vec<u64>,
+    /// Each run that is whole.
+    pub runs: Vec<Run>,
 }
 
 /// What happened to the work.
@@ -23,24 +32,36 @@ enum Event {
 /// Reads a trace. A request that is made while the work runs is left out of the waits: it begins when that run ends.
 #[must_use]
 pub fn parse(text: &str, function: &str) -> Runs {
-    let mut runs = Runs::default();
-    let (mut asked, mut began) = (None, None);
-    for (at, event) in text.lines().filter_map(|line| moment(line, function)) {
+    let mut seen = Runs::default();
+    let (mut asked, mut asked_on, mut began) = (None, None, None);
+    for Moment { at, on, event } in text.lines().filter_map(|line| moment(line, function)) {
         match event {
-            Event::Queued if began.is_none() => asked = asked.or(Some(at)),
-            Event::Queued => {}
-            Event::Started => {
-                runs.waits.extend(asked.take().map(|asked| at.saturating_sub(asked)));
-                began = Some(at);
+            Event::Queued => {
+                asked = asked.or(Some(at)).filter(|_| began.is_none());
+                asked_on = Some(on);
             }
-            Event::Ended => runs.lengths.extend(began.take().map(|began: u64| at.saturating_sub(began))),
+            Event::Started => {
+                seen.waits.extend(asked.take().map(|asked| at.saturating_sub(asked)));
+                began = Some((at, asked_on.is_none_or(|asked_on| asked_on != on)));
+            }
+            Event::Ended => {
+                let run = |(began, beside)| Run { length: at.saturating_sub(began), beside };
+                seen.runs.extend(began.take().map(run));
+            }
         }
     }
-    runs
+    seen
 }
 
-/// Time and event of a line about this function.
-fn moment(line: &str, function: &str) -> Option<(u64, Event)> {
+/// A line: nanoseconds, processor, event.
+struct Moment<'a> {
+    at: u64,
+    on: &'a str,
+    event: Event,
+}
+
+/// What a line says of this function.
+fn moment<'a>(line: &'a str, function: &str) -> Option<Moment<'a>> {
     let (before, rest) = line.split_once(": workqueue_")?;
     let (event, fields) = rest.split_once(": ")?;
     let event = match event {
@@ -52,10 +73,13 @@ fn moment(line: &str, function: &str) -> Option<(u64, Event)> {
     // `function=NAME` where it is queued, `function NAME` where it runs.
     let (_, name) = fields.split_once("function")?;
     let is_it = name.split([' ', '=']).find(|word| !word.is_empty()) == Some(function);
-    let (seconds, micros) = before.split_whitespace().last()?.split_once('.')?;
+    // A process may have spaces in its name, and brackets.
+    let mut last = before.split_whitespace().rev();
+    let (seconds, micros) = last.next()?.split_once('.')?;
+    let on = last.nth(1)?;
     let (seconds, micros): (u64, u64) = (seconds.parse().ok()?, micros.parse().ok()?);
     let at = seconds.checked_mul(1_000_000)?.checked_add(micros)?.checked_mul(1000)?;
-    is_it.then_some((at, event))
+    is_it.then_some(Moment { at, on, event })
 }
 
 #[cfg(test)]
@@ -78,18 +102,29 @@ mod tests {
     kworker/u8:3-32406   [001] ..... 24734.545030: workqueue_execute_start: work struct 000000001aa44910: function shrink_worker
 ";
 
+    fn beside(lengths: &[u64]) -> Vec<Run> {
+        lengths.iter().map(|length| Run { length: *length, beside: true }).collect()
+    }
+
     #[test]
     fn requests_at_rest_have_a_wait_and_whole_runs_a_length() {
-        let expected = Runs { waits: vec![65_000, 30_000], lengths: vec![74_000, 46_000] };
+        let expected = Runs { waits: vec![65_000, 30_000], runs: beside(&[74_000, 46_000]) };
         assert_eq!(parse(TRACE, "shrink_worker"), expected);
-        assert_eq!(parse(TRACE, "vmstat_update"), Runs { waits: vec![], lengths: vec![1000] });
+        assert_eq!(parse(TRACE, "vmstat_update"), Runs { waits: vec![], runs: beside(&[1000]) });
         assert_eq!(parse(TRACE, "shrink"), Runs::default(), "a name is a whole word");
+    }
+
+    #[test]
+    fn who_asks_waits_where_it_runs_on_the_same_processor() {
+        let alone = TRACE.replace("[001]", "[000]");
+        let expected = [74_000, 46_000].map(|length| Run { length, beside: false });
+        assert_eq!(parse(&alone, "shrink_worker").runs, expected);
     }
 
     #[test]
     fn a_ring_that_was_overwritten_begins_anywhere() {
         let (_, late) = TRACE.split_once("24734.541451").unwrap();
-        assert_eq!(parse(late, "shrink_worker"), Runs { waits: vec![30_000], lengths: vec![46_000] });
+        assert_eq!(parse(late, "shrink_worker"), Runs { waits: vec![30_000], runs: beside(&[46_000]) });
         for line in [
             "",
             ": workqueue_queue_work: function=f",
