@@ -328,7 +328,7 @@ const fn at(place: u32, list: usize) -> u32 {
 const SMALL_RATIOS: [usize; 9] = [0, 3, 4, 5, 6, 7, 7, 8, 8];
 
 /// How many times longer than the inactive list the active one may be.
-fn inactive_ratio(pages: usize) -> usize {
+pub(super) fn inactive_ratio(pages: usize) -> usize {
     let gigabytes = pages >> 18;
     // The square root takes longer than all else that is done to a page, and most machines are small.
     match gigabytes {

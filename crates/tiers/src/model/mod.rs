@@ -18,6 +18,8 @@ mod fault_tests;
 mod figures;
 mod limit;
 mod lru;
+#[cfg(test)]
+mod lru_tests;
 mod observe;
 mod outcome;
 mod page;
@@ -43,6 +45,8 @@ mod store;
 mod tests;
 mod upkeep;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 mod workingset;
 mod zram;
 mod zswap;

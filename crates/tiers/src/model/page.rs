@@ -265,14 +265,10 @@ impl Pages {
         pages.map(|((state, place), entry)| (*state, place.slot, entry))
     }
 
-    /// The page is given back.
+    /// The page is given back; zswap and zram have forgotten it.
     pub(super) fn forget(&mut self, page: u32) {
         self.states[page as usize] = State::default();
         self.places[page as usize] = UNTOUCHED;
-        self.set_cgroup(page, 0);
-        if !self.share_places() {
-            self.set_entry(page, NONE);
-        }
     }
 
     /// Asks for the memory of a page's state.
@@ -304,6 +300,13 @@ mod tests {
     #[test]
     fn a_page_takes_9_bytes() {
         assert_eq!((size_of::<State>(), size_of::<Place>()), (1, 8));
+    }
+
+    #[test]
+    fn read_ahead_brings_what_is_in_swap_and_not_on_its_way() {
+        use Tier::{Absent, Disk, Ram, Writing, WrittenBack, Zero, Zram, Zswap};
+        assert_eq!([Zero, Zswap, Disk].map(Tier::is_read_ahead), [true; 3]);
+        assert_eq!([Absent, Zram, Writing, WrittenBack, Ram].map(Tier::is_read_ahead), [false; 5]);
     }
 
     #[test]

@@ -9,14 +9,14 @@ use crate::alloc::Allocator;
 use crate::policies::{Context, POLICIES, Policy};
 
 /// Two pages of this size do not fit into one: a stored page is a page of the pool.
-const SIZE: u16 = 2500;
+pub(super) const SIZE: u16 = 2500;
 /// The last page does not compress at all.
-const INCOMPRESSIBLE: u16 = 4096;
-const LAST: u32 = 500;
+pub(super) const INCOMPRESSIBLE: u16 = 4096;
+pub(super) const LAST: u32 = 500;
 /// Pages of RAM; the pool may have 400 and accepts again at 360.
 const RAM: u64 = 2000;
-const LIMIT: u64 = 400;
-const ACCEPT: u64 = 360;
+pub(super) const LIMIT: u64 = 400;
+pub(super) const ACCEPT: u64 = 360;
 
 /// What a policy does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,19 +114,19 @@ fn measure(policy: Policy) -> Behaviour {
 
 /// A machine with pages that are put into its pool one by one.
 #[derive(Clone)]
-struct Bench {
-    model: Model,
-    next: u32,
+pub(super) struct Bench {
+    pub(super) model: Model,
+    pub(super) next: u32,
     /// Whose pages are stored.
-    cgroup: u16,
+    pub(super) cgroup: u16,
 }
 
 impl Bench {
-    fn with(policy: Policy, allocator: Allocator) -> Self {
+    pub(super) fn with(policy: Policy, allocator: Allocator) -> Self {
         Self::on((6, 11), 1, policy, allocator)
     }
 
-    fn on(kernel: (u16, u16), cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
+    pub(super) fn on(kernel: (u16, u16), cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
         let mut settings = Settings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
         settings.zswap.as_mut().unwrap().allocator = allocator;
         settings.sizes = Sizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());
@@ -134,7 +134,7 @@ impl Bench {
     }
 
     /// With no page in the pool, with one, and so on. Whatever the worker was asked to do it has not begun.
-    fn fills(policy: Policy) -> impl Iterator<Item = Self> {
+    pub(super) fn fills(policy: Policy) -> impl Iterator<Item = Self> {
         let empty = Self::with(policy, Allocator::Zbud);
         let another = |bench: &Self| {
             let mut bench = bench.clone();
@@ -145,11 +145,11 @@ impl Bench {
         std::iter::successors(Some(empty), another).take(LIMIT as usize)
     }
 
-    fn filled(policy: Policy, pages: u64) -> Self {
+    pub(super) fn filled(policy: Policy, pages: u64) -> Self {
         Self::with(policy, Allocator::Zbud).fill(pages)
     }
 
-    fn fill(mut self, pages: u64) -> Self {
+    pub(super) fn fill(mut self, pages: u64) -> Self {
         while self.pages() < pages {
             assert!(self.stores(SIZE));
             self.model.worker = Worker::default();
@@ -157,12 +157,12 @@ impl Bench {
         self
     }
 
-    fn pages(&self) -> u64 {
+    pub(super) fn pages(&self) -> u64 {
         self.model.pools().zswap
     }
 
     /// Swaps a page out. Tells whether zswap took it.
-    fn stores(&mut self, size: u16) -> bool {
+    pub(super) fn stores(&mut self, size: u16) -> bool {
         let page = if size == SIZE { self.next } else { LAST };
         self.next += 1;
         self.model.pages.set_cgroup(page, self.cgroup);
@@ -176,17 +176,17 @@ impl Bench {
         self.model.tier(page) == Tier::Zswap
     }
 
-    fn store_wakes(mut self) -> bool {
+    pub(super) fn store_wakes(mut self) -> bool {
         let taken = self.stores(SIZE);
         taken && self.model.worker.is_awake()
     }
 
-    fn store_cleans(mut self) -> bool {
+    pub(super) fn store_cleans(mut self) -> bool {
         self.stores(SIZE) && self.model.cleaner.is_some()
     }
 
     /// Pages of a full pool that are copied ahead; those are the oldest, and all stay in the pool.
-    fn cleaned(mut self) -> u64 {
+    pub(super) fn cleaned(mut self) -> u64 {
         self.model.now += 10_000_000_000;
         let before = self.model.outcome.counters.disk_out;
         self.model.run_cleaner();
@@ -197,13 +197,13 @@ impl Bench {
         cleaned
     }
 
-    fn store_copies(mut self) -> bool {
+    pub(super) fn store_copies(mut self) -> bool {
         let before = self.model.outcome.counters.disk_out;
         self.stores(SIZE) && self.model.outcome.counters.disk_out > before
     }
 
     /// Whether a pool that was full takes a page when it has come down to so many without write-back.
-    fn takes_at(mut self, pages: u64) -> bool {
+    pub(super) fn takes_at(mut self, pages: u64) -> bool {
         self.stores(SIZE);
         self.model.worker = Worker::default();
         let stored: Vec<u32> = (0..self.next).filter(|&page| self.model.tier(page) == Tier::Zswap).collect();
@@ -214,7 +214,7 @@ impl Bench {
     }
 
     /// Pages of the pool after a store into a full one, and after the worker; whether the process felt that.
-    fn at_the_limit(mut self) -> (u64, u64, bool) {
+    pub(super) fn at_the_limit(mut self) -> (u64, u64, bool) {
         self.stores(SIZE);
         let after_store = self.pages();
         self.model.now += 10_000_000_000;
@@ -223,7 +223,7 @@ impl Bench {
     }
 
     /// Every entry is in the swap cache too: how often is the oldest of them tried for one refused store?
-    fn attempts(mut self) -> u64 {
+    pub(super) fn attempts(mut self) -> u64 {
         for page in 0..self.next {
             self.model.pages.go(page, Tier::Ram);
         }
@@ -239,14 +239,14 @@ impl Bench {
     }
 
     /// Stores a page, which a full pool refuses, and lets the worker end.
-    fn refused(&mut self) {
+    pub(super) fn refused(&mut self) {
         assert!(!self.stores(SIZE));
         self.model.now += 10_000_000_000;
         self.model.run_worker();
     }
 
     /// When the first page is written back after a refused store: counted from the refusal.
-    fn pause(&self) -> u64 {
+    pub(super) fn pause(&self) -> u64 {
         let writes = |later: u64| {
             let mut bench = self.clone();
             bench.model.pause_worker();
@@ -266,213 +266,11 @@ impl Bench {
     }
 
     /// Reclaim that finds RAM empty still calls the shrinkers.
-    fn reclaim_writes_back(mut self) -> bool {
+    pub(super) fn reclaim_writes_back(mut self) -> bool {
         let (before, mut time) = (self.pages(), self.model.now);
         for _ in 0..4 {
             self.model.shrink(0, 0, &mut time);
         }
         self.pages() < before
-    }
-}
-
-/// What the worker of each kernel does to a full pool of entries that were never met before: how many stores are refused until the
-/// first page is written back, how many pages there are then, and whether a store that is refused below the limit sets it going.
-#[test]
-fn the_worker_walks_as_that_of_its_kernel() {
-    for (kernel, full, refused, left, in_band) in [
-        // A pool of exactly the limit is not yet full before 6.10, and what can be accepted is below the threshold.
-        ((5, 10), 401, 1, 400, false),
-        ((6, 4), 401, 1, 400, false),
-        ((6, 5), 401, 1, 359, false),
-        ((6, 7), 401, 1, 359, false),
-        ((6, 8), 401, 1, 359, true),
-        ((6, 11), 400, 1, 360, true),
-        // 16 entries lose their second chance with each store that is refused: 400 / 16.
-        ((6, 12), 400, 26, 360, true),
-        ((7, 2), 400, 26, 360, true),
-        // 32 of them in each step: the first to be written back are met in the thirteenth, and the fourteenth is enough.
-        ((7, 3), 400, 1, 352, true),
-    ] {
-        let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
-        let stores = (1..100).find(|_| {
-            bench.refused();
-            bench.pages() < full
-        });
-        assert_eq!((stores, bench.pages()), (Some(refused), left), "{kernel:?}");
-        let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
-        bench.stores(SIZE);
-        bench.model.worker = Worker::default();
-        (0..20).for_each(|page| bench.model.free(page));
-        assert!(!bench.stores(SIZE), "between threshold and limit nothing is taken: {kernel:?}");
-        assert_eq!(bench.model.worker.is_awake(), in_band, "{kernel:?}");
-    }
-}
-
-/// A request while it waits to begin is the same request, one while it runs is another run, each of 16 entries that lose their chance.
-#[test]
-fn the_worker_runs_beside_the_stores_that_ask_for_it() {
-    let wake = Costs::default().wake;
-    for (round, asked, met) in [
-        (0, &[0, 10, wake][..], 16),
-        (0, &[0, wake + 1], 32),
-        (0, &[0, wake + 1, wake + 2], 32),
-        (0, &[0, 1_000_000, 2_000_000], 48),
-        // The first run ends after 2.4 µs, and the second request is one of its own; or it takes 16 rounds more, and both meet it at work.
-        (0, &[0, wake + 1, wake + 10_000], 48),
-        (3_000, &[0, wake + 1, wake + 10_000], 32),
-    ] {
-        let mut bench = Bench::on((6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
-        bench.model.settings.costs.round = round;
-        let begin = bench.model.now;
-        asked.iter().for_each(|later| bench.model.wake_worker(begin + later));
-        bench.model.now = begin + 10_000_000_000;
-        bench.model.run_worker();
-        assert_eq!(bench.model.outcome.counters.reject_reclaim_fail, met, "{asked:?}");
-    }
-}
-
-/// Patches 1 and 2 of the series of 2024: an empty cgroup was a failure, and 16 of them in a row ended the walk.
-#[test]
-fn the_broken_walk_ends_at_16_empty_cgroups_and_the_fair_one_does_not() {
-    for (name, empty, writes) in
-        [("broken-walk", 15, true), ("broken-walk", 16, false), ("fair-walk", 16, true), ("fair-walk", 100, true)]
-    {
-        let mut bench = Bench::on((6, 12), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
-        bench.model.worker.start_at(1);
-        bench.refused();
-        assert_eq!(bench.pages() < LIMIT, writes, "{name} with {empty} empty cgroups");
-    }
-}
-
-/// Whose pages go when all are equally many but one group's are older.
-#[test]
-fn the_oldest_go_or_one_of_each_group() {
-    for (name, of_old, of_young) in [
-        ("write-back", 1, 0),
-        ("write-through", 1, 0),
-        ("switching", 1, 0),
-        ("cleaning", 1, 0),
-        ("limit", 20, 20),
-        ("broken-walk", 20, 20),
-        ("fair-walk", 20, 20),
-        ("proactive", 20, 20),
-        ("no-writeback", 0, 0),
-    ] {
-        let mut bench = Bench::on((6, 11), 2, policy(name), Allocator::Zbud);
-        bench.cgroup = 1;
-        let mut bench = bench.fill(LIMIT / 2);
-        bench.cgroup = 0;
-        let mut bench = bench.fill(LIMIT);
-        bench.stores(SIZE);
-        bench.model.now += 10_000_000_000;
-        bench.model.run_worker();
-        let gone = |from: u32, to: u32| (from..to).filter(|&page| bench.model.tier(page) != Tier::Zswap).count();
-        assert_eq!((gone(0, 200), gone(200, 400)), (of_old, of_young), "{name}");
-    }
-    let mut global = Bench::on((6, 7), 3, policy("shrinker"), Allocator::Zbud).fill(LIMIT / 2);
-    let mut time = global.model.now;
-    (0..4).for_each(|_| global.model.shrink(2, 0, &mut time));
-    assert!(global.pages() < LIMIT / 2, "one list for all groups before 6.8");
-}
-
-/// Refusals by their reason: at the limit, between threshold and limit, and because there is no place of that size.
-#[test]
-fn refusals_are_counted_by_their_reason() {
-    for (name, draining) in [("limit", 1), ("no-writeback", 1), ("proactive", 0), ("write-back", 0)] {
-        let mut bench = Bench::filled(policy(name), LIMIT);
-        bench.stores(SIZE);
-        bench.model.worker = Worker::default();
-        (0..5).for_each(|page| bench.model.free(page));
-        bench.stores(SIZE);
-        let Counters { pool_limit_hit, reject_draining, reject_compress_poor, .. } = bench.model.outcome.counters;
-        assert_eq!((pool_limit_hit, reject_draining, reject_compress_poor), (1, draining, 0), "{name}");
-    }
-    let mut bench = Bench::with(policy("raw"), Allocator::Zbud);
-    assert!(!bench.stores(INCOMPRESSIBLE));
-    assert_eq!(bench.model.outcome.counters.reject_compress_poor, 1, "zbud has no place for a whole page");
-}
-
-/// What the worker spends is the kernel's time, felt by the process or not, to the nanosecond.
-#[test]
-fn write_back_takes_what_its_parts_take() {
-    let costs = Costs::default();
-    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
-    for (name, felt) in [("fair-walk", true), ("limit", false), ("background", false)] {
-        let mut bench = Bench::filled(policy(name), LIMIT);
-        bench.model.wake_worker(bench.model.now);
-        let (system, begin) = (bench.model.outcome.system, bench.model.now);
-        bench.model.now += 1_000_000;
-        // A policy without a pause does not lose the time until the next refusal.
-        bench.model.pause_worker();
-        bench.model.run_worker();
-        assert_eq!(bench.pages(), ACCEPT, "{name}");
-        let spent = (LIMIT - ACCEPT) * each;
-        assert!(begin + spent < bench.model.now);
-        assert_eq!(bench.model.outcome.system - system, spent, "{name}");
-        assert_eq!(bench.model.stolen, if felt { spent } else { 0 }, "{name}");
-    }
-    for (write_back, taken) in [(each - 1, each), (each + 1000, each + 1000)] {
-        let mut bench = Bench::filled(policy("limit"), LIMIT);
-        bench.model.settings.costs.write_back = write_back;
-        let system = bench.model.outcome.system;
-        bench.model.wake_worker(bench.model.now);
-        bench.model.now += 1_000_000;
-        bench.model.run_worker();
-        assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * taken, "the worker waits for the disk's queue");
-    }
-    let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
-    let (zram, disk) = (super::tests::zram(1, 1000), bench.model.settings.areas[0].clone());
-    let settings = Settings { areas: vec![zram, disk], ..bench.model.settings.clone() };
-    bench.model = Model::new(settings, LAST + 1).unwrap();
-    let mut bench = bench.fill(LIMIT);
-    let system = bench.model.outcome.system;
-    bench.refused();
-    assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
-}
-
-/// Pages written back one after the other are requests of their own, wherever their slots lie.
-#[test]
-fn write_back_is_a_request_for_each_page() {
-    let costs = Costs::default();
-    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
-    let device = DeviceTimes { request: each / 2, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
-    let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
-    bench.model = Model::new(Settings { devices: vec![device], ..bench.model.settings.clone() }, LAST + 1).unwrap();
-    let mut bench = bench.fill(LIMIT);
-    bench.model.wake_worker(bench.model.now);
-    let begin = bench.model.now + costs.wake;
-    bench.model.now += 1_000_000;
-    bench.model.run_worker();
-    for (time, written) in [(each + device.request - 1, 0), (2 * each, 1), (2 * each + device.request, 2), (3 * each, 2)] {
-        bench.model.settle_by(begin + time);
-        let on_disk = (0..bench.next).filter(|&page| bench.model.tier(page) == Tier::Disk).count();
-        assert_eq!(on_disk, written, "{time} ns after the worker began");
-    }
-}
-
-/// Since 6.12 the shrinker passes over what it meets for the first time.
-#[test]
-fn the_shrinker_gives_a_second_chance_since_6_12() {
-    for (kernel, first) in [((6, 11), true), ((6, 12), false)] {
-        let mut bench = Bench::on(kernel, 1, policy("shrinker"), Allocator::Zbud).fill(300);
-        let mut time = bench.model.now;
-        let mut writes = || {
-            let before = bench.pages();
-            bench.model.shrink(0, 1, &mut time);
-            bench.pages() < before
-        };
-        assert_eq!((writes(), writes()), (first, true), "{kernel:?}");
-    }
-}
-
-/// One page in a step, where the policy and not the kernel says how to walk: whoever looks in between sees one less.
-#[test]
-fn a_step_writes_back_one_page() {
-    for name in ["broken-walk", "fair-walk", "proactive", "background", "raw", "interrupted", "responsive"] {
-        let mut bench = Bench::filled(policy(name), LIMIT);
-        bench.model.wake_worker(bench.model.now);
-        bench.model.now += 1;
-        bench.model.run_worker();
-        assert_eq!(bench.pages(), LIMIT - 1, "{name}");
     }
 }

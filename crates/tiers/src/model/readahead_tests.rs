@@ -44,6 +44,18 @@ fn read_ahead_is_by_slots_where_an_area_is_rotational() {
     }
 }
 
+/// Once a page that was read ahead is used its slot is worth as much as that of any other: a write makes it useless.
+#[test]
+fn a_write_to_what_was_read_ahead_gives_its_slot_back() {
+    for (op, kept) in [(Op::Read, true), (Op::Write, false)] {
+        let mut model = written(machine(2000), 3500);
+        let page = brought(&mut model, 100)[0];
+        assert_ne!(model.pages.slot(page), NONE);
+        model.advance(event(page, op)).unwrap();
+        assert_eq!(model.pages.slot(page) != NONE, kept, "{op:?}");
+    }
+}
+
 /// Who reads in order waits for every eighth page only, because the pages that came along are used.
 #[test]
 fn read_ahead_that_is_used_goes_on() {

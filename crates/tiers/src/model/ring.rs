@@ -63,12 +63,11 @@ impl<T: Member> Ring<T> {
         self.next
     }
 
-    /// Place of the oldest member, or of the next one where there is none.
-    pub(super) fn skip_holes(&mut self) -> u32 {
+    /// Forgets the holes before the oldest member.
+    pub(super) fn skip_holes(&mut self) {
         while self.first < self.next && self.get(self.first).page() == NONE {
             self.first += 1;
         }
-        self.first
     }
 
     #[inline(always)]

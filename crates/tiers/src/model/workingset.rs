@@ -117,7 +117,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::model::tests::{event, machine};
-    use crate::model::{Settings, Tier};
+    use crate::model::{Counters, Settings, Tier};
     use crate::trace::Op;
 
     /// 10 pages leave, 4 are activated, 5 more leave: 19 later the first has been away for 19, the last for 1.
@@ -162,14 +162,30 @@ mod tests {
         let shadow = |page: &u32| model.pages.place(*page);
         let last = (0..1000).filter(gone).max_by_key(shadow).unwrap();
         let first = (0..1000).filter(gone).min_by_key(shadow).unwrap();
-        for (page, activated) in [(first, 0), (last, 1)] {
-            let before = model.outcome.counters;
+        let counts = |model: &Model| {
+            let Counters { workingset_refault_anon, workingset_activate_anon, workingset_restore_anon, .. } =
+                model.outcome.counters;
+            [workingset_refault_anon, workingset_activate_anon, workingset_restore_anon]
+        };
+        for (page, was_active, full, expected) in [
+            (first, false, false, [1, 0, 0]),
+            (last, false, false, [1, 1, 0]),
+            (first, true, false, [1, 0, 0]),
+            (last, true, false, [1, 1, 1]),
+            (last, true, true, [1, 0, 0]),
+        ] {
             let mut model = model.clone();
+            if was_active {
+                model.pages.set(page, WORKINGSET);
+            }
+            // Room for it, and none in swap for any other.
+            let others = (100..1000).filter(|&page| model.tier(page) == Tier::Ram).take(20);
+            others.collect::<Vec<u32>>().into_iter().for_each(|page| model.free(page));
+            while full && model.slots.alloc(0).is_some() {}
+            let before = counts(&model);
             model.advance(event(page, Op::Read)).unwrap();
-            model.check();
-            let after = model.outcome.counters;
-            assert_eq!(after.workingset_refault_anon - before.workingset_refault_anon, 1);
-            assert_eq!(after.workingset_activate_anon - before.workingset_activate_anon, activated, "page {page}");
+            let after = counts(&model);
+            assert_eq!([0, 1, 2].map(|index| after[index] - before[index]), expected, "page {page}, {was_active} {full}");
         }
     }
 }
