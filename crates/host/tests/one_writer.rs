@@ -31,6 +31,8 @@ const ALLOWED: &[(&str, &str)] = &[
     ("kernel/", "what the writer calls"),
     ("child.rs", "this process's own score"),
     ("cgroup/", "a group of its own, gone with it"),
+    ("guard.rs", "removes a folder of our own when we are gone"),
+    ("work_trace.rs", "an instance of tracefs of its own, gone with it"),
     ("journal/", "the state folder"),
     ("lock.rs", "the state folder"),
     ("capture", "the folder that the user names"),
