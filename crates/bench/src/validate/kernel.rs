@@ -213,8 +213,8 @@ impl Bench<'_> {
     }
 }
 
-/// Does something, and looks at the pool meanwhile if that is wanted. Also reads the group's `memory.stat` every few milliseconds meanwhile, which makes the kernel sum up what its processors
-/// counted. By itself it does so every two seconds, and reclaim goes by those sums when it asks whether a list is too short (mm/memcontrol.c:
+/// Does something, and looks at the pool meanwhile if that is wanted. Also reads the group's `memory.stat` every few milliseconds, which
+/// makes the kernel sum up what its processors counted. By itself it does so every two seconds, and reclaim goes by those sums when it asks whether a list is too short (mm/memcontrol.c:
 /// `FLUSH_TIME`; mm/vmscan.c: `inactive_is_low`): a group that is younger than that may be out of memory with all its pages active.
 fn looking_on<T>(machine: &Machine, group: &LimitedGroup, mut level: Option<&mut Level>, work: impl FnOnce() -> T) -> T {
     let (done, wait) = mpsc::channel::<()>();

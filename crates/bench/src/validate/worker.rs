@@ -6,7 +6,8 @@
 //! drain half of it.
 //!
 //! They cannot be told from how long a sequence takes, for the worker has a processor of its own. So the kernel's own trace events are
-//! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. User space cannot stand in for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
+//! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. User space cannot stand in
+//! for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
 
 use swaptune_core::parse::work_trace::{Run, Runs};
 use swaptune_core::stats::Nanos;
@@ -29,7 +30,7 @@ const FEWEST: usize = 100;
 const DRAINS: u64 = 20;
 
 impl Bench<'_> {
-    /// Measures both, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
+    /// Measures them, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
     pub(super) fn worker(&mut self, pool: &Pool, times: &mut Times) -> Result<(), ValidateError> {
         let Ok(trace) = WorkTrace::start(self.machine) else { return Ok(()) };
         let sequence = self.overfilling()?;
