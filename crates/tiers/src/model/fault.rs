@@ -103,7 +103,7 @@ impl Model {
         self.used_from_cache(page);
         self.spend(self.settings.costs.minor);
         self.pages.go(page, Tier::Ram);
-        self.pages.set(page, CLEAN | REFERENCED);
+        self.pages.set(page, REFERENCED);
         self.lists.insert(&mut self.pages, page);
     }
 

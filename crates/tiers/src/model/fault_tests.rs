@@ -1,5 +1,6 @@
 //! What a fault is counted as, and what it leaves behind in swap.
 
+use super::page::REFERENCED;
 use super::tests::{cycles, event, machine, policy, with_zswap, zram};
 use super::*;
 use crate::trace::Op;
@@ -79,6 +80,24 @@ fn zswap_gives_its_copy_up_since_6_9() {
     }
 }
 
+/// What is loaded or given back is no longer counted as what it was stored as.
+#[test]
+fn pools_count_what_they_hold() {
+    let raw = with_zswap(2000, policy("limit"), 90);
+    for (sizes, kernel, counts) in [(vec![0], (6, 11), [1, 0]), (vec![4096], (6, 18), [0, 1]), (vec![1000], (6, 18), [0, 0])] {
+        let mut model = written(Settings { sizes: Sizes::Each(sizes), kernel, ..raw.clone() });
+        let held = |model: &Model| {
+            let pools = model.pools();
+            [pools.stored, pools.same_filled, pools.incompressible]
+        };
+        let [stored, same, huge] = held(&model);
+        assert_eq!([same, huge], counts.map(|count| count * stored), "{kernel:?}");
+        model.free(0);
+        model.free(1);
+        assert_eq!(held(&model), [stored - 2, (stored - 2) * counts[0], (stored - 2) * counts[1]], "{kernel:?}");
+    }
+}
+
 /// A page under write is in the swap cache. The end of a write that it has outlived frees nothing.
 #[test]
 fn a_page_is_taken_back_from_under_its_write() {
@@ -97,6 +116,7 @@ fn a_page_is_taken_back_from_under_its_write() {
             let back = &mut model.clone();
             back.advance(event(0, Op::Read)).unwrap();
             assert!(back.pages.has(0, CLEAN), "who only reads it has a copy on the disk");
+            assert!(back.pages.has(0, REFERENCED), "reclaim takes it for accessed");
             model.advance(event(0, op)).unwrap();
             tiers.push(model.tier(0));
         }

@@ -206,3 +206,34 @@ fn a_step_writes_back_one_page() {
         assert_eq!(bench.pages(), LIMIT - 1, "{name}");
     }
 }
+
+/// The worker that cleans ahead copies the oldest pages by 32, one batch after the other, until as many are clean as leave next: a tenth.
+#[test]
+fn pages_are_cleaned_by_batches_that_take_their_time() {
+    let bench = Bench::filled(policy("cleaning"), LIMIT);
+    let Model { cleaner, settings, outcome, .. } = &bench.model;
+    let (begin, each) = (cleaner.unwrap(), settings.costs.swap_out + bench.model.decompressed(SIZE));
+    assert!(each > settings.costs.swap_out);
+    for (later, cleaned) in [(0, 0), (1, 32), (32 * each, 32), (32 * each + 1, 40), (10_000_000_000, 40)] {
+        let mut model = bench.model.clone();
+        model.now = begin + later;
+        model.run_cleaner();
+        assert_eq!(model.outcome.counters.disk_out, cleaned, "{later} ns later");
+        assert_eq!(model.outcome.system - outcome.system, cleaned * each);
+        assert_eq!(model.cleaner.is_some(), cleaned < 40);
+        assert_eq!(model.round - bench.model.round, cleaned.div_ceil(32), "each batch is a plug of its own");
+    }
+}
+
+/// What is in the swap cache, and what is on the disk already, is passed over.
+#[test]
+fn what_need_not_be_cleaned_is_passed_over() {
+    let mut model = Bench::filled(policy("cleaning"), LIMIT).model;
+    model.pages.go(0, Tier::Ram);
+    model.pages.set(1, page::CLEAN);
+    model.now += 10_000_000_000;
+    model.run_cleaner();
+    let clean: Vec<u32> = (0..LIMIT as u32).filter(|&page| model.pages.has(page, page::CLEAN)).collect();
+    assert_eq!(clean, (1..42).collect::<Vec<u32>>());
+    assert_eq!(model.outcome.counters.disk_out, 40);
+}

@@ -116,7 +116,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::tests::{event, machine};
+    use crate::model::tests::{event, machine, policy, with_zswap};
     use crate::model::{Counters, Settings, Tier};
     use crate::trace::Op;
 
@@ -148,17 +148,24 @@ mod tests {
         assert!(!domain.sees_refaults());
     }
 
-    /// Of a group of which some pages are active, who left last is active at once when it comes back, and who left first is not.
+    /// Of a group of which some pages are active, who left last is active at once when it comes back, and who left first is not: from a
+    /// disk, which leaves the shadow at the page, and from zswap, whose entry has it.
     #[test]
     fn who_comes_back_soon_is_active_at_once() {
-        let settings = Settings { cgroups: vec![Some(100)], page_cluster: 0, ..machine(2000) };
+        for (settings, tier) in [(machine(2000), Tier::Disk), (with_zswap(2000, policy("limit"), 20), Tier::Zswap)] {
+            come_back_soon_and_late(settings, tier);
+        }
+    }
+
+    fn come_back_soon_and_late(settings: Settings, tier: Tier) {
+        let settings = Settings { cgroups: vec![Some(100)], charge_zswap: false, page_cluster: 0, ..settings };
         let mut model = Model::new(settings, 1000).unwrap();
         for turn in 0..20 {
             (0..20).chain(100 + turn * 40..140 + turn * 40).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         }
         model.settle_by(u64::MAX);
         assert!(model.outcome.counters.pgactivate >= 20, "those that are used in each turn");
-        let gone = |page: &u32| model.tier(*page) == Tier::Disk;
+        let gone = |page: &u32| model.tier(*page) == tier;
         let shadow = |page: &u32| model.pages.place(*page);
         let last = (0..1000).filter(gone).max_by_key(shadow).unwrap();
         let first = (0..1000).filter(gone).min_by_key(shadow).unwrap();
@@ -185,7 +192,11 @@ mod tests {
             let before = counts(&model);
             model.advance(event(page, Op::Read)).unwrap();
             let after = counts(&model);
-            assert_eq!([0, 1, 2].map(|index| after[index] - before[index]), expected, "page {page}, {was_active} {full}");
+            assert_eq!(
+                [0, 1, 2].map(|index| after[index] - before[index]),
+                expected,
+                "{tier:?}: page {page}, {was_active} {full}"
+            );
         }
     }
 }
