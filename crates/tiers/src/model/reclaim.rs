@@ -201,7 +201,7 @@ impl Model {
 
     /// Takes back the slots that pages in RAM have kept, where no other is free (`swap_reclaim_full_clusters`), and one of them for this page.
     #[cold]
-    fn slot_of_another(&mut self, page: u32) -> Option<u32> {
+    pub(super) fn slot_of_another(&mut self, page: u32) -> Option<u32> {
         // There are none but from when swap was not short: once found none, there are none for long.
         if self.misses < self.look_for_slots {
             return None;

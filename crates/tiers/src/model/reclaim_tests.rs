@@ -166,3 +166,27 @@ fn the_shrinker_takes_as_much_as_comes_in() {
     let stored = model.pools().stored;
     assert!((2000..3072).contains(&stored), "{stored}");
 }
+
+/// Where no slot is free, those that pages in RAM have kept are taken back, all at once, but of such as were read ahead and not used yet.
+/// Then nobody looks for as many faults as there are pages.
+#[test]
+fn slots_of_pages_in_ram_are_taken_back_where_swap_is_full() {
+    let mut model = Model::new(Settings { areas: vec![disk(0, 300)], ..machine(2000) }, 1000).unwrap();
+    (0..10).for_each(|page| model.enter(page));
+    let keep = |model: &mut Model, page| {
+        let slot = model.slots.alloc(page).unwrap();
+        model.pages.set_slot(page, slot);
+    };
+    (0..5).for_each(|page| keep(&mut model, page));
+    model.pages.set(4, page::AHEAD);
+    while model.slots.alloc(999).is_some() {}
+    assert!(model.slot_of_another(9).is_some());
+    assert_eq!((0..10).filter(|&page| model.pages.slot(page) != NONE).collect::<Vec<u32>>(), [4]);
+    assert_eq!(model.slots.fill(), (297, 300), "four were taken back, and one of them used");
+    keep(&mut model, 7);
+    while model.slots.alloc(999).is_some() {}
+    for (misses, found) in [(0, false), (999, false), (1000, true)] {
+        model.misses = misses;
+        assert_eq!(model.slot_of_another(9).is_some(), found, "after {misses} faults");
+    }
+}

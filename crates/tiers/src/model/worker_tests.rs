@@ -53,11 +53,13 @@ fn the_worker_runs_beside_the_stores_that_ask_for_it() {
     ] {
         let mut bench = Bench::on((6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
         bench.model.settings.costs.round = round;
-        let begin = bench.model.now;
+        let (begin, system) = (bench.model.now, bench.model.outcome.system);
         asked.iter().for_each(|later| bench.model.wake_worker(begin + later));
         bench.model.now = begin + 10_000_000_000;
         bench.model.run_worker();
         assert_eq!(bench.model.outcome.counters.reject_reclaim_fail, met, "{asked:?}");
+        let each = bench.model.settings.costs.scan + round;
+        assert_eq!(bench.model.outcome.system - system, met * each, "{asked:?}");
     }
 }
 
