@@ -238,4 +238,10 @@ fn what_need_not_be_cleaned_is_passed_over() {
     let clean: Vec<u32> = (0..LIMIT as u32).filter(|&page| model.pages.has(page, page::CLEAN)).collect();
     assert_eq!(clean, (1..42).collect::<Vec<u32>>());
     assert_eq!(model.outcome.counters.disk_out, 40);
+    // Of 390 entries 39 are to be clean, and 30 of them are.
+    (2..12).for_each(|page| model.free(page));
+    model.wake_cleaner(model.now);
+    model.now += 10_000_000_000;
+    model.run_cleaner();
+    assert_eq!(model.outcome.counters.disk_out, 49, "who was clean and has gone makes room for another");
 }
