@@ -43,7 +43,8 @@ struct Area {
     free: Vec<u16>,
     /// Clusters with every slot free, oldest first. One may be listed twice; the count decides.
     empty: VecDeque<u32>,
-    /// Clusters from which a slot was given back since they were last taken at hand, oldest first; which they are.
+    /// Clusters from which a slot was given back since they were last taken at hand, oldest first; which they are. One that becomes whole
+    /// stays listed, and has its old place when it has holes again before that is met; the kernel would list it anew.
     partial: VecDeque<u32>,
     listed: Vec<bool>,
     /// Whether those are filled before empty ones.
