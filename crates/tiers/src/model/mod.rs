@@ -9,6 +9,7 @@ mod caretaker;
 #[cfg(test)]
 mod caretaker_tests;
 mod cleaner;
+mod clusters;
 mod costs;
 mod counters;
 mod device;
@@ -62,7 +63,6 @@ pub use outcome::{Histogram, Outcome};
 pub use page::Tier;
 pub use settings::{AreaSettings, Backing, Settings, SettingsError, Watermarks, ZswapSettings};
 pub use sizes::Sizes;
-pub use slots::{CLUSTER, turn};
 pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 

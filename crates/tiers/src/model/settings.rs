@@ -1,6 +1,6 @@
 //! What a machine is to the model.
 
-use super::slots::turn;
+use super::slots::Turn;
 use super::upkeep::Upkeep;
 use super::zram::Zram;
 use super::zswap::Zswap;
@@ -214,10 +214,10 @@ impl Settings {
         Watermarks::of(self.ram, self.watermark_scale_factor)
     }
 
-    /// Each area as (slots, priority, slots of its turn).
-    pub(super) fn turns(&self) -> Vec<(u32, i32, u32)> {
+    /// Each area as (slots, priority, its turn).
+    pub(super) fn turns(&self) -> Vec<(u32, i32, Turn)> {
         let rotational = |area: &AreaSettings| matches!(area.backing, Backing::Disk { rotational: true, .. });
-        self.areas.iter().map(|area| (area.slots, area.priority, turn(self.kernel, rotational(area)))).collect()
+        self.areas.iter().map(|area| (area.slots, area.priority, Turn::of(self.kernel, rotational(area)))).collect()
     }
 
     /// Whether somebody asks whose page is in a slot: read-ahead by slots, or upkeep of zram.

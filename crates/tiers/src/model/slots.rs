@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
+use super::clusters::{CLUSTER, Clusters, Room};
 use super::page::NONE;
 use crate::prefetch::prefetch;
 
-/// Slots of a cluster (`SWAPFILE_CLUSTER`).
-pub const CLUSTER: u32 = 512;
 /// First kernel that hands out whole clusters, and single pages on rotational devices, to each area in turn.
 const CLUSTERS_ROTATE: (u16, u16) = (6, 15);
 /// First kernel that fills clusters from which slots were given back before it takes an empty one (K. Song, "mm, swap: prefer nonfull over
@@ -15,15 +14,25 @@ const HOLES_FIRST: (u16, u16) = (6, 18);
 /// Slots handed out before that (`SWAP_BATCH`).
 const BATCH: u32 = 64;
 
-/// Slots that one area hands out before another of its priority has its turn.
-#[must_use]
-pub const fn turn(kernel: (u16, u16), rotational: bool) -> u32 {
-    if kernel.0 < CLUSTERS_ROTATE.0 || (kernel.0 == CLUSTERS_ROTATE.0 && kernel.1 < CLUSTERS_ROTATE.1) {
-        BATCH
-    } else if rotational {
-        1
-    } else {
-        CLUSTER
+/// How long an area has its turn before another one of its priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// So many slots.
+    Slots(u32),
+    /// To the end of the cluster at hand, of which some slots may have been in use.
+    Cluster,
+}
+
+impl Turn {
+    /// That of a kernel, with a device that turns or one that does not.
+    pub(super) const fn of(kernel: (u16, u16), rotational: bool) -> Self {
+        if kernel.0 < CLUSTERS_ROTATE.0 || (kernel.0 == CLUSTERS_ROTATE.0 && kernel.1 < CLUSTERS_ROTATE.1) {
+            Self::Slots(BATCH)
+        } else if rotational {
+            Self::Slots(1)
+        } else {
+            Self::Cluster
+        }
     }
 }
 
@@ -34,124 +43,114 @@ const WORD: u32 = u64::BITS;
 struct Area {
     /// Number of its first slot among all.
     base: u32,
-    slots: u32,
     /// A bit for each slot, set while it is free: a full cluster is passed over in eight steps.
     bits: Vec<u64>,
     /// Page of each slot, or [`NONE`]; empty unless somebody asks who is next to whom.
     owners: Vec<u32>,
-    /// Free slots of each cluster.
-    free: Vec<u16>,
-    /// Clusters with every slot free, oldest first. One may be listed twice; the count decides.
-    empty: VecDeque<u32>,
-    /// Clusters from which a slot was given back since they were last taken at hand, oldest first; which they are. One that becomes whole
-    /// stays listed, and has its old place when it has holes again before that is met; the kernel would list it anew.
-    partial: VecDeque<u32>,
-    listed: Vec<bool>,
-    /// Whether those are filled before empty ones.
-    holes_first: bool,
-    /// Slot to try next.
+    clusters: Clusters,
+    /// In which lists a cluster is looked for when that at hand has no more room.
+    lists: [Room; 3],
+    /// Slot to try next in the cluster at hand, or [`NONE`] where it has been gone through.
     cursor: u32,
-    used: u32,
-    turn: u32,
+    turn: Turn,
+    /// Slots left of its turn.
     left: u32,
 }
 
 impl Area {
-    fn new(base: u32, slots: u32, turn: u32, owners: bool, holes_first: bool) -> Self {
-        let clusters = slots.div_ceil(CLUSTER);
+    fn new(base: u32, slots: u32, turn: Turn, owners: bool, holes_first: bool) -> Self {
         let mut bits = vec![u64::MAX; slots.div_ceil(WORD) as usize];
         if let Some(last) = bits.last_mut() {
             *last >>= (WORD - slots % WORD) % WORD;
         }
         Self {
             base,
-            slots,
             bits,
             owners: if owners { vec![NONE; slots as usize] } else { Vec::new() },
-            free: (0..clusters).map(|index| CLUSTER.min(slots - index * CLUSTER) as u16).collect(),
-            empty: (0..clusters).collect(),
-            partial: VecDeque::new(),
-            listed: vec![false; clusters as usize],
-            holes_first,
+            clusters: Clusters::new(slots),
+            lists: if holes_first { [Room::Holes, Room::Empty, Room::Taken] } else { [Room::Empty, Room::Holes, Room::Taken] },
             cursor: NONE,
-            used: 0,
             turn,
-            left: turn,
+            left: 0,
         }
     }
 
+    /// A slot of the cluster at hand, else of another one.
+    #[inline]
     fn alloc(&mut self, page: u32) -> Option<u32> {
-        if self.used == self.slots {
-            return None;
+        let slot = self.at_hand().or_else(|| self.elsewhere())?;
+        Some(self.take(slot, page))
+    }
+
+    /// A slot while the turn of this area lasts.
+    fn go_on(&mut self, page: u32) -> Option<u32> {
+        let slot = match self.turn {
+            Turn::Slots(_) if self.left == 0 => None,
+            Turn::Slots(_) => self.at_hand().or_else(|| self.elsewhere()),
+            Turn::Cluster => self.at_hand(),
+        }?;
+        self.left = self.left.saturating_sub(1);
+        Some(self.take(slot, page))
+    }
+
+    /// Begins a turn of this area.
+    fn begin(&mut self, page: u32) -> Option<u32> {
+        match self.turn {
+            Turn::Slots(slots) => self.left = slots,
+            Turn::Cluster => self.cursor = NONE,
         }
-        let slot = self.find()?;
+        let slot = self.at_hand().or_else(|| self.elsewhere())?;
+        self.left = self.left.saturating_sub(1);
+        Some(self.take(slot, page))
+    }
+
+    #[inline]
+    fn take(&mut self, slot: u32, page: u32) -> u32 {
         self.bits[(slot / WORD) as usize] &= !(1 << (slot % WORD));
         if let Some(owner) = self.owners.get_mut(slot as usize) {
             *owner = page;
         }
-        self.free[(slot / CLUSTER) as usize] -= 1;
-        self.used += 1;
-        self.cursor = slot + 1;
-        Some(self.base + slot)
+        let cluster = slot / CLUSTER;
+        self.clusters.take(cluster);
+        let ends = (slot + 1).is_multiple_of(CLUSTER) || self.clusters.is_full(cluster);
+        self.cursor = if ends { NONE } else { slot + 1 };
+        self.base + slot
     }
 
-    /// The next free slot of the cluster at hand, else of another one.
+    /// The next free slot of the cluster at hand; of one that has become empty, the first (`cluster_is_empty`).
     #[inline]
-    fn find(&mut self) -> Option<u32> {
-        if self.cursor != NONE && !self.cursor.is_multiple_of(CLUSTER) {
-            // Most often the next one is free.
-            let word = self.bits.get((self.cursor / WORD) as usize).copied().unwrap_or(0);
-            if word >> (self.cursor % WORD) & 1 == 1 {
-                return Some(self.cursor);
-            }
-            if let Some(slot) = self.free_from(self.cursor) {
-                return Some(slot);
-            }
+    fn at_hand(&mut self) -> Option<u32> {
+        if self.cursor == NONE {
+            return None;
         }
-        self.find_elsewhere()
+        let cluster = self.cursor / CLUSTER;
+        if self.clusters.is_empty(cluster) {
+            return Some(cluster * CLUSTER);
+        }
+        // Most often the next one is free.
+        let word = self.bits.get((self.cursor / WORD) as usize).copied().unwrap_or(0);
+        if word >> (self.cursor % WORD) & 1 == 1 {
+            return Some(self.cursor);
+        }
+        let slot = self.free_from(self.cursor);
+        if slot.is_none() {
+            self.clusters.scanned(cluster);
+            self.cursor = NONE;
+        }
+        slot
     }
 
-    fn find_elsewhere(&mut self) -> Option<u32> {
-        let found = if self.holes_first { self.hole().or_else(|| self.fresh()) } else { self.fresh().or_else(|| self.hole()) };
-        if found.is_some() {
-            return found;
-        }
-        let word = self.bits.iter().position(|&word| word != 0)?;
-        Some(word as u32 * WORD + self.bits[word].trailing_zeros())
-    }
-
-    /// The beginning of an empty cluster.
-    fn fresh(&mut self) -> Option<u32> {
-        while let Some(cluster) = self.empty.pop_front() {
-            if u32::from(self.free[cluster as usize]) == self.size(cluster) {
-                return Some(cluster * CLUSTER);
-            }
-        }
-        None
-    }
-
-    /// The first free slot of a cluster from which one was given back.
-    fn hole(&mut self) -> Option<u32> {
-        while let Some(cluster) = self.partial.pop_front() {
-            self.listed[cluster as usize] = false;
-            if u32::from(self.free[cluster as usize]) == self.size(cluster) {
-                continue;
-            }
-            if let Some(slot) = self.free_from(cluster * CLUSTER) {
-                return Some(slot);
-            }
-        }
-        None
+    /// The first free slot of another cluster.
+    fn elsewhere(&self) -> Option<u32> {
+        let cluster = self.lists.iter().find_map(|&list| self.clusters.oldest(list))?;
+        self.free_from(cluster * CLUSTER)
     }
 
     /// The first free slot of a cluster that is not before `slot`.
     fn free_from(&self, slot: u32) -> Option<u32> {
-        if slot >= self.slots || self.free[(slot / CLUSTER) as usize] == 0 {
-            return None;
-        }
         let first = slot / WORD;
         let end = ((slot / CLUSTER + 1) * (CLUSTER / WORD)).min(self.bits.len() as u32);
-        let mut word = self.bits[first as usize] & (u64::MAX << (slot % WORD));
+        let mut word = self.bits.get(first as usize)? & (u64::MAX << (slot % WORD));
         for index in first..end {
             if word != 0 {
                 return Some(index * WORD + word.trailing_zeros());
@@ -161,24 +160,12 @@ impl Area {
         None
     }
 
-    fn size(&self, cluster: u32) -> u32 {
-        CLUSTER.min(self.slots - cluster * CLUSTER)
-    }
-
     fn release(&mut self, slot: u32) {
-        let cluster = slot / CLUSTER;
         self.bits[(slot / WORD) as usize] |= 1 << (slot % WORD);
         if let Some(owner) = self.owners.get_mut(slot as usize) {
             *owner = NONE;
         }
-        self.used -= 1;
-        let free = &mut self.free[cluster as usize];
-        *free += 1;
-        if u32::from(*free) == self.size(cluster) {
-            self.empty.push_back(cluster);
-        } else if !std::mem::replace(&mut self.listed[cluster as usize], true) {
-            self.partial.push_back(cluster);
-        }
+        self.clusters.give_back(slot / CLUSTER);
     }
 }
 
@@ -186,15 +173,15 @@ impl Area {
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     areas: Vec<Area>,
-    /// Areas of one priority, in their turns; the highest priority first.
+    /// Areas of one priority, that whose turn it is last; the highest priority first.
     ranks: Vec<VecDeque<usize>>,
     used: u64,
     all: u64,
 }
 
 impl Slots {
-    /// Areas as (slots, priority, slots of a turn); with `owners`, the page of a slot can be asked for.
-    pub(super) fn new(kernel: (u16, u16), given: &[(u32, i32, u32)], owners: bool) -> Self {
+    /// Areas as (slots, priority, turn); with `owners`, the page of a slot can be asked for.
+    pub(super) fn new(kernel: (u16, u16), given: &[(u32, i32, Turn)], owners: bool) -> Self {
         let holes_first = kernel >= HOLES_FIRST;
         let (mut areas, mut base) = (Vec::new(), 0);
         for &(slots, _, turn) in given {
@@ -220,24 +207,18 @@ impl Slots {
     }
 
     fn alloc_by_rank(&mut self, page: u32) -> Option<u32> {
-        for rank in &mut self.ranks {
-            for _ in 0..rank.len() {
-                let area = &mut self.areas[rank[0]];
-                let slot = area.alloc(page);
-                if rank.len() > 1 {
-                    area.left -= u32::from(slot.is_some());
-                    if slot.is_none() || area.left == 0 {
-                        area.left = area.turn;
-                        rank.rotate_left(1);
-                    }
-                }
-                if slot.is_some() {
-                    self.used += 1;
-                    return slot;
-                }
-            }
-        }
-        None
+        let Self { areas, ranks, used, .. } = self;
+        let slot = ranks.iter_mut().find_map(|rank| {
+            let go_on = rank.back().and_then(|&area| areas[area].go_on(page));
+            go_on.or_else(|| {
+                (0..rank.len()).find_map(|_| {
+                    rank.rotate_left(1);
+                    rank.back().and_then(|&area| areas[area].begin(page))
+                })
+            })
+        });
+        *used += u64::from(slot.is_some());
+        slot
     }
 
     /// Asks for the memory of a slot that is given back soon.
