@@ -20,7 +20,7 @@ use super::content::PAGE;
 use super::level::{LOOK, Level};
 use super::player::{PAGES_MAX, Played, Ready, Script};
 use super::tiering::{Case, Pool, Tiering, full_pool};
-use super::times::Times;
+use super::times::{Passes, Times};
 use super::workload::Workload;
 use super::{Options, SCOPE, ValidateError, model, sizes};
 use crate::process::{Helper, HelperError, Program};
@@ -112,7 +112,7 @@ impl Bench<'_> {
         let mut pools: Vec<Pool> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
         let mut seen = BTreeSet::new();
         pools.retain(|pool| sizes.contains_key(&pool.compressor) && seen.insert(pool.compressor.clone()));
-        let mut times = self.times(&pools, &sizes, show)?;
+        let (mut times, mut passes) = (Times::default(), self.passes(&pools)?);
         let fills = works.iter().filter(|work| work.failed.is_none() && work.case.workload.fills_pool);
         if let Some(pool) = fills.filter_map(|work| work.case.tiering.pool.as_ref()).next()
             && !self.stop.is_asked()
@@ -120,7 +120,8 @@ impl Bench<'_> {
             show("measuring: zswap's worker", 0, 1);
             self.worker(pool, &mut times)?;
         }
-        let stopped = !self.rounds(&mut works, &sequences, show)?;
+        let stopped = !self.rounds(&mut works, &sequences, &mut passes, show)?;
+        self.times(&passes, &sizes, &mut times)?;
         Ok(Everything { works, sequences, sizes, times, stopped })
     }
 
@@ -139,22 +140,25 @@ impl Bench<'_> {
         Ok(Ok(Sequence { script: Script::new(&trace, pauses, contents), trace }))
     }
 
-    /// False when it was stopped.
+    /// Plays the cases, and the passes of what is measured between them. False when it was stopped.
     fn rounds(
         &mut self,
         works: &mut [Work],
         sequences: &BTreeMap<&'static str, Sequence>,
+        passes: &mut Passes,
         show: &mut dyn FnMut(&str, usize, usize),
     ) -> Result<bool, ValidateError> {
         let (count, mut done) = (works.len(), 0);
+        let all = count * self.options.rounds as usize;
         for round in 0..self.options.rounds as usize {
             for number in 0..count {
+                self.measure(passes, (done, all), show)?;
                 if self.stop.is_asked() {
                     works.iter_mut().for_each(|work| work.seen.truncate(round));
                     return Ok(false);
                 }
                 let work = &mut works[(number + round) % count];
-                show(&work.words(), done, count * self.options.rounds as usize);
+                show(&work.words(), done, all);
                 done += 1;
                 let Some(sequence) = sequences.get(work.case.workload.name).filter(|_| work.failed.is_none()) else { continue };
                 let mark = self.scratch.mark()?;
@@ -163,6 +167,7 @@ impl Bench<'_> {
                 self.note(work, played)?;
             }
         }
+        self.measure(passes, (all, all), show)?;
         Ok(true)
     }
 

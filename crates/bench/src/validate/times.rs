@@ -1,7 +1,10 @@
-//! What things take on this machine, for the simulator's clock: short sequences of their own, played like the workloads before any of
-//! them. Each leaves the simulator one time that it does not know, and the one with which it takes as long as the kernel did is it.
+//! What things take on this machine, for the simulator's clock: short sequences of their own, played like the workloads and between them.
+//! Each leaves the simulator one time that it does not know, and the one with which it takes as long as the kernel did is it.
 //!
-//! So unmapping, codecs and the disk are measured as reclaim in a group uses them, in the group, on the swap file's disk, with pages
+//! They are spread over all rounds because a machine is faster or slower for minutes, all sequences alike, and a few plays in a row tell
+//! only of their own moment. The figures of the kernel are medians over the same minutes.
+//!
+//! Unmapping, codecs and the disk are measured as reclaim in a group uses them, in the group, on the swap file's disk, with pages
 //! of the same mix. No workload has a part in it.
 
 use std::collections::BTreeMap;
@@ -18,8 +21,9 @@ use super::tiering::{Pool, Tiering};
 use super::{ValidateError, model};
 use crate::codecs::Rates;
 
-/// Each sequence is played so often, all in turn, and the median counts: what disturbs the machine for a while disturbs a play of each.
-const PLAYS: usize = 5;
+/// Each sequence is played so often, all in turn, and the median counts. Of twenty plays in a row the middle half was 3 to 20 % wide, and
+/// now and then one of the disk took three times as long; the median of nine leaves that out, and of five it sometimes did not.
+const PASSES: usize = 9;
 /// Longest time of one page that is looked for, nanoseconds.
 const LONGEST: u64 = 1 << 24;
 
@@ -143,31 +147,59 @@ struct Played {
     machine: Option<Settings>,
 }
 
+/// All probes; in a pass each is played once.
+pub(super) struct Passes {
+    all: Vec<Played>,
+    done: usize,
+}
+
+impl Passes {
+    /// Whether one is due when so many cases of all have been played: they are spread evenly, the first before any case.
+    const fn is_due(&self, cases: usize, of: usize) -> bool {
+        self.done < PASSES && self.done * of <= cases * PASSES
+    }
+}
+
 impl Bench<'_> {
-    /// Measures what a page takes with each of these pools and on the disk; usual figures if it is stopped before the end.
-    pub(super) fn times(
+    /// What is to be measured with these pools.
+    pub(super) fn passes(&self, pools: &[Pool]) -> Result<Passes, ValidateError> {
+        let all = probes(pools).into_iter().map(|probe| self.prepared(probe)).collect::<Result<_, _>>()?;
+        Ok(Passes { all, done: 0 })
+    }
+
+    /// Plays the passes that are due when so many cases of all have been played. One that is stopped does not count.
+    pub(super) fn measure(
         &mut self,
-        pools: &[Pool],
-        sizes: &Sizes,
+        passes: &mut Passes,
+        (cases, of): (usize, usize),
         show: &mut dyn FnMut(&str, usize, usize),
-    ) -> Result<Times, ValidateError> {
-        let mut all = probes(pools).into_iter().map(|probe| self.prepared(probe)).collect::<Result<Vec<_>, _>>()?;
-        let count = all.len();
-        for number in 0..count * PLAYS {
-            if self.stop.is_asked() {
-                return Ok(Times::default());
+    ) -> Result<(), ValidateError> {
+        while passes.is_due(cases, of) {
+            for played in &mut passes.all {
+                show(&format!("measuring: {}", played.probe.what), cases, of);
+                match self.again(played) {
+                    Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
+                    played => played?,
+                }
+                if self.stop.is_asked() {
+                    passes.all.iter_mut().for_each(|played| played.nanos.truncate(passes.done));
+                    return Ok(());
+                }
             }
-            let played = &mut all[number % count];
-            show(&format!("measuring: {}", played.probe.what), number, count * PLAYS);
-            self.again(played)?;
+            passes.done += 1;
         }
-        let mut times = Times::default();
-        for played in &all {
-            let nanos = self.unknown(played, sizes, &times)?;
-            (played.probe.set)(&mut times, played.probe.compressor(), nanos);
+        Ok(())
+    }
+
+    /// What a page takes with each of these pools and on the disk, by what was seen; usual figures if not one pass was whole.
+    pub(super) fn times(&self, passes: &Passes, sizes: &Sizes, times: &mut Times) -> Result<(), ValidateError> {
+        let played = if passes.done == 0 { &[] } else { &passes.all[..] };
+        for played in played {
+            let nanos = self.unknown(played, sizes, times)?;
+            (played.probe.set)(times, played.probe.compressor(), nanos);
             times.told.push(Timed { what: played.probe.what.clone(), time: Nanos(nanos) });
         }
-        Ok(times)
+        Ok(())
     }
 
     fn prepared(&self, probe: Probe) -> Result<Played, ValidateError> {
@@ -229,6 +261,24 @@ mod tests {
         assert_eq!(fitting(LONGEST, 1000.0 + 20.0 * 777.0, takes), Ok(777));
         assert_eq!(fitting(LONGEST, 10.0, takes), Ok(0), "the rest takes longer already");
         assert_eq!(fitting(100, 1e9, takes), Ok(99));
+    }
+
+    #[test]
+    fn passes_are_spread_over_all_cases() {
+        let before = |of: usize| -> Vec<usize> {
+            let mut passes = Passes { all: Vec::new(), done: 0 };
+            let mut at = Vec::new();
+            for cases in 0..=of {
+                while passes.is_due(cases, of) {
+                    passes.done += 1;
+                    at.push(cases);
+                }
+            }
+            at
+        };
+        assert_eq!(before(18), [0, 2, 4, 6, 8, 10, 12, 14, 16]);
+        assert_eq!(before(4), [0, 1, 1, 2, 2, 3, 3, 4, 4], "the last are due after the last case");
+        assert_eq!(before(100).len(), PASSES);
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn measured(report: &Report) -> String {
         return String::new();
     }
     let times: Vec<String> = report.times.iter().map(|timed| format!("{} {}", timed.what, timed.time)).collect();
-    text::wrap(&format!("Measured first, of one page or step: {}", times.join("; ")), 0) + "\n"
+    text::wrap(&format!("Measured meanwhile, of one page or step: {}", times.join("; ")), 0) + "\n"
 }
 
 fn cases(report: &Report) -> Vec<Vec<String>> {
