@@ -4,6 +4,7 @@ use serde::Serialize;
 use swaptune_core::measurement::Estimate;
 use swaptune_core::proof::Snapshot;
 use swaptune_core::stats::paired_ratio;
+use swaptune_tiers::model::Counters;
 
 use super::content::PAGE;
 use super::model::Simulated;
@@ -111,9 +112,14 @@ pub const METRICS: [Metric; 21] = [
         paired: true,
         ..shown(
             "swap-in",
-            "pages that came back, zswpin and pswpin, read-ahead included",
-            |seen| Some(seen.vmstat("zswpin").unwrap_or(0.0) + seen.vmstat("pswpin")?),
-            |simulated| (simulated.outcome.counters.zswpin + simulated.outcome.counters.pswpin) as f64,
+            "pages that came back, read-ahead included: pswpin, zswpin and swpin_zero, which were zswap's before Linux 6.12",
+            |seen| {
+                Some(["zswpin", "swpin_zero"].iter().filter_map(|name| seen.vmstat(name)).sum::<f64>() + seen.vmstat("pswpin")?)
+            },
+            |simulated| {
+                let Counters { zswpin, pswpin, swpin_zero, .. } = simulated.outcome.counters;
+                (zswpin + pswpin + swpin_zero) as f64
+            },
         )
     },
     Metric {
@@ -301,7 +307,7 @@ pub(super) fn pairs(workload: &'static str, a: (&str, &[Seen], &Simulated), b: (
 
 #[cfg(test)]
 mod tests {
-    use swaptune_tiers::model::{Counters, Outcome, Pools};
+    use swaptune_tiers::model::{Outcome, Pools};
 
     use super::*;
 
@@ -343,6 +349,16 @@ mod tests {
         let names: Vec<&str> = rows.iter().map(|row| row.metric).collect();
         assert_eq!(names, ["swap-in", "elapsed", "pswpin"]);
         assert_eq!(rows[0].difference, Some(0.0));
+    }
+
+    #[test]
+    fn what_comes_back_from_anywhere_in_swap_is_a_swap_in() {
+        let kernel = seen(&[("vmstat.pswpin", 400), ("vmstat.zswpin", 200), ("vmstat.swpin_zero", 1000)]);
+        let counters = Counters { pswpin: 100, zswpin: 300, swpin_zero: 1200, ..Counters::default() };
+        let outcome = Outcome { counters, ..Outcome::default() };
+        let rows = compare(&[kernel], &Simulated { outcome, pools: Pools::default(), level: None });
+        let swap_in = rows.iter().find(|row| row.metric == "swap-in").unwrap();
+        assert_eq!((swap_in.kernel, swap_in.simulator), (1600.0, 1600.0));
     }
 
     #[test]
