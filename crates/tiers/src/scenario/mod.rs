@@ -12,6 +12,8 @@ mod grammar;
 mod metric;
 mod now;
 mod published;
+#[cfg(test)]
+mod reproduction_tests;
 mod run;
 mod scale;
 mod seeds;
