@@ -2,6 +2,7 @@
 
 use super::page::{Pages, REFERENCED, SEEN, WORKINGSET};
 use super::ring::Ring;
+use super::rounds::Isolated;
 use super::workingset::{Domain, Refault};
 
 /// How RAM keeps its pages in order.
@@ -22,8 +23,8 @@ const INACTIVE: usize = 0;
 const ACTIVE_LIST: usize = 1;
 /// Generations that reclaim leaves (`MIN_NR_GENS`).
 const MIN_GENERATIONS: u32 = 2;
-/// Pages moved from the active list in one go (`SWAP_CLUSTER_MAX`).
-const BATCH: usize = 32;
+/// Pages moved from a list in one go (`SWAP_CLUSTER_MAX`).
+pub(super) const BATCH: usize = 32;
 /// So many pages ahead of reclaim the memory of one is asked for.
 const SOON: u32 = 24;
 
@@ -183,6 +184,49 @@ impl RamLists {
         Some(victim)
     }
 
+    /// How many pages of the inactive list of a group, and of the active one if that is to lose some, are so large a share of them. The
+    /// active one loses some when pages came back soon or the other is low (`prepare_scan_control`), or anyway.
+    pub(super) fn targets(&self, cgroup: u16, share: impl Fn(usize) -> usize, anyway: bool) -> (usize, usize) {
+        let group = &self.groups[usize::from(cgroup)];
+        let deactivates = anyway || self.domains[group.domain].sees_refaults() || group.inactive_is_low();
+        let active = if deactivates { share(group.lists[ACTIVE_LIST].len()) } else { 0 };
+        (share(group.lists[INACTIVE].len()), active)
+    }
+
+    /// Looks at so many pages of the inactive list, a batch at most, and takes those out that were not used (`shrink_inactive_list`).
+    pub(super) fn isolate(&mut self, pages: &mut Pages, cgroup: u16, count: usize, scan: &mut Scan) -> Isolated {
+        let group = &mut self.groups[usize::from(cgroup)];
+        let mut isolated = Isolated::default();
+        for _ in 0..count.min(BATCH) {
+            let Some(page) = group.pop(pages, INACTIVE) else { break };
+            scan.scanned += 1;
+            if !group.stays(pages, page, scan) {
+                isolated.push(page);
+            }
+        }
+        self.resident -= isolated.pages().len();
+        isolated
+    }
+
+    /// Moves so many pages from the active list to the inactive one.
+    pub(super) fn deactivate(&mut self, pages: &mut Pages, cgroup: u16, count: usize, scan: &mut Scan) {
+        self.groups[usize::from(cgroup)].deactivate_some(pages, count, scan);
+    }
+
+    pub(super) fn inactive_is_low(&self, cgroup: u16) -> bool {
+        self.groups[usize::from(cgroup)].inactive_is_low()
+    }
+
+    /// Some pages of a group have come to the active list and left it.
+    pub(super) fn note(&mut self, cgroup: u16, scan: Scan) {
+        self.move_active(self.groups[usize::from(cgroup)].domain, scan);
+    }
+
+    /// A round of reclaim of a group ends.
+    pub(super) fn end_round(&mut self, cgroup: u16) {
+        self.domains[self.groups[usize::from(cgroup)].domain].look();
+    }
+
     /// Makes a page active that reclaim has taken out of its list and cannot evict.
     pub(super) fn activate(&mut self, pages: &mut Pages, page: u32, scan: &mut Scan) {
         match self.kind {
@@ -230,28 +274,42 @@ impl Lists {
         loop {
             self.deactivate(pages, scan);
             let page = self.pop(pages, INACTIVE)?;
-            let state = pages.state_mut(page);
-            if !state.has(REFERENCED) {
+            if !self.stays(pages, page, scan) {
                 return Some(page);
             }
             scan.scanned += 1;
-            // Whether it was seen before cannot be foreseen, so that nothing branches on it.
-            let activate = state.has(SEEN);
-            state.clear(REFERENCED);
-            state.set(SEEN);
-            scan.activated += u64::from(activate);
-            self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
         }
     }
 
-    /// Moves a batch of pages from the active list while the inactive one is low (`inactive_is_low`, `shrink_active_list`).
+    /// Whether a page of the inactive list that is out of it was used: then it goes back, or to the active list if that was so before
+    /// (`folio_check_references`).
+    #[inline]
+    fn stays(&mut self, pages: &mut Pages, page: u32, scan: &mut Scan) -> bool {
+        let state = pages.state_mut(page);
+        if !state.has(REFERENCED) {
+            return false;
+        }
+        // Whether it was seen before cannot be foreseen, so that nothing branches on it.
+        let activate = state.has(SEEN);
+        state.clear(REFERENCED);
+        state.set(SEEN);
+        scan.activated += u64::from(activate);
+        self.push(pages, page, if activate { ACTIVE_LIST } else { INACTIVE });
+        true
+    }
+
+    /// Moves a batch of pages from the active list while the inactive one is low (`shrink_active_list`).
     #[inline]
     fn deactivate(&mut self, pages: &mut Pages, scan: &mut Scan) {
-        let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
-        let enough = inactive > 0 && (inactive >= active || inactive * inactive_ratio(inactive + active) >= active);
-        if !enough {
-            self.deactivate_some(pages, BATCH.min(active), scan);
+        if self.inactive_is_low() {
+            self.deactivate_some(pages, BATCH, scan);
         }
+    }
+
+    #[inline]
+    fn inactive_is_low(&self) -> bool {
+        let (inactive, active) = (self.lists[INACTIVE].len(), self.lists[ACTIVE_LIST].len());
+        inactive == 0 || (inactive < active && inactive * inactive_ratio(inactive + active) < active)
     }
 
     /// A page that was activated because it was seen twice goes on being seen: when it is used again, once is enough.

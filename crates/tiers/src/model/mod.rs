@@ -35,6 +35,7 @@ mod reclaim_tests;
 mod replay;
 mod requests;
 mod ring;
+mod rounds;
 mod settings;
 mod shrinkers;
 mod sizes;

@@ -2,16 +2,14 @@
 
 use std::ops::Range;
 
-use super::lru::Scan;
+use super::lru::{BATCH, Lru, Scan};
 use super::page::{AHEAD, CLEAN, DIRTY, NONE, POOLED, Tier};
 use super::{Model, OutOfMemory};
 
-/// Pages of a batch (`SWAP_CLUSTER_MAX`).
-const BATCH: usize = 32;
 /// First kernel whose reclaim writes only what it knows to be anonymous, or of shared memory.
 const ONLY_ANONYMOUS: (u16, u16) = (6, 16);
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
-const DEFAULT_PRIORITY: u32 = 12;
+pub(super) const DEFAULT_PRIORITY: u32 = 12;
 /// Rounds of direct reclaim that evicted, for one page, after which there is no room: pages only go round, as from zswap back into RAM
 /// because the zram behind it takes no more. A kernel may go on like this for ever. Waiting for writes is no such round: they end.
 pub(super) const HOPELESS: u32 = 1 << 12;
@@ -106,11 +104,14 @@ impl Model {
         self.devices.iter().filter_map(|device| device.next_end()).min().map_or(self.now, |end| end.max(time + 1))
     }
 
-    /// Evicts a batch of a cgroup, or of all in turn by their size. Tells how many pages left the lists.
+    /// Evicts a batch or more of a cgroup that is at its limit, or a batch of all in turn by their size. Tells how many pages left the lists.
     fn reclaim(&mut self, cgroup: Option<u16>, time: &mut u64) -> usize {
         self.round += 1;
         if let Some(cgroup) = cgroup {
-            return self.reclaim_from(cgroup, BATCH, time);
+            return match self.settings.lru {
+                Lru::Classic => self.reclaim_at_limit(cgroup, time),
+                Lru::Exact | Lru::Generational => self.reclaim_from(cgroup, BATCH, time),
+            };
         }
         let (groups, total) = (self.cgroups.len(), self.lists.resident().max(1));
         let mut evicted = 0;
@@ -148,14 +149,23 @@ impl Model {
         let before = scan.scanned;
         self.lists.end_batch(&mut self.pages, cgroup, &mut scan);
         *time += (scan.scanned - before) * self.settings.costs.scan;
+        self.count(scan, evicted);
+        self.shrink_beside(cgroup, size, time);
+        evicted
+    }
+
+    pub(super) fn count(&mut self, scan: Scan, evicted: usize) {
         let counters = &mut self.outcome.counters;
         counters.pgscan += scan.scanned;
         counters.pgactivate += scan.activated;
         counters.pgdeactivate += scan.deactivated;
         counters.pgsteal += evicted as u64;
+    }
+
+    /// Lets the shrinkers do what a batch from lists of so many pages asks of them.
+    pub(super) fn shrink_beside(&mut self, cgroup: u16, size: usize, time: &mut u64) {
         let priority = (size / BATCH).max(1).ilog2().min(DEFAULT_PRIORITY);
         self.shrink(cgroup, priority, time);
-        evicted
     }
 
     /// Whether a page was read ahead from zswap, which keeps no copy of it, and has not been used: `pageout()` takes what no process has
