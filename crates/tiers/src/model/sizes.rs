@@ -55,4 +55,13 @@ mod tests {
         );
         assert_eq!(Sizes::Each(vec![5, 6]).of(3, 0), 6);
     }
+
+    #[test]
+    fn without_sizes_all_pages_are_zeros() {
+        for none in [Sizes::Each(vec![]), Sizes::Drawn(vec![])] {
+            assert_eq!((none.of(3, 1), none.has_zeros()), (0, true));
+        }
+        let some = [Sizes::Each(vec![700, 0]), Sizes::Drawn(vec![700, 0]), Sizes::Each(vec![700]), Sizes::Drawn(vec![700])];
+        assert_eq!(some.map(|sizes| sizes.has_zeros()), [true, true, false, false]);
+    }
 }

@@ -183,6 +183,27 @@ fn the_cluster_at_hand_does_not_lead_into_the_next() {
 }
 
 #[test]
+fn what_is_free_before_the_slot_to_try_next_waits_for_its_list_and_the_next_cluster_too() {
+    let mut slots = Slots::new((6, 12), &[(1536, 0, Cluster)], false);
+    (0..1536).for_each(|page| _ = slots.alloc(page));
+    [3, 500].into_iter().for_each(|slot| slots.release(slot));
+    assert_eq!(slots.alloc(0), Some(3));
+    slots.release(1);
+    assert_eq!(slots.alloc(0), Some(500));
+    [1100, 600].into_iter().for_each(|slot| slots.release(slot));
+    let rest: Vec<u32> = std::iter::from_fn(|| slots.alloc(0)).collect();
+    assert_eq!(rest, [1100, 600, 1], "by the age of their holes; of the first cluster one was taken since");
+}
+
+#[test]
+fn the_cluster_at_hand_begins_anew_when_all_of_it_was_given_back() {
+    let mut slots = Slots::new((6, 12), &[(2048, 0, Cluster)], false);
+    (0..522).for_each(|page| _ = slots.alloc(page));
+    (512..522).for_each(|slot| slots.release(slot));
+    assert_eq!((slots.alloc(0), slots.alloc(0)), (Some(512), Some(513)));
+}
+
+#[test]
 fn a_cluster_that_was_given_back_whole_is_an_empty_one() {
     let mut slots = Slots::new((6, 12), &[(2048, 0, Cluster)], false);
     (0..2048).for_each(|page| _ = slots.alloc(page));
