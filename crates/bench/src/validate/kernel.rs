@@ -112,16 +112,10 @@ impl Bench<'_> {
         let mut pools: Vec<Pool> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
         let mut seen = BTreeSet::new();
         pools.retain(|pool| sizes.contains_key(&pool.compressor) && seen.insert(pool.compressor.clone()));
-        let (mut times, mut passes) = (Times::default(), self.passes(&pools)?);
         let fills = works.iter().filter(|work| work.failed.is_none() && work.case.workload.fills_pool);
-        if let Some(pool) = fills.filter_map(|work| work.case.tiering.pool.as_ref()).next()
-            && !self.stop.is_asked()
-        {
-            show("measuring: zswap's worker", 0, 1);
-            self.worker(pool, &mut times)?;
-        }
+        let mut passes = self.passes(&pools, fills.filter_map(|work| work.case.tiering.pool.clone()).next())?;
         let stopped = !self.rounds(&mut works, &sequences, &mut passes, show)?;
-        self.times(&passes, &sizes, &mut times)?;
+        let times = self.times(&passes, &sizes)?;
         Ok(Everything { works, sequences, sizes, times, stopped })
     }
 

@@ -18,12 +18,15 @@ use super::content::{self, PAGE};
 use super::kernel::{Bench, Sequence, Sizes};
 use super::player::Script;
 use super::tiering::{Pool, Tiering};
+use super::worker::Worked;
 use super::{ValidateError, model};
 use crate::codecs::Rates;
 
 /// Each sequence is played so often, all in turn, and the median counts. Of twenty plays in a row the middle half was 3 to 20 % wide, and
 /// now and then one of the disk took three times as long; the median of nine leaves that out, and of five it sometimes did not.
 const PASSES: usize = 9;
+/// In each so manieth pass, the first included, zswap's worker is looked at: it takes longer than all the others.
+const WORKER: usize = 4;
 /// Longest time of one page that is looked for, nanoseconds.
 const LONGEST: u64 = 1 << 24;
 
@@ -151,6 +154,9 @@ struct Played {
 pub(super) struct Passes {
     all: Vec<Played>,
     done: usize,
+    /// With which pool zswap's worker is looked at; none where no workload fills one.
+    pool: Option<Pool>,
+    workers: Vec<Worked>,
 }
 
 impl Passes {
@@ -161,10 +167,10 @@ impl Passes {
 }
 
 impl Bench<'_> {
-    /// What is to be measured with these pools.
-    pub(super) fn passes(&self, pools: &[Pool]) -> Result<Passes, ValidateError> {
+    /// What is to be measured with these pools, and with that which fills.
+    pub(super) fn passes(&self, pools: &[Pool], pool: Option<Pool>) -> Result<Passes, ValidateError> {
         let all = probes(pools).into_iter().map(|probe| self.prepared(probe)).collect::<Result<_, _>>()?;
-        Ok(Passes { all, done: 0 })
+        Ok(Passes { all, done: 0, pool, workers: Vec::new() })
     }
 
     /// Plays the passes that are due when so many cases of all have been played. One that is stopped does not count.
@@ -186,20 +192,29 @@ impl Bench<'_> {
                     return Ok(());
                 }
             }
+            if let Some(pool) = passes.pool.as_ref().filter(|_| passes.done.is_multiple_of(WORKER)) {
+                show("measuring: zswap's worker", cases, of);
+                match self.worker(pool) {
+                    Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
+                    worked => passes.workers.extend(worked?),
+                }
+            }
             passes.done += 1;
         }
         Ok(())
     }
 
     /// What a page takes with each of these pools and on the disk, by what was seen; usual figures if not one pass was whole.
-    pub(super) fn times(&self, passes: &Passes, sizes: &Sizes, times: &mut Times) -> Result<(), ValidateError> {
+    pub(super) fn times(&self, passes: &Passes, sizes: &Sizes) -> Result<Times, ValidateError> {
+        let mut times = Times::default();
         let played = if passes.done == 0 { &[] } else { &passes.all[..] };
         for played in played {
-            let nanos = self.unknown(played, sizes, times)?;
-            (played.probe.set)(times, played.probe.compressor(), nanos);
+            let nanos = self.unknown(played, sizes, &times)?;
+            (played.probe.set)(&mut times, played.probe.compressor(), nanos);
             times.told.push(Timed { what: played.probe.what.clone(), time: Nanos(nanos) });
         }
-        Ok(())
+        times.learn_of(&passes.workers);
+        Ok(times)
     }
 
     fn prepared(&self, probe: Probe) -> Result<Played, ValidateError> {
@@ -237,8 +252,11 @@ impl Bench<'_> {
     }
 }
 
-/// Elapsed grows with every time, so that the one that fits is found by halves: the largest number below `end` of which `takes` makes no more than `wanted`.
+/// Elapsed grows with every time, so that the one that fits is found by halves: the largest number below `end` of which `takes` makes no more
+/// than `wanted`, or no more than without it. For a disk may be so fast that nobody waits for it: then it is as slow as that allows, also
+/// where all the rest took a little less than in the other sequences.
 fn fitting<E>(end: u64, wanted: f64, takes: impl Fn(u64) -> Result<f64, E>) -> Result<u64, E> {
+    let wanted = wanted.max(takes(0)?);
     let (mut low, mut high) = (0, end);
     while high - low > 1 {
         let middle = low.midpoint(high);
@@ -261,12 +279,14 @@ mod tests {
         assert_eq!(fitting(LONGEST, 1000.0 + 20.0 * 777.0, takes), Ok(777));
         assert_eq!(fitting(LONGEST, 10.0, takes), Ok(0), "the rest takes longer already");
         assert_eq!(fitting(100, 1e9, takes), Ok(99));
+        let beside = |nanos: u64| Ok::<f64, ()>((20.0 * nanos as f64).max(1000.0));
+        assert_eq!([990.0, 1000.0, 1100.0].map(|wanted| fitting(100, wanted, beside)), [Ok(50), Ok(50), Ok(55)]);
     }
 
     #[test]
     fn passes_are_spread_over_all_cases() {
         let before = |of: usize| -> Vec<usize> {
-            let mut passes = Passes { all: Vec::new(), done: 0 };
+            let mut passes = Passes { all: Vec::new(), done: 0, pool: None, workers: Vec::new() };
             let mut at = Vec::new();
             for cases in 0..=of {
                 while passes.is_due(cases, of) {

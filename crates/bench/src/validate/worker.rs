@@ -30,20 +30,18 @@ const FEWEST: usize = 100;
 const DRAINS: u64 = 20;
 
 impl Bench<'_> {
-    /// Measures them, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
-    pub(super) fn worker(&mut self, pool: &Pool, times: &mut Times) -> Result<(), ValidateError> {
-        let Ok(trace) = WorkTrace::start(self.machine) else { return Ok(()) };
+    /// Looks at one, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
+    pub(super) fn worker(&mut self, pool: &Pool) -> Result<Option<Worked>, ValidateError> {
+        let Ok(trace) = WorkTrace::start(self.machine) else { return Ok(None) };
         let sequence = self.overfilling()?;
         let tiering = Tiering { pool: Some(pool.clone()), percent: FULL_PERCENT, ..Tiering::plain() };
         let mark = self.scratch.mark()?;
         let played = self.play(&tiering, &sequence);
         self.scratch.back_to(mark)?;
         let (seen, machine, _) = played?;
-        if let Ok(runs) = trace.runs(WORKER) {
-            let written = seen.after.since(&seen.before, "vmstat.zswpwb").and_then(|pages| u64::try_from(pages).ok());
-            times.learn(&runs, written.unwrap_or_default(), Walk::of_kernel(machine.kernel));
-        }
-        Ok(())
+        let written = seen.after.since(&seen.before, "vmstat.zswpwb").and_then(|pages| u64::try_from(pages).ok());
+        let worked = |runs| Worked { runs, written: written.unwrap_or_default(), walk: Walk::of_kernel(machine.kernel) };
+        Ok(trace.runs(WORKER).ok().map(worked))
     }
 
     /// More than twice what fits into RAM and a pool of 1 %, of pages that take two thirds of one there.
@@ -55,9 +53,27 @@ impl Bench<'_> {
     }
 }
 
+/// What was seen of a worker that walks like this and wrote so many pages back.
+#[derive(Clone, Debug)]
+pub(super) struct Worked {
+    runs: Runs,
+    written: u64,
+    walk: Walk,
+}
+
 impl Times {
-    /// Takes over what was seen of a worker that walks like this and wrote so many pages back.
-    fn learn(&mut self, runs: &Runs, written: u64, walk: Walk) {
+    /// Takes over what was seen of the worker that was in the middle by how soon it began: where the other processor is busy for a moment,
+    /// it shares that of the process, and all that is measured of it is another thing.
+    pub(super) fn learn_of(&mut self, workers: &[Worked]) {
+        let mut workers: Vec<&Worked> = workers.iter().collect();
+        workers.sort_by_key(|worked| middle(&worked.runs.waits));
+        if let Some(worked) = workers.get(workers.len() / 2) {
+            self.learn(worked);
+        }
+    }
+
+    fn learn(&mut self, Worked { runs, written, walk }: &Worked) {
+        let (written, walk) = (*written, *walk);
         let mut tell = |what: &str, nanos| self.told.push(Timed { what: format!("zswap's worker, {what}"), time: Nanos(nanos) });
         if let Some(wake) = middle(&runs.waits) {
             self.costs.wake = wake;
@@ -102,9 +118,24 @@ mod tests {
     fn learnt_where(beside: bool, kernel: (u16, u16), waits: Vec<u64>, lengths: &[u64], written: u64) -> ([u64; 3], usize) {
         let mut times = Times::default();
         let runs = lengths.iter().map(|length| Run { length: *length, beside }).collect();
-        times.learn(&Runs { waits, runs }, written, Walk::of_kernel(kernel));
+        times.learn_of(&[Worked { runs: Runs { waits, runs }, written, walk: Walk::of_kernel(kernel) }]);
         let Costs { wake, round, write_back, .. } = times.costs;
         ([wake, round, write_back], times.told.len())
+    }
+
+    #[test]
+    fn the_worker_in_the_middle_counts() {
+        let worked = |wait: u64| Worked {
+            runs: Runs { waits: vec![wait; 100], runs: vec![Run { length: wait, beside: true }; 100] },
+            written: 0,
+            walk: Walk::of_kernel((6, 9)),
+        };
+        let mut times = Times::default();
+        times.learn_of(&[worked(27_000), worked(3000), worked(25_000)]);
+        assert_eq!(times.costs.wake, 25_000);
+        let mut times = Times::default();
+        times.learn_of(&[]);
+        assert_eq!((times.costs.wake, times.told.len()), (Costs::default().wake, 0));
     }
 
     #[test]
