@@ -63,6 +63,8 @@ pub struct Machine {
     pub ram: u64,
     /// How RAM keeps its pages in order.
     pub lru: Lru,
+    /// vm.swappiness, 1 in place of 0; `None` where it is not known.
+    pub swappiness: Option<u32>,
     /// vm.page-cluster; `None` where it is not known.
     pub page_cluster: Option<u32>,
     /// vm.watermark_scale_factor; `None` where it is not known.
@@ -87,6 +89,8 @@ impl Machine {
             kernel: kernel_version(facts)?,
             ram: Some(facts.memory.total().0 / PAGE).filter(|pages| *pages > 0).ok_or_else(unknown)?,
             lru: if is_generational(facts) { Lru::Generational } else { Lru::Classic },
+            // With 0 nothing of a group is swapped, but of the machine what must be.
+            swappiness: number(facts, "vm.swappiness").map(|value: u32| value.clamp(1, 200)),
             page_cluster: number(facts, "vm.page-cluster"),
             watermark_scale_factor: number(facts, "vm.watermark_scale_factor"),
             zsmalloc_chain: chain(facts),
@@ -112,8 +116,9 @@ pub fn settings(facts: &Facts, figures: &Figures) -> Result<Settings, ThisMachin
 /// # Errors
 /// As [`settings()`].
 pub fn now(facts: &Facts, figures: &Figures) -> Result<Now, ThisMachineError> {
-    let Machine { kernel, ram, lru, page_cluster, watermark_scale_factor, charge_zswap, .. } = Machine::of(facts)?;
+    let Machine { kernel, ram, lru, swappiness, page_cluster, watermark_scale_factor, charge_zswap, .. } = Machine::of(facts)?;
     let mut settings = Settings { kernel, lru, charge_zswap, costs: figures.costs, ..Settings::new(ram) };
+    settings.swappiness = swappiness.unwrap_or(settings.swappiness);
     settings.page_cluster = page_cluster.unwrap_or(settings.page_cluster);
     settings.watermark_scale_factor = watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
     let mut disks = Vec::new();

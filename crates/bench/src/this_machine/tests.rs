@@ -165,8 +165,11 @@ fn a_machine_is_modelled_as_it_is_set_up() {
     );
     facts.knobs.insert("lru_gen.enabled".into(), Fact::known("0x0007".into(), "test"));
     facts.knobs.insert("vm.page-cluster".into(), Fact::known("1".into(), "test"));
+    facts.knobs.insert("vm.swappiness".into(), Fact::known("0".into(), "test"));
     let other = super::settings(&facts, &Figures::default()).unwrap();
-    assert_eq!((other.lru, other.page_cluster), (Lru::Generational, 1));
+    assert_eq!((other.lru, other.page_cluster, other.swappiness), (Lru::Generational, 1, 1));
+    facts.knobs.insert("vm.swappiness".into(), Fact::known("180".into(), "test"));
+    assert_eq!(super::settings(&facts, &Figures::default()).unwrap().swappiness, 180);
     assert_eq!(settings.devices, [DeviceTimes::SSD], "a hypervisor's disk only says that it spins");
     assert!(settings.reads_ahead_by_slots(), "and the kernel believes it");
 }

@@ -12,17 +12,15 @@ use super::lru::{BATCH, Scan};
 use super::page::Tier;
 use super::reclaim::DEFAULT_PRIORITY;
 
-/// What of a list reclaim looks at: it weighs anonymous pages against those of files also where there are none of these, by
-/// `vm.swappiness`, here 60, and by what it cost to take either so far (`get_scan_count`): 60 / 2 and 200 − 60, when only anonymous pages
-/// cost anything.
-const ANONYMOUS: (usize, usize) = (30, 30 + 140);
-
 /// So often a page is asked for before a group is out of memory (`MAX_RECLAIM_RETRIES`).
 const RETRIES: usize = 16;
 
-/// That share of a list at a priority. At the last one it is all.
-const fn share(pages: usize, priority: u32) -> usize {
-    if priority == 0 { pages } else { (pages >> priority) * ANONYMOUS.0 / ANONYMOUS.1 }
+/// What of a list reclaim looks at, at a priority: it weighs anonymous pages against those of files also where there are none of these, by
+/// `vm.swappiness` and by what it cost to take either so far (`get_scan_count`): swappiness / 2 and 200 − swappiness, when only anonymous
+/// pages cost anything. At the last priority it is all.
+const fn share(pages: usize, priority: u32, swappiness: u32) -> usize {
+    let swappiness = swappiness as usize;
+    if priority == 0 { pages } else { (pages >> priority) * swappiness / (400 - swappiness) }
 }
 
 /// Pages that were taken out of a list together.
@@ -76,7 +74,8 @@ impl Model {
     }
 
     fn look_at_share(&mut self, cgroup: u16, priority: u32, deactivates: bool, round: &mut Round, time: &mut u64) {
-        let (mut inactive, mut active) = self.lists.targets(cgroup, |pages| share(pages, priority), deactivates);
+        let swappiness = self.settings.swappiness;
+        let (mut inactive, mut active) = self.lists.targets(cgroup, |pages| share(pages, priority, swappiness), deactivates);
         let enough = round.evicted + BATCH;
         while inactive > 0 && round.evicted < enough && round.written < BATCH {
             // Who looks at fewer pages of the one list does so of the other.
@@ -135,8 +134,9 @@ mod tests {
         // begins anew with pages that were just used.
         let others = counts.iter().filter(|&&count| count != 41).count();
         assert!(counts.len() > 250 && others <= 2, "{counts:?}");
-        assert_eq!([10, 9, 8, 7, 6].map(|priority| share(8192 - 1, priority)), [1, 2, 5, 11, 22]);
-        assert_eq!((share(8191, 11), share(8191, 0)), (0, 8191));
+        assert_eq!([10, 9, 8, 7, 6].map(|priority| share(8192 - 1, priority, 60)), [1, 2, 5, 11, 22]);
+        assert_eq!((share(8191, 11, 60), share(8191, 0, 60)), (0, 8191));
+        assert_eq!([1, 100, 180, 200].map(|swappiness| share(8191, 4, swappiness)), [1, 170, 418, 511]);
     }
 
     #[test]

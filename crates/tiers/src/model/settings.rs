@@ -80,6 +80,8 @@ pub struct Settings {
     pub areas: Vec<AreaSettings>,
     /// Disks.
     pub devices: Vec<DeviceTimes>,
+    /// vm.swappiness, 1 to 200: how much of the lists of a group at its limit is looked at in one go. With 0 the kernel swaps nothing of a group.
+    pub swappiness: u32,
     /// vm.page-cluster.
     pub page_cluster: u32,
     /// vm.watermark_scale_factor.
@@ -95,6 +97,9 @@ pub struct Settings {
 /// Why settings make no machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
+    /// Nothing would be swapped, or more than all.
+    #[error("swappiness is {0}, expected 1 to 200")]
+    Swappiness(u32),
     /// Nothing left for the trace.
     #[error("of {ram} pages of RAM {reserved} are reserved and {high} are kept free: nothing is left")]
     NoRam {
@@ -154,6 +159,7 @@ impl Settings {
             zswap: None,
             areas: Vec::new(),
             devices: Vec::new(),
+            swappiness: 60,
             page_cluster: 3,
             watermark_scale_factor: 10,
             costs: Costs::default(),
@@ -173,6 +179,9 @@ impl Settings {
         }
         if self.cgroups.is_empty() {
             return Err(SettingsError::NoCgroup);
+        }
+        if !(1..=200).contains(&self.swappiness) {
+            return Err(SettingsError::Swappiness(self.swappiness));
         }
         if self.zswap.is_some() && self.areas.is_empty() {
             return Err(SettingsError::ZswapWithoutArea);
@@ -309,6 +318,11 @@ mod tests {
             assert_eq!(Settings { reserved, ..Settings::new(1000) }.check().is_ok(), fits, "one page is enough");
         }
         assert_eq!(Settings { cgroups: Vec::new(), ..good.clone() }.check(), Err(SettingsError::NoCgroup));
+        let swappiness = |swappiness| Settings { swappiness, ..Settings::new(1000) }.check().err();
+        assert_eq!(
+            [0, 1, 200, 201].map(swappiness),
+            [Some(SettingsError::Swappiness(0)), None, None, Some(SettingsError::Swappiness(201))]
+        );
         let area = AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 1, rotational: false } };
         let lost = Settings { areas: vec![area.clone()], devices: vec![DeviceTimes::NVME], ..good.clone() };
         assert_eq!(lost.check(), Err(SettingsError::NoDevice { area: 0, device: 1, devices: 1 }));

@@ -115,6 +115,10 @@ impl Builder<'_> {
             Some(other) => return Err(ScenarioError::name("machine.lru", other, ["classic", "generational", "exact"])),
         };
         settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
+        settings.swappiness = machine.swappiness.unwrap_or(settings.swappiness);
+        if !(1..=200).contains(&settings.swappiness) {
+            return Err(ScenarioError::key("machine.swappiness", settings.swappiness, "1 to 200"));
+        }
         settings.page_cluster = machine.page_cluster.unwrap_or(settings.page_cluster);
         if settings.page_cluster > 10 {
             return Err(ScenarioError::key("machine.page-cluster", settings.page_cluster, "0 to 10"));

@@ -46,6 +46,7 @@ pub(super) struct Machine {
     pub(super) ram: Value,
     pub(super) reserved: Option<Value>,
     pub(super) lru: Option<String>,
+    pub(super) swappiness: Option<u32>,
     pub(super) page_cluster: Option<u32>,
     pub(super) watermark_scale_factor: Option<u64>,
     pub(super) cgroup_limit: Option<Value>,

@@ -120,6 +120,8 @@ fn what_is_wrong_is_named() {
         ("compressor = \"lz4\"", "compressor = \"lz4\", policy = \"lru\"", "policy: found `lru`", Some("lru")),
         ("title = \"small\"", "title = \"small\"\nreport = [\"elapsd\"]", "report: found `elapsd`", Some("elapsd")),
         ("title = \"small\"", "title = \"small\"\nscale = 0", "scale: found 0", None),
+        ("ram = \"8M\"", "ram = \"8M\"\nswappiness = 0", "machine.swappiness: found 0, expected 1 to 200", None),
+        ("ram = \"8M\"", "ram = \"8M\"\nswappiness = 201", "machine.swappiness: found 201", None),
         ("generator = \"hold\"", "page-set = \"mine.json\"\ngenerator = \"hold\"", "mine.json: no files are read here", None),
         ("generator = \"hold\"", "pages = [{ share = 0.5, size = 100 }]\ngenerator = \"hold\"", "with a sum of 0.5", None),
         ("title =", "title", "TOML parse error", None),

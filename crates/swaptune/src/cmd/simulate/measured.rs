@@ -94,6 +94,7 @@ fn keys(machine: &Machine) -> Keys {
         ("lru", lru.to_owned()),
         ("charge-zswap", machine.charge_zswap.to_string()),
     ];
+    keys.extend(machine.swappiness.map(|value| ("swappiness", value.to_string())));
     keys.extend(machine.page_cluster.map(|value| ("page-cluster", value.to_string())));
     keys.extend(machine.watermark_scale_factor.map(|value| ("watermark-scale-factor", value.to_string())));
     keys.extend(machine.zsmalloc_chain.map(|value| ("zsmalloc-chain", value.to_string())));
