@@ -148,6 +148,21 @@ fn the_share_of_active_pages_grows_with_memory() {
     }
 }
 
+/// A group at its limit: active pages go when some came back soon, until the round has ended, when they are too many, or anyway.
+#[test]
+fn active_pages_are_looked_at_for_a_reason() {
+    let share = |pages: usize| pages / 2;
+    let mut bench = Bench::with_active(120, 20, true);
+    assert_eq!(bench.lists.targets(0, share, false), (50, 0));
+    assert_eq!(bench.lists.targets(0, share, true), (50, 10), "anyway");
+    let page = bench.evict().unwrap();
+    assert_eq!(bench.come_back(page), Refault::Activated);
+    assert_eq!(bench.lists.targets(0, share, false), (49, 10), "99 and 21");
+    bench.lists.end_round(0);
+    assert_eq!(bench.lists.targets(0, share, false), (49, 0));
+    assert_eq!(Bench::with_active(120, 70, true).lists.targets(0, share, false), (25, 35), "more than half are active");
+}
+
 /// While pages come back soon, as large a share of the active list is deactivated as was scanned of the inactive one.
 #[test]
 fn refaults_deactivate_a_share_of_the_active_list() {

@@ -161,15 +161,12 @@ mod tests {
         assert_eq!((round.evicted, model.outcome.counters.pgscan), (64, 8000 + 64), "of 352 and 347");
     }
 
-    /// Pages that cannot go fill the inactive list, of active ones there are few: those go all the same.
-    #[test]
-    fn active_pages_go_where_nothing_else_can() {
-        let settings = Settings { kernel: (6, 18), cgroups: vec![Some(200)], ..with_zswap(4000, policy("limit"), 90) };
-        let mut model = Model::new(settings, 200).unwrap();
+    /// 100 pages of a group that were used, and 20 active ones.
+    fn used_and_active(settings: Settings) -> Model {
+        let mut model = Model::new(Settings { cgroups: vec![Some(200)], ..settings }, 200).unwrap();
         let mut scan = Scan::default();
         for page in 0..100 {
             model.enter(page);
-            model.pages.set(page, AHEAD);
         }
         for page in 100..120 {
             model.charge(0);
@@ -177,6 +174,31 @@ mod tests {
             model.lists.activate(&mut model.pages, page, &mut scan);
         }
         model.lists.note(0, scan);
+        model
+    }
+
+    #[test]
+    fn a_look_takes_its_time_for_each_page() {
+        let mut model = used_and_active(with_zswap(4000, policy("limit"), 90));
+        let (mut round, mut time) = (Round::default(), 1000);
+        model.look_at(0, 10, 5, &mut round, &mut time);
+        assert_eq!((round.evicted, time - 1000), (0, 15 * model.settings.costs.scan));
+    }
+
+    /// 24 pages of the round are on their way to a disk, so that 8 of 32 are looked at, and of the 20 active ones as small a part.
+    #[test]
+    fn who_waits_for_a_disk_looks_at_less_of_both_lists() {
+        let mut model = used_and_active(machine(4000));
+        model.look_at_share(0, 0, true, &mut Round { evicted: 0, written: 24 }, &mut 0);
+        let counters = model.outcome.counters;
+        assert_eq!((counters.pgdeactivate, counters.pgscan), (5, 8 + 5 + 8 + 8 + 4));
+    }
+
+    /// Pages that cannot go fill the inactive list, of active ones there are few: those go all the same.
+    #[test]
+    fn active_pages_go_where_nothing_else_can() {
+        let mut model = used_and_active(Settings { kernel: (6, 18), ..with_zswap(4000, policy("limit"), 90) });
+        (0..100).for_each(|page| model.pages.set(page, AHEAD));
         assert_eq!(model.go_through(0, false, &mut 0), 0);
         assert!(model.reclaim_at_limit(0, &mut 0) > 0);
         assert!((0..100).all(|page| model.tier(page) == Tier::Ram) && (100..120).any(|page| model.tier(page) == Tier::Zswap));
