@@ -1,4 +1,5 @@
-//! Clusters of a swap area's slots, each in the list that says what is known of its room (mm/swapfile.c).
+//! Clusters of a swap area's slots, each in the list that says what is known of its room (mm/swapfile.c, as since 6.14; earlier kernels are
+//! taken to do the same).
 
 use super::page::NONE;
 
