@@ -1156,7 +1156,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__knobs)
-            opts="-h --json --root --help"
+            opts="-h --behaviours --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -50,6 +50,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand status" -l root -d 'Wo
 complete -c swaptune -n "__fish_swaptune_using_subcommand status" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand status" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
+complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l behaviours -d 'List what kernels do by themselves, since and until when, and whether this one does'
 complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r

@@ -9,6 +9,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use swaptune_core::findings;
 use swaptune_core::knobs::{self, Effect, Knob};
+use swaptune_kernel::behaviours;
 
 use crate::cli::Cli;
 
@@ -38,7 +39,11 @@ pub fn check() -> anyhow::Result<()> {
 }
 
 fn pages() -> anyhow::Result<Vec<Page>> {
-    let mut pages = vec![page("docs/reference/knobs.md", knobs_page()), page("docs/reference/findings.md", findings_page())];
+    let mut pages = vec![
+        page("docs/reference/knobs.md", knobs_page()),
+        page("docs/reference/behaviours.md", behaviours_page()),
+        page("docs/reference/findings.md", findings_page()),
+    ];
     pages.extend(man_pages()?);
     for (shell, name) in [(Shell::Bash, "swaptune.bash"), (Shell::Zsh, "_swaptune"), (Shell::Fish, "swaptune.fish")] {
         let mut bytes = Vec::new();
@@ -107,6 +112,19 @@ fn knob(row: &Knob) -> String {
         if row.default.is_empty() { "none" } else { row.default },
         row.source
     )
+}
+
+fn behaviours_page() -> String {
+    let mut text = String::from(
+        "# Behaviours\n\nWhat kernels do by themselves, whatever the knobs say, and in which versions. Generated from the table of behaviours\n\
+         (`crates/kernel/src/behaviours.rs`) by `make reference`; `swaptune knobs --behaviours` says which of them a machine's kernel has.\n\n\
+         | behaviour | kernels | what the kernel does | source | asked by |\n|---|---|---|---|---|\n",
+    );
+    for row in behaviours::TABLE {
+        let users = row.used_by.join(", ");
+        let _ = writeln!(text, "| `{}` | {} | {} | {} | {users} |", row.name, row.versions(), row.about, row.source);
+    }
+    text
 }
 
 fn findings_page() -> String {

@@ -13,6 +13,7 @@ use swaptune_core::proof::Class;
 use swaptune_host::inspect::{self, Scope};
 use swaptune_host::machine::Machine;
 use swaptune_host::sys::{Advice, Region};
+use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible};
 
 const PAGE: usize = 4096;
@@ -69,16 +70,14 @@ fn allocator(machine: &Machine) -> Result<Allocator, Error> {
     Ok(Allocator::of_kernel(zpool.trim(), version(machine)?, chain)?)
 }
 
-fn version(machine: &Machine) -> Result<(u16, u16), Error> {
+fn version(machine: &Machine) -> Result<KernelVersion, Error> {
     let release = machine.read_text("/proc/sys/kernel/osrelease")?;
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
-    let (major, minor) = (numbers.next().ok_or("no version")??, numbers.next().ok_or("no version")??);
-    Ok((major, minor))
+    Ok(KernelVersion::from_release(&release).ok_or("no version")?)
 }
 
 fn header(allocator: &Allocator) -> Result<u16, Error> {
-    let is_old = version(&Machine::live())? < (6, 7);
-    Ok(if is_old && !matches!(allocator, Allocator::Zsmalloc(_)) { HEADER } else { 0 })
+    let has_header = behaviours::ENTRY_HEADER.is_in(version(&Machine::live())?);
+    Ok(if has_header && !matches!(allocator, Allocator::Zsmalloc(_)) { HEADER } else { 0 })
 }
 
 /// Compressed size of each page by the library.

@@ -151,7 +151,7 @@ fn zsmalloc() -> Result<Zsmalloc, Failed> {
     let kernel = inspect::inspect(&Machine::live(), inspect::Scope { config: true, ..inspect::Scope::STATUS }).kernel;
     let version = kernel.version.value().ok_or("no kernel version")?;
     let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
-    Ok(Zsmalloc::of_kernel((version.major, version.minor), chain)?)
+    Ok(Zsmalloc::of_kernel(*version, chain)?)
 }
 
 fn predicted(incompressible: Incompressible, sizes: &[u16]) -> Result<Footprint, Failed> {

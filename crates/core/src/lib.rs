@@ -11,11 +11,9 @@ pub mod estimate;
 pub mod fact;
 pub mod facts;
 pub mod findings;
-pub mod kernel;
 pub mod knobs;
 pub mod measurement;
 pub mod memory_map;
-pub mod nearest;
 pub mod parse;
 pub mod plan;
 pub mod prediction;
@@ -29,5 +27,5 @@ pub mod units;
 
 pub use fact::Fact;
 pub use facts::Facts;
-pub use kernel::KernelVersion;
+pub use swaptune_kernel::KernelVersion;
 pub use units::Bytes;

@@ -70,7 +70,7 @@ pub enum Command {
     Status,
     /// List every kernel setting that swaptune knows, with its live value
     #[command(
-        after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it"
+        after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it\n  swaptune knobs --behaviours     what this kernel does that no knob changes"
     )]
     Knobs(KnobsArgs),
     /// Show what would change, from what to what, when, and why; changes nothing
@@ -131,6 +131,9 @@ pub struct InspectArgs {
 pub struct KnobsArgs {
     /// A knob (vm.swappiness) or the start of names (zswap)
     pub name: Option<String>,
+    /// List what kernels do by themselves, since and until when, and whether this one does
+    #[arg(long, conflicts_with = "name")]
+    pub behaviours: bool,
 }
 
 /// What is wanted: profile, configuration, single values.

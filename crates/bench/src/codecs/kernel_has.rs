@@ -2,7 +2,7 @@
 
 use swaptune_core::Facts;
 use swaptune_core::facts::{Availability, KernelFacts};
-use swaptune_core::kernel::v;
+use swaptune_kernel::behaviours;
 
 use crate::codec::Setting;
 
@@ -106,7 +106,7 @@ pub(crate) fn in_zram(name: &str, facts: &Facts) -> Place {
 
 /// zram has its own codecs since 6.12, fixed when it is built; before, it asks the crypto API, as zswap does.
 fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Option<Place> {
-    if kernel.version.value().is_some_and(|version| *version < v(6, 12)) {
+    if kernel.does(&behaviours::ZRAM_OWN_CODECS) == Some(false) {
         return None;
     }
     let option = format!("CONFIG_ZRAM_BACKEND_{}", name.to_ascii_uppercase());

@@ -2,12 +2,9 @@
 
 use swaptune_core::Bytes;
 use swaptune_core::facts::KernelFacts;
-use swaptune_core::kernel::{KernelVersion, v};
 use swaptune_core::measurement::{AllocatorFigures, PoolFigures};
+use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, PAGE_SIZE};
-
-/// First kernel whose zswap keeps a page that does not compress, as it is.
-const KEEPS_INCOMPRESSIBLE: KernelVersion = v(6, 18);
 
 /// Pages in a pool that is not small any more: groups of pages that are still half empty weigh nothing then. 1 GiB.
 const MANY: usize = 1 << 18;
@@ -41,13 +38,13 @@ pub(crate) fn footprint(allocator: &Allocator, incompressible: Incompressible, s
 
 /// What zswap of this kernel does with a page that does not compress.
 pub(crate) fn incompressible(kernel: &KernelFacts) -> Incompressible {
-    let keeps = kernel.version.value().is_none_or(|version| *version >= KEEPS_INCOMPRESSIBLE);
+    let keeps = kernel.does(&behaviours::RAW_PAGES) != Some(false);
     if keeps { Incompressible::Raw } else { Incompressible::Rejected }
 }
 
 /// As a kernel of this version and configuration has them.
 pub(crate) fn allocators(kernel: &KernelFacts) -> Vec<Allocator> {
-    let version = kernel.version.value().map_or((6, 18), |version| (version.major, version.minor));
+    let version = kernel.version.value().copied().unwrap_or(KernelVersion::ASSUMED);
     let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
     let of_kernel = |name| Allocator::of_kernel(name, version, chain).ok();
     ["zsmalloc", "zbud", "z3fold"].into_iter().filter_map(of_kernel).collect()
@@ -56,6 +53,7 @@ pub(crate) fn allocators(kernel: &KernelFacts) -> Vec<Allocator> {
 #[cfg(test)]
 mod tests {
     use swaptune_core::Fact;
+    use swaptune_kernel::v;
 
     use super::*;
 

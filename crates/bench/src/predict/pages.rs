@@ -4,6 +4,7 @@ use swaptune_core::measurement::{SampleFigures, SampledCodec, kernels_name};
 use swaptune_core::memory_map::PlanningRatio;
 use swaptune_core::prediction::Candidate;
 use swaptune_core::profiles::auto::Tier;
+use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::page_set::PageSet;
 
 use super::{PredictError, Request};
@@ -74,9 +75,9 @@ impl<'a> Pages<'a> {
     }
 
     /// Sizes of pages to draw from.
-    pub(super) fn sizes(&self, candidate: &Candidate, kernel: (u16, u16)) -> Vec<u16> {
+    pub(super) fn sizes(&self, candidate: &Candidate, kernel: KernelVersion) -> Vec<u16> {
         // zram keeps no page that repeats a word; zswap did so until 6.11.
-        let free = candidate.tier == Tier::Zram || kernel < (6, 12);
+        let free = candidate.tier == Tier::Zram || behaviours::SAME_FILLED_IN_ZSWAP.is_in(kernel);
         let Some(compressor) = candidate.compressor.as_deref() else { return vec![WHOLE] };
         match &self.basis {
             Basis::Set(set, _) => {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use swaptune_core::estimate::{ratio, share};
 use swaptune_core::facts::KernelFacts;
-use swaptune_core::kernel::{KernelVersion, v};
 use swaptune_core::measurement::{Cold, Estimate, SampleFigures, SampledCodec};
+use swaptune_kernel::behaviours;
 use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, Zsmalloc};
 use swaptune_tiers::page_set::{PageClass, PageSet, Touch};
 
@@ -13,7 +13,6 @@ use super::Sample;
 use crate::codecs::pools;
 
 /// First kernel whose zswap compresses same-filled pages that are not zero.
-const COMPRESSES_SAME_FILLED: KernelVersion = v(6, 12);
 /// Parts of a sample that are filled into pools of their own, to see how much pools differ.
 const PARTS: usize = 32;
 
@@ -39,7 +38,7 @@ impl Pools {
             whole_page_from: zsmalloc.unwrap_or(super::PAGE_SIZE),
             allocators,
             incompressible: pools::incompressible(kernel),
-            same_filled_free: kernel.version.value().is_some_and(|version| *version < COMPRESSES_SAME_FILLED),
+            same_filled_free: kernel.does(&behaviours::SAME_FILLED_IN_ZSWAP) == Some(true),
         }
     }
 
@@ -211,6 +210,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use swaptune_core::Fact;
+    use swaptune_kernel::v;
     use swaptune_tiers::page_set::{Group, GroupKind, SCHEMA, Watched};
 
     use super::*;

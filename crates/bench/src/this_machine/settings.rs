@@ -2,6 +2,7 @@
 
 use swaptune_core::Facts;
 use swaptune_core::facts::{BlockDevice, SwapArea, Transport, ZswapFacts};
+use swaptune_kernel::KernelVersion;
 use swaptune_tiers::alloc::{AllocError, Allocator};
 use swaptune_tiers::model::{
     AreaSettings, Backing, DeviceTimes, Figures, Lru, NamedDevice, Settings, SettingsError, ZswapSettings,
@@ -48,8 +49,8 @@ pub enum ThisMachineError {
 ///
 /// # Errors
 /// When it is not known.
-pub fn kernel_version(facts: &Facts) -> Result<(u16, u16), ThisMachineError> {
-    let version = facts.kernel.version.value().map(|version| (version.major, version.minor));
+pub fn kernel_version(facts: &Facts) -> Result<KernelVersion, ThisMachineError> {
+    let version = facts.kernel.version.value().copied();
     let why = || facts.kernel.version.source().to_owned();
     version.ok_or_else(|| ThisMachineError::Unknown { what: "the kernel's version", why: why() })
 }
@@ -57,8 +58,8 @@ pub fn kernel_version(facts: &Facts) -> Result<(u16, u16), ThisMachineError> {
 /// The part of [`Settings`] that is the same whatever the tiers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Kernel, `(6, 12)` for 6.12.
-    pub kernel: (u16, u16),
+    /// Kernel.
+    pub kernel: KernelVersion,
     /// MemTotal in pages.
     pub ram: u64,
     /// How RAM keeps its pages in order.

@@ -1,5 +1,7 @@
 //! What results become in the model, on captured machines.
 
+use swaptune_kernel::v;
+
 use swaptune_core::facts::SwapArea;
 use swaptune_core::measurement::{
     CodecFigures, CodecPath, Conditions, DiskFigures, DiskShape, Figures as Measurements, IoFigures, Landing, Measurement,
@@ -153,7 +155,7 @@ fn the_disk_that_is_swapped_to_is_this_one() {
 fn a_machine_is_modelled_as_it_is_set_up() {
     let mut facts = facts(SWAPPING);
     let settings = super::settings(&facts, &Figures::default()).unwrap();
-    assert_eq!((settings.kernel, settings.ram), ((6, 18), facts.memory.total().0 / 4096));
+    assert_eq!((settings.kernel, settings.ram), (v(6, 18), facts.memory.total().0 / 4096));
     assert_eq!(settings.areas.len(), facts.swaps.len());
     let zrams = settings.areas.iter().filter(|area| matches!(area.backing, Backing::Zram { .. })).count();
     assert_eq!(zrams, facts.swaps.iter().filter(|area| area.is_zram()).count());

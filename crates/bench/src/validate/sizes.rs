@@ -5,20 +5,18 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use rustix::fs::OFlags;
 use swaptune_core::facts::KernelFacts;
-use swaptune_core::kernel::{KernelVersion, v};
 use swaptune_core::parse::mm_stat;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
 use swaptune_host::scratch::Scratch;
 use swaptune_host::sys::Region;
+use swaptune_kernel::behaviours;
 
 use super::ValidateError;
 use super::content::{self, PAGE};
 use crate::codec::{CODECS, Codec, Setting, counted, room, same_filled};
 use crate::codecs::in_zram;
 
-/// First kernel whose zswap compresses a page that one word fills, and whose swap map remembers pages of zeros.
-const NO_SAME_FILLED: KernelVersion = v(6, 12);
 /// Codecs of which zram calls the very function that zswap calls. Its zstd and deflate have other parameters.
 const AS_IN_ZRAM: [&str; 5] = ["lzo", "lzo-rle", "lz4", "lz4hc", "842"];
 
@@ -52,7 +50,7 @@ pub(super) fn of_contents(
 /// is made another, which costs some bytes.
 fn as_compressed(page: &[u8], kernel: &KernelFacts) -> Vec<u8> {
     let mut page = page.to_vec();
-    let compresses = kernel.version.value().is_none_or(|version| *version >= NO_SAME_FILLED);
+    let compresses = kernel.does(&behaviours::SAME_FILLED_IN_ZSWAP) != Some(true);
     if compresses && same_filled(&page) == Some(false) {
         page[PAGE - 1] ^= 1;
     }

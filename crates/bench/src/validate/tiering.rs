@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use swaptune_core::facts::KernelFacts;
-use swaptune_core::kernel::v;
 use swaptune_core::parse::choice;
 use swaptune_core::{Bytes, Facts, knobs};
 use swaptune_host::machine::Machine;
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_kernel::behaviours;
 
 use super::content::PAGE;
 use super::workload::Workload;
@@ -104,10 +104,8 @@ fn pools(compressors: &[String], facts: &Facts) -> Vec<Pool> {
 
 /// Allocators to choose among; z3fold is modelled for the static case only, so that it is not among them.
 fn zpools(kernel: &KernelFacts, has_choice: bool) -> Vec<Option<&'static str>> {
-    match (has_choice, kernel.version.value()) {
-        (true, Some(version)) if *version < v(6, 15) => vec![Some("zsmalloc"), Some("zbud")],
-        _ => vec![None],
-    }
+    let has_zbud = kernel.does(&behaviours::ONLY_ZSMALLOC) == Some(false);
+    if has_choice && has_zbud { vec![Some("zsmalloc"), Some("zbud")] } else { vec![None] }
 }
 
 impl Tiering {
@@ -174,6 +172,7 @@ impl fmt::Display for Tiering {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use swaptune_kernel::v;
 
     use swaptune_core::Fact;
     use swaptune_core::facts::{Availability, Compressor, ZswapFacts};

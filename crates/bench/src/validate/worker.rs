@@ -107,15 +107,16 @@ fn middle(nanos: &[u64]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::{KernelVersion, v};
     use swaptune_tiers::model::Costs;
 
     use super::*;
 
-    fn learnt(kernel: (u16, u16), waits: Vec<u64>, lengths: Vec<u64>, written: u64) -> ([u64; 3], usize) {
+    fn learnt(kernel: KernelVersion, waits: Vec<u64>, lengths: Vec<u64>, written: u64) -> ([u64; 3], usize) {
         learnt_where(true, kernel, waits, &lengths, written)
     }
 
-    fn learnt_where(beside: bool, kernel: (u16, u16), waits: Vec<u64>, lengths: &[u64], written: u64) -> ([u64; 3], usize) {
+    fn learnt_where(beside: bool, kernel: KernelVersion, waits: Vec<u64>, lengths: &[u64], written: u64) -> ([u64; 3], usize) {
         let mut times = Times::default();
         let runs = lengths.iter().map(|length| Run { length: *length, beside }).collect();
         times.learn_of(&[Worked { runs: Runs { waits, runs }, written, walk: Walk::of_kernel(kernel) }]);
@@ -128,7 +129,7 @@ mod tests {
         let worked = |wait: u64| Worked {
             runs: Runs { waits: vec![wait; 100], runs: vec![Run { length: wait, beside: true }; 100] },
             written: 0,
-            walk: Walk::of_kernel((6, 9)),
+            walk: Walk::of_kernel(v(6, 9)),
         };
         let mut times = Times::default();
         times.learn_of(&[worked(27_000), worked(3000), worked(25_000)]);
@@ -147,18 +148,18 @@ mod tests {
             (0..200).map(|number| if number % 100 == 0 { 90_000_000 } else { run(number) }).collect::<Vec<u64>>()
         };
         let step = 48_000 * (197 + 17) / 198 / 16;
-        assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 9000), ([32_000, step - scan, 20_000 - step + scan], 3));
-        assert_eq!(learnt((6, 18), vec![32_000; 150], lengths(48_000), 99), ([32_000, step - scan, write_back], 2));
-        let same = learnt_where(false, (6, 18), vec![2000; 150], &lengths(48_000), 9000);
+        assert_eq!(learnt(v(6, 18), vec![32_000; 150], lengths(48_000), 9000), ([32_000, step - scan, 20_000 - step + scan], 3));
+        assert_eq!(learnt(v(6, 18), vec![32_000; 150], lengths(48_000), 99), ([32_000, step - scan, write_back], 2));
+        let same = learnt_where(false, v(6, 18), vec![2000; 150], &lengths(48_000), 9000);
         assert_eq!(same, ([2000, 0, 10_000], 3), "the process waits for the walk and shares its processor with the drain");
         let of_32 = 160_000 * (197 + 17) / 198 / 16 - 32 * scan;
-        assert_eq!(learnt((7, 3), vec![32_000; 150], lengths(160_000), 9000), ([32_000, of_32, 20_000 - of_32 / 32], 3));
-        assert_eq!(learnt((6, 18), vec![32_000; 99], vec![48_000; 99], 0), ([wake, round, write_back], 0));
+        assert_eq!(learnt(v(7, 3), vec![32_000; 150], lengths(160_000), 9000), ([32_000, of_32, 20_000 - of_32 / 32], 3));
+        assert_eq!(learnt(v(6, 18), vec![32_000; 99], vec![48_000; 99], 0), ([wake, round, write_back], 0));
         assert_eq!(
-            learnt((6, 18), vec![32_000; 100], vec![1000; 100], 0),
+            learnt(v(6, 18), vec![32_000; 100], vec![1000; 100], 0),
             ([32_000, 0, write_back], 2),
             "shorter than its entry"
         );
-        assert_eq!(learnt((6, 9), vec![32_000; 100], lengths(48_000), 9000), ([32_000, round, write_back], 1), "all write back");
+        assert_eq!(learnt(v(6, 9), vec![32_000; 100], lengths(48_000), 9000), ([32_000, round, write_back], 1), "all write back");
     }
 }

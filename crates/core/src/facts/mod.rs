@@ -22,7 +22,7 @@ pub use swap::{
 pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
 
 use crate::fact::Fact;
-use crate::kernel::v;
+use swaptune_kernel::behaviours;
 
 /// Managers whose business is zram, by their names in the manager table.
 pub const MANAGERS_OF_ZRAM: &[&str] = &[
@@ -92,11 +92,11 @@ impl Facts {
         self.system.cgroup_version.value() != Some(&1) || self.system.memory_controller.value() == Some(&false)
     }
 
-    /// Whether what read-ahead brings out of zswap stays in RAM until it is used. Since 6.16 `pageout()` in mm/vmscan.c writes no page
-    /// that no process has mapped, and zswap, which keeps no copy of what it loads, leaves it dirty. No later kernel is known to differ.
+    /// Whether what read-ahead brings out of zswap stays in RAM until it is used. See
+    /// [`behaviours::READ_AHEAD_STAYS`].
     #[must_use]
     pub fn zswap_read_ahead_stays(&self) -> bool {
-        self.kernel.version.value().is_some_and(|version| *version >= v(6, 16))
+        self.kernel.does(&behaviours::READ_AHEAD_STAYS) == Some(true)
     }
 
     /// The text of a configuration file; `None` when it does not exist or cannot be read.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
-use crate::kernel::KernelVersion;
 use crate::units::Bytes;
+use swaptune_kernel::{Behaviour, KernelVersion};
 
 /// The running kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,14 @@ pub struct KernelFacts {
     pub cpus: u32,
     /// True when modules can be loaded (`CONFIG_MODULES`, no `nomodule`, a module folder for this release).
     pub modules_loadable: Fact<bool>,
+}
+
+impl KernelFacts {
+    /// Whether this kernel does what a row of the table of behaviours says; `None` when its version is not known.
+    #[must_use]
+    pub fn does(&self, behaviour: &Behaviour) -> Option<bool> {
+        self.version.value().map(|version| behaviour.is_in(*version))
+    }
 }
 
 /// One line of the kernel log.

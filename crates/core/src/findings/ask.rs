@@ -6,8 +6,8 @@
 use super::Exhibit;
 use crate::Bytes;
 use crate::facts::{BlockDevice, Facts, KernelLogLine, SwapArea, SwapKind, ZswapFacts};
-use crate::kernel::{KernelVersion, v};
 use crate::parse::cmdline::{self, Argument};
+use swaptune_kernel::Behaviour;
 
 /// Where zswap's parameters are shown.
 pub(super) const PARAMETERS: &str = "/sys/module/zswap/parameters";
@@ -17,19 +17,14 @@ pub(super) fn parameter(name: &str, value: &str) -> Exhibit {
     Exhibit { source: format!("{PARAMETERS}/{name}"), text: value.to_owned() }
 }
 
-/// True when the kernel is known and lies in `from..before`.
-pub(super) fn kernel_in(facts: &Facts, from: KernelVersion, before: KernelVersion) -> bool {
-    facts.kernel.version.value().is_some_and(|version| (from..before).contains(version))
+/// True when the kernel is known and does this.
+pub(super) fn does(facts: &Facts, behaviour: &Behaviour) -> bool {
+    facts.kernel.does(behaviour) == Some(true)
 }
 
-/// True when the kernel is known and at least this one.
-pub(super) fn kernel_from(facts: &Facts, from: KernelVersion) -> bool {
-    kernel_in(facts, from, v(u16::MAX, 0))
-}
-
-/// True when the kernel is known and older than this one.
-pub(super) fn kernel_before(facts: &Facts, before: KernelVersion) -> bool {
-    kernel_in(facts, v(0, 0), before)
+/// True when the kernel is known and does not do this.
+pub(super) fn does_not(facts: &Facts, behaviour: &Behaviour) -> bool {
+    facts.kernel.does(behaviour) == Some(false)
 }
 
 /// The kernel's release for a sentence.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::ask::{booted_with, config, kernel_before, zswap_words};
+use super::ask::{booted_with, config, does_not, zswap_words};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::edit::grub;
 use crate::facts::{Availability, BootLoader, Facts};
-use crate::kernel::v;
 use crate::parse::cmdline;
+use swaptune_kernel::behaviours;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -68,7 +68,7 @@ fn zpool_not_loadable(facts: &Facts) -> Option<Evidence> {
     let (place, asked) = next_boot(facts, "zswap.zpool")?;
     let option = format!("CONFIG_{}", asked.to_uppercase());
     config(facts, &option).filter(|value| *value == "m")?;
-    if !kernel_before(facts, v(6, 18)) {
+    if !does_not(facts, &behaviours::NO_ZPOOL) {
         return None;
     }
     let why = facts.initramfs.why_not_loadable(&asked)?;

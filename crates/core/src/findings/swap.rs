@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{device, disk_areas, kernel_from, paths, release, swap_lines, zram_areas};
+use super::ask::{device, disk_areas, does, paths, release, swap_lines, zram_areas};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::{BlockDevice, Encryption, Facts, SwapArea, SwapKind, Transport};
-use crate::kernel::v;
+use swaptune_kernel::behaviours;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -105,7 +105,7 @@ fn default_priority(facts: &Facts) -> Option<Evidence> {
     if unset.is_empty() || facts.swaps.len() < 2 {
         return None;
     }
-    let how = if kernel_from(facts, v(6, 19)) {
+    let how = if does(facts, &behaviours::DEFAULT_PRIORITY_EQUAL) {
         "this kernel fills them in turn, one before 6.19 one after the other"
     } else {
         "this kernel fills them one after the other, one from 6.19 on in turn"
@@ -131,7 +131,8 @@ fn virtual_rotational(facts: &Facts) -> Option<Evidence> {
     if areas.is_empty() {
         return None;
     }
-    let striping = if kernel_from(facts, v(6, 15)) { "single pages in turn" } else { "a search for free slots from the start" };
+    let striping =
+        if does(facts, &behaviours::CLUSTERS_ROTATE) { "single pages in turn" } else { "a search for free slots from the start" };
     let what = format!(
         "{} lies on a virtual disk that reports rotational=1: the kernel uses the allocator of spinning disks ({striping}) and physical read-ahead for all areas",
         paths(&areas)
@@ -171,7 +172,7 @@ fn same_disk(facts: &Facts) -> Option<Evidence> {
     }
     let (name, areas) = by_disk.into_iter().find(|(_, areas)| areas.len() > 1)?;
     let spins = facts.block_device(name).is_some_and(|disk| disk.rotational.value() == Some(&true));
-    let seeks = spins && kernel_from(facts, v(6, 15));
+    let seeks = spins && does(facts, &behaviours::CLUSTERS_ROTATE);
     let cost = if seeks { "; this kernel alternates single pages between them, and the disk seeks each time" } else { "" };
     let what =
         format!("{} areas lie on {name}, which has one queue: more areas bring no throughput by themselves{cost}", areas.len());
@@ -184,7 +185,7 @@ fn striping_unit(facts: &Facts) -> Option<Evidence> {
     let group: Vec<&SwapArea> = areas.iter().copied().filter(equal).collect();
     let first = group.first()?;
     let spins = device(facts, first).and_then(|device| device.rotational.value()) == Some(&true);
-    let unit = match (kernel_from(facts, v(6, 15)), spins) {
+    let unit = match (does(facts, &behaviours::CLUSTERS_ROTATE), spins) {
         (false, _) => "64 slots (256 KiB) at a time and CPU",
         (true, false) => "a cluster of 512 slots (2 MiB) at a time and CPU",
         (true, true) => "one page at a time, because they spin",

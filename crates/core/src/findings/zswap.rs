@@ -1,13 +1,13 @@
 //! zswap beside the rest of the machine: what it stands in front of, and what this kernel makes of the combination.
 
 use super::ask::{
-    booted_with, config, counter, device, disk_areas, drop_word, kernel_before, kernel_from, kernel_in, knob_exhibit, number,
-    parameter, paths, percent, release, setters, swap_lines, zram_areas, zswap_on,
+    booted_with, config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths, percent,
+    release, setters, swap_lines, zram_areas, zswap_on,
 };
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SwapArea, SwapKind};
-use crate::kernel::v;
+use swaptune_kernel::behaviours;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -139,7 +139,7 @@ fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
     let zswap = zswap_on(facts)?;
     let value = zswap.parameter("exclusive_loads").filter(|value| *value == "Y")?;
     let areas = synchronous(facts);
-    if areas.is_empty() || !kernel_in(facts, v(6, 5), v(6, 9)) {
+    if areas.is_empty() || !does(facts, &behaviours::EXCLUSIVE_LOADS_LOSE_PAGES) {
         return None;
     }
     let what = format!(
@@ -154,7 +154,7 @@ fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
 fn blocks_large_swapin(facts: &Facts) -> Option<Evidence> {
     let zswap = facts.zswap.value()?;
     let areas = zram_areas(facts);
-    if areas.is_empty() || !kernel_from(facts, v(6, 12)) || !(zswap.enabled || zswap.loaded.is_known()) {
+    if areas.is_empty() || !does(facts, &behaviours::LARGE_SWAPIN) || !(zswap.enabled || zswap.loaded.is_known()) {
         return None;
     }
     let what = format!(
@@ -171,7 +171,7 @@ fn blocks_large_swapin(facts: &Facts) -> Option<Evidence> {
 fn zsmalloc_no_writeback(facts: &Facts) -> Option<Evidence> {
     let zpool = zswap_on(facts)?.parameter("zpool").filter(|zpool| *zpool == "zsmalloc")?;
     let areas = disk_areas(facts);
-    if areas.is_empty() || !kernel_before(facts, v(6, 2)) {
+    if areas.is_empty() || !does_not(facts, &behaviours::ZSMALLOC_WRITES_BACK) {
         return None;
     }
     let what = format!(
@@ -186,7 +186,7 @@ fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
     let zswap = zswap_on(facts)?;
     let zpool = zswap.parameter("zpool").filter(|zpool| *zpool != "zsmalloc")?;
     let loaded = zswap.loaded.value().filter(|loaded| loaded.ends_with("/zsmalloc"))?;
-    if !kernel_before(facts, v(6, 2)) {
+    if !does_not(facts, &behaviours::ZSMALLOC_WRITES_BACK) {
         return None;
     }
     let what = format!(
@@ -204,7 +204,7 @@ fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
 
 fn memcg_off(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
-    if !kernel_in(facts, v(6, 8), v(7, 2)) {
+    if !does(facts, &behaviours::WRITEBACK_NEEDS_MEMCG) {
         return None;
     }
     let disabled = booted_with(facts, "cgroup_disable").filter(|list| list.split(',').any(|name| name == "memory"));
@@ -228,7 +228,7 @@ fn thp_bypass(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
     let always = facts.memory.thp.value().is_some_and(|thp| thp.enabled == "always")
         || facts.knob("transparent_hugepage.enabled") == Some("always");
-    if !always || !kernel_before(facts, v(6, 13)) {
+    if !always || !does(facts, &behaviours::LARGE_FOLIOS_PAST_ZSWAP) {
         return None;
     }
     let flash = |area: &&SwapArea| {

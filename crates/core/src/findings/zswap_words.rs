@@ -1,11 +1,11 @@
 //! zswap as it was asked for against zswap as it is: compressor, allocator, words of the kernel command line.
 
-use super::ask::{booted_with, command_lines, config, kernel_from, kernel_in, log, parameter, release, zswap_on, zswap_words};
+use super::ask::{booted_with, command_lines, config, does, log, parameter, release, zswap_on, zswap_words};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::facts::{Availability, Facts, ZswapFacts};
-use crate::kernel::v;
 use crate::knobs;
-use crate::nearest::nearest;
+use swaptune_kernel::behaviours;
+use swaptune_kernel::nearest;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -171,7 +171,7 @@ fn no_pool(facts: &Facts) -> Option<Evidence> {
 fn compressor_unchecked(facts: &Facts) -> Option<Evidence> {
     let zswap = facts.zswap.value().filter(|zswap| !zswap.enabled && !zswap.loaded.is_known())?;
     let name = zswap.parameter("compressor")?;
-    if !kernel_from(facts, v(6, 3)) || facts.compressors.is_empty() || usable(facts, name) {
+    if !does(facts, &behaviours::COMPRESSOR_CHECKED_LATE) || facts.compressors.is_empty() || usable(facts, name) {
         return None;
     }
     let known: Vec<&str> = facts.compressors.iter().filter(|c| c.availability.usable()).map(|c| c.name.as_str()).collect();
@@ -211,7 +211,7 @@ fn stale_word(facts: &Facts) -> Option<Evidence> {
 }
 
 fn allocator_gone(facts: &Facts) -> Option<Evidence> {
-    if !kernel_in(facts, v(6, 15), v(6, 18)) {
+    if !does(facts, &behaviours::ONLY_ZSMALLOC) || does(facts, &behaviours::NO_ZPOOL) {
         return None;
     }
     let gone = |value: &str| value == "zbud" || value == "z3fold";

@@ -1,7 +1,7 @@
 //! Transparent huge pages: global, khugepaged, per size.
 
 use super::{Effect, Kind, Knob};
-use crate::kernel::v;
+use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {

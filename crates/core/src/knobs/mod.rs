@@ -10,7 +10,7 @@ mod zswap;
 
 use std::borrow::Cow;
 
-use crate::kernel::KernelVersion;
+use swaptune_kernel::KernelVersion;
 
 /// What values a knob takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl Knob {
 pub fn get(name: &str) -> Result<&'static Knob, KnobError> {
     find(name).ok_or_else(|| KnobError::Unknown {
         name: name.into(),
-        nearest: crate::nearest::nearest(name, all().map(|knob| knob.name)).map(str::to_owned),
+        nearest: swaptune_kernel::nearest(name, all().map(|knob| knob.name)).map(str::to_owned),
     })
 }
 
@@ -226,7 +226,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::kernel::v;
+    use swaptune_kernel::v;
 
     #[test]
     fn rows_are_whole_and_names_unique() {

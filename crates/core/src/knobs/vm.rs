@@ -1,7 +1,7 @@
 //! Sysctls of memory management and the swap core, MGLRU, block queues.
 
 use super::{Effect, Kind, Knob};
-use crate::kernel::v;
+use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {

@@ -1,7 +1,7 @@
 //! zram device attributes (`/sys/block/zramN`).
 
 use super::{Effect, Kind, Knob};
-use crate::kernel::v;
+use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {

@@ -1,7 +1,7 @@
 //! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`).
 
 use super::{Effect, Kind, Knob};
-use crate::kernel::v;
+use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {

@@ -2,6 +2,8 @@
 
 use super::When;
 use super::draft::{Draft, Why, names_device, uuid};
+use swaptune_kernel::behaviours;
+
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use crate::edit::fstab::{self, SwapLine};
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
@@ -275,7 +277,7 @@ fn pretender(draft: &mut Draft<'_>, area: &Area<'_>) -> Option<String> {
     let huge = "transparent_hugepage.enabled";
     let wanted = draft.settings().knobs.get(huge).map(|setting| setting.value.as_str());
     let always = wanted.or_else(|| draft.facts().knob(huge)) == Some("always");
-    let old = draft.facts().kernel.version.value().is_some_and(|version| *version <= crate::kernel::v(6, 12));
+    let old = draft.facts().kernel.does(&behaviours::LARGE_FOLIOS_PAST_ZSWAP) == Some(true);
     if always && old && draft.settings().wants_zswap() {
         let text = "left rotational: with huge pages always on, a non-rotational swap device gets them as a whole, past zswap";
         draft.note(disk, text, "mm/zswap.c: large folios are refused up to 6.12; a rotational device splits them");

@@ -2,6 +2,8 @@
 
 use super::When;
 use super::draft::{Draft, Why, first_usable};
+use swaptune_kernel::behaviours;
+
 use crate::change::Change;
 use crate::facts::ZswapFacts;
 use crate::knobs;
@@ -134,8 +136,7 @@ fn parameter<T>(
 /// The allocator: the first of the list that the kernel's age allows.
 fn zpool(draft: &mut Draft<'_>, zswap: &ZswapFacts, wanted: &Setting<Vec<String>>) {
     let Some((first, rest)) = wanted.value.split_first() else { return };
-    let version = draft.facts().kernel.version.value().copied();
-    if first == "zsmalloc" && version.is_some_and(|version| version < crate::kernel::v(6, 2)) {
+    if first == "zsmalloc" && draft.facts().kernel.does(&behaviours::ZSMALLOC_WRITES_BACK) == Some(false) {
         let text = "zsmalloc cannot write back before Linux 6.2: a full pool then sends new pages straight to the disk, so keep it below its limit";
         draft.note("zswap.zpool", text, "mm/zsmalloc.c, zs_zpool_shrink (6.2)");
     }

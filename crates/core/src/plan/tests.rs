@@ -7,11 +7,11 @@ use super::*;
 use crate::Fact;
 use crate::change::SwapState;
 use crate::facts::*;
-use crate::kernel::v;
 use crate::measurement::Evidence;
 use crate::profiles;
 use crate::settings::{Settings, read_toml};
 use crate::units::Bytes;
+use swaptune_kernel::v;
 
 /// A Debian 13 server: 8 GiB of RAM, one virtual disk with a swap partition, systemd, GRUB, zswap off.
 fn server() -> Facts {

@@ -7,8 +7,8 @@ pub mod auto;
 
 use crate::facts::Facts;
 use crate::measurement::Evidence;
-use crate::nearest::nearest;
 use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
+use swaptune_kernel::nearest;
 
 /// Name of the profile that is taken when nobody chose one.
 pub const DEFAULT: &str = "auto";

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::canary::Class;
 use crate::facts::{Facts, ZswapFacts};
-use crate::kernel::{KernelVersion, v};
 use crate::memory_map::MemoryMap;
 use crate::units::Bytes;
+use swaptune_kernel::{KernelVersion, behaviours};
 
 /// Where a page can end up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl Behaviour {
     #[must_use]
     pub fn from_facts(facts: &Facts) -> Self {
         let version = facts.kernel.version.value().copied();
-        let at_least = |wanted: KernelVersion| version.is_some_and(|version| version >= wanted);
+        let does = |row: &swaptune_kernel::Behaviour| facts.kernel.does(row) == Some(true);
         let zswap = facts.zswap.value();
         let flag = |name: &str| zswap.and_then(|zswap| zswap.parameter(name)).map(|value| value.starts_with(['Y', 'y', '1']));
         let pool = MemoryMap::from_facts(facts).zswap;
@@ -107,8 +107,8 @@ impl Behaviour {
             zswap: facts.zswap_is_on(),
             zswap_takes_data: flag("non_same_filled_pages_enabled").unwrap_or(true),
             zswap_takes_same_filled: flag("same_filled_pages_enabled").unwrap_or(false),
-            zswap_stores_raw: zswap.is_some_and(has_raw_counter) || at_least(v(6, 18)),
-            zswap_load_frees: version.map(|_| at_least(v(6, 9)) || flag("exclusive_loads") == Some(true)),
+            zswap_stores_raw: zswap.is_some_and(has_raw_counter) || does(&behaviours::RAW_PAGES),
+            zswap_load_frees: version.map(|_| does(&behaviours::LOADS_ARE_EXCLUSIVE) || flag("exclusive_loads") == Some(true)),
             zero_marks: facts.memory.count("swpout_zero").is_some(),
             counts_zswap: facts.memory.count("zswpout").is_some(),
             pool_limit: limit(|pool| &pool.limit),

@@ -10,7 +10,7 @@ use super::behaviour::{Behaviour, Destination};
 use super::canary::Class;
 use super::landing::Landing;
 use super::observation::{ClassObservation, Snapshot};
-use crate::kernel::v;
+use swaptune_kernel::behaviours;
 
 /// When a counter was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,7 +105,8 @@ static ROWS: &[Row] = &[
     Row {
         // Before 6.7 a compressor's failure is counted nowhere; a zswap that refuses everything does not even try.
         when: |behaviour, _, zswap_takes_text| {
-            zswap_takes_text && !behaviour.zswap_stores_raw && behaviour.version.is_some_and(|version| version >= v(6, 7))
+            let counted = behaviour.version.is_some_and(|version| behaviours::COUNTS_COMPRESS_FAIL.is_in(version));
+            zswap_takes_text && !behaviour.zswap_stores_raw && counted
         },
         ..row(Store, Some(Class::Random), Disk, "zswap.reject_*", Move::Count)
     },

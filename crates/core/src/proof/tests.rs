@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::facts::{SwapArea, SwapKind, ZswapFacts};
-use crate::kernel::{KernelVersion, v};
 use crate::{Fact, Facts};
+use swaptune_kernel::{KernelVersion, v};
 
 const PAGE: u64 = 4096;
 const N: u64 = 500;

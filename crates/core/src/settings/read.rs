@@ -8,8 +8,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::knobs::{self, KnobError};
-use crate::nearest::nearest;
 use crate::units::Bytes;
+use swaptune_kernel::nearest;
 
 /// Priority of a swap area when none is written, as in the guide that the `idle-guide` profile follows.
 const DEFAULT_SWAP_PRIORITY: i64 = 10;

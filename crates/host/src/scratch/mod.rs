@@ -11,11 +11,12 @@ pub mod guardian;
 
 use std::path::{Path, PathBuf};
 
+use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
 use swaptune_core::knobs::{self, KnobError};
 use swaptune_core::plan::{Step, When};
 use swaptune_core::swapoff::Room;
-use swaptune_core::{Bytes, nearest::nearest};
+use swaptune_kernel::nearest;
 
 pub use error::ScratchError;
 

@@ -7,6 +7,8 @@ use swaptune_core::Fact;
 use swaptune_core::facts::Facts;
 use swaptune_core::knobs::{self, Effect, Knob};
 use swaptune_host::inspect::{Scope, inspect};
+use swaptune_kernel::Behaviour;
+use swaptune_kernel::behaviours::TABLE;
 
 use super::Context;
 use crate::cli::KnobsArgs;
@@ -15,8 +17,11 @@ use crate::output::{self, text};
 
 /// Prints all rows, one row, or those whose names start alike.
 pub fn run(context: &Context, args: &KnobsArgs) -> Result<u8, Failure> {
-    let rows = select(args.name.as_deref())?;
     let facts = inspect(&context.machine, Scope::STATUS);
+    if args.behaviours {
+        return behaviours(context, &facts);
+    }
+    let rows = select(args.name.as_deref())?;
     if context.json {
         let rows: Vec<Row> = rows.iter().map(|knob| Row::of(knob, &facts)).collect();
         output::json_versioned(&serde_json::json!({ "knobs": rows }))?;
@@ -25,6 +30,36 @@ pub fn run(context: &Context, args: &KnobsArgs) -> Result<u8, Failure> {
     } else {
         output::data(&table(&rows, &facts))?;
     }
+    Ok(0)
+}
+
+/// Prints what kernels do by themselves, and whether this one does.
+fn behaviours(context: &Context, facts: &Facts) -> Result<u8, Failure> {
+    if context.json {
+        let row = |row: &Behaviour| {
+            serde_json::json!({
+                "name": row.name,
+                "since": row.since.map(|version| version.to_string()),
+                "until": row.until.map(|version| version.to_string()),
+                "here": facts.kernel.does(row),
+                "about": row.about,
+                "source": row.source,
+            })
+        };
+        output::json_versioned(&serde_json::json!({ "behaviours": TABLE.iter().map(row).collect::<Vec<_>>() }))?;
+        return Ok(0);
+    }
+    let version = facts.kernel.version.value().map_or("this kernel".to_owned(), |version| format!("Linux {version}"));
+    let mut out = String::new();
+    for row in TABLE {
+        let here = match facts.kernel.does(row) {
+            Some(true) => format!("{version} does"),
+            Some(false) => format!("{version} does not"),
+            None => "the version of this kernel is not known".to_owned(),
+        };
+        out += &format!("{} ({}; {here})\n{}", row.name, row.versions(), text::wrap(row.about, 2));
+    }
+    output::data(&out)?;
     Ok(0)
 }
 

@@ -229,8 +229,7 @@ fn read_as(tiering: &Tiering, last: &Tiering, size: &impl Fn(String, String) -> 
         parts.push(format!("{what}, {size}, priority {}", area.priority));
     }
     let parts = if parts.is_empty() { "no swap".to_owned() } else { parts.join("; then ") };
-    let (major, minor) = settings.kernel;
-    format!("{}: {parts} (Linux {major}.{minor}, page-cluster {})", tiering.name, settings.page_cluster)
+    format!("{}: {parts} (Linux {}, page-cluster {})", tiering.name, settings.kernel, settings.page_cluster)
 }
 
 /// Where measured figures come from.

@@ -1,5 +1,7 @@
 //! What can be wrong with the parameters of an allocator.
 
+use swaptune_kernel::KernelVersion;
+
 /// Why there is no such allocator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AllocError {
@@ -10,13 +12,11 @@ pub enum AllocError {
     #[error("{0:?} is no allocator: zsmalloc, zbud and z3fold are")]
     Name(String),
     /// zbud and z3fold are gone from newer kernels.
-    #[error("Linux {major}.{minor} has no {name}: it was removed in 6.15 and zsmalloc is the only one left")]
+    #[error("Linux {version} has no {name}: it was removed in 6.15 and zsmalloc is the only one left")]
     Removed {
         /// The allocator asked for.
         name: String,
-        /// Kernel's major version.
-        major: u16,
-        /// Kernel's minor version.
-        minor: u16,
+        /// The kernel.
+        version: KernelVersion,
     },
 }

@@ -1,5 +1,7 @@
 //! What upkeep does to a zram device: by type, age, threshold and limit.
 
+use swaptune_kernel::v;
+
 use super::tests::{cycles, event, machine, zsmalloc};
 use super::*;
 use crate::policies::named;
@@ -33,7 +35,7 @@ fn settings(upkeep: Upkeep) -> Settings {
         upkeep: Some(Box::new(upkeep)),
     };
     let areas = vec![AreaSettings { priority: 0, slots: 10_000, backing }];
-    Settings { kernel: (6, 6), areas, sizes: Sizes::Each(vec![1000, 2000, 4096, 0]), ..machine(2500) }
+    Settings { kernel: v(6, 6), areas, sizes: Sizes::Each(vec![1000, 2000, 4096, 0]), ..machine(2500) }
 }
 
 /// All pages are written at once; then a page that is in RAM is touched a minute later, and another for the time in between.
@@ -171,8 +173,8 @@ fn batches_are_faster_where_answers_take_long() {
         let settings = Settings { kernel, devices: vec![slow], ..settings(upkeep(None, Some(writeback(Which::Huge)))) };
         after(11, settings).outcome.counters.bd_writes
     };
-    assert_eq!(time((6, 18)), 100, "one second, and 10 ms for each page");
-    assert!(time((6, 19)) > 200);
+    assert_eq!(time(v(6, 18)), 100, "one second, and 10 ms for each page");
+    assert!(time(v(6, 19)) > 200);
 }
 
 /// 20 ns for each slot of each visit; for each page that is recompressed what loading it takes, and the secondary algorithm.
@@ -210,7 +212,7 @@ fn a_page_is_written_back_when_the_one_before_has_ended() {
 fn what_a_kernel_lacks_is_refused() {
     let error =
         |kernel| Settings { kernel, ..settings(upkeep(Some(recompress(Which::All)), None)) }.check().unwrap_err().to_string();
-    assert_eq!(error((6, 1)), "Linux 6.1 has no recompression in zram: it came with 6.2");
+    assert_eq!(error(v(6, 1)), "Linux 6.1 has no recompression in zram: it is there since 6.2");
     let settings = settings(Upkeep { interval: 0, ..upkeep(None, None) });
     assert_eq!(settings.check(), Err(SettingsError::NoInterval(0)));
 }

@@ -1,9 +1,11 @@
 //! Faults: a page is wanted that is not mapped.
 
+use swaptune_kernel::behaviours;
+
 use super::device::Written;
 use super::page::{AHEAD, CLEAN, NONE, POOLED, REFERENCED, Tier};
 use super::zram::COPY;
-use super::{EXCLUSIVE_LOADS, Model, OutOfMemory};
+use super::{Model, OutOfMemory};
 use crate::trace::{Event, Op};
 
 impl Model {
@@ -188,7 +190,7 @@ impl Model {
         let Some(zswap) = self.zswap.as_mut() else { return 0 };
         self.outcome.counters.zswpin += 1;
         let codec = self.settings.zswap.as_ref().map_or(0, |settings| settings.codec.decompress);
-        let size = if self.settings.kernel < EXCLUSIVE_LOADS {
+        let size = if !behaviours::LOADS_ARE_EXCLUSIVE.is_in(self.settings.kernel) {
             zswap.rotate(&mut self.pages, page)
         } else {
             self.remove_from_zswap(page)

@@ -1,5 +1,7 @@
 //! What a fault is counted as, and what it leaves behind in swap.
 
+use swaptune_kernel::v;
+
 use super::page::REFERENCED;
 use super::tests::{cycles, event, machine, policy, with_zswap, zram};
 use super::*;
@@ -66,7 +68,7 @@ fn a_copy_stays_while_half_of_swap_is_free() {
 
 #[test]
 fn zswap_gives_its_copy_up_since_6_9() {
-    for (kernel, given_up) in [((6, 8), 0), ((6, 9), 1)] {
+    for (kernel, given_up) in [(v(6, 8), 0), (v(6, 9), 1)] {
         let mut model = written(Settings { kernel, ..with_zswap(2000, policy("limit"), 90) });
         let stored = model.pools().stored;
         model.advance(event(0, Op::Read)).unwrap();
@@ -84,7 +86,7 @@ fn zswap_gives_its_copy_up_since_6_9() {
 #[test]
 fn pools_count_what_they_hold() {
     let raw = with_zswap(2000, policy("limit"), 90);
-    for (sizes, kernel, counts) in [(vec![0], (6, 11), [1, 0]), (vec![4096], (6, 18), [0, 1]), (vec![1000], (6, 18), [0, 0])] {
+    for (sizes, kernel, counts) in [(vec![0], v(6, 11), [1, 0]), (vec![4096], v(6, 18), [0, 1]), (vec![1000], v(6, 18), [0, 0])] {
         let mut model = written(Settings { sizes: Sizes::Each(sizes), kernel, ..raw.clone() });
         let held = |model: &Model| {
             let pools = model.pools();

@@ -1,7 +1,6 @@
 //! When zswap's pool is full and when it accepts again: the kernel's integer arithmetic.
 
-/// First kernel that computes the limits as zswap_max_pages() and zswap_accept_thr_pages().
-const PAGES_COMPARED: (u16, u16) = (6, 10);
+use swaptune_kernel::{KernelVersion, behaviours};
 
 /// The limit of a zswap pool (mm/zswap.c: `zswap_is_full`, `zswap_can_accept`, `zswap_check_limits`).
 ///
@@ -14,8 +13,8 @@ pub struct Limit {
     pub max_pool_percent: u64,
     /// accept_threshold_percent, of the limit.
     pub accept_threshold_percent: u64,
-    /// Kernel, `(6, 12)` for 6.12.
-    pub kernel: (u16, u16),
+    /// Kernel.
+    pub kernel: KernelVersion,
 }
 
 impl Limit {
@@ -28,32 +27,38 @@ impl Limit {
     /// The pages down to which a full pool must shrink.
     #[must_use]
     pub fn accept_pages(&self) -> u64 {
-        if self.kernel >= PAGES_COMPARED {
+        if self.compares_pages() {
             self.max_pages() * self.accept_threshold_percent / 100
         } else {
             self.ram * self.accept_threshold_percent / 100 * self.max_pool_percent / 100
         }
     }
 
+    fn compares_pages(&self) -> bool {
+        behaviours::LIMIT_IN_PAGES.is_in(self.kernel)
+    }
+
     /// A pool of so many pages takes nothing more.
     #[must_use]
     pub fn full_from(&self) -> u64 {
-        self.max_pages() + u64::from(self.kernel < PAGES_COMPARED)
+        self.max_pages() + u64::from(!self.compares_pages())
     }
 
     /// A pool of less than so many pages, which has been full, takes pages again.
     #[must_use]
     pub fn accepts_below(&self) -> u64 {
-        self.accept_pages() + u64::from(self.kernel >= PAGES_COMPARED)
+        self.accept_pages() + u64::from(self.compares_pages())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
 
-    const OLD: Limit = Limit { ram: 1999, max_pool_percent: 25, accept_threshold_percent: 90, kernel: (6, 9) };
-    const NEW: Limit = Limit { kernel: (6, 10), ..OLD };
+    const OLD: Limit = Limit { ram: 1999, max_pool_percent: 25, accept_threshold_percent: 90, kernel: v(6, 9) };
+    const NEW: Limit = Limit { kernel: v(6, 10), ..OLD };
 
     #[test]
     fn the_limit_itself_is_full_only_since_6_10() {
@@ -64,7 +69,7 @@ mod tests {
     #[test]
     fn a_percent_of_a_percent_depends_on_which_comes_first() {
         let small = Limit { ram: 99, max_pool_percent: 27, accept_threshold_percent: 90, ..NEW };
-        assert_eq!((small.accept_pages(), Limit { kernel: (6, 9), ..small }.accept_pages()), (23, 24));
+        assert_eq!((small.accept_pages(), Limit { kernel: v(6, 9), ..small }.accept_pages()), (23, 24));
     }
 
     #[test]

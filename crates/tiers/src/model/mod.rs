@@ -67,6 +67,8 @@ pub use sizes::Sizes;
 pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};
 pub use zram::COPY;
 
+use swaptune_kernel::behaviours;
+
 use crate::policies::{Groups, Walk};
 use device::Device;
 use lru::RamLists;
@@ -77,11 +79,6 @@ use slots::Slots;
 use worker::Worker;
 use zram::Zram;
 use zswap::Zswap;
-
-/// First kernel whose zero pages are remembered by the swap map and reach no pool.
-const ZERO_MAP: (u16, u16) = (6, 12);
-/// First kernel whose zswap frees an entry when it is loaded.
-const EXCLUSIVE_LOADS: (u16, u16) = (6, 9);
 
 /// Neither RAM nor swap has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +155,7 @@ impl Model {
             pages: Pages::new(
                 pages as usize,
                 settings.cgroups.len() > 1,
-                has_zram || (settings.zswap.is_some() && settings.kernel < ZERO_MAP),
+                has_zram || (settings.zswap.is_some() && behaviours::SAME_FILLED_IN_ZSWAP.is_in(settings.kernel)),
             ),
             lists: RamLists::new(settings.lru, settings.cgroups.iter().map(Option::is_some)),
             cgroups: cgroups.collect(),
@@ -178,7 +175,7 @@ impl Model {
             round: 0,
             writes: 0,
             cursor: 0,
-            maps_zeros: settings.kernel >= ZERO_MAP && settings.sizes.has_zeros(),
+            maps_zeros: behaviours::ZERO_MAP.is_in(settings.kernel) && settings.sizes.has_zeros(),
             look_for_slots: 0,
             hits: 0,
             misses: 0,

@@ -3,6 +3,8 @@
 //! Nothing here compares a constant with itself. A pool of zbud is filled page by page, emptied page by page, or made of entries that
 //! cannot be written back, and what the model then does is noted. Whoever changes a threshold changes a line.
 
+use swaptune_kernel::{KernelVersion, v};
+
 use super::tests::{policy, with_zswap, zsmalloc};
 use super::*;
 use crate::alloc::Allocator;
@@ -123,10 +125,10 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn with(policy: Policy, allocator: Allocator) -> Self {
-        Self::on((6, 11), 1, policy, allocator)
+        Self::on(v(6, 11), 1, policy, allocator)
     }
 
-    pub(super) fn on(kernel: (u16, u16), cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
+    pub(super) fn on(kernel: KernelVersion, cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
         let mut settings = Settings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
         settings.zswap.as_mut().unwrap().allocator = allocator;
         settings.sizes = Sizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());

@@ -1,5 +1,7 @@
 //! What comes along with a page that is read from swap, and what that takes.
 
+use swaptune_kernel::v;
+
 use super::tests::{cycles, disk, event, machine, policy, with_zswap};
 use super::*;
 use crate::trace::{Event, Op};
@@ -115,11 +117,11 @@ fn adjacent_slots_of_an_area_are_one_request() {
 fn what_was_read_ahead_from_zswap_stays_until_it_is_used() {
     let zswap = |kernel| Settings { kernel, ..with_zswap(2000, policy("limit"), 90) };
     for (settings, stays) in [
-        (zswap((6, 18)), true),
-        (zswap((6, 16)), true),
-        (zswap((6, 15)), false),
-        (zswap((6, 8)), false),
-        (Settings { kernel: (6, 18), ..machine(2000) }, false),
+        (zswap(v(6, 18)), true),
+        (zswap(v(6, 16)), true),
+        (zswap(v(6, 15)), false),
+        (zswap(v(6, 8)), false),
+        (Settings { kernel: v(6, 18), ..machine(2000) }, false),
     ] {
         let kernel = settings.kernel;
         let mut model = written(settings, 3500);
@@ -143,7 +145,7 @@ fn the_page_after_this_one_is_beside_it_in_another_area() {
     let mut settings = Settings { devices: vec![DeviceTimes::HDD], ..machine(2000) };
     let area = AreaSettings { priority: 0, slots: 5_000, backing: Backing::Disk { device: 0, rotational: true } };
     settings.areas = vec![area; 2];
-    let mut model = written(Settings { kernel: (6, 18), ..settings }, 3500);
+    let mut model = written(Settings { kernel: v(6, 18), ..settings }, 3500);
     // The window is closed: no hits, and the last one was small.
     for page in [101, 401, 701, 901, 1001] {
         brought(&mut model, page);

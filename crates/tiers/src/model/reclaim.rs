@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use swaptune_kernel::behaviours;
+
 use super::lru::{BATCH, Lru, Scan};
 use super::page::{AHEAD, CLEAN, DIRTY, NONE, POOLED, Tier};
 use super::{Model, OutOfMemory};
 
-/// First kernel whose reclaim writes only what it knows to be anonymous, or of shared memory.
-const ONLY_ANONYMOUS: (u16, u16) = (6, 16);
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
 pub(super) const DEFAULT_PRIORITY: u32 = 12;
 /// Rounds of direct reclaim that evicted, for one page, after which there is no room: pages only go round, as from zswap back into RAM
@@ -172,7 +172,7 @@ impl Model {
     /// mapped for a page of a file, which is not its to write, and makes it active. It stays until it is used or given back.
     pub(super) fn cannot_be_written(&self, page: u32) -> bool {
         let state = self.pages.state(page);
-        state.has(AHEAD) && !state.has(CLEAN) && self.settings.kernel >= ONLY_ANONYMOUS
+        state.has(AHEAD) && !state.has(CLEAN) && behaviours::READ_AHEAD_STAYS.is_in(self.settings.kernel)
     }
 
     /// Moves a page out of RAM; it is in no list. `false` if there is no place for it.

@@ -1,5 +1,7 @@
 //! What reclaim does to a whole machine: who is reclaimed from, how much at once, when it stops, and what it takes.
 
+use swaptune_kernel::v;
+
 use super::tests::{cycles, disk, event, machine, policy, run, with_zswap, zram, zsmalloc};
 use super::*;
 use crate::trace::{Event, Op};
@@ -11,7 +13,7 @@ fn a_page_takes_the_time_of_its_codec() {
     let (costs, lz4) = (Costs::default(), Codec::named("lz4").unwrap());
     let in_zram = Settings { areas: vec![zram(0, 10_000)], ..machine(2000) };
     for (settings, large) in [(with_zswap(2000, policy("limit"), 90), lz4.decompress), (in_zram, COPY)] {
-        let settings = Settings { kernel: (6, 11), sizes: Sizes::Each(vec![0, 1000, 3700]), ..settings };
+        let settings = Settings { kernel: v(6, 11), sizes: Sizes::Each(vec![0, 1000, 3700]), ..settings };
         let mut model = Model::new(settings, 2100).unwrap();
         cycles(2100, 1).for_each(|event| _ = model.advance(event).unwrap());
         let away: Vec<u32> = (0..2100).filter(|&page| model.tier(page) != Tier::Ram).collect();

@@ -111,6 +111,8 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
     use crate::model::page::AHEAD;
     use crate::model::tests::{cycles, disk, machine, policy, with_zswap};
@@ -197,7 +199,7 @@ mod tests {
     /// Pages that cannot go fill the inactive list, of active ones there are few: those go all the same.
     #[test]
     fn active_pages_go_where_nothing_else_can() {
-        let mut model = used_and_active(Settings { kernel: (6, 18), ..with_zswap(4000, policy("limit"), 90) });
+        let mut model = used_and_active(Settings { kernel: v(6, 18), ..with_zswap(4000, policy("limit"), 90) });
         (0..100).for_each(|page| model.pages.set(page, AHEAD));
         assert_eq!(model.go_through(0, false, &mut 0), 0);
         assert!(model.reclaim_at_limit(0, &mut 0) > 0);

@@ -1,5 +1,7 @@
 //! What a machine is to the model.
 
+use swaptune_kernel::{Behaviour, KernelVersion};
+
 use super::slots::Turn;
 use super::upkeep::Upkeep;
 use super::zram::Zram;
@@ -60,8 +62,8 @@ pub struct AreaSettings {
 /// A machine and its tiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Kernel, `(6, 12)` for 6.12.
-    pub kernel: (u16, u16),
+    /// Kernel.
+    pub kernel: KernelVersion,
     /// Pages of RAM (MemTotal).
     pub ram: u64,
     /// Pages of RAM that others hold and keep.
@@ -130,14 +132,14 @@ pub enum SettingsError {
     #[error("the areas and the backing devices of zram have {0} slots together; 4294967294 is the most")]
     TooManySlots(u64),
     /// The kernel does not have it.
-    #[error("Linux {}.{} has no {what}: it came with {}.{}", kernel.0, kernel.1, since.0, since.1)]
+    #[error("Linux {kernel} has no {what}: it is there {}", behaviour.versions())]
     KernelLacks {
         /// What it lacks.
         what: &'static str,
         /// The kernel.
-        kernel: (u16, u16),
-        /// The first that has it.
-        since: (u16, u16),
+        kernel: KernelVersion,
+        /// What kernels have it.
+        behaviour: &'static Behaviour,
     },
     /// Visits need time between them.
     #[error("area {0}: visits to a zram device need an interval of more than nothing")]
@@ -150,7 +152,7 @@ impl Settings {
     #[must_use]
     pub fn new(ram: u64) -> Self {
         Self {
-            kernel: (6, 18),
+            kernel: KernelVersion::ASSUMED,
             ram,
             reserved: 0,
             lru: Lru::default(),
@@ -199,8 +201,8 @@ impl Settings {
             if upkeep.interval == 0 {
                 return Err(SettingsError::NoInterval(area));
             }
-            if let Some((what, since)) = upkeep.lacks(self.kernel) {
-                return Err(SettingsError::KernelLacks { what, kernel: self.kernel, since });
+            if let Some((what, behaviour)) = upkeep.lacks(self.kernel) {
+                return Err(SettingsError::KernelLacks { what, kernel: self.kernel, behaviour });
             }
         }
         Ok(())
@@ -261,7 +263,7 @@ impl Backing {
 }
 
 impl ZswapSettings {
-    pub(super) fn build(&self, ram: u64, kernel: (u16, u16), groups: usize) -> Zswap {
+    pub(super) fn build(&self, ram: u64, kernel: KernelVersion, groups: usize) -> Zswap {
         let (max_pool_percent, accept_threshold_percent) = (self.max_pool_percent, self.accept_threshold_percent);
         let limit = Limit { ram, max_pool_percent, accept_threshold_percent, kernel };
         Zswap::new(limit, &self.policy, Pool::new(&self.allocator), groups)

@@ -1,13 +1,13 @@
 //! Shrinkers that reclaim calls on its way: zswap's dynamic shrinker and zsmalloc's compaction (mm/shrinker.c, mm/zswap.c).
 
+use swaptune_kernel::behaviours;
+
 use super::Model;
 use super::page::{NONE, State, Tier};
 use super::zswap::Zswap;
 
 /// Objects of one call (`SHRINK_BATCH`).
 const BATCH: u64 = 128;
-/// First kernel with a second chance instead of a protected share.
-const SECOND_CHANCE: (u16, u16) = (6, 12);
 
 /// What a shrinker has put off, and what zswap's protects.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +60,7 @@ impl Model {
     fn shrink_zswap(&mut self, cgroup: u16, priority: u32, time: &mut u64) {
         let Some(zswap) = &self.zswap else { return };
         let group = cgroup.min(zswap.groups() - 1);
-        let second_chance = self.settings.kernel >= SECOND_CHANCE;
+        let second_chance = behaviours::SHRINKER_SECOND_CHANCE.is_in(self.settings.kernel);
         let shrinker = &mut self.shrinkers.groups[usize::from(group)];
         let offered = offered(zswap, group, shrinker, second_chance);
         let scan = shrinker.scan(offered, priority);
@@ -100,6 +100,8 @@ fn offered(zswap: &Zswap, group: u16, shrinker: &mut Shrinker, second_chance: bo
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
 
     #[test]
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_shrinker_is_offered_what_compresses_badly_and_is_not_spoken_for() {
-        let limit = crate::model::Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: (6, 12) };
+        let limit = crate::model::Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: v(6, 12) };
         let pool = |allocator: &crate::alloc::Allocator, size| {
             let mut zswap = Zswap::new(limit, &crate::policies::POLICIES[0], crate::alloc::Pool::new(allocator), 1);
             let mut pages = crate::model::Pages::new(200, false, true);

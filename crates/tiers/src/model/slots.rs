@@ -2,16 +2,13 @@
 
 use std::collections::VecDeque;
 
+use swaptune_kernel::{KernelVersion, behaviours};
+
 use super::clusters::{CLUSTER, Clusters, Room};
 use super::page::NONE;
 use crate::prefetch::prefetch;
 
-/// First kernel that hands out whole clusters, and single pages on rotational devices, to each area in turn.
-const CLUSTERS_ROTATE: (u16, u16) = (6, 15);
-/// First kernel that fills clusters from which slots were given back before it takes an empty one (K. Song, "mm, swap: prefer nonfull over
-/// free clusters", August 2025), unless the device wants to be told what is free.
-const HOLES_FIRST: (u16, u16) = (6, 18);
-/// Slots handed out before that (`SWAP_BATCH`).
+/// Slots handed out before clusters rotate (`SWAP_BATCH`).
 const BATCH: u32 = 64;
 
 /// How long an area has its turn before another one of its priority.
@@ -25,8 +22,8 @@ pub(super) enum Turn {
 
 impl Turn {
     /// That of a kernel, with a device that turns or one that does not.
-    pub(super) const fn of(kernel: (u16, u16), rotational: bool) -> Self {
-        if kernel.0 < CLUSTERS_ROTATE.0 || (kernel.0 == CLUSTERS_ROTATE.0 && kernel.1 < CLUSTERS_ROTATE.1) {
+    pub(super) fn of(kernel: KernelVersion, rotational: bool) -> Self {
+        if !behaviours::CLUSTERS_ROTATE.is_in(kernel) {
             Self::Slots(BATCH)
         } else if rotational {
             Self::Slots(1)
@@ -181,8 +178,8 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Areas as (slots, priority, turn); with `owners`, the page of a slot can be asked for.
-    pub(super) fn new(kernel: (u16, u16), given: &[(u32, i32, Turn)], owners: bool) -> Self {
-        let holes_first = kernel >= HOLES_FIRST;
+    pub(super) fn new(kernel: KernelVersion, given: &[(u32, i32, Turn)], owners: bool) -> Self {
+        let holes_first = behaviours::NONFULL_CLUSTERS_FIRST.is_in(kernel);
         let (mut areas, mut base) = (Vec::new(), 0);
         for &(slots, _, turn) in given {
             areas.push(Area::new(base, slots, turn, owners, holes_first));

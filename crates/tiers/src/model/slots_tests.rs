@@ -1,5 +1,7 @@
 //! Which slot comes next.
 
+use swaptune_kernel::v;
+
 use proptest::prelude::*;
 
 use super::slots::Turn::{Cluster, Slots as Batch};
@@ -93,7 +95,7 @@ fn runs() -> impl Strategy<Value = Vec<(bool, u32, u32, u32)>> {
 
 /// Slots that come and go, beside a plain list. The second area, of lower priority, is used while the first is full.
 fn are_those_of_a_plain_list(runs: &[(bool, u32, u32, u32)], holes: bool) -> Result<(), TestCaseError> {
-    let kernel = if holes { (6, 18) } else { (6, 12) };
+    let kernel = if holes { v(6, 18) } else { v(6, 12) };
     let mut slots = Slots::new(kernel, &[(1100, 1, Batch(64)), (600, 0, Batch(64))], true);
     let mut plain = [Plain::new(1100, holes), Plain::new(600, holes)];
     let mut page = 0;
@@ -132,15 +134,15 @@ proptest! {
 
 #[test]
 fn turns_are_those_of_each_kernel() {
-    assert_eq!([Turn::of((6, 14), false), Turn::of((6, 14), true)], [Batch(64); 2]);
-    assert_eq!([Turn::of((6, 15), false), Turn::of((6, 15), true)], [Cluster, Batch(1)]);
-    assert_eq!([Turn::of((5, 10), false), Turn::of((7, 2), true)], [Batch(64), Batch(1)]);
+    assert_eq!([Turn::of(v(6, 14), false), Turn::of(v(6, 14), true)], [Batch(64); 2]);
+    assert_eq!([Turn::of(v(6, 15), false), Turn::of(v(6, 15), true)], [Cluster, Batch(1)]);
+    assert_eq!([Turn::of(v(5, 10), false), Turn::of(v(7, 2), true)], [Batch(64), Batch(1)]);
 }
 
 /// A cluster of which the beginning is in use is at its end sooner, and so is its area's turn.
 #[test]
 fn a_turn_lasts_to_the_end_of_a_cluster_however_many_slots_that_are() {
-    let mut slots = Slots::new((6, 18), &[(1024, 0, Cluster), (1024, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 18), &[(1024, 0, Cluster), (1024, 0, Cluster)], false);
     let first: Vec<u32> = (0..2048).map(|page| slots.alloc(page).unwrap()).collect();
     assert_eq!(first, [0..512, 1024..1536, 512..1024, 1536..2048].into_iter().flatten().collect::<Vec<u32>>());
     // Three of the first area, in two clusters, and two of the second.
@@ -152,7 +154,7 @@ fn a_turn_lasts_to_the_end_of_a_cluster_however_many_slots_that_are() {
 /// An area with one slot at a time, beside one with a cluster at a time: each by its own device.
 #[test]
 fn areas_of_one_priority_may_differ_in_their_turns() {
-    let mut slots = Slots::new((6, 18), &[(600, 0, Batch(1)), (1024, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 18), &[(600, 0, Batch(1)), (1024, 0, Cluster)], false);
     let first: Vec<u32> = (0..1624).map(|page| slots.alloc(page).unwrap()).collect();
     assert_eq!((first[0], &first[1..513], first[513], first[514]), (0, &(600..1112).collect::<Vec<u32>>()[..], 1, 1112));
     assert_eq!(first[1026..], (2..600).collect::<Vec<u32>>(), "then the first alone, to its end");
@@ -160,7 +162,7 @@ fn areas_of_one_priority_may_differ_in_their_turns() {
 
 #[test]
 fn equal_priorities_take_turns_and_lower_ones_wait() {
-    let mut slots = Slots::new((6, 12), &[(1000, 5, Batch(64)), (1000, 10, Batch(64)), (1000, 10, Batch(64))], false);
+    let mut slots = Slots::new(v(6, 12), &[(1000, 5, Batch(64)), (1000, 10, Batch(64)), (1000, 10, Batch(64))], false);
     let areas: Vec<usize> = (0..2001)
         .map(|page| {
             let slot = slots.alloc(page).unwrap();
@@ -174,7 +176,7 @@ fn equal_priorities_take_turns_and_lower_ones_wait() {
 
 #[test]
 fn the_cluster_at_hand_does_not_lead_into_the_next() {
-    let mut slots = Slots::new((6, 12), &[(1536, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 12), &[(1536, 0, Cluster)], false);
     (0..1536).for_each(|page| _ = slots.alloc(page));
     slots.release(5);
     assert_eq!(slots.alloc(0), Some(5));
@@ -184,7 +186,7 @@ fn the_cluster_at_hand_does_not_lead_into_the_next() {
 
 #[test]
 fn what_is_free_before_the_slot_to_try_next_waits_for_its_list_and_the_next_cluster_too() {
-    let mut slots = Slots::new((6, 12), &[(1536, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 12), &[(1536, 0, Cluster)], false);
     (0..1536).for_each(|page| _ = slots.alloc(page));
     [3, 500].into_iter().for_each(|slot| slots.release(slot));
     assert_eq!(slots.alloc(0), Some(3));
@@ -197,7 +199,7 @@ fn what_is_free_before_the_slot_to_try_next_waits_for_its_list_and_the_next_clus
 
 #[test]
 fn the_cluster_at_hand_begins_anew_when_all_of_it_was_given_back() {
-    let mut slots = Slots::new((6, 12), &[(2048, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 12), &[(2048, 0, Cluster)], false);
     (0..522).for_each(|page| _ = slots.alloc(page));
     (512..522).for_each(|slot| slots.release(slot));
     assert_eq!((slots.alloc(0), slots.alloc(0)), (Some(512), Some(513)));
@@ -205,7 +207,7 @@ fn the_cluster_at_hand_begins_anew_when_all_of_it_was_given_back() {
 
 #[test]
 fn a_cluster_that_was_given_back_whole_is_an_empty_one() {
-    let mut slots = Slots::new((6, 12), &[(2048, 0, Cluster)], false);
+    let mut slots = Slots::new(v(6, 12), &[(2048, 0, Cluster)], false);
     (0..2048).for_each(|page| _ = slots.alloc(page));
     slots.release(600);
     (0..512).for_each(|slot| slots.release(slot));
@@ -215,12 +217,12 @@ fn a_cluster_that_was_given_back_whole_is_an_empty_one() {
 
 #[test]
 fn clusters_with_holes_are_filled_first_since_6_18() {
-    for (kernel, expected) in [((6, 17), [1024, 1025]), ((6, 18), [5, 700])] {
+    for (kernel, expected) in [(v(6, 17), [1024, 1025]), (v(6, 18), [5, 700])] {
         let mut slots = Slots::new(kernel, &[(2048, 0, Cluster)], false);
         (0..1024).for_each(|page| _ = slots.alloc(page));
         [5, 700, 6].into_iter().for_each(|slot| slots.release(slot));
         let first = slots.alloc(0).unwrap();
-        if kernel == (6, 18) {
+        if kernel == v(6, 18) {
             assert_eq!(slots.alloc(0), Some(6), "the cluster at hand goes on");
         }
         assert_eq!([first, slots.alloc(0).unwrap()], expected, "{kernel:?}");
@@ -229,7 +231,7 @@ fn clusters_with_holes_are_filled_first_since_6_18() {
 
 #[test]
 fn empty_clusters_come_before_holes_and_every_slot_is_used_once() {
-    let mut slots = Slots::new((6, 12), &[(1500, 0, Cluster)], true);
+    let mut slots = Slots::new(v(6, 12), &[(1500, 0, Cluster)], true);
     let first: Vec<u32> = (0..600).map(|page| slots.alloc(page).unwrap()).collect();
     assert_eq!(first, (0..600).collect::<Vec<u32>>());
     for slot in (0..512).step_by(2) {

@@ -1,16 +1,13 @@
 //! Swap-out of one page: the zero map, zswap's store, zram, the disk (mm/page_io.c, mm/zswap.c).
 
+use swaptune_kernel::behaviours;
+
 use super::device::Written;
 use super::page::{CLEAN, POOLED, Tier};
 use super::zswap::Zswap;
 use super::{Backing, Model};
 use crate::alloc::PAGE_SIZE;
 use crate::policies::{Context, Trigger};
-
-/// First kernel that keeps pages that do not compress.
-const RAW: (u16, u16) = (6, 18);
-/// First kernel that counts pages that do not compress.
-const COMPRESS_FAIL_COUNTED: (u16, u16) = (6, 7);
 
 impl Model {
     /// Writes a page, which has a slot and is in no list, to where the kernel would. `false` if it stays in RAM.
@@ -69,12 +66,12 @@ impl Model {
         }
         let Some(zswap) = self.zswap.as_mut() else { return false };
         let Some(settings) = &self.settings.zswap else { return false };
-        let keeps_raw = settings.policy.raw.unwrap_or(self.settings.kernel >= RAW);
+        let keeps_raw = settings.policy.raw.unwrap_or(behaviours::RAW_PAGES.is_in(self.settings.kernel));
         if size > 0 {
             *time += settings.codec.compress;
         }
         if size >= PAGE_SIZE && !keeps_raw {
-            self.outcome.counters.reject_compress_fail += u64::from(self.settings.kernel >= COMPRESS_FAIL_COUNTED);
+            self.outcome.counters.reject_compress_fail += u64::from(behaviours::COUNTS_COMPRESS_FAIL.is_in(self.settings.kernel));
             self.pause_worker();
             return false;
         }

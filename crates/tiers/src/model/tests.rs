@@ -1,5 +1,7 @@
 //! The model as a whole: every page is somewhere, the counters add up, the same input gives the same outcome.
 
+use swaptune_kernel::{KernelVersion, v};
+
 use proptest::prelude::*;
 
 use super::*;
@@ -123,7 +125,7 @@ fn the_same_cycle_stays_in_zswap() {
 
 #[test]
 fn zero_pages_reach_the_pool_only_before_6_12() {
-    for (kernel, zeros) in [((6, 12), true), ((6, 11), false)] {
+    for (kernel, zeros) in [(v(6, 12), true), (v(6, 11), false)] {
         let settings = Settings { kernel, sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("limit"), 20) };
         let counters = run(settings, 3000, cycles(3000, 2)).counters;
         assert_eq!((counters.swpout_zero > 0, counters.zswpout == 0), (zeros, zeros), "{kernel:?}");
@@ -133,7 +135,7 @@ fn zero_pages_reach_the_pool_only_before_6_12() {
 
 #[test]
 fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
-    for (kernel, name, raw) in [((6, 17), "limit", false), ((6, 18), "limit", true), ((6, 17), "raw", true)] {
+    for (kernel, name, raw) in [(v(6, 17), "limit", false), (v(6, 18), "limit", true), (v(6, 17), "raw", true)] {
         let settings = Settings { kernel, sizes: Sizes::Each(vec![4096]), ..with_zswap(2000, policy(name), 20) };
         let counters = run(settings, 2500, cycles(2500, 1)).counters;
         assert_eq!((counters.zswpout > 0, counters.reject_compress_fail == 0), (raw, raw), "{kernel:?} {name}");
@@ -143,7 +145,7 @@ fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
 #[test]
 fn pools_tell_what_they_keep_uncompressed() {
     let sizes = Sizes::Each(vec![0, 1000, 3700, 4096]);
-    let settings = Settings { kernel: (6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
+    let settings = Settings { kernel: v(6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
     let mut model = Model::new(settings, 2400).unwrap();
     cycles(2400, 1).for_each(|event| _ = model.advance(event).unwrap());
     let pools = model.pools();
@@ -256,7 +258,7 @@ fn write_through_evicts_for_nothing() {
     let (back, through) = (outcome("write-back"), outcome("write-through"));
     assert!(back.zswpwb > 0 && through.zswpwb == 0);
     assert_eq!(through.pswpout, through.zswpout);
-    let zeros = Settings { kernel: (6, 11), sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("write-through"), 10) };
+    let zeros = Settings { kernel: v(6, 11), sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("write-through"), 10) };
     let zeros = run(zeros, 4000, cycles(4000, 1)).counters;
     assert!(zeros.zswpout > 0 && zeros.pswpout == 0, "a page of one value is dropped for nothing anyway");
     assert_eq!(back.pool_limit_hit > 0, through.pool_limit_hit > 0);
@@ -323,17 +325,17 @@ fn huge_gaps_of_time_cost_nothing() {
 }
 
 /// A zram device with as much upkeep as a kernel has.
-fn tended(kernel: (u16, u16)) -> Backing {
+fn tended(kernel: KernelVersion) -> Backing {
     let (codec, allocator) = (Codec::named("lz4").unwrap(), zsmalloc());
     let recompress = Recompress { codec, sizes: Second::Share(600), which: Which::Idle, age: 1_000_000, threshold: 0 };
     let writeback = Writeback { device: 0, blocks: 40, which: Which::HugeIdle, age: 2_000_000, limit: None };
     let upkeep = Upkeep { interval: 1_000_000, recompress: Some(recompress), writeback: Some(writeback) };
-    let upkeep = (kernel >= (6, 2)).then(|| Box::new(upkeep));
+    let upkeep = (kernel >= v(6, 2)).then(|| Box::new(upkeep));
     Backing::Zram { codec, allocator, mem_limit: None, upkeep }
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    let kernels = prop::sample::select(vec![(5, 10), (6, 1), (6, 6), (6, 8), (6, 12), (6, 18), (7, 3)]);
+    let kernels = prop::sample::select(vec![v(5, 10), v(6, 1), v(6, 6), v(6, 8), v(6, 12), v(6, 18), v(7, 3)]);
     let lru = prop::sample::select(vec![Lru::Exact, Lru::Classic, Lru::Generational]);
     let allocator = prop::sample::select(vec![zsmalloc(), Allocator::Zbud, Allocator::Z3fold]);
     let numbers = (200_u64..600, 1_u64..60, 0_u32..6, any::<u64>(), 0_usize..POLICIES.len());

@@ -3,14 +3,11 @@
 //! Sources: Documentation/admin-guide/blockdev/zram.rst and drivers/block/zram/zram_drv.c (`writeback_store`, `recompress_store`,
 //! `recompress_slot`, `mark_idle`).
 
+use swaptune_kernel::{Behaviour, KernelVersion, behaviours};
+
 use super::{Codec, Sizes};
 
-/// First kernel that marks by age (`echo SECONDS > idle`); before it only all pages can be marked.
-const IDLE_BY_AGE: (u16, u16) = (5, 16);
-/// First kernel with `recomp_algorithm` and `recompress`.
-const RECOMPRESSION: (u16, u16) = (6, 2);
-/// First kernel that has several pages of write-back under way at once, and how many (`writeback_batch_size`).
-const BATCHES: (u16, u16) = (6, 19);
+/// Pages of write-back under way at once where there are several (`writeback_batch_size`).
 const BATCH: u32 = 32;
 
 /// Which pages are taken (`type=` of `recompress`, the word written to `writeback`).
@@ -97,29 +94,31 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    /// What a kernel lacks of this, and the first that has it.
+    /// What a kernel lacks of this: the words for it, and the row of the table of behaviours.
     #[must_use]
-    pub fn lacks(&self, kernel: (u16, u16)) -> Option<(&'static str, (u16, u16))> {
+    pub fn lacks(&self, kernel: KernelVersion) -> Option<(&'static str, &'static Behaviour)> {
         let recompress = self.recompress.as_ref().map(|recompress| recompress.which);
         let writeback = self.writeback.map(|writeback| writeback.which);
         let by_age = [recompress, writeback].into_iter().flatten().any(Which::is_by_age);
         let incompressible = writeback == Some(Which::Incompressible);
         [
-            (by_age, "marking pages of zram idle by age", IDLE_BY_AGE),
-            (recompress.is_some() || incompressible, "recompression in zram", RECOMPRESSION),
+            (by_age, "marking pages of zram idle by age", &behaviours::ZRAM_IDLE_BY_AGE),
+            (recompress.is_some() || incompressible, "recompression in zram", &behaviours::ZRAM_RECOMPRESSION),
         ]
         .into_iter()
-        .find_map(|(wanted, what, since)| (wanted && kernel < since).then_some((what, since)))
+        .find_map(|(wanted, what, row)| (wanted && !row.is_in(kernel)).then_some((what, row)))
     }
 }
 
 /// Pages of write-back under way at once.
-pub(super) fn batch(kernel: (u16, u16)) -> u32 {
-    if kernel >= BATCHES { BATCH } else { 1 }
+pub(super) fn batch(kernel: KernelVersion) -> u32 {
+    if behaviours::ZRAM_WRITEBACK_BATCHES.is_in(kernel) { BATCH } else { 1 }
 }
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
 
     #[test]
@@ -128,16 +127,16 @@ mod tests {
         let recompress = Recompress { codec, sizes: Second::Share(800), which: Which::Huge, age: 0, threshold: 0 };
         let writeback = Writeback { device: 0, blocks: 1, which: Which::Huge, age: 0, limit: None };
         let bare = Upkeep { interval: 1, recompress: None, writeback: None };
-        let lacks = |upkeep: &Upkeep, kernel| upkeep.lacks(kernel).map(|(_, since)| since);
+        let lacks = |upkeep: &Upkeep, kernel| upkeep.lacks(kernel).and_then(|(_, row)| row.since);
         let recompressing = Upkeep { recompress: Some(recompress), ..bare.clone() };
-        assert_eq!((lacks(&recompressing, (6, 1)), lacks(&recompressing, (6, 2))), (Some((6, 2)), None));
+        assert_eq!((lacks(&recompressing, v(6, 1)), lacks(&recompressing, v(6, 2))), (Some(v(6, 2)), None));
         let of = |which| Upkeep { writeback: Some(Writeback { which, ..writeback }), ..bare.clone() };
-        assert_eq!(lacks(&of(Which::Huge), (5, 10)), None);
+        assert_eq!(lacks(&of(Which::Huge), v(5, 10)), None);
         for which in [Which::Idle, Which::HugeIdle] {
-            assert_eq!((lacks(&of(which), (5, 15)), lacks(&of(which), (5, 16))), (Some((5, 16)), None));
+            assert_eq!((lacks(&of(which), v(5, 15)), lacks(&of(which), v(5, 16))), (Some(v(5, 16)), None));
         }
-        assert_eq!(lacks(&of(Which::Incompressible), (6, 1)), Some((6, 2)));
-        assert_eq!((batch((6, 18)), batch((6, 19))), (1, 32));
+        assert_eq!(lacks(&of(Which::Incompressible), v(6, 1)), Some(v(6, 2)));
+        assert_eq!((batch(v(6, 18)), batch(v(6, 19))), (1, 32));
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! Write-back of zswap: its worker, and what writes back one page (mm/zswap.c: `shrink_worker`, `zswap_writeback_entry`).
 
+use swaptune_kernel::behaviours;
+
 use super::Model;
 use super::page::{CLEAN, Tier};
 use super::zram::COPY;
 use super::zswap::Zswap;
 use crate::policies::{Context, Groups, Until};
-
-/// First kernel whose own worker is not bound to the processor that asks for it (`WQ_UNBOUND`): it walks while that goes on storing.
-/// Policies with a walk of their own say where theirs runs.
-const UNBOUND: (u16, u16) = (6, 9);
 
 /// The worker.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,9 +95,10 @@ impl Model {
         std::mem::take(&mut self.worker.again)
     }
 
+    /// Policies with a walk of their own say where theirs runs.
     fn is_worker_unbound(&self) -> bool {
         let own_walk = self.settings.zswap.as_ref().is_some_and(|zswap| zswap.policy.walk.is_some());
-        self.settings.kernel >= UNBOUND && !own_walk
+        behaviours::WORKER_UNBOUND.is_in(self.settings.kernel) && !own_walk
     }
 
     fn context(&self) -> Context {

@@ -1,5 +1,7 @@
 //! How zswap's worker and shrinker walk through a small pool, by kernel and by policy.
 
+use swaptune_kernel::v;
+
 use super::policy_tests::{ACCEPT, Bench, INCOMPRESSIBLE, LAST, LIMIT, SIZE};
 use super::tests::policy;
 use super::*;
@@ -11,17 +13,17 @@ use crate::alloc::Allocator;
 fn the_worker_walks_as_that_of_its_kernel() {
     for (kernel, full, refused, left, in_band) in [
         // A pool of exactly the limit is not yet full before 6.10, and what can be accepted is below the threshold.
-        ((5, 10), 401, 1, 400, false),
-        ((6, 4), 401, 1, 400, false),
-        ((6, 5), 401, 1, 359, false),
-        ((6, 7), 401, 1, 359, false),
-        ((6, 8), 401, 1, 359, true),
-        ((6, 11), 400, 1, 360, true),
+        (v(5, 10), 401, 1, 400, false),
+        (v(6, 4), 401, 1, 400, false),
+        (v(6, 5), 401, 1, 359, false),
+        (v(6, 7), 401, 1, 359, false),
+        (v(6, 8), 401, 1, 359, true),
+        (v(6, 11), 400, 1, 360, true),
         // 16 entries lose their second chance with each store that is refused: 400 / 16.
-        ((6, 12), 400, 26, 360, true),
-        ((7, 2), 400, 26, 360, true),
+        (v(6, 12), 400, 26, 360, true),
+        (v(7, 2), 400, 26, 360, true),
         // 32 of them in each step: the first to be written back are met in the thirteenth, and the fourteenth is enough.
-        ((7, 3), 400, 1, 352, true),
+        (v(7, 3), 400, 1, 352, true),
     ] {
         let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
         let stores = (1..100).find(|_| {
@@ -51,7 +53,7 @@ fn the_worker_runs_beside_the_stores_that_ask_for_it() {
         (0, &[0, wake + 1, wake + 10_000], 48),
         (3_000, &[0, wake + 1, wake + 10_000], 32),
     ] {
-        let mut bench = Bench::on((6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
+        let mut bench = Bench::on(v(6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
         bench.model.settings.costs.round = round;
         let (begin, system) = (bench.model.now, bench.model.outcome.system);
         asked.iter().for_each(|later| bench.model.wake_worker(begin + later));
@@ -69,7 +71,7 @@ fn the_broken_walk_ends_at_16_empty_cgroups_and_the_fair_one_does_not() {
     for (name, empty, writes) in
         [("broken-walk", 15, true), ("broken-walk", 16, false), ("fair-walk", 16, true), ("fair-walk", 100, true)]
     {
-        let mut bench = Bench::on((6, 12), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
+        let mut bench = Bench::on(v(6, 12), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
         bench.model.worker.start_at(1);
         bench.refused();
         assert_eq!(bench.pages() < LIMIT, writes, "{name} with {empty} empty cgroups");
@@ -90,7 +92,7 @@ fn the_oldest_go_or_one_of_each_group() {
         ("proactive", 20, 20),
         ("no-writeback", 0, 0),
     ] {
-        let mut bench = Bench::on((6, 11), 2, policy(name), Allocator::Zbud);
+        let mut bench = Bench::on(v(6, 11), 2, policy(name), Allocator::Zbud);
         bench.cgroup = 1;
         let mut bench = bench.fill(LIMIT / 2);
         bench.cgroup = 0;
@@ -101,7 +103,7 @@ fn the_oldest_go_or_one_of_each_group() {
         let gone = |from: u32, to: u32| (from..to).filter(|&page| bench.model.tier(page) != Tier::Zswap).count();
         assert_eq!((gone(0, 200), gone(200, 400)), (of_old, of_young), "{name}");
     }
-    let mut global = Bench::on((6, 7), 3, policy("shrinker"), Allocator::Zbud).fill(LIMIT / 2);
+    let mut global = Bench::on(v(6, 7), 3, policy("shrinker"), Allocator::Zbud).fill(LIMIT / 2);
     let mut time = global.model.now;
     (0..4).for_each(|_| global.model.shrink(2, 0, &mut time));
     assert!(global.pages() < LIMIT / 2, "one list for all groups before 6.8");
@@ -185,7 +187,7 @@ fn write_back_is_a_request_for_each_page() {
 /// Since 6.12 the shrinker passes over what it meets for the first time.
 #[test]
 fn the_shrinker_gives_a_second_chance_since_6_12() {
-    for (kernel, first) in [((6, 11), true), ((6, 12), false)] {
+    for (kernel, first) in [(v(6, 11), true), (v(6, 12), false)] {
         let mut bench = Bench::on(kernel, 1, policy("shrinker"), Allocator::Zbud).fill(300);
         let mut time = bench.model.now;
         let mut writes = || {

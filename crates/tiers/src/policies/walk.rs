@@ -1,5 +1,7 @@
 //! How the worker that writes back walks the entries, by kernel.
 
+use swaptune_kernel::{KernelVersion, behaviours};
+
 /// What sets the worker going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
@@ -25,7 +27,7 @@ pub enum Groups {
     Global,
     /// One of each cgroup in turn; one that has none counts as a failure.
     Broken,
-    /// One of each cgroup in turn; such as have none are passed over.
+    /// One of each cgroup in turn; a cgroup that has none is passed over.
     Fair,
 }
 
@@ -60,45 +62,46 @@ pub(super) const ONE: Walk = Walk {
 pub(super) const EACH: Walk = Walk { groups: Groups::Fair, ..ONE };
 
 impl Walk {
-    /// The walk of a kernel, `(6, 12)` for 6.12 (mm/zswap.c: `shrink_worker`, `shrink_memcg`).
+    /// The walk of a kernel (mm/zswap.c: `shrink_worker`, `shrink_memcg`).
     #[must_use]
-    pub fn of_kernel(version: (u16, u16)) -> Self {
-        let current = Self {
-            trigger: Trigger::AnyReject,
-            until: Until::Accept,
-            groups: Groups::Fair,
-            second_chance: true,
-            per_step: 32,
+    pub fn of_kernel(version: KernelVersion) -> Self {
+        let by_cgroup = behaviours::WRITEBACK_BY_CGROUP.is_in(version);
+        let fair = behaviours::WRITEBACK_FAIR.is_in(version);
+        Self {
+            trigger: if by_cgroup { Trigger::AnyReject } else { Trigger::AboveLimit },
+            until: if behaviours::WRITES_BACK_TO_THRESHOLD.is_in(version) { Until::Accept } else { Until::OneEntry },
+            groups: match (by_cgroup, fair) {
+                (false, _) => Groups::Global,
+                (true, false) => Groups::Broken,
+                (true, true) => Groups::Fair,
+            },
+            second_chance: fair,
+            per_step: if behaviours::WRITEBACK_IN_BATCHES.is_in(version) { 32 } else { 1 },
             failures: 16,
-        };
-        match version {
-            (0..=5, _) | (6, 0..=4) => Self { until: Until::OneEntry, ..Self::of_kernel((6, 5)) },
-            (6, 5..=7) => Self { trigger: Trigger::AboveLimit, groups: Groups::Global, ..Self::of_kernel((6, 8)) },
-            (6, 8..=11) => Self { groups: Groups::Broken, second_chance: false, ..Self::of_kernel((6, 12)) },
-            (6, _) | (7, 0..=2) => Self { per_step: 1, ..current },
-            _ => current,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
 
     #[test]
     fn each_change_has_its_version() {
         let walk = Walk::of_kernel;
-        assert_eq!((walk((6, 4)).until, walk((6, 5)).until), (Until::OneEntry, Until::Accept));
-        assert_eq!((walk((6, 7)).trigger, walk((6, 8)).trigger), (Trigger::AboveLimit, Trigger::AnyReject));
-        assert_eq!((walk((5, 10)).groups, walk((6, 7)).groups), (Groups::Global, Groups::Global));
+        assert_eq!((walk(v(6, 4)).until, walk(v(6, 5)).until), (Until::OneEntry, Until::Accept));
+        assert_eq!((walk(v(6, 7)).trigger, walk(v(6, 8)).trigger), (Trigger::AboveLimit, Trigger::AnyReject));
+        assert_eq!((walk(v(5, 10)).groups, walk(v(6, 7)).groups), (Groups::Global, Groups::Global));
         assert_eq!(
-            (walk((6, 8)).groups, walk((6, 11)).groups, walk((6, 12)).groups),
+            (walk(v(6, 8)).groups, walk(v(6, 11)).groups, walk(v(6, 12)).groups),
             (Groups::Broken, Groups::Broken, Groups::Fair)
         );
-        assert_eq!((walk((6, 11)).second_chance, walk((6, 12)).second_chance), (false, true));
-        assert_eq!((walk((6, 18)).per_step, walk((7, 2)).per_step, walk((7, 3)).per_step), (1, 1, 32));
-        assert_eq!((walk((5, 0)), walk((6, 0))), (walk((6, 4)), walk((6, 4))), "the first of each row");
-        assert_eq!((walk((6, 19)), walk((7, 0))), (walk((6, 12)), walk((6, 12))));
-        assert!([(5, 15), (6, 6), (6, 9), (6, 18), (7, 3)].into_iter().all(|version| walk(version).failures == 16));
+        assert_eq!((walk(v(6, 11)).second_chance, walk(v(6, 12)).second_chance), (false, true));
+        assert_eq!((walk(v(6, 18)).per_step, walk(v(7, 2)).per_step, walk(v(7, 3)).per_step), (1, 1, 32));
+        assert_eq!((walk(v(5, 0)), walk(v(6, 0))), (walk(v(6, 4)), walk(v(6, 4))), "the first of each row");
+        assert_eq!((walk(v(6, 19)), walk(v(7, 0))), (walk(v(6, 12)), walk(v(6, 12))));
+        assert!([v(5, 15), v(6, 6), v(6, 9), v(6, 18), v(7, 3)].into_iter().all(|version| walk(version).failures == 16));
     }
 }

@@ -1,5 +1,7 @@
 //! From the keys of a file to a machine and its tiers.
 
+use swaptune_kernel::{KernelVersion, behaviours, v};
+
 use super::file::{AreaFile, Device, File, Share, TieringFile, Workload, ZswapFile};
 use super::{Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
 use crate::alloc::Allocator;
@@ -85,7 +87,7 @@ impl Builder<'_> {
         let codec = tiering.zswap.as_ref().map(|zswap| zswap.compressor.as_str());
         let codec = codec.or_else(|| tiering.swap.iter().find_map(|area| area.zram.as_deref()));
         // Since 6.12 zswap has no place for same-filled pages other than zeros; zram has.
-        let same_filled_free = tiering.zswap.is_none() || settings.kernel < (6, 12);
+        let same_filled_free = tiering.zswap.is_none() || behaviours::SAME_FILLED_IN_ZSWAP.is_in(settings.kernel);
         let sizes = self.sizes(codec, same_filled_free, |line| Some(line.size))?;
         let sizes_given = sizes.is_some();
         settings.sizes = sizes.unwrap_or(settings.sizes);
@@ -229,8 +231,8 @@ impl Disks<'_> {
     }
 }
 
-fn kernel(text: &str) -> Result<(u16, u16), ScenarioError> {
-    let version = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+fn kernel(text: &str) -> Result<KernelVersion, ScenarioError> {
+    let version = text.split_once('.').and_then(|(major, minor)| Some(v(major.parse().ok()?, minor.parse().ok()?)));
     version.ok_or_else(|| ScenarioError::key("machine.kernel", text, "a version such as \"6.12\""))
 }
 

@@ -69,6 +69,8 @@ impl Now {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_kernel::v;
+
     use super::*;
     use crate::alloc::Allocator;
     use crate::model::{AreaSettings, Codec, ZswapSettings};
@@ -76,7 +78,7 @@ mod tests {
 
     fn now() -> Now {
         let disk = |name: &str, times, rotational| NamedDevice { name: name.into(), times, rotational };
-        let mut settings = Settings { kernel: (6, 12), ..Settings::new(4096) };
+        let mut settings = Settings { kernel: v(6, 12), ..Settings::new(4096) };
         let zstd = Codec::named("zstd").unwrap();
         settings.zswap = Some(ZswapSettings { max_pool_percent: 35, ..ZswapSettings::new(zstd, Allocator::Zbud) });
         let zram = Backing::Zram { codec: zstd, allocator: Allocator::Zbud, mem_limit: Some(1024), upkeep: None };

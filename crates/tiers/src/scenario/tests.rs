@@ -285,7 +285,7 @@ fn what_is_wrong_with_upkeep_is_named() {
         scenario(&UPKEEP.replace(from, to), &[], None).unwrap_err().to_string()
     };
     for (from, to, says) in [
-        ("\"6.12\"", "\"6.1\"", "Linux 6.1 has no recompression in zram: it came with 6.2"),
+        ("\"6.12\"", "\"6.1\"", "Linux 6.1 has no recompression in zram: it is there since 6.2"),
         (
             "\"huge_idle\"",
             "\"huge-idle\"",

@@ -6,8 +6,8 @@ use super::assume::ASSUMED;
 use super::tiering::{Tier, Tiering};
 use super::{Ground, derived, measured};
 use crate::facts::{Facts, Transport};
-use crate::kernel::v;
 use crate::settings::Setting;
+use swaptune_kernel::behaviours;
 
 /// The derived knobs.
 pub(super) fn knobs(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> BTreeMap<String, Setting<String>> {
@@ -106,7 +106,7 @@ fn huge_pages(facts: &Facts, tiering: &Tiering) -> Option<Setting<String>> {
     }
     let version = *facts.kernel.version.value()?;
     let on_device = tiering.areas.iter().any(|area| area.path.starts_with("/dev/"));
-    if version <= v(6, 12) && !tiering.spinning && on_device {
+    if behaviours::LARGE_FOLIOS_PAST_ZSWAP.is_in(version) && !tiering.spinning && on_device {
         let reason = format!("on Linux {version} huge pages are written to a non-rotational swap device as a whole, past zswap");
         return Some(derived("madvise".into(), reason, "mm/zswap.c: large folios are refused up to 6.12"));
     }

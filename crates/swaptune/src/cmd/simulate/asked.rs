@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use swaptune_core::nearest::nearest;
+use swaptune_kernel::nearest;
 use swaptune_tiers::scenario::{Changes, Scenario, ScenarioError, Source, Sweep, Typed};
 use swaptune_tiers::trace::Keep;
 

@@ -89,11 +89,8 @@ fn names(tiering: &Tiering) -> BTreeSet<(&'static str, String)> {
 
 fn keys(machine: &Machine) -> Keys {
     let lru = if machine.lru == Lru::Generational { "generational" } else { "classic" };
-    let mut keys = vec![
-        ("kernel", format!("{}.{}", machine.kernel.0, machine.kernel.1)),
-        ("lru", lru.to_owned()),
-        ("charge-zswap", machine.charge_zswap.to_string()),
-    ];
+    let mut keys =
+        vec![("kernel", machine.kernel.to_string()), ("lru", lru.to_owned()), ("charge-zswap", machine.charge_zswap.to_string())];
     keys.extend(machine.swappiness.map(|value| ("swappiness", value.to_string())));
     keys.extend(machine.page_cluster.map(|value| ("page-cluster", value.to_string())));
     keys.extend(machine.watermark_scale_factor.map(|value| ("watermark-scale-factor", value.to_string())));

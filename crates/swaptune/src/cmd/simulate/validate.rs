@@ -2,9 +2,9 @@
 
 use swaptune_bench::process::Program;
 use swaptune_bench::validate::{self, Options, SCOPE, ValidateError, WORKLOADS, Workload, cases, check};
-use swaptune_core::nearest::nearest;
 use swaptune_host::inspect::inspect;
 use swaptune_host::stop::Stop;
+use swaptune_kernel::nearest;
 
 use crate::cli::{SimulateArgs, ValidateArgs};
 use crate::cmd::Context;

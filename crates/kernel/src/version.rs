@@ -20,6 +20,9 @@ pub const fn v(major: u16, minor: u16) -> KernelVersion {
 }
 
 impl KernelVersion {
+    /// What is assumed where no version is known: the newest long-term kernel that was measured.
+    pub const ASSUMED: Self = v(6, 18);
+
     /// Reads the start of a release string such as `6.12.107+deb13-amd64`.
     #[must_use]
     pub fn from_release(release: &str) -> Option<Self> {
