@@ -4,7 +4,7 @@ use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
 
 use super::error::{ApplyError, StepError, chain};
-use super::kinds::{At, Back, Made, Stand, doer};
+use super::kinds::{At, Back, Made, Stand, doer, must_be_made, not_made_here};
 use super::run::Run;
 use super::undo::{self, UndoReport};
 use super::{Options, Report, StepReport, preflight, settle, zswap};
@@ -96,12 +96,25 @@ fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) ->
         Stand::Gone(why) => done(journal, seq, Outcome::Skipped { why }.into()),
         Stand::Other(found) => Err(preflight::conflict(change, found)),
         Stand::Before => {
+            only_our_files(run, journal, seq, change)?;
             let saved = doer.save(at, journal, seq)?;
             journal.add(Record::Intent { seq, saved })?;
             let made = doer.make(at)?;
             done(journal, seq, made)
         }
     }
+}
+
+/// Refuses a swap header over a file that no step of this transaction made.
+fn only_our_files(run: &Run<'_>, journal: &Journal<'_>, seq: usize, change: &Change) -> Result<(), StepError> {
+    let Some(path) = must_be_made(run, change) else { return Ok(()) };
+    let makes = |log: &StepLog| log.is_standing() && is_made_by(&log.step.change, path);
+    if journal.transaction().steps[..seq].iter().any(makes) { Ok(()) } else { Err(not_made_here(path)) }
+}
+
+/// True for the step that makes this swap file.
+pub(super) fn is_made_by(change: &Change, file: &str) -> bool {
+    matches!(change, Change::SwapFile { path, after: Some(_), .. } if path == file)
 }
 
 /// A step that a crash cut short: made after all, not begun, or in between.

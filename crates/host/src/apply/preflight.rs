@@ -7,11 +7,12 @@ use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
 use swaptune_core::Bytes;
-use swaptune_core::change::Change;
+use swaptune_core::change::{Change, SwapFileState};
 use swaptune_core::plan::{Plan, Step};
 
 use super::error::{ApplyError, StepError};
-use super::kinds::{At, Stand, doer, guard};
+use super::forward::is_made_by;
+use super::kinds::{At, Stand, doer, guard, must_be_made, not_made_here};
 use super::room;
 use super::run::{Run, is_missing};
 use crate::journal::{Saved, StateDir, Transaction};
@@ -65,10 +66,16 @@ fn only_files_offline(run: &Run<'_>, steps: &[Step]) -> Result<(), ApplyError> {
 /// Compares every target with what the plan expects, as far as no earlier step of the plan changes it.
 fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
     let mut touched = BTreeSet::new();
-    let mut promised: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut promised: BTreeMap<u64, i64> = BTreeMap::new();
     let mut drivers = false;
-    for step in steps {
+    for (seq, step) in steps.iter().enumerate() {
         let change = &step.change;
+        if let Some(file) = must_be_made(run, change)
+            && !steps[..seq].iter().any(|step| is_made_by(&step.change, file))
+        {
+            return Err(not_made_here(file));
+        }
+        room_for(run, change, &mut promised)?;
         let first = touched.insert(target(run, change));
         drivers |= matches!(change, Change::Module { .. } | Change::Zram { .. });
         let appears_later = drivers && matches!(change, Change::Knob { path, .. } if !run.exists_inside(path));
@@ -81,15 +88,26 @@ fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
             (Stand::Before, Change::SwapHeader { path, before, wipe, .. }) => {
                 guard(run, &run.real(path)?, before.as_ref(), *wipe)?;
             }
-            (Stand::Before, Change::SwapFile { path, after: Some(after), .. }) => {
-                let real = run.real(path)?;
-                let others = promised.entry(device(run, &real)).or_default();
-                swapfile::check(run, &real, after, *others)?;
-                *others = others.saturating_add(after.size.0);
-            }
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Refuses a swap file without room. `promised` is what earlier steps of the plan take of each file system, or give back.
+fn room_for(run: &Run<'_>, change: &Change, promised: &mut BTreeMap<u64, i64>) -> Result<(), StepError> {
+    let Change::SwapFile { path, before, after } = change else { return Ok(()) };
+    if before == after {
+        return Ok(());
+    }
+    let real = run.real(path)?;
+    let others = promised.entry(device(run, &real)).or_default();
+    let size = |side: &Option<SwapFileState>| side.as_ref().map_or(0, |side| i64::try_from(side.size.0).unwrap_or(i64::MAX));
+    *others = others.saturating_sub(size(before));
+    if let Some(after) = after {
+        swapfile::check(run, &real, after, *others)?;
+    }
+    *others = others.saturating_add(size(after));
     Ok(())
 }
 

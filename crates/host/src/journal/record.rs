@@ -182,6 +182,10 @@ pub enum Saved {
         algorithm: Option<String>,
         /// How it was set up.
         state: Option<ZramState>,
+        /// Its first page, where that was a swap header: without it the area cannot be switched on again. Journals before
+        /// 0.1.0 do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Blob>,
     },
     /// A module.
     Module {

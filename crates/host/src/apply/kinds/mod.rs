@@ -15,7 +15,7 @@ mod zram;
 
 use swaptune_core::change::Change;
 
-pub(crate) use header::guard;
+pub(crate) use header::{guard, must_be_made, not_made_here};
 pub(crate) use knob::{fall_back, read as read_knob, same as same_knob};
 
 use super::error::StepError;
