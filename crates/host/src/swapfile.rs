@@ -25,7 +25,7 @@ pub(crate) fn check(run: &Run<'_>, real: &str, state: &SwapFileState, others: i6
         let page = Bytes(run.kernel.page_size());
         return Err(refused(format!("{} bytes are no whole pages of {page}", state.size.0), "round the size up"));
     }
-    let free = Bytes(found.free.saturating_sub_signed(others));
+    let free = Bytes(found.free.saturating_add_signed(others.saturating_neg()));
     if free.0 < state.size.0.saturating_add(RESERVE.0) {
         let why = format!("{} are needed and {RESERVE} must stay free, but {free} are free", state.size);
         return Err(refused(why, "choose a smaller size or another file system"));

@@ -6,7 +6,7 @@ use swaptune_core::plan::Step;
 use super::error::{ApplyError, StepError, chain};
 use super::kinds::{At, Back, Made, Stand, doer, must_be_made, not_made_here};
 use super::run::Run;
-use super::undo::{self, UndoReport};
+use super::undo::{self, How, UndoReport};
 use super::{Options, Report, StepReport, preflight, settle, zswap};
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
@@ -36,10 +36,10 @@ pub fn resume(
 ) -> Result<Resumed, ApplyError> {
     let run = Run { machine, kernel, faults: options.faults, progress: options.progress };
     preflight::privileges(&run)?;
-    let _lock = super::begin(state)?;
+    let _lock = super::begin(&run, state)?;
     let mut journal = Journal::open(machine, options.faults, state, id)?;
     match journal.transaction().status {
-        Status::Undoing => rollback::go_on(&run, &mut journal, options.force).map(Resumed::RolledBack),
+        Status::Undoing => rollback::go_on(&run, &mut journal, options.force, &[]).map(Resumed::RolledBack),
         Status::Unfinished => {
             journal.add(Record::Resume { time: Stamp::now().text(), boot: run.boot_id() })?;
             forward(&run, &mut journal).map(Resumed::Applied)
@@ -166,7 +166,7 @@ impl From<Outcome> for Made {
 fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) -> ApplyError {
     // The journal may be what failed; the machine is brought back in any case.
     let noted = note_failure(run, journal, seq, &cause);
-    let undoing = undo::undo(run, journal, true, false);
+    let undoing = undo::undo(run, journal, How { torn: true, ..How::default() });
     settle::settle(run, journal);
     let left: Vec<_> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
     let ended = match left.first() {

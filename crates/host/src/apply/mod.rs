@@ -25,10 +25,10 @@ pub use undo::{UndoOutcome, UndoReport};
 pub(crate) use error::chain;
 pub(crate) use forward::grow;
 pub(crate) use kinds::{read_knob, same_knob};
-pub(crate) use preflight::{check_rollback, privileges};
+pub(crate) use preflight::{check_rollback, privileges, set_aside};
 pub(crate) use run::Run;
 pub(crate) use settle::settle;
-pub(crate) use undo::{undo as undo_all, undo_from};
+pub(crate) use undo::{How, undo as undo_all, undo_from};
 
 use crate::checkpoint::{Faults, NoFaults};
 use crate::journal::{Beginning, Journal, Kind, Outcome, StateDir, pending};
@@ -47,11 +47,13 @@ pub struct Options<'a> {
     pub faults: &'a dyn Faults,
     /// In a rollback: also take back what somebody else has changed since.
     pub force: bool,
+    /// In a rollback: numbers of steps, from 1, that are left as they are.
+    pub skip: &'a [usize],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { kind: Kind::Apply, progress: &|_| (), faults: &NoFaults, force: false }
+        Self { kind: Kind::Apply, progress: &|_| (), faults: &NoFaults, force: false, skip: &[] }
     }
 }
 
@@ -106,14 +108,14 @@ pub fn execute(
         return Ok(Report::default());
     }
     preflight::privileges(&run)?;
-    let _lock = begin(state)?;
+    let _lock = begin(&run, state)?;
     if let Some(transaction) = pending(state)? {
         if options.kind == Kind::Apply {
             return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
         }
         // Nobody is there to ask: what an earlier start or stop left half-done is taken back first.
         let mut journal = Journal::open(machine, options.faults, state, &transaction.id)?;
-        crate::rollback::go_on(&run, &mut journal, options.force)?;
+        crate::rollback::go_on_alone(&run, &mut journal, options.force)?;
     }
     preflight::check(&run, state, plan)?;
     let beginning = Beginning {
@@ -127,10 +129,12 @@ pub fn execute(
     forward::forward(&run, &mut journal)
 }
 
-/// Makes the state folder and takes its lock.
-pub(crate) fn begin(state: &StateDir) -> Result<Lock, ApplyError> {
+/// Makes the state folder, takes its lock, and ends what a run that was killed has left running.
+pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<Lock, ApplyError> {
     state.create()?;
-    Ok(Lock::take(&state.lock_path())?)
+    let lock = Lock::take(&state.lock_path())?;
+    run.end_left()?;
+    Ok(lock)
 }
 
 fn summary(plan: &Plan) -> String {

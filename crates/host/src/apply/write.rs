@@ -170,6 +170,11 @@ impl Run<'_> {
         self.act("run", &command.join(" "), || self.kernel.run(command, outputs))
     }
 
+    /// Ends what commands of a run that was killed have left running.
+    pub fn end_left(&self) -> Result<(), StepError> {
+        self.kernel.end_left().map_err(|error| StepError::io("end", "what an interrupted run has left running", error))
+    }
+
     fn act<T>(&self, operation: &'static str, what: &str, act: impl FnOnce() -> io::Result<T>) -> Result<T, StepError> {
         let result = self.faults.before(operation, Path::new(what)).and_then(|()| act());
         let value = result.map_err(|error| StepError::io(operation, what, error))?;

@@ -22,7 +22,7 @@ pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
-pub use history::{HistoryEntry, history, newest_applied, parse, pending, transaction};
+pub use history::{HistoryEntry, Standing, history, newest_applied, parse, pending, set_aside, transaction};
 pub use record::{Ending, Kind, Outcome, Saved};
 pub use transaction::{Status, StepLog, Transaction};
 

@@ -182,8 +182,8 @@ pub enum Saved {
         algorithm: Option<String>,
         /// How it was set up.
         state: Option<ZramState>,
-        /// Its first page, where that was a swap header: without it the area cannot be switched on again. Journals before
-        /// 0.1.0 do not have it.
+        /// Its first page, where that was a swap header: without it the area cannot be switched on again. Older
+        /// journals do not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Blob>,
     },
@@ -272,12 +272,15 @@ pub enum Record {
         /// Which.
         seq: usize,
     },
-    /// A step was not undone, since somebody else has changed the same thing.
+    /// A step was not undone, since somebody else has changed the same thing, or since the user gave it up.
     Left {
         /// Which.
         seq: usize,
-        /// What was found.
+        /// What was found, or why it could not be undone.
         found: String,
+        /// True when the user gave it up.
+        #[serde(default, skip_serializing_if = "is_false")]
+        set_aside: bool,
     },
     /// A command that tells other programs of new files.
     Settled {
@@ -292,6 +295,11 @@ pub enum Record {
         /// How.
         ending: Ending,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A record with its version, as it stands in the file.
