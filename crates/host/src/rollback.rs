@@ -8,8 +8,8 @@ use swaptune_core::knobs;
 use swaptune_core::plan::{Plan, Step, When};
 
 use crate::apply::{
-    ApplyError, How, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, read_knob,
-    same_knob, set_aside, settle, undo_all,
+    ApplyError, How, NotUndone, Options, Report, Run, StepError, UndoReport, begin, check_rollback, execute, give_back,
+    privileges, read_knob, same_knob, set_aside, settle, take_spares, undo_all,
 };
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Kind, Saved, Stamp, StateDir, Status, StepLog, Transaction, all, pending};
@@ -84,6 +84,8 @@ pub(crate) fn go_on(
 ) -> Result<RollbackReport, ApplyError> {
     let aside = set_aside(run, journal.transaction(), skip)?;
     check_rollback(run, journal.transaction(), &aside)?;
+    // Where there is no room for it, deleting what was made may make some on the way.
+    let _ = take_spares(run, journal);
     let torn = journal.transaction().status != Status::Applied;
     let asked = journal.transaction().status != Status::Undoing || journal.transaction().undo_asked;
     if journal.transaction().status != Status::Undoing {
@@ -96,7 +98,9 @@ pub(crate) fn go_on(
     let ending = if asked { Ending::RolledBack } else { Ending::Reverted };
     let ended = match undoing.failure().filter(|_| !force) {
         Some(why) => Err(why),
-        None => journal.add(Record::End { ending }).map_err(|error| crate::apply::chain(&error)),
+        None => give_back(run, journal)
+            .and_then(|()| Ok(journal.add(Record::End { ending })?))
+            .map_err(|error: StepError| crate::apply::chain(&error)),
     };
     if let Err(rollback) = ended {
         let cause = format!(

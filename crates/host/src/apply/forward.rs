@@ -7,7 +7,7 @@ use super::error::{ApplyError, StepError, chain};
 use super::kinds::{At, Back, Made, Stand, doer, must_be_made, not_made_here};
 use super::run::Run;
 use super::undo::{self, How, UndoReport};
-use super::{Options, Report, StepReport, preflight, settle, zswap};
+use super::{Options, Report, StepReport, preflight, settle, spare, zswap};
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
 use crate::kernel::Kernel;
@@ -41,6 +41,7 @@ pub fn resume(
     match journal.transaction().status {
         Status::Undoing => rollback::go_on(&run, &mut journal, options.force, &[]).map(Resumed::RolledBack),
         Status::Unfinished => {
+            spare::take(&run, &journal)?;
             journal.add(Record::Resume { time: Stamp::now().text(), boot: run.boot_id() })?;
             forward(&run, &mut journal).map(Resumed::Applied)
         }
@@ -57,9 +58,11 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report
         }
     }
     let warnings = settle::settle(run, journal).into_iter().collect();
-    if let Err(error) = journal.add(Record::End { ending: Ending::Applied }) {
+    // Before the last line: nobody looks for spares after it.
+    let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(Record::End { ending: Ending::Applied })?));
+    if let Err(error) = ended {
         let last = journal.transaction().steps.len().saturating_sub(1);
-        return Err(fail(run, journal, last, error.into()));
+        return Err(fail(run, journal, last, error));
     }
     let transaction = journal.transaction();
     let step = |log: &StepLog| {
@@ -168,12 +171,15 @@ fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) 
     let noted = note_failure(run, journal, seq, &cause);
     let undoing = undo::undo(run, journal, How { torn: true, ..How::default() });
     settle::settle(run, journal);
+    let given = spare::give_back(run, journal);
     let left: Vec<_> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
     let ended = match left.first() {
         Some(first) => Err(format!("{}: {}", first.step, first.why)),
         None => noted
             .and(undoing.journal)
-            .and_then(|()| journal.add(Record::End { ending: Ending::Reverted }))
+            .map_err(StepError::from)
+            .and(given)
+            .and_then(|()| Ok(journal.add(Record::End { ending: Ending::Reverted })?))
             .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", chain(&error))),
     };
     let Transaction { id, steps, .. } = journal.transaction();

@@ -10,6 +10,7 @@ mod preflight;
 mod room;
 mod run;
 mod settle;
+mod spare;
 mod undo;
 mod write;
 mod zswap;
@@ -28,6 +29,7 @@ pub(crate) use kinds::{read_knob, same_knob};
 pub(crate) use preflight::{check_rollback, privileges, set_aside};
 pub(crate) use run::Run;
 pub(crate) use settle::settle;
+pub(crate) use spare::{give_back, take as take_spares};
 pub(crate) use undo::{How, undo as undo_all, undo_from};
 
 use crate::checkpoint::{Faults, NoFaults};
@@ -126,6 +128,18 @@ pub fn execute(
         steps: plan.steps.clone(),
     };
     let mut journal = Journal::create(machine, options.faults, state, beginning)?;
+    if let Err(error) = spare::take(&run, &journal) {
+        // Nothing has been changed yet, and nothing is kept of it.
+        return Err(match spare::give_back(&run, &journal) {
+            Ok(()) => state.erase(&journal.transaction().id).map_or_else(ApplyError::from, |()| error.into()),
+            Err(other) => ApplyError::RollbackFailed {
+                id: journal.transaction().id.clone(),
+                cause: chain(&error),
+                rollback: chain(&other),
+                left: Vec::new(),
+            },
+        });
+    }
     forward::forward(&run, &mut journal)
 }
 

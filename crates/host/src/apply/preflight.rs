@@ -226,7 +226,8 @@ fn space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Result<(), StepErro
     let mut needed = BTreeMap::from([(state_device, (Bytes(kept), state.path().to_owned()))]);
     for step in steps {
         let sizes = match &step.change {
-            Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64)],
+            Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64 + length(run, path))],
+            Change::File { path, .. } => vec![(path, length(run, path))],
             // Going back needs room for a second copy of each.
             Change::Generated { outputs, .. } => outputs.iter().map(|path| (path, length(run, path))).collect(),
             _ => continue,

@@ -54,9 +54,12 @@ pub fn run(program: &str, arguments: &[String]) -> io::Result<Ran> {
     let mut child = command.spawn()?;
     // The ends of the pipe that the command writes to: ours must be closed to see its end.
     drop(command);
+    // Waiting for the child would close it, and the group be killed before its end.
+    let tether = child.stdin.take();
     let mut text = Vec::new();
     said.read_to_end(&mut text)?;
     let code = child.wait()?.code();
+    drop(tether);
     let group = i32::try_from(child.id()).unwrap_or(0);
     end_all(PATIENCE, || members(|process| process.group == group))?;
     let tail = &text[text.len().saturating_sub(OUTPUT_LIMIT)..];

@@ -166,7 +166,7 @@ impl At<'_> {
         let Some(file) = file else { return self.run.delete(real) };
         let bytes = state.load(&file.blob)?;
         self.run.make_folders(&self.run.missing_folders(real))?;
-        self.run.put_file(real, self.tag, &bytes, &saved_look(file))
+        self.run.bring_back(real, self.tag, &bytes, &saved_look(file))
     }
 
     /// True when the file that is there is the saved one.
