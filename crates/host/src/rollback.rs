@@ -8,8 +8,8 @@ use swaptune_core::knobs;
 use swaptune_core::plan::{Plan, Step, When};
 
 use crate::apply::{
-    ApplyError, NotUndone, Options, Report, Run, UndoReport, begin, check_rollback, execute, privileges, read_knob, same_knob,
-    settle, undo_all,
+    ApplyError, How, NotUndone, Options, Report, Run, StepError, UndoReport, begin, check_rollback, execute, give_back,
+    privileges, read_knob, same_knob, set_aside, settle, take_spares, undo_all,
 };
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Kind, Saved, Stamp, StateDir, Status, StepLog, Transaction, all, pending};
@@ -50,7 +50,7 @@ pub fn rollback(
     privileges(&run)?;
     let unknown = || JournalError::Unknown { id: id.to_owned() };
     let transaction = crate::journal::transaction(state, id)?.ok_or_else(unknown)?;
-    let _lock = begin(state)?;
+    let _lock = begin(&run, state)?;
     if let Some(other) = pending(state)?.filter(|other| other.id != id) {
         return Err(ApplyError::Pending { id: other.id, status: other.status });
     }
@@ -61,25 +61,46 @@ pub fn rollback(
         }
     }
     let mut journal = Journal::open(machine, options.faults, state, id)?;
-    go_on(&run, &mut journal, options.force)
+    go_on(&run, &mut journal, options.force, options.skip)
 }
 
-/// Undoes what stands of a transaction, and ends it.
-pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool) -> Result<RollbackReport, ApplyError> {
-    check_rollback(run, journal.transaction())?;
+/// The same where nobody is there to ask: what cannot be undone is set aside, so that it reaches an end.
+pub(crate) fn go_on_alone(run: &Run<'_>, journal: &mut Journal<'_>, force: bool) -> Result<RollbackReport, ApplyError> {
+    match go_on(run, journal, force, &[]) {
+        Err(ApplyError::RollbackFailed { left, .. }) if left.iter().any(|step| step.failed) => {
+            let failed: Vec<usize> = left.iter().filter(|step| step.failed).map(|step| step.number).collect();
+            go_on(run, journal, force, &failed)
+        }
+        result => result,
+    }
+}
+
+/// Undoes what stands of a transaction but for the steps with these numbers, and ends it.
+pub(crate) fn go_on(
+    run: &Run<'_>,
+    journal: &mut Journal<'_>,
+    force: bool,
+    skip: &[usize],
+) -> Result<RollbackReport, ApplyError> {
+    let aside = set_aside(run, journal.transaction(), skip)?;
+    check_rollback(run, journal.transaction(), &aside)?;
+    // Where there is no room for it, deleting what was made may make some on the way.
+    let _ = take_spares(run, journal);
     let torn = journal.transaction().status != Status::Applied;
     let asked = journal.transaction().status != Status::Undoing || journal.transaction().undo_asked;
     if journal.transaction().status != Status::Undoing {
         journal.add(Record::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked })?;
     }
-    let undoing = undo_all(run, journal, torn, force);
+    let undoing = undo_all(run, journal, How { torn, force, aside: &aside });
     let warnings = settle(run, journal).into_iter().collect();
     let id = journal.transaction().id.clone();
     let left: Vec<NotUndone> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
     let ending = if asked { Ending::RolledBack } else { Ending::Reverted };
     let ended = match undoing.failure().filter(|_| !force) {
         Some(why) => Err(why),
-        None => journal.add(Record::End { ending }).map_err(|error| crate::apply::chain(&error)),
+        None => give_back(run, journal)
+            .and_then(|()| Ok(journal.add(Record::End { ending })?))
+            .map_err(|error: StepError| crate::apply::chain(&error)),
     };
     if let Err(rollback) = ended {
         let cause = format!(

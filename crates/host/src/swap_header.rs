@@ -23,6 +23,12 @@ const PAGES_MIN: u64 = 10;
 /// How much of both ends is looked at, and cleared when an overwrite is asked for: ZFS keeps two labels at each end.
 pub const END: u64 = 512 << 10;
 
+/// How much is read between the ends to tell whether a device is blank: this many pieces of this size, evenly spread. With
+/// both ends it is some MiB of a device of any size, so that data that begin in the middle are found, and in a moment.
+const PIECES: (u64, u64) = (64, 64 << 10);
+/// How much of each end is read for that.
+const BLANK_END: u64 = 1 << 20;
+
 /// Why no header can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
@@ -76,6 +82,12 @@ pub fn read(file: &mut File, page_size: u64) -> io::Result<Option<SwapHeaderStat
     Ok(parse(&head, usize::try_from(page_size).unwrap_or(4096)))
 }
 
+/// True when these bytes begin with a header that a kernel with this page size takes.
+#[must_use]
+pub fn is_header(head: &[u8], page_size: u64) -> bool {
+    parse(head, usize::try_from(page_size).unwrap_or(4096)).is_some()
+}
+
 fn parse(head: &[u8], page_size: usize) -> Option<SwapHeaderState> {
     let page = head.get(..page_size)?;
     if !page.ends_with(MAGIC) || page[INFO..INFO + 4] != VERSION.to_ne_bytes() {
@@ -110,6 +122,26 @@ pub fn probe(file: &mut File, size: u64) -> io::Result<Vec<String>> {
     }
     found.dedup();
     Ok(found)
+}
+
+/// True when the device or file looks unused: wherever it is read there are only zeros, or only ones as some flash has them
+/// after a discard. Read are 1 MiB at either end and 64 pieces of 64 KiB evenly spread between.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_blank(file: &File, size: u64) -> io::Result<bool> {
+    let (count, length) = PIECES;
+    let between = size.saturating_sub(BLANK_END);
+    let step = (between / (count + 1)).max(length) & !4095;
+    let pieces = (1..=count).map(|piece| (piece * step, length)).filter(|(at, _)| *at < between);
+    for (at, length) in [(0, BLANK_END), (between, BLANK_END)].into_iter().chain(pieces) {
+        let bytes = range(file, at, length)?;
+        let first = bytes.first().copied().unwrap_or(0);
+        if !matches!(first, 0 | 0xff) || bytes.iter().any(|byte| *byte != first) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// At most `length` bytes from `at`; fewer at the end of the file.
@@ -264,6 +296,29 @@ mod tests {
         check(&[((4 << 20) - (256 << 10) + (128 << 10), &0x00ba_b10c_u64.to_le_bytes())], "zfs_member");
         check(&[(510, &[0x55, 0xaa])], "a boot sector");
         check(&[(4086, b"S1SUSPEND")], "swsuspend");
+    }
+
+    #[test]
+    fn blank_is_what_has_nothing_at_its_ends_nor_between() {
+        let size = 256 << 20;
+        let blank = |parts: &[(u64, u8)]| {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(size).unwrap();
+            for (at, byte) in parts {
+                file.write_all_at(&vec![*byte; 64 << 10], *at).unwrap();
+            }
+            is_blank(&file, size).unwrap()
+        };
+        assert!(blank(&[]));
+        for at in [0, 900 << 10, size - (64 << 10), 128 << 20] {
+            // Random data of a few MiB anywhere are hit by a piece; so is a single block at the ends.
+            let run: Vec<(u64, u8)> = (0..64).map(|n| (at.saturating_sub(2 << 20) + (n * (64 << 10)), 7)).collect();
+            assert!(!blank(&run), "{at}");
+        }
+        assert!(is_blank(&tempfile::tempfile().unwrap(), 0).unwrap());
+        let ones = image(&[(0, &vec![0xff; 4 << 20])]);
+        assert!(is_blank(&ones, 4 << 20).unwrap());
+        assert!(!is_blank(&image(&[(4095, &[1])]), 4 << 20).unwrap());
     }
 
     #[test]

@@ -9,8 +9,8 @@ use crate::apply::{Run, StepError};
 pub const RESERVE: Bytes = Bytes::from_mib(256);
 
 /// Refuses a place where the kernel would not take the file, or that it would fill together with `others`, the bytes that
-/// earlier steps put there.
-pub(crate) fn check(run: &Run<'_>, real: &str, state: &SwapFileState, others: u64) -> Result<(), StepError> {
+/// earlier steps put there; less than none where they make room.
+pub(crate) fn check(run: &Run<'_>, real: &str, state: &SwapFileState, others: i64) -> Result<(), StepError> {
     let folder = run.nearest_folder(real);
     let found = run.kernel.file_system(&folder).map_err(|error| StepError::io("look at", real, error))?;
     let refused = |why: String, hint: &str| StepError::Refused { what: format!("swap file {real}"), why, hint: hint.into() };
@@ -25,7 +25,7 @@ pub(crate) fn check(run: &Run<'_>, real: &str, state: &SwapFileState, others: u6
         let page = Bytes(run.kernel.page_size());
         return Err(refused(format!("{} bytes are no whole pages of {page}", state.size.0), "round the size up"));
     }
-    let free = Bytes(found.free.saturating_sub(others));
+    let free = Bytes(found.free.saturating_add_signed(others.saturating_neg()));
     if free.0 < state.size.0.saturating_add(RESERVE.0) {
         let why = format!("{} are needed and {RESERVE} must stay free, but {free} are free", state.size);
         return Err(refused(why, "choose a smaller size or another file system"));

@@ -138,7 +138,9 @@ impl Model {
         }
         let after = SwapHeaderState { uuid: uuid.into(), label: "swaptune".into() };
         let before = self.headers.insert(path, after);
-        Some(header(path, before, uuid, false))
+        // It holds bytes that nobody can name.
+        let wipe = path == "/dev/vdb" && before.is_none();
+        Some(header(path, before, uuid, wipe))
     }
 
     fn swap(&mut self, path: &'static str, priority: Option<i32>) -> Option<Change> {

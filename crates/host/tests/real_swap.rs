@@ -215,6 +215,39 @@ fn a_zram_device_comes_and_goes() {
     assert!(!Path::new(&format!("/sys/block/{name}")).exists());
 }
 
+#[test]
+fn a_zram_area_that_was_taken_off_comes_back() {
+    let Some(live) = Live::take("a_zram_area_that_was_taken_off_comes_back", &["/sys/class/zram-control"]) else { return };
+    let free = (0..32).map(|n| format!("zram{n}")).find(|name| !Path::new(&format!("/sys/block/{name}")).exists());
+    let guard = ZramGuard(free.unwrap());
+    let (name, path) = (guard.0.clone(), format!("/dev/{}", guard.0));
+    let state = ZramState { algorithm: "lzo".into(), disksize: Bytes::from_mib(32), mem_limit: Bytes(0) };
+    let zram = |before, after| Change::Zram { name: name.clone(), before, after };
+    let first = live.apply(vec![zram(None, Some(state.clone())), header(&path), on(&path, None, Some(5))]).unwrap();
+    let head = || fs::read(&path).unwrap()[..4096].to_vec();
+    let was = head();
+    let second = live.apply(vec![on(&path, Some(5), None), zram(Some(state), None)]).unwrap();
+    assert_eq!(priority(&path), None);
+    let id = second.id.unwrap();
+    let report = rollback(&Machine::live(), &LiveKernel, &live.state, &id, &Options::default()).unwrap();
+    assert!(report.left().is_empty(), "{:?}", report.left());
+    assert_eq!(priority(&path), Some(5));
+    assert!(head() == was, "the same header");
+    live.roll_back(&first);
+}
+
+#[test]
+fn a_file_of_somebody_is_not_made_swap() {
+    let Some(live) = Live::take("a_file_of_somebody_is_not_made_swap", &[]) else { return };
+    let path = live.path("swap");
+    let bytes: Vec<u8> = (0..(16_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    fs::write(&path, &bytes).unwrap();
+    let error = live.apply(vec![swap_file(&path), header(&path), on(&path, None, Some(3))]).unwrap_err();
+    assert_eq!(error.exit_code(), 3, "{error}");
+    assert!(fs::read(&path).unwrap() == bytes, "every byte is there");
+    assert_eq!(areas(), live.swaps);
+}
+
 /// A loop device over a file, detached when dropped.
 struct Loop(String);
 
@@ -242,12 +275,14 @@ fn a_block_device_is_guarded_and_comes_back() {
         let _ = writeln!(std::io::stderr(), "SKIPPED a_block_device_is_guarded_and_comes_back: no loop device");
         return;
     };
-    let report = live.apply(vec![header(&device.0), on(&device.0, None, Some(2))]).unwrap();
-    assert_eq!(priority(&device.0), Some(2));
+    let error = live.apply(vec![header(&device.0)]).unwrap_err();
+    assert!(error.to_string().contains("it holds bytes that no signature names"), "{error}");
     let mut wiped = header(&device.0);
     if let Change::SwapHeader { wipe, .. } = &mut wiped {
         *wipe = true;
     }
+    let report = live.apply(vec![wiped.clone(), on(&device.0, None, Some(2))]).unwrap();
+    assert_eq!(priority(&device.0), Some(2));
     if let Change::SwapHeader { after: Some(after), .. } = &mut wiped {
         after.label = "another".into();
     }

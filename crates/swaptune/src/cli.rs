@@ -80,7 +80,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Carry the plan out: journalled, checked, reversible
     #[command(
-        after_help = "Examples:\n  sudo swaptune apply --now       try it; a reboot or `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. What fails half-way is undone."
+        after_help = "Examples:\n  sudo swaptune apply --now       try it; `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. What fails half-way is undone."
     )]
     Apply(ApplyArgs),
     /// Check that what was applied is in effect, and what else is wrong
@@ -90,7 +90,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Undo an apply: files, live values, swap areas and boot entries
     #[command(
-        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows"
+        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but its step 5, which cannot be taken back"
     )]
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
@@ -159,7 +159,7 @@ pub struct WantedArgs {
 /// When to change: both by default.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WhenArgs {
-    /// Only the running system; a reboot undoes it
+    /// Only the running system; live settings go with a reboot, a swap file it made stays until `swaptune rollback`
     #[arg(long, conflicts_with = "boot")]
     pub now: bool,
     /// Only what takes effect at the next boot
@@ -217,8 +217,8 @@ pub struct ApplyArgs {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// Allow mkswap on DEVICE whatever it carries now
-    #[arg(long, value_name = "DEVICE")]
+    /// Allow swap on this device or file whatever it holds now
+    #[arg(long, value_name = "DEVICE|FILE")]
     pub wipe: Vec<String>,
     /// Finish an apply that was interrupted
     #[arg(long)]
@@ -241,6 +241,9 @@ pub struct VerifyArgs {
 pub struct RollbackArgs {
     /// The apply to undo, as `history` shows it [default: the newest]
     pub id: Option<String>,
+    /// Leave the step with this number as it is and take back the rest; numbers as an error or `history` shows them
+    #[arg(long, value_name = "STEP")]
+    pub skip: Vec<usize>,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,

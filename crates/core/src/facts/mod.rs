@@ -17,7 +17,8 @@ pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgSt
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
-    Availability, Compressor, Encryption, SwapArea, SwapKind, SwapSignature, ZramDevice, ZramFacts, ZramMmStat, ZswapFacts,
+    Availability, Compressor, Encryption, Holds, SwapArea, SwapKind, SwapPlace, SwapSignature, ZramDevice, ZramFacts, ZramMmStat,
+    ZswapFacts,
 };
 pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
 
@@ -56,6 +57,9 @@ pub struct Facts {
     pub swaps: Vec<SwapArea>,
     /// Partitions and files that carry a swap signature, active or not.
     pub swap_signatures: Vec<SwapSignature>,
+    /// What lies where the configuration wants swap that is not on; filled in when the configuration is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub swap_places: Vec<SwapPlace>,
     /// zswap.
     pub zswap: Fact<ZswapFacts>,
     /// zram.

@@ -74,6 +74,39 @@ pub struct SwapSignature {
     pub label: Option<String>,
 }
 
+/// What lies at a place that a configuration names for swap and that is not on: a device, or a file that exists already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapPlace {
+    /// The place as the configuration names it.
+    pub path: String,
+    /// Size of the device or file.
+    pub size: Bytes,
+    /// What its bytes say; absent when they may not be read.
+    pub holds: Fact<Holds>,
+}
+
+/// What the bytes of a device or file say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "what")]
+pub enum Holds {
+    /// A swap header that this kernel takes.
+    Swap {
+        /// UUID in the header.
+        uuid: String,
+        /// Label in the header.
+        label: String,
+    },
+    /// Something else that has a name.
+    Other {
+        /// blkid's name, where it has one.
+        kind: String,
+    },
+    /// Nothing: zeros or ones wherever it was looked at.
+    Blank,
+    /// Bytes without a signature: nobody can say whether they are needed.
+    Unknown,
+}
+
 /// zswap of a kernel that has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ZswapFacts {

@@ -6,7 +6,7 @@ use swaptune_kernel::behaviours;
 
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use crate::edit::fstab::{self, SwapLine};
-use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::facts::{BlockDevice, Facts, Holds, Mount, SwapArea, SwapKind, SwapPlace, Transport};
 use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
@@ -24,6 +24,8 @@ struct Area<'a> {
     wanted: &'a SwapWanted,
     place: Place<'a>,
     active: Option<&'a SwapArea>,
+    /// What is there already, where it is not on.
+    there: Option<&'a SwapPlace>,
     /// UUID of its header: the one it has or the one it gets.
     uuid: Option<String>,
 }
@@ -59,13 +61,23 @@ fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
         None => Place::Missing,
     };
     let signature = facts.swap_signatures.iter().find(|signature| signature.path == wanted.path);
+    let there = facts.swap_places.iter().find(|place| place.path == wanted.path);
     let uuid = active
         .and_then(|on| on.uuid.value().cloned())
+        .or_else(|| there.and_then(swap_uuid))
         .or_else(|| {
             device.filter(|device| device.contents.value().is_some_and(|c| c == "swap")).and_then(|device| device.uuid.clone())
         })
         .or_else(|| signature.and_then(|signature| signature.uuid.clone()));
-    Area { wanted, place, active, uuid }
+    Area { wanted, place, active, there, uuid }
+}
+
+/// UUID of the swap header that was found at a place.
+fn swap_uuid(place: &SwapPlace) -> Option<String> {
+    match place.holds.value()? {
+        Holds::Swap { uuid, .. } => Some(uuid.clone()),
+        _ => None,
+    }
 }
 
 /// All disk areas of the settings.
@@ -183,8 +195,8 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
             }
             return false;
         }
-        Place::Device(device) if !prepare_device(draft, device, &path, &mut area.uuid) => return false,
-        Place::File(file) if area.uuid.is_none() && !make_file(draft, area.wanted, file, &mut area.uuid) => return false,
+        Place::Device(device) if !prepare_device(draft, device, &path, area.there, &mut area.uuid) => return false,
+        Place::File(file) if !prepare_file(draft, area.wanted, file, area.there, &mut area.uuid) => return false,
         _ => {}
     }
     if let Some(disk) = pretender(draft, area) {
@@ -197,14 +209,27 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
     true
 }
 
-/// A device gets a swap header unless it has one; what carries anything else is refused.
-fn prepare_device(draft: &mut Draft<'_>, device: &BlockDevice, path: &str, id: &mut Option<String>) -> bool {
+/// A device gets a swap header unless it has one; what carries anything else is refused, and so is what nobody can name.
+fn prepare_device(
+    draft: &mut Draft<'_>,
+    device: &BlockDevice,
+    path: &str,
+    there: Option<&SwapPlace>,
+    id: &mut Option<String>,
+) -> bool {
     let wipe = draft.request.wipe.iter().any(|named| named == path || names_device(named, device));
     if let Some(at) = &device.mounted_at {
         draft.refuse(path, format!("it is mounted at {at}"), "unmount it first, or name another device");
         return false;
     }
-    match device.contents.value().map(String::as_str) {
+    let held = there.and_then(|place| place.holds.value());
+    let kind = match held {
+        Some(Holds::Swap { .. }) => Some("swap"),
+        Some(Holds::Other { kind }) => Some(kind.as_str()),
+        Some(Holds::Unknown) => Some("bytes without a signature (neither zeros nor ones), which may be somebody's data"),
+        Some(Holds::Blank) | None => device.contents.value().map(String::as_str),
+    };
+    match kind {
         Some("swap") => return true,
         Some(contents) if !wipe => {
             let hint = format!("if you want to lose it: swaptune apply --wipe {path}");
@@ -217,8 +242,17 @@ fn prepare_device(draft: &mut Draft<'_>, device: &BlockDevice, path: &str, id: &
         draft.refuse(path, "it has a partition table", "name one of its partitions");
         return false;
     }
+    outlives_reboot(draft, path, "swap header");
     header(draft, path, id, wipe);
     true
+}
+
+/// Says what of a plan for this boot alone a reboot does not undo: what is on a disk.
+fn outlives_reboot(draft: &mut Draft<'_>, path: &str, what: &str) {
+    if !draft.request.boot {
+        let text = format!("a reboot switches it off, and the {what} stays until `swaptune rollback`");
+        draft.note(path, text, "live settings go with a reboot, files do not");
+    }
 }
 
 fn header(draft: &mut Draft<'_>, path: &str, id: &mut Option<String>, wipe: bool) {
@@ -235,8 +269,56 @@ fn header(draft: &mut Draft<'_>, path: &str, id: &mut Option<String>, wipe: bool
     draft.step(When::Now, Change::SwapHeader { path: path.into(), before: None, after: Some(state), wipe }, why);
 }
 
-/// A swap file that does not exist yet.
-fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, id: &mut Option<String>) -> bool {
+/// A swap file: made when there is none, taken as it is when it is one, and never written over otherwise, whatever its size
+/// and contents: only a file that this transaction made, or that the user named with `--wipe`, is ours to overwrite.
+fn prepare_file(
+    draft: &mut Draft<'_>,
+    wanted: &SwapWanted,
+    path: &str,
+    there: Option<&SwapPlace>,
+    id: &mut Option<String>,
+) -> bool {
+    let Some(place) = there else { return id.is_some() || make_file(draft, wanted, path, Bytes(0), id) };
+    let is_swap = matches!(place.holds.value(), Some(Holds::Swap { .. }));
+    if is_swap && wanted.size.is_none_or(|size| size == place.size) {
+        return true;
+    }
+    if draft.request.wipe.iter().any(|named| named == path) {
+        return replace_file(draft, wanted, path, place, id);
+    }
+    let size = wanted.size.unwrap_or(place.size);
+    let wipe = format!("swaptune apply --wipe {path}");
+    let (why, hint) = match &place.holds {
+        crate::Fact::Absent { absent } => {
+            (format!("a file of {} is there, and what it holds is unknown: {absent}", place.size), "run it as root".into())
+        }
+        _ if is_swap => (
+            format!("it is a swap file of {}, and {size} are wanted", place.size),
+            format!("to make it anew: {wipe}; to take it as it is, leave size out under its [[swap]]"),
+        ),
+        _ => (
+            format!("a file of {} is there that is no swap file, and swaptune did not make it", place.size),
+            format!("choose another path, or if you want to lose it: {wipe}"),
+        ),
+    };
+    draft.refuse(path, why, hint);
+    false
+}
+
+/// A file that the user gave up: deleted, and a swap file made in its place.
+fn replace_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, place: &SwapPlace, id: &mut Option<String>) -> bool {
+    let wanted = SwapWanted { size: wanted.size.or(Some(place.size)), ..wanted.clone() };
+    let why = Why {
+        risk: "what the file holds is lost: a rollback brings back a swap file, but no other contents",
+        ..Why::rule("named with --wipe", "the file that is there now is deleted, and a swap file is made in its place")
+    };
+    let before = Some(SwapFileState { size: place.size, nocow: false });
+    draft.step(When::Now, Change::SwapFile { path: path.into(), before, after: None }, why);
+    make_file(draft, &wanted, path, place.size, id)
+}
+
+/// A swap file that does not exist yet; `freed` is what another step gives back to its file system before.
+fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, freed: Bytes, id: &mut Option<String>) -> bool {
     let Some(size) = wanted.size else {
         draft.refuse(path, "the file does not exist and no size is given", "write size = \"4G\" under its [[swap]]");
         return false;
@@ -250,7 +332,7 @@ fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, id: &mut Op
         draft.refuse(path, why, "use a partition, or a path on ext4, xfs or btrfs");
         return false;
     }
-    if let Some(free) = mount.free.value().filter(|free| **free < size) {
+    if let Some(free) = mount.free.value().map(|free| Bytes(free.0.saturating_add(freed.0))).filter(|free| *free < size) {
         let why = format!("{size} wanted, {free} free on {}", mount.at);
         draft.refuse(path, why, "write a smaller size under its [[swap]]");
         return false;
@@ -260,6 +342,7 @@ fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, id: &mut Op
         format!("a swap file on {} ({})", mount.at, mount.filesystem),
         "swapon(8): no holes; on btrfs no copy-on-write",
     );
+    outlives_reboot(draft, path, "file");
     draft.step(When::Now, Change::SwapFile { path: path.into(), before: None, after: Some(state) }, why);
     header(draft, path, id, false);
     true

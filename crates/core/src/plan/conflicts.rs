@@ -2,7 +2,7 @@
 
 use super::When;
 use super::draft::{Draft, Why};
-use crate::change::{Change, SwapState, ZramState};
+use crate::change::{Change, SwapState};
 use crate::facts::{Manager, SwapArea};
 use crate::units::Bytes;
 
@@ -32,12 +32,8 @@ fn zram_off(draft: &mut Draft<'_>, area: &SwapArea) {
     let name = area.path.trim_start_matches("/dev/").to_owned();
     let device = draft.facts().zram.devices.iter().find(|device| device.name == name);
     let Some(device) = device.filter(|device| device.disksize > Bytes(0)) else { return };
-    let state = ZramState {
-        algorithm: device.algorithm.value().cloned().unwrap_or_default(),
-        disksize: device.disksize,
-        mem_limit: device.mm_stat.value().map_or(Bytes(0), |stat| stat.mem_limit),
-    };
-    draft.step(When::Now, Change::Zram { name, before: Some(state), after: None }, why());
+    let before = Some(super::zram::state(device));
+    draft.step(When::Now, Change::Zram { name, before, after: None }, why());
 }
 
 /// Keeps a manager from setting zram up at the next boot, by its own way of being told.

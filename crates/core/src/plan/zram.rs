@@ -3,7 +3,7 @@
 use super::When;
 use super::draft::{Draft, Why, uuid};
 use crate::change::{Change, SwapHeaderState, SwapState, ZramState};
-use crate::facts::Availability;
+use crate::facts::{Availability, Holds, ZramDevice};
 use crate::settings::ZramWanted;
 use crate::units::Bytes;
 
@@ -42,15 +42,36 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
         draft.step(When::Now, Change::Module { name: "zram".into(), before: false, after: true }, why);
     }
     let algorithm = zram_algorithm(draft, device.map_or(&[][..], |device| &device.algorithms), &wanted.algorithm);
-    let state = ZramState { algorithm, disksize: wanted.size, mem_limit: wanted.mem_limit };
-    let provenance = draft.settings().zram.as_ref().map(|list| Why::setting(list, "zram.disksize", draft.settings()));
-    let why = provenance.unwrap_or_else(|| Why::rule("zram device of the configuration", "zram.rst"));
-    draft.step(When::Now, Change::Zram { name, before: None, after: Some(state) }, why);
-    let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
-    let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
-    draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
+    let after = ZramState { algorithm, disksize: wanted.size, mem_limit: wanted.mem_limit };
+    let before = device.filter(|device| device.disksize > Bytes(0)).map(state);
+    let held = facts.swap_places.iter().find(|place| place.path == path).and_then(|place| place.holds.value());
+    if before.is_some() && matches!(held, Some(Holds::Other { .. } | Holds::Unknown)) {
+        return draft.refuse(
+            path.clone(),
+            "the device is set up and holds something that is no swap",
+            format!("if nothing in it is needed any more: zramctl --reset {path}"),
+        );
+    }
     let on = SwapState { priority: wanted.priority, discard_once: false };
+    let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
+    if before.as_ref() == Some(&after) && matches!(held, Some(Holds::Swap { .. })) {
+        return draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
+    }
+    let provenance = draft.settings().zram.as_ref().map(|list| Why::setting(list, "zram.disksize", draft.settings()));
+    let origin = provenance.unwrap_or_else(|| Why::rule("zram device of the configuration", "zram.rst"));
+    draft.step(When::Now, Change::Zram { name, before, after: Some(after) }, origin);
+    let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
+    draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
     draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
+}
+
+/// How a device that is set up is set up.
+pub(super) fn state(device: &ZramDevice) -> ZramState {
+    ZramState {
+        algorithm: device.algorithm.value().cloned().unwrap_or_default(),
+        disksize: device.disksize,
+        mem_limit: device.mm_stat.value().map_or(Bytes(0), |stat| stat.mem_limit),
+    }
 }
 
 /// The first algorithm that the device offers; before the module is loaded, the first that was asked for.

@@ -129,13 +129,23 @@ fn io_hint(error: &io::Error) -> &'static str {
     }
 }
 
+/// The command that takes back all but these steps.
+pub(crate) fn skip(id: &str, numbers: &[usize]) -> String {
+    let skips: String = numbers.iter().map(|number| format!(" --skip {number}")).collect();
+    format!("`swaptune rollback {id}{skips}`")
+}
+
 /// A step that could not be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotUndone {
+    /// Its number in the transaction, from 1, as `rollback --skip` takes it.
+    pub number: usize,
     /// The step, in words.
     pub step: String,
     /// Why not.
     pub why: String,
+    /// True when it failed; false when it was left alone on purpose.
+    pub failed: bool,
 }
 
 /// Why a plan was not carried out, or a rollback not finished.
@@ -180,6 +190,14 @@ pub enum ApplyError {
         /// Where it stands.
         status: Status,
     },
+    /// A step was to be left out of a rollback that has no such step; nothing was changed.
+    #[error("transaction {id} has no step {number} that is to be taken back")]
+    NoStep {
+        /// Its id.
+        id: String,
+        /// What was asked for.
+        number: usize,
+    },
     /// The journal cannot be used; nothing was changed.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -221,7 +239,7 @@ impl ApplyError {
             Self::Pending { id, .. } => {
                 format!("finish it with `swaptune apply --resume`, or take it back with `swaptune rollback {id}`")
             }
-            Self::NotStanding { .. } | Self::Journal(JournalError::Unknown { .. }) => {
+            Self::NotStanding { .. } | Self::NoStep { .. } | Self::Journal(JournalError::Unknown { .. }) => {
                 "`swaptune history` lists what can be rolled back".into()
             }
             Self::Journal(JournalError::Io { source, .. }) => io_hint(source).into(),
@@ -229,8 +247,10 @@ impl ApplyError {
                 "nothing is changed while a journal cannot be read: repair that line or move the file away".into()
             }
             Self::StepFailed { cause, .. } => cause.hint(),
-            Self::RollbackFailed { id, .. } => {
-                format!("remove the cause and run `swaptune rollback {id}` again: it goes on where it stopped")
+            Self::RollbackFailed { id, left, .. } => {
+                let again = format!("remove the cause and run `swaptune rollback {id}` again: it goes on where it stopped");
+                let failed: Vec<usize> = left.iter().filter(|step| step.failed).map(|step| step.number).collect();
+                if failed.is_empty() { again } else { format!("{again}; or give up what fails: {}", skip(id, &failed)) }
             }
         }
     }
@@ -239,7 +259,7 @@ impl ApplyError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Journal(JournalError::Unknown { .. }) => 2,
+            Self::Journal(JournalError::Unknown { .. }) | Self::NoStep { .. } => 2,
             Self::Refused { .. }
             | Self::Conflict { .. }
             | Self::Locked(_)

@@ -4,10 +4,10 @@ use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
 
 use super::error::{ApplyError, StepError, chain};
-use super::kinds::{At, Back, Made, Stand, doer};
+use super::kinds::{At, Back, Made, Stand, doer, must_be_made, not_made_here};
 use super::run::Run;
-use super::undo::{self, UndoReport};
-use super::{Options, Report, StepReport, preflight, settle, zswap};
+use super::undo::{self, How, UndoReport};
+use super::{Options, Report, StepReport, preflight, settle, spare, zswap};
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
 use crate::kernel::Kernel;
@@ -36,11 +36,12 @@ pub fn resume(
 ) -> Result<Resumed, ApplyError> {
     let run = Run { machine, kernel, faults: options.faults, progress: options.progress };
     preflight::privileges(&run)?;
-    let _lock = super::begin(state)?;
+    let _lock = super::begin(&run, state)?;
     let mut journal = Journal::open(machine, options.faults, state, id)?;
     match journal.transaction().status {
-        Status::Undoing => rollback::go_on(&run, &mut journal, options.force).map(Resumed::RolledBack),
+        Status::Undoing => rollback::go_on(&run, &mut journal, options.force, &[]).map(Resumed::RolledBack),
         Status::Unfinished => {
+            spare::take(&run, &journal)?;
             journal.add(Record::Resume { time: Stamp::now().text(), boot: run.boot_id() })?;
             forward(&run, &mut journal).map(Resumed::Applied)
         }
@@ -57,9 +58,11 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report
         }
     }
     let warnings = settle::settle(run, journal).into_iter().collect();
-    if let Err(error) = journal.add(Record::End { ending: Ending::Applied }) {
+    // Before the last line: nobody looks for spares after it.
+    let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(Record::End { ending: Ending::Applied })?));
+    if let Err(error) = ended {
         let last = journal.transaction().steps.len().saturating_sub(1);
-        return Err(fail(run, journal, last, error.into()));
+        return Err(fail(run, journal, last, error));
     }
     let transaction = journal.transaction();
     let step = |log: &StepLog| {
@@ -96,12 +99,25 @@ fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) ->
         Stand::Gone(why) => done(journal, seq, Outcome::Skipped { why }.into()),
         Stand::Other(found) => Err(preflight::conflict(change, found)),
         Stand::Before => {
+            only_our_files(run, journal, seq, change)?;
             let saved = doer.save(at, journal, seq)?;
             journal.add(Record::Intent { seq, saved })?;
             let made = doer.make(at)?;
             done(journal, seq, made)
         }
     }
+}
+
+/// Refuses a swap header over a file that no step of this transaction made.
+fn only_our_files(run: &Run<'_>, journal: &Journal<'_>, seq: usize, change: &Change) -> Result<(), StepError> {
+    let Some(path) = must_be_made(run, change) else { return Ok(()) };
+    let makes = |log: &StepLog| log.is_standing() && is_made_by(&log.step.change, path);
+    if journal.transaction().steps[..seq].iter().any(makes) { Ok(()) } else { Err(not_made_here(path)) }
+}
+
+/// True for the step that makes this swap file.
+pub(super) fn is_made_by(change: &Change, file: &str) -> bool {
+    matches!(change, Change::SwapFile { path, after: Some(_), .. } if path == file)
 }
 
 /// A step that a crash cut short: made after all, not begun, or in between.
@@ -153,14 +169,17 @@ impl From<Outcome> for Made {
 fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) -> ApplyError {
     // The journal may be what failed; the machine is brought back in any case.
     let noted = note_failure(run, journal, seq, &cause);
-    let undoing = undo::undo(run, journal, true, false);
+    let undoing = undo::undo(run, journal, How { torn: true, ..How::default() });
     settle::settle(run, journal);
+    let given = spare::give_back(run, journal);
     let left: Vec<_> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
     let ended = match left.first() {
         Some(first) => Err(format!("{}: {}", first.step, first.why)),
         None => noted
             .and(undoing.journal)
-            .and_then(|()| journal.add(Record::End { ending: Ending::Reverted }))
+            .map_err(StepError::from)
+            .and(given)
+            .and_then(|()| Ok(journal.add(Record::End { ending: Ending::Reverted })?))
             .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", chain(&error))),
     };
     let Transaction { id, steps, .. } = journal.transaction();

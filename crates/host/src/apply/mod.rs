@@ -10,6 +10,7 @@ mod preflight;
 mod room;
 mod run;
 mod settle;
+mod spare;
 mod undo;
 mod write;
 mod zswap;
@@ -25,10 +26,11 @@ pub use undo::{UndoOutcome, UndoReport};
 pub(crate) use error::chain;
 pub(crate) use forward::grow;
 pub(crate) use kinds::{read_knob, same_knob};
-pub(crate) use preflight::{check_rollback, privileges};
+pub(crate) use preflight::{check_rollback, privileges, set_aside};
 pub(crate) use run::Run;
 pub(crate) use settle::settle;
-pub(crate) use undo::{undo as undo_all, undo_from};
+pub(crate) use spare::{give_back, take as take_spares};
+pub(crate) use undo::{How, undo as undo_all, undo_from};
 
 use crate::checkpoint::{Faults, NoFaults};
 use crate::journal::{Beginning, Journal, Kind, Outcome, StateDir, pending};
@@ -47,11 +49,13 @@ pub struct Options<'a> {
     pub faults: &'a dyn Faults,
     /// In a rollback: also take back what somebody else has changed since.
     pub force: bool,
+    /// In a rollback: numbers of steps, from 1, that are left as they are.
+    pub skip: &'a [usize],
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { kind: Kind::Apply, progress: &|_| (), faults: &NoFaults, force: false }
+        Self { kind: Kind::Apply, progress: &|_| (), faults: &NoFaults, force: false, skip: &[] }
     }
 }
 
@@ -106,14 +110,14 @@ pub fn execute(
         return Ok(Report::default());
     }
     preflight::privileges(&run)?;
-    let _lock = begin(state)?;
+    let _lock = begin(&run, state)?;
     if let Some(transaction) = pending(state)? {
         if options.kind == Kind::Apply {
             return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
         }
         // Nobody is there to ask: what an earlier start or stop left half-done is taken back first.
         let mut journal = Journal::open(machine, options.faults, state, &transaction.id)?;
-        crate::rollback::go_on(&run, &mut journal, options.force)?;
+        crate::rollback::go_on_alone(&run, &mut journal, options.force)?;
     }
     preflight::check(&run, state, plan)?;
     let beginning = Beginning {
@@ -124,13 +128,27 @@ pub fn execute(
         steps: plan.steps.clone(),
     };
     let mut journal = Journal::create(machine, options.faults, state, beginning)?;
+    if let Err(error) = spare::take(&run, &journal) {
+        // Nothing has been changed yet, and nothing is kept of it.
+        return Err(match spare::give_back(&run, &journal) {
+            Ok(()) => state.erase(&journal.transaction().id).map_or_else(ApplyError::from, |()| error.into()),
+            Err(other) => ApplyError::RollbackFailed {
+                id: journal.transaction().id.clone(),
+                cause: chain(&error),
+                rollback: chain(&other),
+                left: Vec::new(),
+            },
+        });
+    }
     forward::forward(&run, &mut journal)
 }
 
-/// Makes the state folder and takes its lock.
-pub(crate) fn begin(state: &StateDir) -> Result<Lock, ApplyError> {
+/// Makes the state folder, takes its lock, and ends what a run that was killed has left running.
+pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<Lock, ApplyError> {
     state.create()?;
-    Ok(Lock::take(&state.lock_path())?)
+    let lock = Lock::take(&state.lock_path())?;
+    run.end_left()?;
+    Ok(lock)
 }
 
 fn summary(plan: &Plan) -> String {

@@ -7,14 +7,15 @@ use std::path::Path;
 
 use rustix::fs::{Access, access, statvfs};
 use swaptune_core::Bytes;
-use swaptune_core::change::Change;
+use swaptune_core::change::{Change, SwapFileState};
 use swaptune_core::plan::{Plan, Step};
 
-use super::error::{ApplyError, StepError};
-use super::kinds::{At, Stand, doer, guard};
+use super::error::{ApplyError, StepError, skip};
+use super::forward::is_made_by;
+use super::kinds::{At, Stand, doer, guard, must_be_made, not_made_here};
 use super::room;
 use super::run::{Run, is_missing};
-use crate::journal::{Saved, StateDir, Transaction};
+use crate::journal::{Saved, StateDir, Status, StepLog, Transaction};
 use crate::swap_header::END;
 use crate::swapfile;
 
@@ -65,10 +66,17 @@ fn only_files_offline(run: &Run<'_>, steps: &[Step]) -> Result<(), ApplyError> {
 /// Compares every target with what the plan expects, as far as no earlier step of the plan changes it.
 fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
     let mut touched = BTreeSet::new();
-    let mut promised: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut promised: BTreeMap<u64, i64> = BTreeMap::new();
     let mut drivers = false;
-    for step in steps {
+    for (seq, step) in steps.iter().enumerate() {
         let change = &step.change;
+        if let Some(file) = must_be_made(run, change)
+            && !steps[..seq].iter().any(|step| is_made_by(&step.change, file))
+            && doer(change).stand(At { run: *run, tag: "check" })? != Stand::After
+        {
+            return Err(not_made_here(file));
+        }
+        room_for(run, change, &mut promised)?;
         let first = touched.insert(target(run, change));
         drivers |= matches!(change, Change::Module { .. } | Change::Zram { .. });
         let appears_later = drivers && matches!(change, Change::Knob { path, .. } if !run.exists_inside(path));
@@ -81,15 +89,26 @@ fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
             (Stand::Before, Change::SwapHeader { path, before, wipe, .. }) => {
                 guard(run, &run.real(path)?, before.as_ref(), *wipe)?;
             }
-            (Stand::Before, Change::SwapFile { path, after: Some(after), .. }) => {
-                let real = run.real(path)?;
-                let others = promised.entry(device(run, &real)).or_default();
-                swapfile::check(run, &real, after, *others)?;
-                *others = others.saturating_add(after.size.0);
-            }
             _ => {}
         }
     }
+    Ok(())
+}
+
+/// Refuses a swap file without room. `promised` is what earlier steps of the plan take of each file system, or give back.
+fn room_for(run: &Run<'_>, change: &Change, promised: &mut BTreeMap<u64, i64>) -> Result<(), StepError> {
+    let Change::SwapFile { path, before, after } = change else { return Ok(()) };
+    if before == after {
+        return Ok(());
+    }
+    let real = run.real(path)?;
+    let others = promised.entry(device(run, &real)).or_default();
+    let size = |side: &Option<SwapFileState>| side.as_ref().map_or(0, |side| i64::try_from(side.size.0).unwrap_or(i64::MAX));
+    *others = others.saturating_sub(size(before));
+    if let Some(after) = after {
+        swapfile::check(run, &real, after, *others)?;
+    }
+    *others = others.saturating_add(size(after));
     Ok(())
 }
 
@@ -137,20 +156,59 @@ pub(super) fn writable<'a>(run: &Run<'_>, changes: impl Iterator<Item = &'a Chan
     Ok(())
 }
 
-/// Refuses a rollback that would stop half-way: areas that cannot go off, folders that cannot be written to.
-pub(crate) fn check_rollback(run: &Run<'_>, transaction: &Transaction) -> Result<(), StepError> {
-    let standing: Vec<_> = transaction.steps.iter().filter(|log| log.is_standing()).collect();
+/// Refuses a rollback that would stop half-way: areas that cannot go off, folders that cannot be written to. The refusal says
+/// which steps to leave out where that cannot be helped.
+pub(crate) fn check_rollback(run: &Run<'_>, transaction: &Transaction, aside: &[usize]) -> Result<(), ApplyError> {
+    let logs = transaction.steps.iter().enumerate();
+    let standing: Vec<_> = logs.filter(|(seq, log)| log.is_standing() && !aside.contains(seq)).collect();
     let mut off = Vec::new();
-    for log in &standing {
+    for (seq, log) in &standing {
         if let Some(Saved::Area { at, state }) = &log.saved {
             let on = run.area(at)?.map(|area| area.priority);
             if on.is_some() && on != state.map(|state| state.priority) {
-                off.push(at.clone());
+                off.push((*seq, at.clone()));
             }
         }
     }
-    room::check(run, &off)?;
-    writable(run, standing.iter().map(|log| &log.step.change))
+    let (seqs, reals): (Vec<usize>, Vec<String>) = off.into_iter().unzip();
+    room::check(run, &reals).map_err(|error| or_skip(error, transaction, &seqs))?;
+    for (seq, log) in &standing {
+        writable(run, std::iter::once(&log.step.change)).map_err(|error| or_skip(error, transaction, &[*seq]))?;
+    }
+    Ok(())
+}
+
+/// The refusal, with the way round it.
+fn or_skip(error: StepError, transaction: &Transaction, seqs: &[usize]) -> ApplyError {
+    let numbers: Vec<usize> = seqs.iter().map(|seq| seq + 1).collect();
+    let way = format!("to take back the rest: {}", skip(&transaction.id, &numbers));
+    match ApplyError::from(error) {
+        ApplyError::Refused { what, why, hint } if hint.is_empty() => ApplyError::Refused { what, why, hint: way },
+        ApplyError::Refused { what, why, hint } => ApplyError::Refused { what, why, hint: format!("{hint}; {way}") },
+        other => other,
+    }
+}
+
+/// The steps that are left out with those that the user names, by their place: what was done to the same thing before rests on
+/// what stays.
+pub(crate) fn set_aside(run: &Run<'_>, transaction: &Transaction, skip: &[usize]) -> Result<Vec<usize>, ApplyError> {
+    let steps = &transaction.steps;
+    let mut aside: Vec<usize> = Vec::new();
+    for number in skip {
+        let seq = number.checked_sub(1).filter(|seq| steps.get(*seq).is_some_and(StepLog::is_standing));
+        let id = || transaction.id.clone();
+        aside.push(seq.ok_or_else(|| ApplyError::NoStep { id: id(), number: *number })?);
+    }
+    // A rollback that goes on keeps to what was given up when it began.
+    let going_on = transaction.status == Status::Undoing;
+    aside.extend((0..steps.len()).filter(|seq| going_on && steps[*seq].set_aside));
+    let places: Vec<(usize, String)> = aside.iter().map(|seq| (*seq, target(run, &steps[*seq].step.change))).collect();
+    let rests = |seq: &usize| {
+        let place = target(run, &steps[*seq].step.change);
+        steps[*seq].is_standing() && places.iter().any(|(later, other)| *later > *seq && *other == place)
+    };
+    aside.extend((0..steps.len()).filter(rests));
+    Ok(aside)
 }
 
 fn may_write(path: &Path, real: &str) -> Result<(), StepError> {
@@ -168,7 +226,8 @@ fn space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Result<(), StepErro
     let mut needed = BTreeMap::from([(state_device, (Bytes(kept), state.path().to_owned()))]);
     for step in steps {
         let sizes = match &step.change {
-            Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64)],
+            Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64 + length(run, path))],
+            Change::File { path, .. } => vec![(path, length(run, path))],
             // Going back needs room for a second copy of each.
             Change::Generated { outputs, .. } => outputs.iter().map(|path| (path, length(run, path))).collect(),
             _ => continue,

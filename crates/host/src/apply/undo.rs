@@ -36,11 +36,18 @@ pub enum UndoOutcome {
         /// Why.
         why: String,
     },
+    /// It was left as it is since the user gave it up.
+    SetAside {
+        /// Why it could not be undone, as far as that was tried.
+        why: String,
+    },
 }
 
 /// One step that was undone, or not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct UndoReport {
+    /// Its number in the transaction, from 1.
+    pub number: usize,
     /// The change that was to be undone.
     pub change: Change,
     /// What became of it.
@@ -54,9 +61,12 @@ impl UndoReport {
         let why = match &self.outcome {
             UndoOutcome::Left { found, expected } => format!("it is {found}, expected {expected}"),
             UndoOutcome::Failed { why } => why.clone(),
+            UndoOutcome::SetAside { why } if why.is_empty() => "set aside".into(),
+            UndoOutcome::SetAside { why } => format!("set aside: {why}"),
             _ => return None,
         };
-        Some(NotUndone { step: self.change.to_string(), why })
+        let failed = matches!(self.outcome, UndoOutcome::Failed { .. });
+        Some(NotUndone { number: self.number, step: self.change.to_string(), why, failed })
     }
 }
 
@@ -66,13 +76,24 @@ pub(crate) struct Undoing {
     pub journal: Result<(), JournalError>,
 }
 
+/// How steps are undone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How<'a> {
+    /// The transaction was cut short: what is found may be half of what was to be made.
+    pub torn: bool,
+    /// Also what somebody else has changed since.
+    pub force: bool,
+    /// Steps that are left as they are, by their place.
+    pub aside: &'a [usize],
+}
+
 /// Undoes all steps that stand. A step that cannot be undone does not keep the others from it.
-pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, torn: bool, force: bool) -> Undoing {
-    undo_from(run, journal, 0, torn, force)
+pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, how: How<'_>) -> Undoing {
+    undo_from(run, journal, 0, how)
 }
 
 /// Undoes the steps that stand from this one on, newest first.
-pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, torn: bool, force: bool) -> Undoing {
+pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, how: How<'_>) -> Undoing {
     let standing: Vec<usize> = (first..journal.transaction().steps.len()).rev().collect();
     let mut undoing = Undoing { steps: Vec::new(), journal: Ok(()) };
     let mut again = Vec::new();
@@ -80,7 +101,12 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
         if !journal.transaction().steps[seq].is_standing() {
             continue;
         }
-        match undo_one(run, journal, seq, torn, force) {
+        if how.aside.contains(&seq) {
+            let why = journal.transaction().steps[seq].failed.clone().unwrap_or_default();
+            undoing.note(journal, seq, UndoOutcome::SetAside { why });
+            continue;
+        }
+        match undo_one(run, journal, seq, how) {
             Ok(None) => again.push(seq),
             Ok(Some(outcome)) => undoing.note(journal, seq, outcome),
             Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: chain(&error) }),
@@ -111,12 +137,13 @@ impl Undoing {
     /// undone is found so the next time.
     fn note(&mut self, journal: &mut Journal<'_>, seq: usize, outcome: UndoOutcome) {
         let record = match &outcome {
-            UndoOutcome::Left { found, .. } => Some(Record::Left { seq, found: found.clone() }),
-            UndoOutcome::Failed { .. } => None,
+            UndoOutcome::Left { found, .. } => Some(Record::Left { seq, found: found.clone(), set_aside: false }),
+            UndoOutcome::SetAside { why } => Some(Record::Left { seq, found: why.clone(), set_aside: true }),
+            UndoOutcome::Failed { why } => Some(Record::Failed { seq, error: why.clone() }),
             _ => Some(Record::Undone { seq }),
         };
         let change = journal.transaction().steps[seq].step.change.clone();
-        self.steps.push(UndoReport { change, outcome });
+        self.steps.push(UndoReport { number: seq + 1, change, outcome });
         if let Some(Err(error)) = record.map(|record| journal.add(record)) {
             self.journal = Err(error);
         }
@@ -124,18 +151,18 @@ impl Undoing {
 }
 
 /// Undoes one step. `None` when its files must be made again, after everything else.
-fn undo_one(run: &Run<'_>, journal: &Journal<'_>, seq: usize, torn: bool, force: bool) -> Result<Option<UndoOutcome>, StepError> {
+fn undo_one(run: &Run<'_>, journal: &Journal<'_>, seq: usize, how: How<'_>) -> Result<Option<UndoOutcome>, StepError> {
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
     let tag = tag(&journal.transaction().id, seq);
     let at = At { run: *run, tag: &tag };
     sweep(at, saved)?;
-    let past = Past { log, saved, state: journal.state(), torn };
+    let past = Past { log, saved, state: journal.state(), torn: how.torn };
     let doer = doer(&log.step.change);
     let outcome = match doer.stand_back(at, past)? {
         Back::Saved => UndoOutcome::AlreadyThere,
         Back::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
-        Back::Other(found) if !force => {
+        Back::Other(found) if !how.force => {
             return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
         }
         Back::Ours | Back::Other(_) => match doer.restore(at, past)? {

@@ -5,17 +5,18 @@
 //! change a test may make it fail, after each one a test may kill the process.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, fchown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::XattrFlags;
+use rustix::fs::{CWD, FallocateFlags, RenameFlags, XattrFlags, fallocate};
 use rustix::io::Errno;
 use swaptune_core::change::{SwapFileState, SwapState};
 
 use super::error::StepError;
 use super::run::{Look, Run, is_missing, temporary};
+use super::spare;
 use crate::checkpoint;
 use crate::kernel::Ran;
 
@@ -35,6 +36,43 @@ impl Run<'_> {
                 let _ = fs::remove_file(&beside);
             }
             written.and_then(|()| sync_parent(&path))
+        })
+    }
+
+    /// Makes an empty file beside another with all the blocks that `length` bytes need.
+    pub fn make_spare(&self, real: &str, tag: &str, length: u64, look: &Look) -> Result<(), StepError> {
+        let beside = self.host(&spare::name(real, tag));
+        self.act("reserve", real, || {
+            // One that a crash left may hold bytes already; it gets its blocks all the same.
+            let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&beside);
+            let made = options.and_then(|mut file| {
+                reserve(&mut file, length)?;
+                dress(&file, &beside, look)?;
+                file.sync_all()
+            });
+            if made.is_err() {
+                let _ = fs::remove_file(&beside);
+            }
+            made
+        })
+    }
+
+    /// Brings back the bytes of a file: in the blocks of its spare where it has one, else beside it, and renamed over it.
+    pub fn bring_back(&self, real: &str, tag: &str, bytes: &[u8], look: &Look) -> Result<(), StepError> {
+        let (path, beside) = (self.host(real), self.host(&spare::name(real, tag)));
+        if !beside.exists() {
+            return self.put_file(real, tag, bytes, look);
+        }
+        self.act("bring back", real, || {
+            // Not truncated first: that would give its blocks away.
+            let file = OpenOptions::new().write(true).open(&beside)?;
+            file.write_all_at(bytes, 0)?;
+            file.set_len(bytes.len() as u64)?;
+            dress(&file, &beside, look)?;
+            file.sync_all()?;
+            checkpoint::pass(self.machine);
+            fs::rename(&beside, &path)?;
+            sync_parent(&path)
         })
     }
 
@@ -99,7 +137,7 @@ impl Run<'_> {
     pub fn make_swap_file(&self, real: &str, tag: &str, state: &SwapFileState, look: &Look) -> Result<(), StepError> {
         let (path, beside) = (self.host(real), self.host(&temporary(real, tag)));
         self.act("create", real, || {
-            let made = self.allocate(&beside, state, look).and_then(|()| fs::rename(&beside, &path));
+            let made = self.allocate(&beside, state, look).and_then(|()| rename_new(&beside, &path));
             if made.is_err() {
                 let _ = fs::remove_file(&beside);
             }
@@ -170,6 +208,11 @@ impl Run<'_> {
         self.act("run", &command.join(" "), || self.kernel.run(command, outputs))
     }
 
+    /// Ends what commands of a run that was killed have left running.
+    pub fn end_left(&self) -> Result<(), StepError> {
+        self.kernel.end_left().map_err(|error| StepError::io("end", "what an interrupted run has left running", error))
+    }
+
     fn act<T>(&self, operation: &'static str, what: &str, act: impl FnOnce() -> io::Result<T>) -> Result<T, StepError> {
         let result = self.faults.before(operation, Path::new(what)).and_then(|()| act());
         let value = result.map_err(|error| StepError::io(operation, what, error))?;
@@ -196,6 +239,20 @@ fn write_beside(beside: &Path, bytes: &[u8], look: &Look) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Gives a file blocks without making it longer, or, where the file system cannot, writes zeros.
+fn reserve(file: &mut File, length: u64) -> io::Result<()> {
+    if length == 0 {
+        return Ok(());
+    }
+    match fallocate(&*file, FallocateFlags::KEEP_SIZE, 0, length) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let missing = length.saturating_sub(file.seek(SeekFrom::End(0))?);
+            io::copy(&mut io::repeat(0).take(missing), file).map(drop)
+        }
+        result => Ok(result?),
+    }
+}
+
 /// A new file that nobody else can read yet, in place of a leftover.
 fn create_new(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
@@ -218,6 +275,15 @@ fn dress(file: &File, path: &Path, look: &Look) -> io::Result<()> {
     }
     // Last: changing the owner clears the set-user-id bits, and an access list changes the group's.
     file.set_permissions(fs::Permissions::from_mode(look.mode))
+}
+
+/// Gives a file its name unless that is taken.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot do both in one: a second name is refused when it is taken.
+        Err(Errno::INVAL | Errno::NOSYS) => fs::hard_link(from, to).and_then(|()| fs::remove_file(from)),
+        result => Ok(result?),
+    }
 }
 
 fn sync_parent(path: &Path) -> io::Result<()> {

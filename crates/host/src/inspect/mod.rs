@@ -13,6 +13,7 @@ mod knobs;
 mod managers;
 mod memory;
 mod mounts;
+mod places;
 mod swap;
 mod sysctl;
 mod system;
@@ -28,6 +29,7 @@ use swaptune_core::facts::SCHEMA;
 
 use crate::machine::Machine;
 
+pub use places::look_at_places;
 pub use system::hypervisor;
 
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.

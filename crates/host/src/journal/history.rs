@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{JournalError, Kind, StateDir, Status, Transaction};
+use super::{JournalError, Kind, StateDir, Status, StepLog, Transaction};
 
 /// One row of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,6 +23,9 @@ pub struct HistoryEntry {
     pub changes: usize,
     /// How many of its changes are not undone although it was taken back.
     pub left: usize,
+    /// Those changes; while it is being taken back, all that are still to be undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standing: Vec<Standing>,
     /// Profile.
     pub profile: String,
     /// What it did, in short.
@@ -31,6 +34,45 @@ pub struct HistoryEntry {
     pub undone_at: Option<String>,
     /// Why its journal cannot be read.
     pub error: Option<String>,
+}
+
+/// A step that is not undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// Its number, from 1, as `rollback --skip` takes it.
+    pub number: usize,
+    /// The step, in words.
+    pub step: String,
+    /// Why, as far as a rollback has tried.
+    pub why: String,
+    /// True when the user gave it up.
+    pub set_aside: bool,
+}
+
+/// Steps that a rollback of this machine has set aside: the id of the transaction and the step, oldest first.
+///
+/// # Errors
+/// [`JournalError`] when any journal cannot be read.
+pub fn set_aside(state: &StateDir) -> Result<Vec<(String, Standing)>, JournalError> {
+    let of = |transaction: Transaction| {
+        let aside = standing(&transaction).into_iter().filter(|step| step.set_aside);
+        aside.map(|step| (transaction.id.clone(), step)).collect::<Vec<_>>()
+    };
+    Ok(all(state)?.into_iter().flat_map(of).collect())
+}
+
+fn standing(transaction: &Transaction) -> Vec<Standing> {
+    let is_told = |(_, log): &(usize, &StepLog)| match transaction.status {
+        Status::Undoing => log.is_standing(),
+        _ => log.left.is_some(),
+    };
+    let row = |(seq, log): (usize, &StepLog)| Standing {
+        number: seq + 1,
+        step: log.step.change.to_string(),
+        why: log.left.clone().or_else(|| log.failed.clone()).unwrap_or_default(),
+        set_aside: log.set_aside,
+    };
+    transaction.steps.iter().enumerate().filter(is_told).map(row).collect()
 }
 
 /// All transactions, oldest first. A journal that cannot be read is a row with the reason.
@@ -47,6 +89,7 @@ pub fn history(state: &StateDir) -> Result<Vec<HistoryEntry>, JournalError> {
             status: None,
             changes: 0,
             left: 0,
+            standing: Vec::new(),
             profile: String::new(),
             summary: String::new(),
             undone_at: None,
@@ -123,6 +166,7 @@ fn ids(state: &StateDir) -> Result<Vec<String>, JournalError> {
 }
 
 fn row(transaction: &Transaction) -> HistoryEntry {
+    let standing = standing(transaction);
     let Transaction { id, time, kind, status, profile, summary, undone_at, steps, .. } = transaction.clone();
     HistoryEntry {
         id,
@@ -131,6 +175,7 @@ fn row(transaction: &Transaction) -> HistoryEntry {
         status: Some(status),
         changes: steps.iter().filter(|step| step.saved.is_some()).count(),
         left: steps.iter().filter(|step| step.left.is_some()).count(),
+        standing,
         profile,
         summary,
         undone_at,

@@ -16,19 +16,25 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use swaptune_core::plan::Step;
 
 pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
-pub use history::{HistoryEntry, history, newest_applied, parse, pending, transaction};
+pub use history::{HistoryEntry, Standing, history, newest_applied, parse, pending, set_aside, transaction};
 pub use record::{Ending, Kind, Outcome, Saved};
 pub use transaction::{Status, StepLog, Transaction};
 
 use crate::checkpoint::{self, Faults};
 use crate::machine::Machine;
 use record::{Line, Record, VERSION};
+
+/// Blocks that are reserved for a journal: so many bytes in any case, and so many for each step. A step has at most five lines;
+/// what is long in them, the plan, is in the first, which is written before anything is changed.
+const RESERVE: (u64, u64) = (16 << 10, 4 << 10);
 
 /// Where journals, saved bytes and the lock lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +161,7 @@ impl<'a> Journal<'a> {
         let malformed = |why| JournalError::Malformed { path: path.clone(), line: 1, why };
         let transaction = Transaction::begin(begin.clone()).map_err(malformed)?;
         let mut journal = Self { machine, faults, state, path, file, length: 0, broken: false, transaction };
-        let written = journal.write(begin).and_then(|()| sync_dir(&state.journals()));
+        let written = journal.write(begin).and_then(|()| journal.reserve()).and_then(|()| sync_dir(&state.journals()));
         if written.is_err() {
             // Nothing has been changed: a journal that says nothing would only be in the way.
             let _ = fs::remove_file(&journal.path);
@@ -179,8 +185,25 @@ impl<'a> Journal<'a> {
         let (transaction, length) = Transaction::parse(&path, &bytes)?;
         let transaction = transaction.ok_or_else(|| JournalError::Unknown { id: id.to_owned() })?;
         let file = OpenOptions::new().append(true).open(&path).map_err(failed("open"))?;
-        file.set_len(length).and_then(|()| file.sync_all()).map_err(failed("write"))?;
-        Ok(Self { machine, faults, state, path, file, length, broken: false, transaction })
+        // Only what is torn is cut off: it would give away the blocks that are reserved, too.
+        if length < bytes.len() as u64 {
+            file.set_len(length).and_then(|()| file.sync_all()).map_err(failed("write"))?;
+        }
+        let journal = Self { machine, faults, state, path, file, length, broken: false, transaction };
+        // Without room it may still reach its end: what is taken back makes some.
+        let _ = journal.reserve();
+        Ok(journal)
+    }
+
+    /// Takes blocks for the lines to come, so that a file system that fills up meanwhile does not keep us from writing them.
+    fn reserve(&self) -> Result<(), JournalError> {
+        let steps = self.transaction.steps.len() as u64;
+        let room = RESERVE.0 + steps * RESERVE.1;
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, self.length, room) {
+            // A file system that cannot: lines are short, and each is synced before its change is made.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(error) => Err(JournalError::Io { operation: "reserve", path: self.path.clone(), source: error.into() }),
+        }
     }
 
     pub fn transaction(&self) -> &Transaction {
@@ -206,6 +229,7 @@ impl<'a> Journal<'a> {
         let failed = |source| JournalError::Io { operation: "write", path: self.path.clone(), source };
         self.faults.before("journal", &self.path).map_err(failed)?;
         let may_wait = matches!(record, Record::Done { .. } | Record::Undone { .. } | Record::Left { .. });
+        let is_end = matches!(record, Record::End { .. });
         let mut line = serde_json::to_vec(&Line { v: VERSION, record }).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let mut written = self.file.write_all(&line);
@@ -215,9 +239,15 @@ impl<'a> Journal<'a> {
         if let Err(source) = written {
             // A torn line may only be the last: cut it off, or else write no more.
             self.broken = self.file.set_len(self.length).and_then(|()| self.file.sync_data()).is_err();
+            // The cut gave away what was reserved.
+            let _ = self.reserve();
             return Err(JournalError::Io { operation: "write", path: self.path.clone(), source });
         }
         self.length += line.len() as u64;
+        if is_end {
+            // Gives back what was reserved and not needed; if it cannot be, it only takes space.
+            let _ = self.file.set_len(self.length);
+        }
         checkpoint::pass(self.machine);
         Ok(())
     }

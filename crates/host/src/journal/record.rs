@@ -182,6 +182,10 @@ pub enum Saved {
         algorithm: Option<String>,
         /// How it was set up.
         state: Option<ZramState>,
+        /// Its first page, where that was a swap header: without it the area cannot be switched on again. Older
+        /// journals do not have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        head: Option<Blob>,
     },
     /// A module.
     Module {
@@ -268,12 +272,15 @@ pub enum Record {
         /// Which.
         seq: usize,
     },
-    /// A step was not undone, since somebody else has changed the same thing.
+    /// A step was not undone, since somebody else has changed the same thing, or since the user gave it up.
     Left {
         /// Which.
         seq: usize,
-        /// What was found.
+        /// What was found, or why it could not be undone.
         found: String,
+        /// True when the user gave it up.
+        #[serde(default, skip_serializing_if = "is_false")]
+        set_aside: bool,
     },
     /// A command that tells other programs of new files.
     Settled {
@@ -288,6 +295,11 @@ pub enum Record {
         /// How.
         ending: Ending,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A record with its version, as it stands in the file.

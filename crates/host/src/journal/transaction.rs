@@ -59,14 +59,16 @@ pub struct StepLog {
     pub failed: Option<String>,
     /// True when it was undone.
     pub undone: bool,
-    /// What was found in place of ours, when it was not undone for that reason.
+    /// Why it was not undone: what was found in place of ours, or what failed before the user gave it up.
     pub left: Option<String>,
+    /// True when the user gave it up in the last rollback.
+    pub set_aside: bool,
 }
 
 impl StepLog {
     /// A step that nobody has begun.
     fn new(step: Step) -> Self {
-        Self { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None }
+        Self { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None, set_aside: false }
     }
 
     /// True when there may be something to undo.
@@ -144,13 +146,20 @@ impl Transaction {
                 self.status = Status::Undoing;
                 self.undone_at = Some(time);
                 self.undo_asked = asked;
+                // Who asks anew wants all of it tried again.
+                self.steps.iter_mut().for_each(|step| step.set_aside = false);
             }
             Record::Undone { seq } => {
                 let step = self.step(seq)?;
                 step.undone = true;
                 step.left = None;
+                step.set_aside = false;
             }
-            Record::Left { seq, found } => self.step(seq)?.left = Some(found),
+            Record::Left { seq, found, set_aside } => {
+                let step = self.step(seq)?;
+                step.left = Some(found);
+                step.set_aside = set_aside;
+            }
             Record::Settled { .. } => {}
             Record::End { ending } => {
                 self.applied |= ending == Ending::Applied;

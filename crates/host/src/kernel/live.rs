@@ -12,14 +12,13 @@ use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setfla
 use rustix::io::Errno;
 use swaptune_core::change::SwapState;
 
-use super::{FileSystem, Kernel, Progress, Ran};
+use super::{FileSystem, Kernel, Progress, Ran, supervise};
 use crate::machine::Machine;
 use crate::sys;
+use crate::sys::child::dies_with_us;
 
 /// Priority bits of swapon's flags.
 const PRIORITY_MASK: i32 = 0x7fff;
-/// How much of a command's output is kept.
-const OUTPUT_LIMIT: usize = 4 << 10;
 /// Piece in which zeros are written where fallocate is not possible.
 const PIECE: usize = 4 << 20;
 
@@ -79,10 +78,11 @@ impl Kernel for LiveKernel {
     fn run(&self, command: &[String], _: &[PathBuf]) -> io::Result<Ran> {
         let (program, arguments) =
             command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "an empty command"))?;
-        let output = Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()?;
-        let text = [output.stdout, output.stderr].concat();
-        let tail = &text[text.len().saturating_sub(OUTPUT_LIMIT)..];
-        Ok(Ran { code: output.status.code(), output: String::from_utf8_lossy(tail).trim().to_owned() })
+        supervise::run(program, arguments)
+    }
+
+    fn end_left(&self) -> io::Result<()> {
+        supervise::end_left()
     }
 
     fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File> {
@@ -159,7 +159,8 @@ fn write_zeros(file: &mut File, size: u64, progress: &dyn Fn(Progress)) -> io::R
 fn modprobe(arguments: &[&str]) -> io::Result<()> {
     let program = ["/sbin/modprobe", "/usr/sbin/modprobe", "/bin/modprobe"].into_iter().find(|path| Path::new(path).exists());
     let program = program.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "modprobe is not installed"))?;
-    let output = Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()?;
+    let mut command = Command::new(program);
+    let output = dies_with_us(command.args(arguments).env("LC_ALL", "C").stdin(Stdio::null())).output()?;
     if output.status.success() {
         return Ok(());
     }

@@ -6,6 +6,7 @@
 mod fixture;
 mod fixture_zram;
 mod live;
+mod supervise;
 
 use std::fs::File;
 use std::io;
@@ -102,6 +103,15 @@ pub trait Kernel {
     /// # Errors
     /// When it cannot be started; a bad exit code is a result.
     fn run(&self, command: &[String], outputs: &[PathBuf]) -> io::Result<Ran>;
+
+    /// Ends what commands of a run that was killed have left running, and waits until it has ended: it would write over what is
+    /// brought back.
+    ///
+    /// # Errors
+    /// When it does not end.
+    fn end_left(&self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Opens a device or file to be overwritten; a block device that anything uses is refused with EBUSY.
     ///

@@ -20,7 +20,7 @@ use swaptune_kernel::nearest;
 
 pub use error::ScratchError;
 
-use crate::apply::{NotUndone, Run, StepError, UndoReport, chain, grow, privileges, read_knob, undo_all, undo_from};
+use crate::apply::{How, NotUndone, Run, StepError, UndoReport, chain, grow, privileges, read_knob, undo_all, undo_from};
 use crate::checkpoint::NoFaults;
 use crate::journal::record::{Ending, Record};
 use crate::journal::{Beginning, Journal, Kind, Stamp, StateDir, Status, Transaction, all, pending};
@@ -29,6 +29,8 @@ use crate::lock::Lock;
 use crate::machine::Machine;
 use guardian::{Guardian, Program};
 
+/// A scratch is never finished.
+const TORN: How<'static> = How { torn: true, force: false, aside: &[] };
 /// The highest priority an area can have.
 pub const TOP_PRIORITY: i32 = 32_767;
 
@@ -193,7 +195,7 @@ impl Scratch {
     /// [`ScratchError::NotRestored`].
     pub fn back_to(&mut self, mark: Mark) -> Result<(), ScratchError> {
         let mut journal = self.journal()?;
-        let undoing = undo_from(&run(&self.machine, &*self.kernel), &mut journal, mark.0, true, false);
+        let undoing = undo_from(&run(&self.machine, &*self.kernel), &mut journal, mark.0, TORN);
         undoing.journal?;
         all_back(&undoing.steps)
     }
@@ -228,7 +230,7 @@ impl Scratch {
         for change in changes {
             let words = change.to_string();
             if let Err(cause) = grow(&run, &mut journal, step(change, &what)) {
-                let undoing = undo_from(&run, &mut journal, first, true, false);
+                let undoing = undo_from(&run, &mut journal, first, TORN);
                 all_back(&undoing.steps)?;
                 return Err(ScratchError::Step { change: words, cause: Box::new(cause) });
             }
@@ -359,7 +361,7 @@ fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>,
     if journal.transaction().status != Status::Undoing {
         journal.add(Record::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
     }
-    let undoing = undo_all(run, journal, true, false);
+    let undoing = undo_all(run, journal, TORN);
     if undoing.failure().is_some() {
         undoing.journal?;
         return Err(all_back(&undoing.steps).err().unwrap_or(ScratchError::NotRestored { left: Vec::new() }));

@@ -18,6 +18,7 @@ use crate::{failure, output};
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     needs_root(context)?;
     scratch::recover(context)?;
+    super::history::remind(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {
         return Ok(code);

@@ -63,7 +63,7 @@ impl From<ApplyError> for Failure {
         }
         if let ApplyError::RollbackFailed { left, .. } = &error {
             for step in left {
-                message += &format!("\n  left as it is: {} ({})", step.step, step.why);
+                message += &format!("\n  left as it is: step {}, {} ({})", step.number, step.step, step.why);
             }
         }
         Failure::new(error.exit_code(), message).hint(error.hint())

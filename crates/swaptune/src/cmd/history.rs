@@ -1,7 +1,7 @@
 //! `swaptune history`: what was applied and taken back.
 
 use swaptune_host::apply::ApplyError;
-use swaptune_host::journal::{StateDir, history};
+use swaptune_host::journal::{Standing, StateDir, history, set_aside};
 
 use super::Context;
 use crate::failure::Failure;
@@ -24,6 +24,29 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
         let what = row.error.clone().unwrap_or_else(|| row.summary.clone());
         vec![row.id.clone(), row.time.clone(), state.into(), row.changes.to_string(), row.profile.clone(), what]
     }));
-    output::data(&text::columns(&cells, &[3], 0))?;
+    let mut out = text::columns(&cells, &[3], 0);
+    for row in rows.iter().filter(|row| !row.standing.is_empty()) {
+        out += &format!("\n{}: not taken back\n", row.id);
+        out += &row.standing.iter().map(|step| text::wrap(&line(step), 2)).collect::<String>();
+    }
+    output::data(&out)?;
     Ok(0)
+}
+
+fn line(step: &Standing) -> String {
+    let why = match (step.set_aside, step.why.as_str()) {
+        (true, "") => " (set aside)".to_owned(),
+        (true, why) => format!(" (set aside: {why})"),
+        (false, "") => String::new(),
+        (false, why) => format!(" ({why})"),
+    };
+    format!("step {}, {}{why}", step.number, step.step)
+}
+
+/// Reminds of what rollbacks have set aside, before anything else is said about this machine.
+pub fn remind(context: &Context) -> Result<(), Failure> {
+    for (id, step) in set_aside(&StateDir::persistent(&context.machine)).map_err(ApplyError::from)? {
+        output::talk(&format!("not taken back by the rollback of {id}: {}; `swaptune rollback {id}` tries again", line(&step)));
+    }
+    Ok(())
 }

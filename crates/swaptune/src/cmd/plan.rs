@@ -9,7 +9,7 @@ use swaptune_core::facts::Facts;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::{Setting, Settings};
-use swaptune_host::inspect::{Scope, inspect, look_into_initramfs};
+use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
 use super::Context;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
@@ -72,9 +72,17 @@ pub fn for_settings(
     wipe: &[String],
 ) -> Plan {
     let (binary, installed) = installed_at(context);
+    let facts = &with_places(context, facts, settings);
     // Headers are only written on a live machine; a plan for a folder must be the same each time.
     let seed = if context.machine.is_live() { random_seed() } else { 0 };
     plan(&Request { facts, settings, evidence, now: !when.boot, boot: !when.now, record, wipe, binary: &binary, installed, seed })
+}
+
+/// The facts with what lies where the settings want swap: an existing file or device may hold what is still needed.
+fn with_places(context: &Context, facts: &Facts, settings: &Settings) -> Facts {
+    let mut facts = facts.clone();
+    look_at_places(&context.machine, &mut facts, settings);
+    facts
 }
 
 /// Where the boot service finds this program, and whether it is there: its own path when that lasts, else the usual one.

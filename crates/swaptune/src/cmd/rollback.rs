@@ -1,6 +1,6 @@
 //! `swaptune rollback`: takes an apply back from captured originals.
 
-use swaptune_host::apply::UndoOutcome;
+use swaptune_host::apply::{Options, UndoOutcome};
 use swaptune_host::journal::{Kind, StateDir, newest_applied, pending};
 use swaptune_host::rollback::{RollbackReport, rollback};
 use swaptune_host::service;
@@ -25,7 +25,8 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let kernel = kernel(context, true)?;
-    let mut report = rollback(&context.machine, &*kernel, &state, &id, &options())?;
+    let options = Options { skip: &args.skip, ..options() };
+    let mut report = rollback(&context.machine, &*kernel, &state, &id, &options)?;
     report.warnings.extend(service::forget(&context.machine));
     print(context, &report)?;
     Ok(if report.left().is_empty() { 0 } else { FINDINGS })
@@ -55,13 +56,16 @@ fn print(context: &Context, report: &RollbackReport) -> Result<(), Failure> {
             UndoOutcome::Left { found, expected } => {
                 format!("left alone: {} is {found}, expected {expected}: somebody else changed it", step.change.target())
             }
-            UndoOutcome::Failed { why } => format!("failed: {} ({why})", step.change),
+            UndoOutcome::Failed { why } => format!("failed: step {}, {} ({why})", step.number, step.change),
+            UndoOutcome::SetAside { why } if why.is_empty() => format!("set aside: step {}, {}", step.number, step.change),
+            UndoOutcome::SetAside { why } => format!("set aside: step {}, {} ({why})", step.number, step.change),
         };
         out += &text::wrap(&line, 2);
     }
     for warning in &report.warnings {
         out += &text::wrap(&format!("warning: {warning}"), 2);
     }
-    out += &format!("{} is taken back\n", report.id);
+    let but = if report.left().is_empty() { "" } else { ", but for what was left" };
+    out += &format!("{} is taken back{but}\n", report.id);
     output::data(&out)
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use swaptune_core::change::SwapHeaderState;
+use swaptune_core::change::{Change, SwapHeaderState};
 use swaptune_core::parse::mountinfo;
 
 use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
@@ -55,10 +55,10 @@ impl Doer for Header<'_> {
 
     fn make(&self, at: At<'_>) -> Result<Made, StepError> {
         let real = at.run.real(self.path)?;
-        // Looked at again, right before the write: the user may have taken a long time to say yes.
-        guard(&at.run, &real, self.before, self.wipe)?;
+        // Looked at again, right before the write: the user may have taken a long time to say yes. What is looked at stays
+        // open, so that the kernel lets nobody else take the device in between.
+        let file = guarded(&at.run, &real, self.before, self.wipe, true)?;
         let (_, ranges) = self.new_bytes(at, &real)?;
-        let file = at.run.open_exclusive(&real)?;
         at.run.overwrite(&real, &file, &ranges)?;
         drop(file);
         let found = current(&at.run, &real)?;
@@ -161,28 +161,63 @@ impl Header<'_> {
 
 /// Refuses a device or file that anybody may still need. `expected` is the swap header that may be replaced.
 pub(crate) fn guard(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool) -> Result<(), StepError> {
+    guarded(run, real, expected, wipe, false).map(drop)
+}
+
+/// The same, and the device stays open for nobody else.
+fn guarded(
+    run: &Run<'_>,
+    real: &str,
+    expected: Option<&SwapHeaderState>,
+    wipe: bool,
+    write: bool,
+) -> Result<File, StepError> {
     refuse_if_used(run, real)?;
     let name = real.trim_start_matches("/dev/");
     if !wipe && !partitions(run, name).is_empty() {
         return Err(refused(real, "it has partitions", WIPE));
     }
-    match run.kernel.open_exclusive(&run.host(real), false) {
-        Ok(_) => {}
+    let mut file = match run.kernel.open_exclusive(&run.host(real), write) {
+        Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
             return Err(refused(real, "something in the kernel uses it", "see what lsblk shows on top of it"));
         }
         Err(error) => return Err(StepError::io("open", real, error)),
+    };
+    if !wipe {
+        refuse_contents(run, real, &mut file, expected)?;
     }
-    let (mut file, size) = open(run, real)?;
-    let found = swap_header::probe(&mut file, size).map_err(|error| StepError::io("read", real, error))?;
-    let header = current(run, real)?;
+    Ok(file)
+}
+
+/// Refuses what carries anything but the swap header that may be replaced: by name, or as bytes that nobody can name.
+fn refuse_contents(run: &Run<'_>, real: &str, file: &mut File, expected: Option<&SwapHeaderState>) -> Result<(), StepError> {
+    let failed = |error| StepError::io("read", real, error);
+    let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let found = swap_header::probe(file, size).map_err(failed)?;
+    let header = swap_header::read(file, run.kernel.page_size()).map_err(failed)?;
     let is_expected = expected.is_some() && same(header.as_ref(), expected);
-    let others: Vec<&String> = found.iter().filter(|kind| !(is_expected && *kind == "swap")).collect();
-    if wipe || others.is_empty() {
-        return Ok(());
+    let others: Vec<&str> = found.iter().map(String::as_str).filter(|kind| !(is_expected && *kind == "swap")).collect();
+    if !others.is_empty() {
+        return Err(refused(real, &format!("it carries {}", others.join(", ")), WIPE));
     }
-    let kinds = others.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
-    Err(refused(real, &format!("it carries {kinds}"), WIPE))
+    if !is_expected && !swap_header::is_blank(file, size).map_err(failed)? {
+        return Err(refused(real, "it holds bytes that no signature names, which may be somebody's data", WIPE));
+    }
+    Ok(())
+}
+
+/// The file of a step that writes a swap header to a file without being told to overwrite it: that must be one that the same
+/// transaction makes. What is there already may be anything, whatever its size and contents.
+pub(crate) fn must_be_made<'a>(run: &Run<'_>, change: &'a Change) -> Option<&'a str> {
+    let Change::SwapHeader { path, before: None, wipe: false, .. } = change else { return None };
+    let real = run.real(path).ok()?;
+    (!real.starts_with("/dev/")).then_some(path.as_str())
+}
+
+/// Why such a file is left alone.
+pub(crate) fn not_made_here(path: &str) -> StepError {
+    refused(path, "it was there before, and swaptune did not make it", WIPE)
 }
 
 const WIPE: &str = "if nothing on it is needed any more, name it with --wipe";

@@ -15,7 +15,7 @@ mod zram;
 
 use swaptune_core::change::Change;
 
-pub(crate) use header::guard;
+pub(crate) use header::{guard, must_be_made, not_made_here};
 pub(crate) use knob::{fall_back, read as read_knob, same as same_knob};
 
 use super::error::StepError;
@@ -166,7 +166,7 @@ impl At<'_> {
         let Some(file) = file else { return self.run.delete(real) };
         let bytes = state.load(&file.blob)?;
         self.run.make_folders(&self.run.missing_folders(real))?;
-        self.run.put_file(real, self.tag, &bytes, &saved_look(file))
+        self.run.bring_back(real, self.tag, &bytes, &saved_look(file))
     }
 
     /// True when the file that is there is the saved one.

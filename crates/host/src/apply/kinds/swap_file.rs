@@ -24,10 +24,11 @@ pub(super) struct SwapFile<'a> {
 impl Doer for SwapFile<'_> {
     fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
         let found = size(at, &at.run.real(self.path)?)?;
-        let is = |side: Option<&SwapFileState>| found == side.map(|side| side.size);
+        let is_before = found == self.before.map(|side| side.size);
         Ok(match () {
-            () if is(self.after) => Stand::After,
-            () if is(self.before) => Stand::Before,
+            () if is_before && self.before != self.after => Stand::Before,
+            // A file of the right size that nobody asked us to take is somebody's file, not the one that is wanted.
+            () if is_before || self.after.is_none() && found.is_none() => Stand::After,
             () => Stand::Other(words(found)),
         })
     }
@@ -51,8 +52,13 @@ impl Doer for SwapFile<'_> {
 
     fn make(&self, at: At<'_>) -> Result<Made, StepError> {
         let real = at.run.real(self.path)?;
-        if size(at, &real)?.is_some() {
-            delete(at, &real)?;
+        match (size(at, &real)?, self.before) {
+            (Some(found), Some(before)) if found == before.size => delete(at, &real)?,
+            (None, _) => {}
+            (found, before) => {
+                let (expected, found) = (words(before.map(|before| before.size)), words(found));
+                return Err(StepError::Conflict { what: real, expected, found });
+            }
         }
         if let Some(after) = self.after {
             swapfile::check(&at.run, &real, after, 0)?;
@@ -68,7 +74,8 @@ impl Doer for SwapFile<'_> {
         let found = size(at, real)?;
         Ok(match found {
             found if found == file.as_ref().map(|file| file.state.size) => Back::Saved,
-            found if found == self.after.map(|after| after.size) => Back::Ours,
+            found if found.is_none() && self.after.is_none() => Back::Ours,
+            found if found == self.after.map(|after| after.size) => self.made_by_us(at, real)?,
             // A file is deleted before another is made in its place.
             None if past.torn => Back::Ours,
             found => Back::Other(words(found)),
@@ -82,11 +89,30 @@ impl Doer for SwapFile<'_> {
         }
         let Some(file) = file else { return Ok(Restored::Whole) };
         let head = past.state.load(&file.head.blob)?;
+        if !swap_header::is_header(&head, at.run.kernel.page_size()) {
+            return Ok(Restored::Kept("what it held was given up when it was replaced, and is not kept".into()));
+        }
         at.run.make_folders(&at.run.missing_folders(real))?;
         at.run.make_swap_file(real, at.tag, &file.state, &saved_look(&file.head))?;
         let open = at.run.open_exclusive(real)?;
         at.run.overwrite(real, &open, &[(0, head)])?;
         Ok(Restored::Whole)
+    }
+}
+
+impl SwapFile<'_> {
+    /// A file of the right size is ours when it begins as we made it: the header that we wrote is taken back before, and swap
+    /// never touches the first page. Anything else was put there since, and is left alone.
+    fn made_by_us(&self, at: At<'_>, real: &str) -> Result<Back, StepError> {
+        let failed = |error| StepError::io("read", real, error);
+        let mut file = fs::File::open(at.run.host(real)).map_err(failed)?;
+        let head = swap_header::range(&file, 0, at.run.kernel.page_size()).map_err(failed)?;
+        if head.iter().all(|byte| *byte == 0) {
+            return Ok(Back::Ours);
+        }
+        let header = swap_header::read(&mut file, at.run.kernel.page_size()).map_err(failed)?;
+        let holds = header.map_or_else(|| "that is no swap file of ours".into(), |header| format!("with swap {}", header.uuid));
+        Ok(Back::Other(format!("{} {holds}", words(Some(Bytes(file.metadata().map_err(failed)?.len()))))))
     }
 }
 

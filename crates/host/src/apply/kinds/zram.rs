@@ -3,6 +3,8 @@
 //! The order of the writes is the driver's: compressor and limit before the size, and everything only while the device
 //! is not set up (Documentation/admin-guide/blockdev/zram.rst).
 
+use std::fs::File;
+
 use swaptune_core::Bytes;
 use swaptune_core::change::ZramState;
 use swaptune_core::knobs;
@@ -10,6 +12,7 @@ use swaptune_core::knobs;
 use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
 use crate::apply::error::{StepError, chain};
 use crate::journal::{Journal, Saved};
+use crate::swap_header;
 
 const CONTROL: &str = "/sys/class/zram-control";
 
@@ -23,13 +26,14 @@ impl Doer for Zram<'_> {
     fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
         let found = state(at, self.name)?;
         Ok(match found.as_ref() {
-            found if same(at, found, self.after) => Stand::After,
+            // Set up as it is wanted, where nobody expected it to be set up: it is somebody else's, who may need what is in it.
+            found if same(at, found, self.after) && (found.is_none() || self.before.is_some()) => Stand::After,
             found if same(at, found, self.before) => Stand::Before,
             found => Stand::Other(words(found)),
         })
     }
 
-    fn save(&self, at: At<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
+    fn save(&self, at: At<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
         if let Some(backing) = attribute(at, self.name, "backing_dev")?.filter(|backing| backing != "none") {
             return Err(StepError::Refused {
                 what: self.name.to_owned(),
@@ -37,11 +41,17 @@ impl Doer for Zram<'_> {
                 hint: format!("reset {} by hand, or choose another device", self.name),
             });
         }
+        let state = state(at, self.name)?;
+        let head = match state {
+            Some(_) => self.head(at)?.map(|head| journal.save(seq, 0, &head)).transpose()?,
+            None => None,
+        };
         Ok(Saved::Zram {
             driver: at.run.exists_inside(CONTROL),
             device: at.run.exists_inside(&folder(self.name)),
             algorithm: algorithm(at, self.name)?,
-            state: state(at, self.name)?,
+            state,
+            head,
         })
     }
 
@@ -56,7 +66,7 @@ impl Doer for Zram<'_> {
     }
 
     fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError> {
-        let Saved::Zram { device, driver, algorithm: saved_algorithm, state: saved } = past.saved else {
+        let Saved::Zram { device, driver, algorithm: saved_algorithm, state: saved, head } = past.saved else {
             return Err(mismatch(self.name));
         };
         let found = state(at, self.name)?;
@@ -64,7 +74,11 @@ impl Doer for Zram<'_> {
         let as_it_was = exists == *device && algorithm(at, self.name)? == *saved_algorithm;
         let driver_too = *driver || !at.run.exists_inside(CONTROL);
         Ok(match found.as_ref() {
-            found if same(at, found, saved.as_ref()) && as_it_was && driver_too => Back::Saved,
+            found if same(at, found, saved.as_ref()) && as_it_was && driver_too => match head {
+                // Set up again, but not yet with the header that it had. Another header is as good: it is swap again.
+                Some(_) if self.head(at)?.is_none() => Back::Ours,
+                _ => Back::Saved,
+            },
             // Not set up: nothing of value can be in it, whether a crash or a reboot brought it there.
             None if past.torn || saved.is_none() => Back::Ours,
             found if same(at, found, self.after) => Back::Ours,
@@ -73,11 +87,16 @@ impl Doer for Zram<'_> {
     }
 
     fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError> {
-        let Saved::Zram { driver, device, algorithm: saved, state } = past.saved else { return Err(mismatch(self.name)) };
+        let Saved::Zram { driver, device, algorithm: saved, state, head } = past.saved else { return Err(mismatch(self.name)) };
         match state {
             Some(state) => {
                 add(at, self.name)?;
                 set_up(at, self.name, state)?;
+                if let Some(head) = head {
+                    let path = self.device(at)?;
+                    let file = at.run.open_exclusive(&path)?;
+                    at.run.overwrite(&path, &file, &[(0, past.state.load(head)?)])?;
+                }
                 return Ok(Restored::Whole);
             }
             None => reset(at, self.name)?,
@@ -98,6 +117,34 @@ impl Doer for Zram<'_> {
             }
         }
         Ok(Restored::Whole)
+    }
+}
+
+impl Zram<'_> {
+    fn device(&self, at: At<'_>) -> Result<String, StepError> {
+        at.run.real(&format!("/dev/{}", self.name))
+    }
+
+    /// The swap header of a device that is set up, nothing when it is blank. What holds anything else is refused: a reset
+    /// would destroy it.
+    fn head(&self, at: At<'_>) -> Result<Option<Vec<u8>>, StepError> {
+        let path = self.device(at)?;
+        let failed = |error| StepError::io("read", &path, error);
+        let file = File::open(at.run.host(&path)).map_err(failed)?;
+        let page_size = at.run.kernel.page_size();
+        let head = swap_header::range(&file, 0, page_size).map_err(failed)?;
+        if swap_header::is_header(&head, page_size) {
+            return Ok(Some(head));
+        }
+        let size = state(at, self.name)?.map_or(0, |state| state.disksize.0);
+        if swap_header::is_blank(&file, size).map_err(failed)? {
+            return Ok(None);
+        }
+        Err(StepError::Refused {
+            what: path,
+            why: "it holds something that is no swap, and a reset would destroy it".into(),
+            hint: format!("if nothing in it is needed any more: zramctl --reset /dev/{}", self.name),
+        })
     }
 }
 

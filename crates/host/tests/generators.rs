@@ -1,0 +1,141 @@
+//! A generator that goes on after swaptune was killed would write over what a rollback has brought back: real scripts that
+//! fork, one child in a session of its own, below a machine in a folder.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod fixture;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use fixture::*;
+use swaptune_core::change::SwapState;
+use swaptune_host::apply::{Options, execute};
+use swaptune_host::journal::{history, pending};
+use swaptune_host::kernel::{FileSystem, FixtureKernel, Kernel, LiveKernel, Progress, Ran};
+use swaptune_host::machine::Machine;
+use swaptune_host::rollback::rollback;
+
+const ROOT: &str = "SWAPTUNE_GENERATOR_ROOT";
+/// Writes the configuration of the boot loader late, and so do two children of it, the second out of reach of its group.
+const SCRIPT: &str = r#"
+cd "$1" || exit 1
+late() { sleep 2; cat etc/grub-real > boot/grub/grub.cfg; }
+late &
+setsid sh -c 'touch running; sleep 2; cat etc/grub-real > boot/grub/grub.cfg' &
+env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real > boot/grub/grub.cfg' > /dev/null 2>&1 &
+late
+wait
+"#;
+
+/// The kernel of a folder, but commands are run.
+struct Running(FixtureKernel);
+
+impl Kernel for Running {
+    fn serves(&self, machine: &Machine) -> bool {
+        self.0.serves(machine)
+    }
+    fn page_size(&self) -> u64 {
+        self.0.page_size()
+    }
+    fn set(&self, path: &Path, value: &str) -> io::Result<()> {
+        self.0.set(path, value)
+    }
+    fn swap_on(&self, path: &Path, state: SwapState) -> io::Result<()> {
+        self.0.swap_on(path, state)
+    }
+    fn swap_off(&self, path: &Path) -> io::Result<()> {
+        self.0.swap_off(path)
+    }
+    fn zram_add(&self) -> io::Result<String> {
+        self.0.zram_add()
+    }
+    fn zram_remove(&self, name: &str) -> io::Result<()> {
+        self.0.zram_remove(name)
+    }
+    fn load_module(&self, name: &str) -> io::Result<()> {
+        self.0.load_module(name)
+    }
+    fn unload_module(&self, name: &str) -> io::Result<()> {
+        self.0.unload_module(name)
+    }
+    fn run(&self, command: &[String], outputs: &[PathBuf]) -> io::Result<Ran> {
+        LiveKernel.run(command, outputs)
+    }
+    fn end_left(&self) -> io::Result<()> {
+        LiveKernel.end_left()
+    }
+    fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File> {
+        self.0.open_exclusive(path, write)
+    }
+    fn file_system(&self, dir: &Path) -> io::Result<FileSystem> {
+        self.0.file_system(dir)
+    }
+    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(Progress)) -> io::Result<()> {
+        self.0.allocate(file, size, nocow, progress)
+    }
+}
+
+fn changes(root: &Path) -> Vec<swaptune_core::change::Change> {
+    let after = "GRUB_CMDLINE_LINUX=\"quiet zswap.enabled=1\"\n";
+    let root = root.to_str().unwrap();
+    vec![
+        file("/etc/default/grub", Some("GRUB_CMDLINE_LINUX=\"quiet\"\n"), Some(after)),
+        generated("grub.cfg", &["sh", "-c", SCRIPT, "update-grub", root], &["/boot/grub/grub.cfg"]),
+    ]
+}
+
+/// Not a test of its own: the process that is killed.
+#[test]
+fn child() {
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
+    let (machine, kernel) = (Machine::at(&root), Running(FixtureKernel::new(&root)));
+    let state = swaptune_host::journal::StateDir::persistent(&machine);
+    execute(&machine, &kernel, &state, &plan(changes(&root)), &Options::default()).unwrap();
+}
+
+fn start(root: &Path) -> std::process::Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "child", "--test-threads=1"]).env(ROOT, root);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn a_generator_does_not_outlive_the_rollback() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut apply = start(fixture.root());
+    while !fixture.path("running").exists() {
+        assert!(apply.try_wait().unwrap().is_none(), "it ended before its generator ran");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    apply.kill().unwrap();
+    apply.wait().unwrap();
+    let kernel = Running(fixture.kernel());
+    let id = pending(&fixture.state()).unwrap().unwrap().id;
+    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
+    assert!(report.left().is_empty(), "{:?}", report.left());
+    // Longer than any of them would have slept.
+    std::thread::sleep(Duration::from_secs(4));
+    fs::remove_file(fixture.path("running")).unwrap();
+    assert_same(&fixture.picture(), &before, "seconds after the rollback");
+}
+
+#[test]
+fn files_are_compared_when_all_that_writes_them_has_ended() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    assert!(start(fixture.root()).wait().unwrap().success());
+    fs::remove_file(fixture.path("running")).unwrap();
+    assert!(fixture.text("boot/grub/grub.cfg").contains("zswap.enabled=1"));
+    let id = history(&fixture.state()).unwrap().pop().unwrap().id;
+    let kernel = Running(fixture.kernel());
+    // What the generator left is what the journal knows: the bytes come back, nothing is made anew.
+    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
+    let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
+    assert_eq!(made.outcome, swaptune_host::apply::UndoOutcome::Restored);
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
