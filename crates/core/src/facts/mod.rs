@@ -5,6 +5,7 @@
 
 mod boot;
 mod memory;
+mod names;
 mod storage;
 mod swap;
 mod system;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
+pub use names::is_place;
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
     Availability, Compressor, Encryption, SwapArea, SwapKind, SwapSignature, ZramDevice, ZramFacts, ZramMmStat, ZswapFacts,

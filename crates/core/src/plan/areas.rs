@@ -1,7 +1,9 @@
 //! Disk areas: what is switched on now, in which order, and which lines of fstab make it last.
 
+use std::collections::BTreeMap;
+
 use super::When;
-use super::draft::{Draft, Why, names_device, uuid};
+use super::draft::{Draft, Why, uuid};
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use crate::edit::fstab::{self, SwapLine};
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
@@ -31,9 +33,7 @@ impl Area<'_> {
     fn path(&self) -> String {
         match (&self.active, &self.place) {
             (Some(active), _) => active.path.clone(),
-            (None, Place::Device(device)) => {
-                device.dm_name.as_ref().map_or(format!("/dev/{}", device.name), |dm| format!("/dev/mapper/{dm}"))
-            }
+            (None, Place::Device(device)) => device.node(),
             _ => self.wanted.path.clone(),
         }
     }
@@ -44,7 +44,7 @@ impl Area<'_> {
 }
 
 fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
-    let device = facts.block_devices.iter().find(|device| names_device(&wanted.path, device));
+    let device = facts.device_named(&wanted.path);
     let same = |on: &&SwapArea| {
         on.path == wanted.path
             || device.is_some_and(|device| on.kind == SwapKind::Partition && on.device.value() == Some(&device.name))
@@ -72,8 +72,12 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let mut lines = Vec::new();
     let mut disks = Disks::default();
     let mut cycles = Vec::new();
+    let mut named = BTreeMap::new();
     for wanted in settings.swap.iter().flat_map(|list| &list.value) {
         let mut area = locate(draft.facts(), wanted);
+        if named_twice(draft, &area, &mut named) {
+            continue;
+        }
         if let Some(active) = area.active {
             cycles.extend(cycle(draft, &area, active, &mut disks));
         } else if !fresh_area(draft, &mut area, &mut disks) {
@@ -88,6 +92,15 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     if !disks.pretenders.is_empty() {
         udev(draft, &disks.pretenders);
     }
+}
+
+/// Two names of one device would be two areas that undo each other.
+fn named_twice<'a>(draft: &mut Draft<'_>, area: &Area<'a>, named: &mut BTreeMap<&'a str, &'a str>) -> bool {
+    let Place::Device(device) = &area.place else { return false };
+    let Some(first) = named.insert(&device.name, &area.wanted.path) else { return false };
+    let why = format!("it is {}, which {first} names already", device.node());
+    draft.refuse(&area.wanted.path, why, "take one of the two [[swap]] sections out");
+    true
 }
 
 /// Disks that only say that they spin, and those of them that are corrected already.
@@ -197,7 +210,7 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
 
 /// A device gets a swap header unless it has one; what carries anything else is refused.
 fn prepare_device(draft: &mut Draft<'_>, device: &BlockDevice, path: &str, id: &mut Option<String>) -> bool {
-    let wipe = draft.request.wipe.iter().any(|named| named == path || names_device(named, device));
+    let wipe = draft.request.wipe.iter().any(|named| named == path || device.is_named(named));
     if let Some(at) = &device.mounted_at {
         draft.refuse(path, format!("it is mounted at {at}"), "unmount it first, or name another device");
         return false;
@@ -318,6 +331,8 @@ fn udev(draft: &mut Draft<'_>, disks: &[String]) {
 
 fn fstab_line(area: &Area<'_>) -> SwapLine {
     let spec = match (&area.place, &area.uuid) {
+        // A key made at each boot gives another UUID at each boot; the name of the mapping lasts.
+        (Place::Device(device), _) if device.dm_crypt().is_some() => device.node(),
         (Place::Device(_), Some(uuid)) => format!("UUID={uuid}"),
         _ => area.path(),
     };
@@ -347,9 +362,7 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
         let path = area.path();
         let same = |entry: &fstab::Entry| {
             entry.is_swap()
-                && (entry.spec == path
-                    || entry.spec == line.spec
-                    || device.is_some_and(|device| names_device(&entry.spec, device)))
+                && (entry.spec == path || entry.spec == line.spec || device.is_some_and(|device| device.is_named(&entry.spec)))
         };
         text = fstab::set_swap(&text, line, same);
     }

@@ -7,6 +7,8 @@ mod conflicts;
 mod draft;
 mod encryption;
 mod live;
+#[cfg(test)]
+mod names_tests;
 mod off;
 mod owned;
 mod persist;
@@ -20,7 +22,7 @@ use crate::change::Change;
 use crate::prediction::Predictions;
 
 use draft::Draft;
-pub use draft::{Request, first_usable, names_device};
+pub use draft::{Request, first_usable};
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
