@@ -10,6 +10,7 @@ pub mod cpio;
 pub mod crypto;
 pub mod crypttab;
 pub mod escape;
+pub mod grub_cfg;
 pub mod kconfig;
 pub mod keyed;
 pub mod klog;

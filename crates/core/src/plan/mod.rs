@@ -8,6 +8,8 @@ mod draft;
 mod encryption;
 mod live;
 #[cfg(test)]
+mod boot_tests;
+#[cfg(test)]
 mod names_tests;
 mod off;
 mod owned;

@@ -131,6 +131,7 @@ pub(super) fn grub_store(configured: &str) -> KernelArgStore {
         configured: configured.into(),
         reads_dropins: true,
         generated: vec!["/boot/grub/grub.cfg".into()],
+        in_generated: Vec::new(),
         regenerate: Some(vec!["update-grub".into()]),
     }
 }
