@@ -138,11 +138,11 @@ fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut 
     }
     let path = active.path.clone();
     if active.used > Bytes(0) {
-        let text = format!(
-            "{path} holds {}: its priority and disk kind change at the next boot, without moving those pages now",
-            active.used
-        );
-        draft.note(path, text, "/proc/swaps");
+        let priority = (before != after).then(|| format!("its priority is {} and not {}", before.priority, after.priority));
+        let kind = disk.map(|disk| format!("{disk} below it counts as a disk that spins"));
+        let what: Vec<String> = priority.into_iter().chain(kind).collect();
+        let text = format!("it holds {}, which is not moved now, so until the next boot {}", active.used, what.join(" and "));
+        draft.pending(path, text, "/proc/swaps");
         return None;
     }
     Some(Cycle { path, before, after, disk })

@@ -124,3 +124,27 @@ fn the_hint_of_a_refusal_helps() {
     assert_eq!(plan.refusals, []);
     assert!(noted(&plan, "zswap's older words stay in /etc/default/grub"));
 }
+
+#[test]
+fn the_words_name_a_compressor_that_this_plan_brings_into_the_initramfs() {
+    let config = "profile = \"idle-guide\"\n[boot]\ninitramfs = true\n";
+    let mut facts = grub(&[]);
+    let plan = plan_with(&facts, config, &[]);
+    let names = targets(&plan);
+    let at = |target: &str| names.iter().position(|name| *name == target).unwrap_or_else(|| panic!("no {target}: {names:?}"));
+    assert!(at("initramfs") < at("boot loader configuration"), "first the module, then its name");
+    assert!(file(&plan, DROPIN).unwrap().contains("zswap.compressor=lz4 ") && !noted(&plan, "it boots with"));
+    // Made anew, the image has it: nothing is left to do.
+    apply_files(&mut facts, &plan);
+    facts.initramfs.contents = Fact::known(vec!["lz4.ko.xz".into(), "liblzma.so.5".into()], "initrd");
+    let again = plan_with(&facts, config, &[]);
+    assert!(!targets(&again).iter().any(|name| *name == "initramfs" || *name == DROPIN), "{:?}", targets(&again));
+    // The file is there, but the image was made without it.
+    facts.initramfs.contents = Fact::known(vec!["zstd.ko.xz".into()], "initrd");
+    let again = plan_with(&facts, config, &[]);
+    let step = again.steps.iter().find(|step| step.change.target() == "initramfs").unwrap();
+    assert!(step.reason.contains("lz4 is not in initrd") && file(&again, DROPIN).is_none());
+    // Without the library the module cannot be unpacked, whatever the plan asks for.
+    facts.initramfs.contents = Fact::known(vec!["lz4.ko.xz".into()], "initrd");
+    assert!(file(&plan_with(&facts, config, &[]), DROPIN).unwrap().contains("zswap.compressor=lzo-rle"));
+}

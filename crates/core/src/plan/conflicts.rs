@@ -89,7 +89,7 @@ pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
         if area.used == Bytes(0) {
             draft.step(When::Now, change, Why::rule(reason, "swapon(2): higher priority is filled first"));
         } else {
-            draft.note(area.path.clone(), format!("{reason}; it holds {} and is left as it is", area.used), "/proc/swaps");
+            draft.pending(area.path.clone(), format!("{reason}; it holds {} and is left as it is", area.used), "/proc/swaps");
         }
     }
 }

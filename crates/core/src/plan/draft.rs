@@ -92,7 +92,17 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn note(&mut self, about: impl Into<String>, text: impl Into<String>, evidence: impl Into<String>) {
-        let note = Note { about: about.into(), text: text.into(), evidence: evidence.into() };
+        self.add_note(Note { about: about.into(), text: text.into(), evidence: evidence.into(), pending: false });
+    }
+
+    /// A note on what is not as wanted and is not changed before the next boot.
+    pub(super) fn pending(&mut self, about: impl Into<String>, text: impl Into<String>, evidence: impl Into<String>) {
+        // Only the running system can wait for a boot.
+        let pending = self.request.now;
+        self.add_note(Note { about: about.into(), text: text.into(), evidence: evidence.into(), pending });
+    }
+
+    fn add_note(&mut self, note: Note) {
         if !self.plan.notes.contains(&note) {
             self.plan.notes.push(note);
         }

@@ -3,12 +3,13 @@
 //! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
 
 mod areas;
+#[cfg(test)]
+mod boot_tests;
 mod conflicts;
 mod draft;
 mod encryption;
+mod initramfs;
 mod live;
-#[cfg(test)]
-mod boot_tests;
 #[cfg(test)]
 mod names_tests;
 mod off;
@@ -67,6 +68,9 @@ pub struct Note {
     pub text: String,
     /// What it rests on.
     pub evidence: String,
+    /// True when the running system is not as wanted and a plan does not change that now: `verify` counts it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pending: bool,
 }
 
 /// Why a plan may not be carried out as it stands.
@@ -103,6 +107,17 @@ impl Plan {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// True when the machine is as the settings want it: nothing to do, nothing refused, nothing left for later.
+    #[must_use]
+    pub fn is_in_effect(&self) -> bool {
+        self.steps.is_empty() && self.refusals.is_empty() && self.pending().next().is_none()
+    }
+
+    /// What is not as wanted and waits for the next boot.
+    pub fn pending(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.pending)
     }
 
     /// The plan less the steps that do not count.

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::When;
 use super::draft::{Draft, Why, first_usable};
-use super::owned;
+use super::{When, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
-use crate::facts::{Availability, BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
+use crate::facts::{BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
 use crate::knobs;
 use crate::settings::{Provenance, to_toml};
 
 /// All of it.
 pub(super) fn plan(draft: &mut Draft<'_>) {
     sysctls(draft);
-    initramfs(draft);
+    initramfs::plan(draft);
     kernel_arguments(draft);
     service(draft);
 }
@@ -153,16 +152,13 @@ fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
     words.into_iter().map(|(field, value)| (format!("zswap.{field}"), value)).collect()
 }
 
-/// The compressor itself when it is there at boot, else the best built-in one.
+/// The compressor itself when it is there at boot, be it in the initramfs that this plan makes, else the best built-in one.
 fn early_compressor(draft: &mut Draft<'_>, name: String) -> String {
     let facts = draft.facts();
-    let state = facts.compressors.iter().find(|c| c.name == name).map(|c| c.availability);
-    if state == Some(Availability::BuiltIn) || facts.initramfs.can_load(&name) {
+    if initramfs::is_built_in(facts, &name) || facts.initramfs.can_load(&name) || initramfs::rebuild(draft, &name).is_some() {
         return name;
     }
-    let built_in =
-        |candidate: &&&str| facts.compressors.iter().any(|c| c.name == ***candidate && c.availability == Availability::BuiltIn);
-    let early = ["lz4", "lzo-rle", "lzo"].iter().find(built_in).copied().unwrap_or("lzo");
+    let early = ["lz4", "lzo-rle", "lzo"].into_iter().find(|candidate| initramfs::is_built_in(facts, candidate)).unwrap_or("lzo");
     let why = facts.initramfs.why_not_loadable(&name).unwrap_or_else(|| facts.initramfs.contents.source().to_owned());
     let text = format!(
         "{name} is not loadable when the kernel reads its command line ({}): it boots with {early}, and the service writes {name} once modules are loaded",
@@ -267,8 +263,11 @@ fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(Strin
             draft.refuse(error.path.clone(), error.to_string(), hint);
         }
         Err(error) => {
-            let text = format!("zswap's older words stay in {}, which only a shell could edit ({error}): they hold until the \
-                 service has started", error.path);
+            let text = format!(
+                "zswap's older words stay in {}, which only a shell could edit ({error}): they hold until the \
+                 service has started",
+                error.path
+            );
             draft.note("kernel arguments", text, error.path.clone());
         }
     }
@@ -349,36 +348,6 @@ pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore, reason: 
         ..Why::rule(reason, store.path.clone())
     };
     draft.step(When::Boot, change, why);
-}
-
-/// The compressor's modules in the initramfs, when that is asked for.
-fn initramfs(draft: &mut Draft<'_>) {
-    let (facts, settings) = (draft.facts(), draft.settings());
-    if !settings.boot.initramfs.as_ref().is_some_and(|on| on.value) || !settings.wants_zswap() {
-        return;
-    }
-    let Some(tool) = facts.initramfs.tool.value().copied() else {
-        return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
-    };
-    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
-    if facts.compressors.iter().any(|c| c.name == name && c.availability == Availability::BuiltIn) {
-        return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
-    }
-    let also = format!("{name}_compress");
-    let (path, text, mode) = owned::initramfs_file(tool, &[&name, &also]);
-    let why = || {
-        Why::rule(
-            format!("{name} is loadable before the root file system is there"),
-            "initramfs-tools(7), dracut.conf(5), mkinitcpio.conf(5)",
-        )
-    };
-    if !draft.file(path, Some(text), mode, why()) {
-        return;
-    }
-    let release = facts.kernel.release.value().cloned().unwrap_or_default();
-    let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
-    let command = owned::initramfs_command(tool, &release);
-    draft.step(When::Boot, Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true }, why());
 }
 
 #[cfg(test)]

@@ -259,7 +259,16 @@ fn an_area_in_use_is_not_moved_now() {
     facts.swaps[0].used = Bytes::from_mib(300);
     let plan = plan_with(&facts, "", &[]);
     assert!(!plan.steps.iter().any(|step| matches!(step.change, Change::Swap { .. })));
-    assert!(noted(&plan, "holds 300 MiB"));
+    assert!(noted(&plan, "holds 300 MiB") && noted(&plan, "until the next boot its priority is -2 and not 10"));
+    carry_out(&mut facts, &plan);
+    let again = plan_with(&facts, "", &[]);
+    assert!(again.is_empty() && !again.is_in_effect(), "nothing is left to do, and it is not as wanted");
+    let settings = resolved(&facts, "");
+    let at_boot = Request { now: false, ..request(&facts, &settings, &[]) };
+    assert!(super::plan(&at_boot).is_in_effect(), "for the next boot it is");
+    facts.swaps[0].priority = 10;
+    facts.block_devices.iter_mut().for_each(|device| device.rotational = Fact::known(false, "t"));
+    assert!(plan_with(&facts, "", &[]).is_in_effect());
     assert!(file(&plan, "/etc/fstab").unwrap().contains("pri=10"));
 }
 
