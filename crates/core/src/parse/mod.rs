@@ -28,3 +28,4 @@ pub mod swaps;
 pub mod sysctl;
 pub mod udevdb;
 pub mod work_trace;
+pub mod zram_generator;

@@ -10,6 +10,9 @@ mod draft;
 mod encryption;
 mod initramfs;
 mod live;
+mod managers;
+#[cfg(test)]
+mod managers_tests;
 #[cfg(test)]
 mod names_tests;
 mod off;
@@ -26,6 +29,7 @@ use crate::prediction::Predictions;
 
 use draft::Draft;
 pub use draft::{Request, first_usable};
+pub use managers::treats_manager;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
@@ -153,7 +157,8 @@ pub fn plan(request: &Request<'_>) -> Plan {
     live::zswap(&mut draft);
     conflicts::zram_beside_zswap(&mut draft);
     conflicts::inverted_tiers(&mut draft);
-    conflicts::others(&mut draft);
+    managers::plan(&mut draft);
+    conflicts::page_size(&mut draft);
     if request.boot {
         persist::plan(&mut draft);
     }

@@ -361,6 +361,8 @@ fn zram_beside_zswap_goes_after_the_disk_is_on() {
     }];
     facts.system.managers =
         vec![Manager { name: "zram-generator".into(), evidence: "/usr/lib/systemd/zram-generator.conf".into(), active: true }];
+    let conf = "/usr/lib/systemd/zram-generator.conf";
+    facts.files.insert(conf.into(), Fact::known("[zram0]\nzram-size = ram / 2\n".into(), "t"));
     let plan = plan_with(&facts, "", &[]);
     let names = targets(&plan);
     let off = plan
@@ -369,7 +371,7 @@ fn zram_beside_zswap_goes_after_the_disk_is_on() {
         .position(|step| matches!(&step.change, Change::Swap { path, after: None, .. } if path == "/dev/zram0"))
         .unwrap();
     assert!(off > names.iter().position(|name| *name == "zswap.enabled").unwrap());
-    assert!(names.contains(&"/etc/systemd/zram-generator.conf"));
+    assert!(names.contains(&"/etc/systemd/zram-generator.conf.d/zz-swaptune.conf"));
 }
 
 #[test]
