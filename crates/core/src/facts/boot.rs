@@ -33,6 +33,9 @@ pub struct KernelArgStore {
     pub reads_dropins: bool,
     /// The generated files that the loader reads (`/boot/grub/grub.cfg`, BLS entries).
     pub generated: Vec<String>,
+    /// The arguments of the normal entries in the generated file; empty when it is unreadable or has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_generated: Vec<String>,
     /// The command that regenerates it, absent when none was found.
     pub regenerate: Option<Vec<String>>,
 }

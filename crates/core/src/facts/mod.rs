@@ -5,6 +5,7 @@
 
 mod boot;
 mod memory;
+mod names;
 mod storage;
 mod swap;
 mod system;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
+pub use names::is_place;
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
     Availability, Compressor, Encryption, Holds, SwapArea, SwapKind, SwapPlace, SwapSignature, ZramDevice, ZramFacts, ZramMmStat,
@@ -23,6 +25,7 @@ pub use swap::{
 pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
 
 use crate::fact::Fact;
+use crate::parse::zram_generator;
 use swaptune_kernel::behaviours;
 
 /// Managers whose business is zram, by their names in the manager table.
@@ -32,6 +35,7 @@ pub const MANAGERS_OF_ZRAM: &[&str] = &[
     "zram-config",
     "zram-swap",
     "zram-init",
+    "armbian-zram-config",
     "zramd",
     "zramen",
     "pop-zram",
@@ -148,6 +152,18 @@ impl Facts {
         disks.sort_unstable();
         disks.dedup();
         disks
+    }
+
+    /// What zram-generator is told to make, by its files among [`Facts::files`]; without the file of this name.
+    #[must_use]
+    pub fn zram_generator_devices(&self, without: &str) -> Vec<zram_generator::Device> {
+        let paths: Vec<&str> = self.files.keys().map(String::as_str).filter(|path| *path != without).collect();
+        // A drop-in that is listed and has no text is a link to /dev/null, which hides others of its name.
+        let there = |path: &&str| path.contains(".conf.d/") || self.file(path).is_some();
+        let paths: Vec<&str> = paths.into_iter().filter(there).collect();
+        let files: Vec<(&str, &str)> =
+            zram_generator::in_order(&paths).into_iter().map(|path| (path, self.file(path).unwrap_or_default())).collect();
+        zram_generator::devices(&files)
     }
 
     /// Other managers whose business is zram.

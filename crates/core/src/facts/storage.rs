@@ -59,6 +59,15 @@ pub struct BlockDevice {
     pub uuid: Option<String>,
     /// Label.
     pub label: Option<String>,
+    /// UUID of the partition, in the partition table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partuuid: Option<String>,
+    /// Name of the partition, in the partition table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partlabel: Option<String>,
+    /// Other names: links below `/dev` (`disk/by-id/…`), without that prefix, and links elsewhere that fstab or crypttab names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// Where it is mounted, if it is.
     pub mounted_at: Option<String>,
     /// True for removable media.

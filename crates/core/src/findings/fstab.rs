@@ -98,27 +98,7 @@ fn line(entry: &Entry) -> Exhibit {
 
 /// The device that the first field names.
 fn device<'a>(facts: &'a Facts, entry: &Entry) -> Option<&'a BlockDevice> {
-    let names = |device: &&BlockDevice| match entry.tag() {
-        Some(("UUID", uuid)) => device.uuid.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(uuid)),
-        Some(("LABEL", label)) => device.label.as_deref() == Some(label),
-        Some(_) => false,
-        None => {
-            let name = entry.spec.strip_prefix("/dev/").unwrap_or_default();
-            let mapped = name.strip_prefix("mapper/").is_some_and(|name| device.dm_name.as_deref() == Some(name));
-            let by_uuid = name.strip_prefix("disk/by-uuid/").is_some_and(|uuid| device.uuid.as_deref() == Some(uuid));
-            device.name == name || mapped || by_uuid
-        }
-    };
-    facts.block_devices.iter().find(names)
-}
-
-/// True when the first field is of a kind that can be looked up among the block devices.
-fn can_be_looked_up(entry: &Entry) -> bool {
-    let known_link = |name: &str| !name.contains('/') || name.starts_with("mapper/") || name.starts_with("disk/by-uuid/");
-    match entry.tag() {
-        Some((tag, _)) => tag == "UUID" || tag == "LABEL",
-        None => entry.spec.strip_prefix("/dev/").is_some_and(known_link),
-    }
+    facts.device_named(&entry.spec)
 }
 
 fn is_file(entry: &Entry) -> bool {
@@ -148,7 +128,7 @@ fn missing_device(facts: &Facts) -> Option<Evidence> {
     }
     let missing: Vec<Entry> = swaps(facts)
         .into_iter()
-        .filter(|entry| can_be_looked_up(entry) && device(facts, entry).is_none() && !is_active(facts, entry))
+        .filter(|entry| facts.can_look_up(&entry.spec) && device(facts, entry).is_none() && !is_active(facts, entry))
         .collect();
     let first = missing.first()?;
     let waits = if first.option("nofail").is_some() {

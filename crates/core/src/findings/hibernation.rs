@@ -60,20 +60,7 @@ fn random_key(facts: &Facts) -> Option<Evidence> {
 
 fn device_missing(facts: &Facts) -> Option<Evidence> {
     let device = resume(facts)?;
-    let there = |known: &crate::facts::BlockDevice| match device.split_once('=') {
-        Some(("UUID", uuid)) => known.uuid.as_deref().is_some_and(|own| own.eq_ignore_ascii_case(uuid)),
-        Some(("LABEL", label)) => known.label.as_deref() == Some(label),
-        _ => {
-            let name = device.strip_prefix("/dev/").unwrap_or(&device);
-            known.name == name || name.strip_prefix("mapper/").is_some_and(|name| known.dm_name.as_deref() == Some(name))
-        }
-    };
-    let known_form = device.starts_with("UUID=")
-        || device.starts_with("LABEL=")
-        || device.starts_with("/dev/") && !device.starts_with("/dev/disk/");
-    // An LVM path (/dev/group/volume) is a link that the facts do not list.
-    let is_link = device.strip_prefix("/dev/").is_some_and(|name| name.contains('/') && !name.starts_with("mapper/"));
-    if facts.block_devices.is_empty() || !known_form || is_link || facts.block_devices.iter().any(there) {
+    if facts.block_devices.is_empty() || !facts.can_look_up(&device) || facts.device_named(&device).is_some() {
         return None;
     }
     let what = format!("resume={device} names a device that is not there: some initramfs images wait for it at each boot");

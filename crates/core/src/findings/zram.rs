@@ -3,7 +3,6 @@
 use super::ask::{disk_areas, knob_exhibit, number, pages, paths, setters, swap_lines, zram_areas};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
-use crate::edit::ini;
 use crate::facts::{Facts, SwapArea, ZramDevice};
 
 pub(super) static ROWS: &[Finding] = &[
@@ -161,14 +160,9 @@ fn few_algorithms(facts: &Facts) -> Option<Evidence> {
     Some(Evidence::new(what, "swaptune plan --explain").seen(source, device.algorithms.join(" ")))
 }
 
-/// Where zram-generator is configured, the first file that is there counts.
-const GENERATOR: [&str; 3] =
-    ["/etc/systemd/zram-generator.conf", "/usr/local/lib/systemd/zram-generator.conf", "/usr/lib/systemd/zram-generator.conf"];
-
 fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
-    let (path, text) = GENERATOR.into_iter().find_map(|path| Some((path, facts.file(path)?)))?;
-    for section in ini::sections(text) {
-        let Some(key) = section.get("compression-algorithm") else { continue };
+    for section in facts.zram_generator_devices("") {
+        let Some(key) = section.keys.get("compression-algorithm") else { continue };
         // `zstd(level=3) lz4 (type=idle)`: the first word is the primary compressor.
         let asked = key.value.split([' ', '(']).next().unwrap_or_default();
         let device = initialised(facts).find(|device| device.name == section.name);
@@ -181,7 +175,7 @@ fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
             device.name
         );
         let found = Evidence::new(what, "swaptune plan --explain")
-            .seen(format!("{path} line {}", key.line), format!("compression-algorithm = {}", key.value));
+            .seen(format!("{} line {}", key.path, key.line), format!("compression-algorithm = {}", key.value));
         return Some(found.seen(device.algorithm.source(), live.clone()));
     }
     None

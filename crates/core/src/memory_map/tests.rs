@@ -240,16 +240,7 @@ fn advice_names_the_worst_thing_only() {
                     size: Bytes::from_gib(8),
                     transport: crate::facts::Transport::Scsi,
                     rotational: Fact::known(true, "test"),
-                    discard: Fact::default(),
-                    parent: None,
-                    lies_on: Vec::new(),
-                    dm_uuid: None,
-                    dm_name: None,
-                    contents: Fact::default(),
-                    uuid: None,
-                    label: None,
-                    mounted_at: None,
-                    removable: false,
+                    ..Default::default()
                 });
             },
             None,

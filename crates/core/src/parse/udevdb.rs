@@ -16,6 +16,12 @@ pub fn parse(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// The links below `/dev` that udev made to the device (`disk/by-id/…`), as they are written.
+#[must_use]
+pub fn links(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| line.strip_prefix("S:")).map(str::to_owned).collect()
+}
+
 /// Resolves `\xNN`, which udev writes into `*_ENC` properties and link names under `/dev/disk/by-label`.
 #[must_use]
 pub fn unescape(text: &str) -> String {
@@ -42,6 +48,12 @@ mod tests {
         assert_eq!(map["ID_FS_TYPE"], "swap");
         assert_eq!(map["ODD"], "a=b");
         assert_eq!(map.len(), 3);
+    }
+
+    #[test]
+    fn links_are_the_s_lines() {
+        let text = "S:disk/by-partlabel/my\\x20swap\nE:A=S:b\nS:vg/swap\nI:1\n";
+        assert_eq!(links(text), ["disk/by-partlabel/my\\x20swap", "vg/swap"]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Disk areas: what is switched on now, in which order, and which lines of fstab make it last.
 
+use std::collections::BTreeMap;
+
 use super::When;
-use super::draft::{Draft, Why, names_device, uuid};
+use super::draft::{Draft, Why, uuid};
 use swaptune_kernel::behaviours;
 
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
@@ -35,9 +37,7 @@ impl Area<'_> {
     fn path(&self) -> String {
         match (&self.active, &self.place) {
             (Some(active), _) => active.path.clone(),
-            (None, Place::Device(device)) => {
-                device.dm_name.as_ref().map_or(format!("/dev/{}", device.name), |dm| format!("/dev/mapper/{dm}"))
-            }
+            (None, Place::Device(device)) => device.node(),
             _ => self.wanted.path.clone(),
         }
     }
@@ -48,7 +48,7 @@ impl Area<'_> {
 }
 
 fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
-    let device = facts.block_devices.iter().find(|device| names_device(&wanted.path, device));
+    let device = facts.device_named(&wanted.path);
     let same = |on: &&SwapArea| {
         on.path == wanted.path
             || device.is_some_and(|device| on.kind == SwapKind::Partition && on.device.value() == Some(&device.name))
@@ -86,8 +86,12 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let mut lines = Vec::new();
     let mut disks = Disks::default();
     let mut cycles = Vec::new();
+    let mut named = BTreeMap::new();
     for wanted in settings.swap.iter().flat_map(|list| &list.value) {
         let mut area = locate(draft.facts(), wanted);
+        if named_twice(draft, &area, &mut named) {
+            continue;
+        }
         if let Some(active) = area.active {
             cycles.extend(cycle(draft, &area, active, &mut disks));
         } else if !fresh_area(draft, &mut area, &mut disks) {
@@ -102,6 +106,15 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     if !disks.pretenders.is_empty() {
         udev(draft, &disks.pretenders);
     }
+}
+
+/// Two names of one device would be two areas that undo each other.
+fn named_twice<'a>(draft: &mut Draft<'_>, area: &Area<'a>, named: &mut BTreeMap<&'a str, &'a str>) -> bool {
+    let Place::Device(device) = &area.place else { return false };
+    let Some(first) = named.insert(&device.name, &area.wanted.path) else { return false };
+    let why = format!("it is {}, which {first} names already", device.node());
+    draft.refuse(&area.wanted.path, why, "take one of the two [[swap]] sections out");
+    true
 }
 
 /// Disks that only say that they spin, and those of them that are corrected already.
@@ -139,11 +152,11 @@ fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut 
     }
     let path = active.path.clone();
     if active.used > Bytes(0) {
-        let text = format!(
-            "{path} holds {}: its priority and disk kind change at the next boot, without moving those pages now",
-            active.used
-        );
-        draft.note(path, text, "/proc/swaps");
+        let priority = (before != after).then(|| format!("its priority is {} and not {}", before.priority, after.priority));
+        let kind = disk.map(|disk| format!("{disk} below it counts as a disk that spins"));
+        let what: Vec<String> = priority.into_iter().chain(kind).collect();
+        let text = format!("it holds {}, which is not moved now, so until the next boot {}", active.used, what.join(" and "));
+        draft.pending(path, text, "/proc/swaps");
         return None;
     }
     Some(Cycle { path, before, after, disk })
@@ -217,7 +230,7 @@ fn prepare_device(
     there: Option<&SwapPlace>,
     id: &mut Option<String>,
 ) -> bool {
-    let wipe = draft.request.wipe.iter().any(|named| named == path || names_device(named, device));
+    let wipe = draft.request.wipe.iter().any(|named| named == path || device.is_named(named));
     if let Some(at) = &device.mounted_at {
         draft.refuse(path, format!("it is mounted at {at}"), "unmount it first, or name another device");
         return false;
@@ -403,6 +416,8 @@ fn udev(draft: &mut Draft<'_>, disks: &[String]) {
 
 fn fstab_line(area: &Area<'_>) -> SwapLine {
     let spec = match (&area.place, &area.uuid) {
+        // A key made at each boot gives another UUID at each boot; the name of the mapping lasts.
+        (Place::Device(device), _) if device.dm_crypt().is_some() => device.node(),
         (Place::Device(_), Some(uuid)) => format!("UUID={uuid}"),
         _ => area.path(),
     };
@@ -432,9 +447,7 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
         let path = area.path();
         let same = |entry: &fstab::Entry| {
             entry.is_swap()
-                && (entry.spec == path
-                    || entry.spec == line.spec
-                    || device.is_some_and(|device| names_device(&entry.spec, device)))
+                && (entry.spec == path || entry.spec == line.spec || device.is_some_and(|device| device.is_named(&entry.spec)))
         };
         text = fstab::set_swap(&text, line, same);
     }

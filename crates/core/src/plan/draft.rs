@@ -2,7 +2,7 @@
 
 use super::{Note, Plan, Refusal, SCHEMA, Step, When};
 use crate::change::Change;
-use crate::facts::{BlockDevice, Facts};
+use crate::facts::Facts;
 use crate::knobs;
 use crate::measurement::Evidence;
 use crate::settings::{Setting, Settings};
@@ -92,7 +92,17 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn note(&mut self, about: impl Into<String>, text: impl Into<String>, evidence: impl Into<String>) {
-        let note = Note { about: about.into(), text: text.into(), evidence: evidence.into() };
+        self.add_note(Note { about: about.into(), text: text.into(), evidence: evidence.into(), pending: false });
+    }
+
+    /// A note on what is not as wanted and is not changed before the next boot.
+    pub(super) fn pending(&mut self, about: impl Into<String>, text: impl Into<String>, evidence: impl Into<String>) {
+        // Only the running system can wait for a boot.
+        let pending = self.request.now;
+        self.add_note(Note { about: about.into(), text: text.into(), evidence: evidence.into(), pending });
+    }
+
+    fn add_note(&mut self, note: Note) {
         if !self.plan.notes.contains(&note) {
             self.plan.notes.push(note);
         }
@@ -120,21 +130,6 @@ impl<'a> Draft<'a> {
     pub(super) fn finish(self) -> Plan {
         self.plan
     }
-}
-
-/// True when `spec` of a configuration or fstab line means this block device.
-#[must_use]
-pub fn names_device(spec: &str, device: &BlockDevice) -> bool {
-    let tag = |tag: &str, value: &Option<String>| {
-        spec.strip_prefix(tag)
-            .is_some_and(|wanted| value.as_deref().is_some_and(|value| value.eq_ignore_ascii_case(wanted.trim_matches('"'))))
-    };
-    spec.strip_prefix("/dev/") == Some(&device.name)
-        || tag("UUID=", &device.uuid)
-        || tag("/dev/disk/by-uuid/", &device.uuid)
-        || tag("LABEL=", &device.label)
-        || tag("/dev/disk/by-label/", &device.label)
-        || spec.strip_prefix("/dev/mapper/").is_some_and(|name| device.dm_name.as_deref() == Some(name))
 }
 
 /// The first compressor of a list that this kernel has or can load.

@@ -3,10 +3,18 @@
 //! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
 
 mod areas;
+#[cfg(test)]
+mod boot_tests;
 mod conflicts;
 mod draft;
 mod encryption;
+mod initramfs;
 mod live;
+mod managers;
+#[cfg(test)]
+mod managers_tests;
+#[cfg(test)]
+mod names_tests;
 mod off;
 mod owned;
 mod persist;
@@ -20,7 +28,8 @@ use crate::change::Change;
 use crate::prediction::Predictions;
 
 use draft::Draft;
-pub use draft::{Request, first_usable, names_device};
+pub use draft::{Request, first_usable};
+pub use managers::treats_manager;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
@@ -63,6 +72,9 @@ pub struct Note {
     pub text: String,
     /// What it rests on.
     pub evidence: String,
+    /// True when the running system is not as wanted and a plan does not change that now: `verify` counts it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pending: bool,
 }
 
 /// Why a plan may not be carried out as it stands.
@@ -101,6 +113,17 @@ impl Plan {
         self.steps.is_empty()
     }
 
+    /// True when the machine is as the settings want it: nothing to do, nothing refused, nothing left for later.
+    #[must_use]
+    pub fn is_in_effect(&self) -> bool {
+        self.steps.is_empty() && self.refusals.is_empty() && self.pending().next().is_none()
+    }
+
+    /// What is not as wanted and waits for the next boot.
+    pub fn pending(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.pending)
+    }
+
     /// The plan less the steps that do not count.
     #[must_use]
     pub fn without(mut self, unwanted: impl Fn(&Step) -> bool) -> Self {
@@ -134,7 +157,8 @@ pub fn plan(request: &Request<'_>) -> Plan {
     live::zswap(&mut draft);
     conflicts::zram_beside_zswap(&mut draft);
     conflicts::inverted_tiers(&mut draft);
-    conflicts::others(&mut draft);
+    managers::plan(&mut draft);
+    conflicts::page_size(&mut draft);
     if request.boot {
         persist::plan(&mut draft);
     }

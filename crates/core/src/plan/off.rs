@@ -82,6 +82,6 @@ fn files(draft: &mut Draft<'_>) {
     let had_words = draft.facts().file(owned::GRUB_FILE).is_some_and(|text| text.contains("zswap."));
     let Some(store) = draft.facts().boot.arguments.value().filter(|_| had_words) else { return };
     if super::persist::zswap_words(&store.configured) > 0 {
-        super::persist::regenerate(draft, store);
+        super::persist::regenerate(draft, store, super::persist::EDITED);
     }
 }

@@ -21,8 +21,11 @@ pub const UDEV_FILE: &str = "/etc/udev/rules.d/60-swaptune.rules";
 /// Kernel arguments where GRUB reads drop-ins.
 pub const GRUB_FILE: &str = "/etc/default/grub.d/99-swaptune.cfg";
 
+/// What keeps zram-generator from making swap: the name sorts behind other drop-ins.
+pub const ZRAM_GENERATOR_FILE: &str = "/etc/systemd/zram-generator.conf.d/zz-swaptune.conf";
+
 /// All of them but the initramfs files, for the `off` profile.
-pub const ALL: &[&str] = &[APPLIED_FILE, SYSCTL_FILE, UNIT_LINK, UNIT_FILE, UDEV_FILE, GRUB_FILE];
+pub const ALL: &[&str] = &[APPLIED_FILE, SYSCTL_FILE, UNIT_LINK, UNIT_FILE, UDEV_FILE, GRUB_FILE, ZRAM_GENERATOR_FILE];
 
 /// First lines of every owned file.
 #[must_use]
@@ -67,6 +70,12 @@ pub fn udev_rules(disks: &[String]) -> String {
         format!("ACTION==\"add|change\", SUBSYSTEM==\"block\", KERNEL==\"{disk}\", ATTR{{queue/rotational}}=\"0\"\n")
     };
     header() + &disks.iter().map(rule).collect::<String>()
+}
+
+/// A drop-in of zram-generator that leaves these devices out on every machine: each has more RAM than the limit.
+#[must_use]
+pub fn zram_generator(devices: &[&str]) -> String {
+    header() + &devices.iter().map(|name| format!("[{name}]\nhost-memory-limit = 0\n")).collect::<String>()
 }
 
 /// Path, text and mode of the file that puts a compressor module into the initramfs.

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::When;
 use super::draft::{Draft, Why, first_usable};
-use super::owned;
+use super::{When, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
-use crate::facts::{Availability, BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
+use crate::facts::{BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
 use crate::knobs;
 use crate::settings::{Provenance, to_toml};
 
 /// All of it.
 pub(super) fn plan(draft: &mut Draft<'_>) {
     sysctls(draft);
-    initramfs(draft);
+    initramfs::plan(draft);
     kernel_arguments(draft);
     service(draft);
 }
@@ -153,16 +152,13 @@ fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
     words.into_iter().map(|(field, value)| (format!("zswap.{field}"), value)).collect()
 }
 
-/// The compressor itself when it is there at boot, else the best built-in one.
+/// The compressor itself when it is there at boot, be it in the initramfs that this plan makes, else the best built-in one.
 fn early_compressor(draft: &mut Draft<'_>, name: String) -> String {
     let facts = draft.facts();
-    let state = facts.compressors.iter().find(|c| c.name == name).map(|c| c.availability);
-    if state == Some(Availability::BuiltIn) || facts.initramfs.can_load(&name) {
+    if initramfs::is_built_in(facts, &name) || facts.initramfs.can_load(&name) || initramfs::rebuild(draft, &name).is_some() {
         return name;
     }
-    let built_in =
-        |candidate: &&&str| facts.compressors.iter().any(|c| c.name == ***candidate && c.availability == Availability::BuiltIn);
-    let early = ["lz4", "lzo-rle", "lzo"].iter().find(built_in).copied().unwrap_or("lzo");
+    let early = ["lz4", "lzo-rle", "lzo"].into_iter().find(|candidate| initramfs::is_built_in(facts, candidate)).unwrap_or("lzo");
     let why = facts.initramfs.why_not_loadable(&name).unwrap_or_else(|| facts.initramfs.contents.source().to_owned());
     let text = format!(
         "{name} is not loadable when the kernel reads its command line ({}): it boots with {early}, and the service writes {name} once modules are loaded",
@@ -212,19 +208,20 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
         }
         return;
     };
-    let present = zswap_words(&store.configured);
-    let stale = present > 0;
+    let stale = zswap_words(&store.configured) > 0;
     if !asked && !stale {
         return;
     }
     let words = words(draft);
-    let right =
-        present == words.len() && words.iter().all(|(name, value)| cmdline::get(&store.configured, name).as_ref() == Some(value));
-    if right {
+    if right(&store.configured, &words) {
+        // What is configured counts only once it is in the file that the loader reads.
+        if !store.in_generated.iter().all(|line| right(line, &words)) {
+            regenerate(draft, store, NOT_IN_GENERATED);
+        }
         return;
     }
     match facts.boot.loader.value() {
-        Some(BootLoader::Grub) => grub_arguments(draft, store, &words),
+        Some(BootLoader::Grub) => grub_arguments(draft, store, &words, asked),
         Some(BootLoader::Bls | BootLoader::Uki | BootLoader::Raspberry) => one_line_arguments(draft, store, &words),
         _ => {
             let list: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -237,39 +234,65 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
     }
 }
 
-const ARGUMENTS: &str = "zswap is configured from the first moment, and no older zswap word contradicts it";
+/// True when a command line has these words of zswap and no others.
+fn right(line: &str, words: &[(String, String)]) -> bool {
+    zswap_words(line) == words.len() && words.iter().all(|(name, value)| cmdline::get(line, name).as_ref() == Some(value))
+}
 
-/// GRUB: older words leave the main file; the wanted ones go to a drop-in where GRUB reads one.
-fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)]) {
-    let facts = draft.facts();
-    let mut changed = false;
-    let here: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    for (path, text) in facts.files.iter().filter(|(path, _)| grub_file(path, &store.path) && path.as_str() != owned::GRUB_FILE) {
-        let Some(text) = text.value() else { continue };
-        let main = *path == store.path;
-        let wanted: &[(&str, &str)] = if main && !store.reads_dropins { &here } else { &[] };
-        match grub::set(text, wanted, &[ZSWAP]) {
-            Ok(edited) if edited != *text => changed |= draft.file(path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")),
-            Ok(_) => {}
-            Err(error) => {
-                return draft.refuse(
-                    path.clone(),
-                    error.to_string(),
-                    "write the value as one quoted text, or set [boot] kernel_arguments = false",
-                );
+const ARGUMENTS: &str = "zswap is configured from the first moment, and no older zswap word contradicts it";
+pub(super) const EDITED: &str = "the loader reads the generated file, not the edited one; it counts from the next boot";
+const NOT_IN_GENERATED: &str = "the arguments are configured, but the file that the loader reads does not have them";
+const SETS_ANEW: &str = "it is read after our drop-in and sets the variable anew, so the words go into its value";
+
+/// GRUB: older words leave the main file; the wanted ones go to a drop-in where GRUB reads one, and into the value of a later
+/// drop-in that sets the variable anew.
+fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)], asked: bool) {
+    let words: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    match grub_files(draft.facts(), store, &words) {
+        Ok(files) => {
+            let mut changed = false;
+            for (path, text, why) in files {
+                changed |= draft.file(&path, Some(text), 0o644, Why::rule(why, "mm/zswap.c; grub-mkconfig reads grub.d by name"));
+            }
+            if changed {
+                regenerate(draft, store, EDITED);
             }
         }
-    }
-    if store.reads_dropins {
-        changed |= draft.file(owned::GRUB_FILE, Some(grub::dropin(&here)), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c"));
-    }
-    if changed {
-        regenerate(draft, store);
+        Err(error) if asked => {
+            let hint = "write the value as one quoted text, or set [boot] kernel_arguments = false";
+            draft.refuse(error.path.clone(), error.to_string(), hint);
+        }
+        Err(error) => {
+            let text = format!(
+                "zswap's older words stay in {}, which only a shell could edit ({error}): they hold until the \
+                 service has started",
+                error.path
+            );
+            draft.note("kernel arguments", text, error.path.clone());
+        }
     }
 }
 
-fn grub_file(path: &str, main: &str) -> bool {
-    path == main || path.starts_with("/etc/default/grub.d/")
+/// Every file that grub-mkconfig sources, in its order, as it shall be, and why.
+fn grub_files(
+    facts: &Facts,
+    store: &KernelArgStore,
+    words: &[(&str, &str)],
+) -> Result<Vec<(String, String, &'static str)>, grub::GrubError> {
+    let read = |path: &str| path == store.path || store.reads_dropins && path.starts_with("/etc/default/grub.d/");
+    let others = facts.files.iter().filter(|(path, _)| read(path) && path.as_str() != owned::GRUB_FILE);
+    let mut files = Vec::new();
+    for (path, text) in others.filter_map(|(path, text)| Some((path, text.value()?))) {
+        let in_file = |error: grub::GrubError| grub::GrubError { path: path.clone(), ..error };
+        let wins = store.reads_dropins && path.as_str() > owned::GRUB_FILE && grub::sets_anew(text).map_err(in_file)?;
+        let holds = wins || *path == store.path && !store.reads_dropins;
+        let edited = grub::set(text, if holds { words } else { &[] }, &[ZSWAP]).map_err(in_file)?;
+        files.push((path.clone(), edited, if wins { SETS_ANEW } else { ARGUMENTS }));
+    }
+    if store.reads_dropins {
+        files.push((owned::GRUB_FILE.to_owned(), grub::dropin(words), ARGUMENTS));
+    }
+    Ok(files)
 }
 
 /// `/etc/kernel/cmdline` and `cmdline.txt` are one line; a loader entry has them behind `options`.
@@ -281,7 +304,7 @@ fn one_line_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(S
     let entry = store.path.ends_with(".conf");
     let edited = if entry { edit_entry(text, &words) } else { edit_whole(text, &words) };
     if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) && !entry {
-        regenerate(draft, store);
+        regenerate(draft, store, EDITED);
     }
 }
 
@@ -303,7 +326,8 @@ fn edit_entry(text: &str, words: &[(&str, &str)]) -> String {
     text.split_inclusive('\n').map(edit).collect()
 }
 
-pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
+/// Has the loader's files made anew, for this reason.
+pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore, reason: &str) {
     let Some(command) = &store.regenerate else {
         return draft.note(
             "kernel arguments",
@@ -321,39 +345,9 @@ pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
     };
     let why = Why {
         risk: "a loader file that does not boot; the old one is kept and rollback restores it byte for byte",
-        ..Why::rule("the loader reads the generated file, not the edited one; it counts from the next boot", store.path.clone())
+        ..Why::rule(reason, store.path.clone())
     };
     draft.step(When::Boot, change, why);
-}
-
-/// The compressor's modules in the initramfs, when that is asked for.
-fn initramfs(draft: &mut Draft<'_>) {
-    let (facts, settings) = (draft.facts(), draft.settings());
-    if !settings.boot.initramfs.as_ref().is_some_and(|on| on.value) || !settings.wants_zswap() {
-        return;
-    }
-    let Some(tool) = facts.initramfs.tool.value().copied() else {
-        return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
-    };
-    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
-    if facts.compressors.iter().any(|c| c.name == name && c.availability == Availability::BuiltIn) {
-        return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
-    }
-    let also = format!("{name}_compress");
-    let (path, text, mode) = owned::initramfs_file(tool, &[&name, &also]);
-    let why = || {
-        Why::rule(
-            format!("{name} is loadable before the root file system is there"),
-            "initramfs-tools(7), dracut.conf(5), mkinitcpio.conf(5)",
-        )
-    };
-    if !draft.file(path, Some(text), mode, why()) {
-        return;
-    }
-    let release = facts.kernel.release.value().cloned().unwrap_or_default();
-    let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
-    let command = owned::initramfs_command(tool, &release);
-    draft.step(When::Boot, Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true }, why());
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::units::Bytes;
 use swaptune_kernel::v;
 
 /// A Debian 13 server: 8 GiB of RAM, one virtual disk with a swap partition, systemd, GRUB, zswap off.
-fn server() -> Facts {
+pub(super) fn server() -> Facts {
     let known = |text: &str| Fact::known(text.to_owned(), "test");
     let mut facts = Facts::default();
     facts.kernel.release = known("6.12.107+deb13-amd64");
@@ -60,7 +60,7 @@ fn zswap_off() -> ZswapFacts {
     ZswapFacts { parameters: parameters.map(|(k, v)| (k.to_owned(), v.to_owned())).into(), ..ZswapFacts::default() }
 }
 
-fn compressor(spec: &str) -> Compressor {
+pub(super) fn compressor(spec: &str) -> Compressor {
     let (name, state) = spec.split_once(':').unwrap();
     let availability = match state {
         "BuiltIn" => Availability::BuiltIn,
@@ -99,7 +99,7 @@ fn disks() -> Vec<BlockDevice> {
     vec![disk.clone(), root, part("vda3", "swap", "5a5a"), part("vda4", "ext4", "data"), empty]
 }
 
-fn root(filesystem: &str) -> Mount {
+pub(super) fn root(filesystem: &str) -> Mount {
     Mount {
         at: "/".into(),
         filesystem: filesystem.into(),
@@ -111,7 +111,7 @@ fn root(filesystem: &str) -> Mount {
     }
 }
 
-fn area(path: &str, device: &str, priority: i32, used_mib: u64) -> SwapArea {
+pub(super) fn area(path: &str, device: &str, priority: i32, used_mib: u64) -> SwapArea {
     SwapArea {
         path: path.into(),
         kind: SwapKind::Partition,
@@ -125,24 +125,25 @@ fn area(path: &str, device: &str, priority: i32, used_mib: u64) -> SwapArea {
     }
 }
 
-fn grub_store(configured: &str) -> KernelArgStore {
+pub(super) fn grub_store(configured: &str) -> KernelArgStore {
     KernelArgStore {
         path: "/etc/default/grub".into(),
         configured: configured.into(),
         reads_dropins: true,
         generated: vec!["/boot/grub/grub.cfg".into()],
+        in_generated: Vec::new(),
         regenerate: Some(vec!["update-grub".into()]),
     }
 }
 
 static NOTHING_MEASURED: LazyLock<Evidence> = LazyLock::new(Evidence::default);
 
-fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
+pub(super) fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
     let settings = resolved(facts, config);
     plan(&request(facts, &settings, wipe))
 }
 
-fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> Request<'a> {
+pub(super) fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> Request<'a> {
     Request {
         facts,
         settings,
@@ -157,33 +158,33 @@ fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> 
     }
 }
 
-fn resolved(facts: &Facts, config: &str) -> Settings {
+pub(super) fn resolved(facts: &Facts, config: &str) -> Settings {
     profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &NOTHING_MEASURED).unwrap()
 }
 
-fn knob<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, &'a str)> {
+pub(super) fn knob<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, &'a str)> {
     plan.steps.iter().find_map(|step| match &step.change {
         Change::Knob { name: n, before, after, .. } if n == name => Some((before.as_str(), after.as_str())),
         _ => None,
     })
 }
 
-fn file<'a>(plan: &'a Plan, path: &str) -> Option<&'a str> {
+pub(super) fn file<'a>(plan: &'a Plan, path: &str) -> Option<&'a str> {
     plan.steps.iter().find_map(|step| match &step.change {
         Change::File { path: p, after, .. } if p == path => after.as_deref(),
         _ => None,
     })
 }
 
-fn targets(plan: &Plan) -> Vec<&str> {
+pub(super) fn targets(plan: &Plan) -> Vec<&str> {
     plan.steps.iter().map(|step| step.change.target()).collect()
 }
 
-fn noted(plan: &Plan, words: &str) -> bool {
+pub(super) fn noted(plan: &Plan, words: &str) -> bool {
     plan.notes.iter().any(|note| note.text.contains(words))
 }
 
-fn refused(plan: &Plan, words: &str) -> bool {
+pub(super) fn refused(plan: &Plan, words: &str) -> bool {
     plan.refusals.iter().any(|refusal| refusal.why.contains(words))
 }
 
@@ -258,7 +259,16 @@ fn an_area_in_use_is_not_moved_now() {
     facts.swaps[0].used = Bytes::from_mib(300);
     let plan = plan_with(&facts, "", &[]);
     assert!(!plan.steps.iter().any(|step| matches!(step.change, Change::Swap { .. })));
-    assert!(noted(&plan, "holds 300 MiB"));
+    assert!(noted(&plan, "holds 300 MiB") && noted(&plan, "until the next boot its priority is -2 and not 10"));
+    carry_out(&mut facts, &plan);
+    let again = plan_with(&facts, "", &[]);
+    assert!(again.is_empty() && !again.is_in_effect(), "nothing is left to do, and it is not as wanted");
+    let settings = resolved(&facts, "");
+    let at_boot = Request { now: false, ..request(&facts, &settings, &[]) };
+    assert!(super::plan(&at_boot).is_in_effect(), "for the next boot it is");
+    facts.swaps[0].priority = 10;
+    facts.block_devices.iter_mut().for_each(|device| device.rotational = Fact::known(false, "t"));
+    assert!(plan_with(&facts, "", &[]).is_in_effect());
     assert!(file(&plan, "/etc/fstab").unwrap().contains("pri=10"));
 }
 
@@ -351,6 +361,8 @@ fn zram_beside_zswap_goes_after_the_disk_is_on() {
     }];
     facts.system.managers =
         vec![Manager { name: "zram-generator".into(), evidence: "/usr/lib/systemd/zram-generator.conf".into(), active: true }];
+    let conf = "/usr/lib/systemd/zram-generator.conf";
+    facts.files.insert(conf.into(), Fact::known("[zram0]\nzram-size = ram / 2\n".into(), "t"));
     let plan = plan_with(&facts, "", &[]);
     let names = targets(&plan);
     let off = plan
@@ -359,7 +371,7 @@ fn zram_beside_zswap_goes_after_the_disk_is_on() {
         .position(|step| matches!(&step.change, Change::Swap { path, after: None, .. } if path == "/dev/zram0"))
         .unwrap();
     assert!(off > names.iter().position(|name| *name == "zswap.enabled").unwrap());
-    assert!(names.contains(&"/etc/systemd/zram-generator.conf"));
+    assert!(names.contains(&"/etc/systemd/zram-generator.conf.d/zz-swaptune.conf"));
 }
 
 #[test]
@@ -458,7 +470,7 @@ fn a_compressor_that_nobody_has_is_refused() {
 }
 
 /// Carries a plan out on the facts themselves, the way the write side does on a machine.
-fn carry_out(facts: &mut Facts, plan: &Plan) {
+pub(super) fn carry_out(facts: &mut Facts, plan: &Plan) {
     for step in &plan.steps {
         match step.change.clone() {
             Change::Knob { name, after, .. } if name.starts_with("zswap.") => {

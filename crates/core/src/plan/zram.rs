@@ -25,7 +25,7 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
         if size != wanted.size || active.priority != wanted.priority {
             let text =
                 format!("{path} is on with {size} and priority {}; it is left as it is until the next boot", active.priority);
-            draft.note(path, text, "/proc/swaps");
+            draft.pending(path, text, "/proc/swaps");
         }
         return;
     }

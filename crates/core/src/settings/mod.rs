@@ -149,7 +149,7 @@ pub struct ZswapSettings {
 /// One swap area that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SwapWanted {
-    /// A device, `UUID=…`, `LABEL=…`, or the path of a file.
+    /// A device by its path or by `UUID=`, `LABEL=`, `PARTUUID=`, `PARTLABEL=` or `ID=`, or the path of a file.
     pub path: String,
     /// Size of a file that does not exist yet.
     pub size: Option<Bytes>,

@@ -190,10 +190,13 @@ impl Reader<'_> {
                 _ => area.discard_once = self.boolean(key, value)?.value,
             }
         }
-        if area.path.starts_with('/') || area.path.starts_with("UUID=") || area.path.starts_with("LABEL=") {
+        if crate::facts::is_place(&area.path) {
             Ok(area)
         } else {
-            Err(self.error(span, "[[swap]] needs a path: a device, UUID=…, LABEL=… or the absolute path of a file"))
+            Err(self.error(
+                span,
+                "[[swap]] needs a path: a device, UUID=, LABEL=, PARTUUID=, PARTLABEL= or ID=, or the absolute path of a file",
+            ))
         }
     }
 

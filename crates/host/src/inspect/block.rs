@@ -3,11 +3,12 @@
 //! Without udev (small guests, containers) the links under `/dev/disk` and, for root, the first bytes of the device
 //! answer instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use swaptune_core::edit::fstab;
 use swaptune_core::facts::{BlockDevice, Transport};
 use swaptune_core::parse::mountinfo::MountLine;
-use swaptune_core::parse::udevdb;
+use swaptune_core::parse::{crypttab, udevdb};
 use swaptune_core::{Bytes, Fact};
 
 use crate::machine::Machine;
@@ -25,7 +26,12 @@ pub(super) fn inspect(machine: &Machine, mounts: &[MountLine]) -> Vec<BlockDevic
 
 /// The kernel name behind a device path: `/dev/mapper/swap` → `dm-0`.
 pub(super) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
-    let real = machine.real_path(path.strip_prefix("/dev/").map(|_| path)?).ok()?;
+    kernel_name_of_any(machine, path.strip_prefix("/dev/").map(|_| path)?)
+}
+
+/// The same for a link anywhere.
+fn kernel_name_of_any(machine: &Machine, path: &str) -> Option<String> {
+    let real = machine.real_path(path).ok()?;
     // Names with a slash (`cciss/c0d0`) have an exclamation mark in sysfs.
     Some(real.strip_prefix("/dev/")?.replace('/', "!"))
 }
@@ -66,8 +72,11 @@ impl Context<'_> {
             dm_uuid: mapping.then(|| read("dm/uuid").ok()).flatten().filter(|uuid| !uuid.is_empty()),
             dm_name: mapping.then(|| read("dm/name").ok()).flatten(),
             contents: found.kind,
-            uuid: found.uuid,
-            label: found.label,
+            uuid: found.names.uuid,
+            label: found.names.label,
+            partuuid: found.names.partuuid,
+            partlabel: found.names.partlabel,
+            links: found.names.links,
             mounted_at: self.mounted.get(&number).or_else(|| self.mounted.get(name)).cloned(),
             removable: machine.read_text(&format!("{disk}/removable")).is_ok_and(|text| text.trim() == "1"),
             parent,
@@ -137,16 +146,61 @@ fn flag(machine: &Machine, path: &str, source: &str) -> Fact<bool> {
     }
 }
 
+/// What a device holds and how it is called, by udev or by its first bytes.
 struct Contents {
     kind: Fact<String>,
+    names: Names,
+}
+
+/// Names of a device that do not come from sysfs.
+#[derive(Default)]
+struct Names {
     uuid: Option<String>,
     label: Option<String>,
+    partuuid: Option<String>,
+    partlabel: Option<String>,
+    links: Vec<String>,
+}
+
+impl Names {
+    /// What the links of a device tell.
+    fn of_links(links: Vec<String>) -> Self {
+        let last = |folder: &str| links.iter().find_map(|link| link.strip_prefix(folder)).map(udevdb::unescape);
+        Self {
+            uuid: last("disk/by-uuid/"),
+            label: last("disk/by-label/"),
+            partuuid: last("disk/by-partuuid/"),
+            partlabel: last("disk/by-partlabel/"),
+            links,
+        }
+    }
+
+    /// What udev says, and below it what the links say.
+    fn of_udev(text: &str, links: Vec<String>) -> Self {
+        let found = udevdb::parse(text);
+        let links: BTreeSet<String> = udevdb::links(text).into_iter().chain(links).collect();
+        let below = Self::of_links(links.into_iter().collect());
+        let plain = |key: &str| found.get(key).cloned();
+        let encoded = |key: &str| found.get(key).map(|text| udevdb::unescape(text));
+        Self {
+            uuid: plain("ID_FS_UUID").or(below.uuid),
+            label: encoded("ID_FS_LABEL_ENC").or(below.label),
+            partuuid: plain("ID_PART_ENTRY_UUID").or(below.partuuid),
+            partlabel: encoded("ID_PART_ENTRY_NAME").or(below.partlabel),
+            links: below.links,
+        }
+    }
+}
+
+/// Serial numbers and paths of the hardware are left out of captures.
+fn matters(line: &str) -> bool {
+    line.starts_with("S:") || line.starts_with("E:ID_FS_") || line.starts_with("E:ID_PART_")
 }
 
 fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Contents {
     let path = format!("/run/udev/data/b{number}");
-    let (uuid, label) = (links.uuid.get(name).cloned(), links.label.get(name).cloned());
-    if let Ok(text) = machine.read_text(&path) {
+    let links = links.0.get(name).cloned().unwrap_or_default();
+    if let Ok(text) = machine.read_lines(&path, matters) {
         let found = udevdb::parse(&text);
         // udev gives a partition the table type of its disk too; that is not what the partition holds.
         let table = found.get("ID_PART_TABLE_TYPE").filter(|_| !found.contains_key("ID_PART_ENTRY_NUMBER"));
@@ -154,44 +208,61 @@ fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Conte
             Some(kind) => Fact::known(kind.clone(), path),
             None => Fact::absent(format!("{path}: udev found no signature")),
         };
-        let label_property = found.get("ID_FS_LABEL_ENC").map(|text| udevdb::unescape(text));
-        return Contents { kind, uuid: found.get("ID_FS_UUID").cloned().or(uuid), label: label_property.or(label) };
+        return Contents { kind, names: Names::of_udev(&text, links) };
     }
+    let names = Names::of_links(links);
     // zram's content is RAM, and reading a loop device reads a file that belongs to somebody.
     if name.starts_with("zram") || name.starts_with("loop") {
-        return Contents { kind: Fact::absent(format!("{path}: no such file")), uuid, label };
+        return Contents { kind: Fact::absent(format!("{path}: no such file")), names };
     }
     match machine.signatures(name) {
         Ok(found) => match found.into_iter().next() {
             Some(first) => Contents {
                 kind: Fact::known(first.kind, format!("/dev/{name}")),
-                uuid: first.uuid.or(uuid),
-                label: first.label.or(label),
+                names: Names { uuid: first.uuid.or(names.uuid), label: first.label.or(names.label), ..names },
             },
-            None => Contents { kind: Fact::absent(format!("/dev/{name}: no signature")), uuid, label },
+            None => Contents { kind: Fact::absent(format!("/dev/{name}: no signature")), names },
         },
-        Err(error) => Contents { kind: error.absent(), uuid, label },
+        Err(error) => Contents { kind: error.absent(), names },
     }
 }
 
-/// `/dev/disk/by-uuid` and `by-label`, by kernel name.
-struct Links {
-    uuid: BTreeMap<String, String>,
-    label: BTreeMap<String, String>,
-}
+/// Links to devices by their kernel names: those below `/dev/disk`, without `/dev/`, and those that fstab and crypttab name.
+struct Links(BTreeMap<String, Vec<String>>);
 
 impl Links {
     fn read(machine: &Machine) -> Self {
-        let folder = |dir: &str| {
-            let names = machine.list(dir).unwrap_or_default();
-            let pair = |name: String| {
-                let target = machine.link(&format!("{dir}/{name}")).ok()?;
-                Some((target.rsplit('/').next()?.to_owned(), udevdb::unescape(&name)))
-            };
-            names.into_iter().filter_map(pair).collect()
-        };
-        Self { uuid: folder("/dev/disk/by-uuid"), label: folder("/dev/disk/by-label") }
+        let mut links = Self(BTreeMap::new());
+        for folder in machine.list("/dev/disk").unwrap_or_default() {
+            for name in machine.list(&format!("/dev/disk/{folder}")).unwrap_or_default() {
+                let link = format!("disk/{folder}/{name}");
+                if let Ok(target) = machine.link(&format!("/dev/{link}")) {
+                    links.add(target.rsplit('/').next().unwrap_or_default(), link);
+                }
+            }
+        }
+        for path in named_paths(machine) {
+            if let Some(device) = machine.link(&path).ok().and_then(|_| kernel_name_of_any(machine, &path)) {
+                links.add(&device, path.strip_prefix("/dev/").unwrap_or(&path).to_owned());
+            }
+        }
+        links
     }
+
+    fn add(&mut self, device: &str, link: String) {
+        let links = self.0.entry(device.to_owned()).or_default();
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+}
+
+/// Paths that fstab and crypttab give for devices; any of them may be a link that an administrator made.
+fn named_paths(machine: &Machine) -> Vec<String> {
+    let read = |path: &str| machine.read_text(path).unwrap_or_default();
+    let swaps = fstab::entries(&read("/etc/fstab")).into_iter().filter_map(Result::ok).filter(fstab::Entry::is_swap);
+    let mappings = crypttab::parse(&read("/etc/crypttab")).into_iter().map(|mapping| mapping.source);
+    swaps.map(|entry| entry.spec).chain(mappings).filter(|spec| spec.starts_with('/')).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use swaptune_core::Fact;
 use swaptune_core::edit::grub;
 use swaptune_core::facts::{BootFacts, BootLoader, KernelArgStore, KernelFacts, SystemFacts};
-use swaptune_core::parse::{bls, shell};
+use swaptune_core::parse::{bls, grub_cfg, shell};
 
 use crate::machine::Machine;
 
@@ -104,6 +104,7 @@ fn grub_store(machine: &Machine) -> Fact<KernelArgStore> {
         path: GRUB_DEFAULTS.to_owned(),
         configured: grub_arguments(&files),
         reads_dropins,
+        in_generated: machine.read_lines(output, grub_cfg::matters).map(|text| grub_cfg::arguments(&text)).unwrap_or_default(),
         generated: vec![output.to_owned()],
         regenerate: command,
     };
@@ -128,7 +129,8 @@ fn bls_store(machine: &Machine, kernel: &KernelFacts) -> Fact<KernelArgStore> {
     let options = entry.as_ref().and_then(|(_, text)| bls::options(text));
     let path = entry.map(|(path, _)| path);
     if let Ok(text) = machine.read_text(KERNEL_CMDLINE) {
-        return Fact::known(store(KERNEL_CMDLINE, &text, path.as_deref(), kernel_install(machine, kernel)), KERNEL_CMDLINE);
+        let store = store(KERNEL_CMDLINE, &text, path.as_deref(), kernel_install(machine, kernel));
+        return Fact::known(KernelArgStore { in_generated: options.into_iter().collect(), ..store }, KERNEL_CMDLINE);
     }
     match (path, options) {
         // Without /etc/kernel/cmdline the entry itself is what counts, and the loader reads it as it is; for later kernels
@@ -177,7 +179,7 @@ fn raspberry_store(machine: &Machine, path: &str) -> Fact<KernelArgStore> {
 fn store(path: &str, configured: &str, generated: Option<&str>, regenerate: Option<Vec<String>>) -> KernelArgStore {
     let configured = configured.split_whitespace().collect::<Vec<_>>().join(" ");
     let generated = generated.map(str::to_owned).into_iter().collect();
-    KernelArgStore { path: path.to_owned(), configured, reads_dropins: false, generated, regenerate }
+    KernelArgStore { path: path.to_owned(), configured, reads_dropins: false, generated, in_generated: Vec::new(), regenerate }
 }
 
 /// `kernel-install add RELEASE IMAGE` (kernel-install(8)).
@@ -234,11 +236,12 @@ mod tests {
             ("etc/default/grub.d/50-x.cfg", "GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT zswap.enabled=1\"\n"),
             ("usr/sbin/grub-mkconfig", "for x in ${sysconfdir}/default/grub.d/*.cfg ; do\n"),
             ("usr/sbin/update-grub", ""),
-            ("boot/grub/grub.cfg", "secret"),
+            ("boot/grub/grub.cfg", "secret\n### BEGIN /etc/grub.d/10_linux ###\n\tlinux /vmlinuz root=x quiet\n"),
         ]);
         assert_eq!(facts.loader.value(), Some(&BootLoader::Grub));
         let store = facts.arguments.value().unwrap();
         assert_eq!(store.configured, "quiet zswap.enabled=1");
+        assert_eq!(store.in_generated, ["root=x quiet"], "made before the drop-in");
         assert!(store.reads_dropins);
         assert_eq!(store.regenerate.as_deref(), Some(["update-grub".to_owned()].as_slice()));
     }

@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 20] = [
+const FILES: [&str; 24] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -20,7 +20,11 @@ const FILES: [&str; 20] = [
     "/run/swaptune/applied.toml",
     "/etc/systemd/system/swap.target.wants/swaptune.service",
     "/etc/systemd/system/zramswap.service",
+    "/etc/systemd/system/pop-default-settings-zram.service",
+    "/etc/systemd/system/zram-config.service",
+    "/etc/systemd/system/zram-swap.service",
     "/etc/systemd/system/zramd.service",
+    "/etc/systemd/system/zramen.service",
     "/etc/systemd/system/zswap-cli.service",
     "/etc/systemd/system/systemd-swap.service",
     "/etc/tuned/tuned-main.conf",
@@ -30,7 +34,7 @@ const FILES: [&str; 20] = [
     "/etc/systemd/zram-generator.conf",
 ];
 /// Folders, with what a name in them must contain and how it must end.
-const FOLDERS: [(&str, &str, &str); 14] = [
+const FOLDERS: [(&str, &str, &str); 17] = [
     ("/etc/default/grub.d", "", ".cfg"),
     ("/etc/dracut.conf.d", "swaptune", ".conf"),
     ("/etc/initramfs-tools/conf.d", "swaptune", ""),
@@ -42,9 +46,12 @@ const FOLDERS: [(&str, &str, &str); 14] = [
     ("/etc/systemd/zram-generator.conf.d", "", ".conf"),
     ("/etc/tmpfiles.d", "swaptune", ".conf"),
     ("/etc/udev/rules.d", "swaptune", ".rules"),
+    ("/run/systemd", "zram-generator", ".conf"),
+    ("/run/systemd/zram-generator.conf.d", "", ".conf"),
     ("/usr/lib/systemd", "zram-generator", ".conf"),
     ("/usr/lib/systemd/zram-generator.conf.d", "", ".conf"),
     ("/usr/local/lib/systemd", "zram-generator", ".conf"),
+    ("/usr/local/lib/systemd/zram-generator.conf.d", "", ".conf"),
 ];
 
 pub(super) fn inspect(machine: &Machine, facts: &Facts) -> BTreeMap<String, Fact<String>> {

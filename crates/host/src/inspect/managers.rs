@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use swaptune_core::Bytes;
 use swaptune_core::facts::Manager;
+use swaptune_core::parse::zram_generator;
 
 use crate::machine::Machine;
 
@@ -28,6 +30,7 @@ const TABLE: &[Row] = &[
     row("zram-config", &["/usr/bin/init-zram-swapping", "/usr/sbin/zram-config", "/etc/ztab"], Active::Service(&["zram-config"])),
     row("zram-swap", &["/usr/local/sbin/zram-swap.sh"], Active::Service(&["zram-swap"])),
     row("zram-init", &["/usr/sbin/zram-init", "/sbin/zram-init"], Active::Service(&["zram-init", "zram_swap"])),
+    row("armbian-zram-config", &["/usr/lib/armbian/armbian-zram-config"], Active::Service(&["armbian-zram-config"])),
     row("zramd", &["/usr/bin/zramd"], Active::Service(&["zramd"])),
     row("zramen", &["/usr/bin/zramen"], Active::Service(&["zramen"])),
     row("pop-zram", &["/usr/bin/pop-zram-config", "/etc/default/pop-zram"], Active::Service(&["pop-default-settings-zram"])),
@@ -49,21 +52,13 @@ const fn row(name: &'static str, evidence: &'static [&'static str], active: Acti
     Row { name, evidence, active }
 }
 
-/// Where zram-generator looks for its configuration, the first one found counts (zram-generator.conf(5)).
-const ZRAM_CONFIGS: [&str; 4] = [
-    "/etc/systemd/zram-generator.conf",
-    "/run/systemd/zram-generator.conf",
-    "/usr/local/lib/systemd/zram-generator.conf",
-    "/usr/lib/systemd/zram-generator.conf",
-];
-
-pub(super) fn inspect(machine: &Machine) -> Vec<Manager> {
+pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
     let enabled = Enabled::read(machine);
     let found = TABLE.iter().filter_map(|row| {
         let evidence = row.evidence.iter().find(|path| machine.exists(path))?;
         let reason = match row.active {
             Active::Service(names) => enabled.any(names),
-            Active::ZramGenerator => zram_section(machine),
+            Active::ZramGenerator => zram_section(machine, ram),
             Active::Installed => Some((*evidence).to_owned()),
         };
         Some(Manager {
@@ -99,17 +94,24 @@ fn writers(machine: &Machine) -> Vec<Manager> {
     others.filter(writes).map(manager).collect()
 }
 
-fn zram_section(machine: &Machine) -> Option<String> {
+/// The file of the first swap device that zram-generator makes.
+fn zram_section(machine: &Machine, ram: Bytes) -> Option<String> {
     let masked = machine.link("/etc/systemd/system-generators/zram-generator").is_ok_and(|target| target == "/dev/null");
     if masked {
         return None;
     }
-    let main = ZRAM_CONFIGS.iter().copied().find(|path| machine.exists(path)).map(str::to_owned);
-    let folders = ZRAM_CONFIGS.iter().map(|path| format!("{path}.d"));
-    let dropins = folders.flat_map(|folder| machine.files_in(&folder, ".conf"));
-    let has_section =
-        |path: &String| machine.read_text(path).is_ok_and(|text| text.lines().any(|line| line.trim_start().starts_with("[zram")));
-    main.into_iter().chain(dropins).find(has_section)
+    let mut paths = Vec::new();
+    for folder in zram_generator::FOLDERS {
+        let main = format!("{folder}zram-generator.conf");
+        paths.extend(machine.files_in(&format!("{main}.d"), ".conf"));
+        paths.extend(machine.exists(&main).then_some(main));
+    }
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let texts = zram_generator::in_order(&paths).into_iter();
+    let texts: Vec<(&str, String)> = texts.map(|path| (path, machine.read_text(path).unwrap_or_default())).collect();
+    let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let makes = |device: &zram_generator::Device| device.is_swap() && !device.is_left_out(ram);
+    zram_generator::devices(&files).into_iter().find(makes).map(|device| device.path)
 }
 
 /// Services that start at boot, by name, with the link that starts them.
@@ -162,7 +164,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, bool)> {
         let dir = tree(files);
-        inspect(&Machine::at(dir.path())).into_iter().map(|manager| (manager.name, manager.active)).collect()
+        inspect(&Machine::at(dir.path()), Bytes::from_gib(1)).into_iter().map(|manager| (manager.name, manager.active)).collect()
     }
 
     fn check(files: &[(&str, &str)], expect: &[(&str, bool)]) {
@@ -182,6 +184,13 @@ mod tests {
     }
 
     #[test]
+    fn plans_have_an_answer_to_every_manager() {
+        for row in TABLE {
+            assert!(swaptune_core::plan::treats_manager(row.name), "{}", row.name);
+        }
+    }
+
+    #[test]
     fn a_generator_needs_a_section() {
         let generator = ("usr/lib/systemd/system-generators/zram-generator", "");
         check(&[generator], &[("zram-generator", false)]);
@@ -189,6 +198,14 @@ mod tests {
         check(&[generator, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", true)]);
         let emptied = ("etc/systemd/zram-generator.conf", "");
         check(&[generator, emptied, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", false)]);
+        let dropin = ("run/systemd/zram-generator.conf.d/20-x.conf", "[zram0]\n");
+        check(&[generator, emptied, dropin], &[("zram-generator", true)]);
+        let off = ("etc/systemd/zram-generator.conf.d/zz.conf", "[zram0]\nhost-memory-limit = 0\n");
+        check(&[generator, emptied, dropin, off], &[("zram-generator", false)]);
+        let hidden = ("etc/systemd/zram-generator.conf.d/20-x.conf", "-> /dev/null");
+        check(&[generator, emptied, dropin, hidden], &[("zram-generator", false)]);
+        let log = ("etc/systemd/zram-generator.conf", "[zram0]\nmount-point = /var/log\n");
+        check(&[generator, log], &[("zram-generator", false)]);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
         look_into_initramfs(machine, &mut facts);
     }
     if scope.managers {
-        facts.system.managers = managers::inspect(machine);
+        facts.system.managers = managers::inspect(machine, facts.memory.total());
         facts.sysctl_sources = sysctl::inspect(machine, &facts.system);
     }
     if scope.files {

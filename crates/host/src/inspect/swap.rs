@@ -70,7 +70,7 @@ fn uuid(line: &SwapLine, device: &Fact<String>, devices: &[BlockDevice]) -> Fact
     }
 }
 
-/// Looks for dm-crypt under the area: the prefix of the mapping's UUID tells (libcryptsetup, `dm_prepare_uuid`).
+/// Looks for dm-crypt under the area.
 fn encryption(path: &str, device: &Fact<String>, devices: &[BlockDevice]) -> Fact<Encryption> {
     if path.starts_with("/dev/zram") {
         return Fact::absent("zram is RAM: nothing reaches a disk");
@@ -79,7 +79,7 @@ fn encryption(path: &str, device: &Fact<String>, devices: &[BlockDevice]) -> Fac
     let mut todo = vec![(name.clone(), 0)];
     while let Some((name, depth)) = todo.pop() {
         let Some(found) = devices.iter().find(|device| device.name == name).filter(|_| depth < DEEPEST_STACK) else { continue };
-        if let Some(how) = found.dm_uuid.as_deref().and_then(dm_crypt) {
+        if let Some(how) = found.dm_crypt() {
             return Fact::known(how, format!("/sys/class/block/{name}/dm/uuid"));
         }
         todo.extend(found.lies_on.iter().cloned().map(|below| (below, depth + 1)));
@@ -88,32 +88,4 @@ fn encryption(path: &str, device: &Fact<String>, devices: &[BlockDevice]) -> Fac
         return Fact::known(Encryption::None, format!("/sys/class/block/{name}: no dm-crypt below it"));
     }
     Fact::absent(format!("/sys/class/block/{name}: no such file"))
-}
-
-fn dm_crypt(uuid: &str) -> Option<Encryption> {
-    let kind = uuid.strip_prefix("CRYPT-")?;
-    match kind.split('-').next()? {
-        "LUKS1" => Some(Encryption::Luks { version: 1 }),
-        "LUKS2" => Some(Encryption::Luks { version: 2 }),
-        "PLAIN" | "LOOPAES" | "TCRYPT" | "BITLK" | "FVAULT2" => Some(Encryption::Plain),
-        // VERITY and INTEGRITY are no encryption.
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_mapping_is() {
-        for (uuid, expect) in [
-            ("CRYPT-LUKS2-0123-cryptswap", Some(Encryption::Luks { version: 2 })),
-            ("CRYPT-PLAIN-cryptswap", Some(Encryption::Plain)),
-            ("CRYPT-VERITY-x", None),
-            ("LVM-abc", None),
-        ] {
-            assert_eq!(dm_crypt(uuid), expect);
-        }
-    }
 }

@@ -107,6 +107,47 @@ const LAPTOP: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn a_device_has_all_its_names() {
+    let dir = tree(&[
+        ("sys/class/block/vda3/size", "2048\n"),
+        ("sys/class/block/vda3/dev", "254:3\n"),
+        ("sys/class/block/vdb/size", "2048\n"),
+        ("sys/class/block/vdb/dev", "254:16\n"),
+        (
+            "run/udev/data/b254:3",
+            "S:disk/by-id/virtio-x-part3\nS:vg/swap\nE:ID_SERIAL=geheim\nE:ID_PART_ENTRY_UUID=0003-ab\n\
+             E:ID_PART_ENTRY_NAME=my\\x20swap\n",
+        ),
+        ("dev/disk/by-path/pci-0-part3", "-> ../../vda3"),
+        ("dev/disk/by-partuuid/0009-ab", "-> ../../vdb"),
+        ("dev/disk/by-partlabel/b\\x20c", "-> ../../vdb"),
+        ("dev/vdb", ""),
+        ("data/swap", "-> /dev/vdb"),
+        ("etc/fstab", "/data/swap none swap sw 0 0\n"),
+    ]);
+    let names = [
+        (
+            "vda3",
+            &["PARTUUID=0003-ab", "PARTLABEL=my swap", "ID=virtio-x-part3", "/dev/vg/swap", "/dev/disk/by-path/pci-0-part3"][..],
+        ),
+        ("vdb", &["PARTUUID=0009-AB", "PARTLABEL=b c", "/dev/disk/by-partlabel/b\\x20c", "/data/swap"]),
+    ];
+    let check = |machine: &Machine| {
+        let facts = inspect(machine, Scope::PLAN);
+        for (device, name) in names.iter().flat_map(|(device, names)| names.iter().map(move |name| (device, name))) {
+            assert_eq!(facts.device_named(name).map(|found| found.name.as_str()), Some(*device), "{name}");
+        }
+    };
+    check(&Machine::at(dir.path()));
+    // A capture keeps what is needed for that, and no serial number of udev's.
+    let copy = tempfile::tempdir().unwrap();
+    capture(&Machine::at(dir.path()), copy.path()).unwrap();
+    check(&Machine::at(copy.path()));
+    let kept = std::fs::read_to_string(copy.path().join("run/udev/data/b254:3")).unwrap();
+    assert!(!kept.contains("geheim"), "{kept}");
+}
+
+#[test]
 fn a_laptop_with_everything() {
     let dir = tree(LAPTOP);
     let facts = inspect(&Machine::at(dir.path()), Scope::FULL);

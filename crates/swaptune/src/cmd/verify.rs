@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;
     let answer = Answer {
-        ok: drift.as_ref().is_none_or(|plan| plan.is_empty() && plan.refusals.is_empty())
+        ok: drift.as_ref().is_none_or(Plan::is_in_effect)
             && findings.iter().all(|finding| finding.severity == Severity::Info)
             && proof.as_ref().is_none_or(|proof| proof.verdict == Verdict::Proved),
         applied: wanted.is_some(),
@@ -108,8 +108,12 @@ fn infos_text(found: &[Found]) -> String {
 }
 
 fn drift(plan: &Plan) -> String {
-    if plan.is_empty() && plan.refusals.is_empty() {
+    if plan.is_in_effect() {
         return "In effect: every line of what was applied, live and for the next boot\n".into();
+    }
+    let pending: String = plan.pending().map(|note| output::text::wrap(&format!("{}: {}", note.about, note.text), 2)).collect();
+    if plan.is_empty() && plan.refusals.is_empty() {
+        return format!("In effect for the next boot, but not yet:\n{pending}  cure: a reboot\n\n");
     }
     let mut out = String::from("Not in effect:\n");
     for step in &plan.steps {
@@ -119,5 +123,5 @@ fn drift(plan: &Plan) -> String {
     for refusal in &plan.refusals {
         out += &output::text::wrap(&format!("{}: {}", refusal.what, refusal.why), 2);
     }
-    out + "  cure: swaptune apply\n\n"
+    out + &pending + "  cure: swaptune apply\n\n"
 }

@@ -1,7 +1,7 @@
 //! The plain assignments of a GRUB defaults file, and everything that makes them uncertain.
 //!
-//! A line is looked at in full only when it starts outside of quotes, blocks and continuations. Other lines are passed
-//! over with just enough of the shell's grammar to know where the next such line is; when one of them sets one of the
+//! A line is looked at in full only when it starts outside of quotes, blocks and continuations; a value that goes on behind
+//! a backslash is read to its end. Other lines are passed over with just enough of the shell's grammar to know where the next such line is; when one of them sets one of the
 //! two variables all the same, the file is refused.
 
 use std::ops::Range;
@@ -41,6 +41,11 @@ impl Assignment {
         }
         out.push_str(&self.value[done..]);
         out
+    }
+
+    /// True when the value holds what a variable had before.
+    pub fn refers_to(&self, variable: &str) -> bool {
+        self.references.iter().any(|(_, name)| *name == variable)
     }
 
     /// Where a range of the value stands in the file.
@@ -85,18 +90,26 @@ pub(super) fn bare_is_safe(value: &str) -> bool {
 pub(super) fn assignments(text: &str) -> Result<Vec<Assignment>, GrubError> {
     let mut found = Vec::new();
     let mut shell = Shell::default();
-    let mut start = 0;
+    let (mut start, mut done) = (0, 0);
     for line in lines(text) {
-        let read = if shell.is_plain() { read(&line, start)? } else { None };
+        let here = start;
+        start += line.content.len() + line.ending.len();
+        // Lines that belong to a value which began above.
+        if here < done {
+            continue;
+        }
+        let read = if shell.is_plain() { read(text, &line, here)? } else { None };
         match read {
-            Some(assignment) => found.push(assignment),
+            Some((assignment, end)) => {
+                found.push(assignment);
+                done = end;
+            }
             None => {
                 if let Some(variable) = shell.pass(&line) {
                     return Err(error(line.number, variable, &shell.found(line.content), WRITE_PLAINLY));
                 }
             }
         }
-        start += line.content.len() + line.ending.len();
     }
     match shell.opened {
         Some((line, what)) if !shell.is_plain() => Err(GrubError {
@@ -117,8 +130,8 @@ fn error(line: usize, variable: &str, found: &str, hint: &str) -> GrubError {
     GrubError { path: String::new(), line, found: found.to_owned(), expected, hint: hint.to_owned() }
 }
 
-/// Reads a line that starts as an assignment of one of the two variables; `None` for any other line.
-fn read(line: &Line, start: usize) -> Result<Option<Assignment>, GrubError> {
+/// Reads a line that starts as an assignment of one of the two variables, and where it ends; `None` for any other line.
+fn read(text: &str, line: &Line, start: usize) -> Result<Option<(Assignment, usize)>, GrubError> {
     let content = line.content;
     let mut rest = content.trim_start_matches([' ', '\t']);
     if let Some(exported) = rest.strip_prefix("export").filter(|rest| rest.starts_with([' ', '\t'])) {
@@ -133,20 +146,19 @@ fn read(line: &Line, start: usize) -> Result<Option<Assignment>, GrubError> {
     };
     let refuse = |found: &str| error(line.number, variable, found, WRITE_PLAINLY);
     let quote = rest.chars().next().filter(|c| *c == '"' || *c == '\'');
-    let mut reader =
-        Reader { content, at: content.len() - rest.len() + usize::from(quote.is_some()), start, quote, ..Reader::default() };
+    let at = start + content.len() - rest.len() + usize::from(quote.is_some());
+    let mut reader = Reader { text, at, quote, ..Reader::default() };
     reader.value().map_err(|found| refuse(&found))?;
     reader.end().map_err(refuse)?;
-    let Reader { value, places, references, .. } = reader;
-    Ok(Some(Assignment { variable, line: line.number, appends, quote, value, places, references }))
+    let Reader { at, value, places, references, .. } = reader;
+    Ok(Some((Assignment { variable, line: line.number, appends, quote, value, places, references }, at)))
 }
 
 /// Reads the value of one assignment.
 #[derive(Default)]
 struct Reader<'a> {
-    content: &'a str,
+    text: &'a str,
     at: usize,
-    start: usize,
     quote: Option<char>,
     value: String,
     places: Vec<usize>,
@@ -156,10 +168,11 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads up to and with the closing quote, or up to the blank that ends a bare word.
     fn value(&mut self) -> Result<(), String> {
-        while let Some(c) = self.content[self.at..].chars().next() {
+        while let Some(c) = self.rest().chars().next() {
             match (c, self.quote) {
+                _ if self.line_ends() => break,
                 (c, Some(quote)) if c == quote => {
-                    self.places.push(self.start + self.at);
+                    self.places.push(self.at);
                     self.at += 1;
                     return Ok(());
                 }
@@ -176,15 +189,23 @@ impl Reader<'_> {
         match self.quote {
             Some(quote) => Err(format!("an opening {quote} without its closing one")),
             None => {
-                self.places.push(self.start + self.at);
+                self.places.push(self.at);
                 Ok(())
             }
         }
     }
 
+    fn rest(&self) -> &'_ str {
+        &self.text[self.at..]
+    }
+
+    fn line_ends(&self) -> bool {
+        self.rest().starts_with('\n') || self.rest().starts_with("\r\n")
+    }
+
     /// Only blanks, a semicolon and a remark may follow.
     fn end(&self) -> Result<(), &'static str> {
-        let rest = &self.content[self.at..];
+        let rest = lines(self.rest()).next().map_or("", |line| line.content);
         let behind = rest.trim_start_matches([' ', '\t']);
         let behind = behind.strip_prefix(';').unwrap_or(behind);
         if !rest.is_empty() && !rest.starts_with([' ', '\t', ';']) {
@@ -196,15 +217,20 @@ impl Reader<'_> {
 
     /// Appends a character that takes `width` bytes of the file.
     fn take(&mut self, c: char, width: usize) {
-        self.places.extend(std::iter::repeat_n(self.start + self.at, c.len_utf8()));
+        self.places.extend(std::iter::repeat_n(self.at, c.len_utf8()));
         self.value.push(c);
         self.at += width;
     }
 
     fn backslash(&mut self) -> Result<(), String> {
-        let next = self.content[self.at + 1..].chars().next();
-        match next {
-            None => Err("a line that goes on in the next one".to_owned()),
+        let behind = &self.text[self.at + 1..];
+        match behind.chars().next() {
+            // A shell takes both away, wherever they stand.
+            Some('\n') if behind.len() > 1 => {
+                self.at += 2;
+                Ok(())
+            }
+            None | Some('\n' | '\r') => Err("a line that goes on in the next one".to_owned()),
             Some(c) if self.quote.is_none() || "\"\\$`".contains(c) => {
                 self.take(c, 1 + c.len_utf8());
                 Ok(())
@@ -218,7 +244,7 @@ impl Reader<'_> {
     }
 
     fn dollar(&mut self) -> Result<(), String> {
-        let rest = &self.content[self.at + 1..];
+        let rest = &self.text[self.at + 1..];
         let braced = rest.strip_prefix('{');
         let inner = braced.unwrap_or(rest);
         let name = &inner[..inner.len() - inner.trim_start_matches(is_name).len()];
@@ -226,7 +252,7 @@ impl Reader<'_> {
         if let Some(variable) = [LINUX, DEFAULT].into_iter().find(|variable| *variable == name && closed) {
             let length = 1 + name.len() + if braced.is_some() { 2 } else { 0 };
             let from = self.value.len();
-            for c in self.content[self.at..self.at + length].chars() {
+            for c in self.text[self.at..self.at + length].chars() {
                 self.take(c, 1);
             }
             self.references.push((from..self.value.len(), variable));

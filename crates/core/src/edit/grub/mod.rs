@@ -1,8 +1,8 @@
 //! `/etc/default/grub` and its drop-ins: kernel arguments in shell variables.
 //!
 //! The files are shell code that `grub-mkconfig` sources, so reading them in full would take a shell. What is
-//! understood is one plain assignment on a line of its own, in double quotes, single quotes or none; a file that sets
-//! the two variables in any other way is refused as a whole, with the line and what to do, and nothing is changed.
+//! understood is one plain assignment that starts a line, in double quotes, single quotes or none, on one line or on several
+//! with a backslash at the end of each; a file that sets the two variables in any other way is refused as a whole, with the line and what to do, and nothing is changed.
 
 mod assignment;
 
@@ -111,6 +111,15 @@ pub fn set(text: &str, wanted: &[(&str, &str)], remove: &[&str]) -> Result<Strin
         out.push_str(&format!("{DEFAULT}=\"{}\"\n", double_quoted(&join(wanted))));
     }
     Ok(out)
+}
+
+/// True when a drop-in sets [`DEFAULT`] anew, so that what the files before it gave is lost.
+///
+/// # Errors
+/// [`GrubError`] when the file is not plain enough to tell.
+pub fn sets_anew(text: &str) -> Result<bool, GrubError> {
+    let anew = |assignment: &Assignment| assignment.variable == DEFAULT && !assignment.appends && !assignment.refers_to(DEFAULT);
+    Ok(assignments(text)?.iter().any(anew))
 }
 
 /// A last line that ends in a backslash would swallow the line behind it.

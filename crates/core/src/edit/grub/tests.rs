@@ -102,7 +102,10 @@ fn what_only_a_shell_can_read_is_refused() {
         ("D=\"$1\"", 1, "the variable `$1`"),
         ("D=\"quiet", 1, "an opening \" without"),
         ("D='quiet", 1, "an opening ' without"),
-        ("D=\"quiet \\\nsplash\"", 1, "goes on in the next one"),
+        ("D=\"quiet\nsplash\"", 1, "an opening \" without"),
+        ("D='quiet \\\nsplash'", 1, "an opening ' without"),
+        ("D=\"quiet \\\r\nsplash\"", 1, "goes on in the next one"),
+        ("D=\"a \\\n$(b)\"", 1, "a command substitution"),
         ("D=quiet\\\n", 1, "goes on in the next one"),
         ("D=\"a\"'b'", 1, "several quoted parts"),
         ("D=a\"b\"", 1, "quotes in the middle"),
@@ -125,6 +128,41 @@ fn what_only_a_shell_can_read_is_refused() {
         let error = set(&text, &WANTED, &[]).expect_err(&text);
         assert!(error.line == line && error.found.contains(found), "{text}: {error}");
         assert!(effective(&[("/etc/default/grub", &text)]).expect_err(&text).to_string().starts_with("/etc/default/grub, line "));
+    }
+}
+
+#[test]
+fn a_value_may_go_on_in_the_next_line() {
+    let both = "zswap.enabled=1 zswap.compressor=lz4";
+    for (value, expect, read) in [
+        ("\"quiet \\\n  splash\"", format!("\"quiet \\\n  splash {both}\""), "quiet   splash"),
+        ("\"quiet \\\nzswap.zpool=z3fold \\\nsplash\" # c", format!("\"quiet \\\nsplash {both}\" # c"), "quiet splash"),
+        ("\"zswap.enabled=0 \\\nquiet\"", "\"zswap.enabled=1 \\\nquiet zswap.compressor=lz4\"".into(), "quiet"),
+        ("\"qui\\\net \\\n\"", format!("\"qui\\\net {both} \\\n\""), "quiet"),
+        ("qui\\\net", format!("\"quiet {both}\""), "quiet"),
+        ("\"a \\\n$GRUB_CMDLINE_LINUX\"", format!("\"a \\\n$GRUB_CMDLINE_LINUX {both}\""), "a"),
+    ] {
+        let text = format!("A=1\n{DEFAULT}={value}\nB='x\ny'\n");
+        let expect = format!("A=1\n{DEFAULT}={expect}\nB='x\ny'\n");
+        let once = set(&text, &WANTED, &["zswap."]);
+        assert_eq!(once.as_ref(), Ok(&expect), "{value}");
+        assert_eq!(set(&expect, &WANTED, &["zswap."]).as_ref(), Ok(&expect), "{value} twice");
+        assert_eq!(arguments(&set(&text, &[], &["zswap."]).expect("plain")), read, "{value}");
+    }
+}
+
+#[test]
+fn a_drop_in_that_sets_the_variable_anew_is_told_from_one_that_adds() {
+    for (text, anew) in [
+        ("D=\"quiet\"\n", true),
+        ("D=\"$D more\"\n", false),
+        ("D+=\" more\"\n", false),
+        ("D=\"x\"\nD=\"$D y\"\n", true),
+        ("D=\"$L\"\n", true),
+        ("L=\"x\"\n", false),
+    ] {
+        let text = text.replace('D', DEFAULT).replace("L=", "GRUB_CMDLINE_LINUX=").replace("$L\"", "$GRUB_CMDLINE_LINUX\"");
+        assert_eq!(sets_anew(&text), Ok(anew), "{text}");
     }
 }
 
@@ -160,6 +198,7 @@ fn shell_line() -> impl Strategy<Value = String> {
         "[ a-z#\"'\\\\$`(){};=]{0,12}".prop_map(|line| line),
         "[ a-z=.\"'\\\\$]{0,14}".prop_map(|value| format!("{DEFAULT}={value}")),
         "[ a-z=.é]{0,14}".prop_map(|value| format!("{DEFAULT}=\"{value}\"")),
+        "[ a-z=.é]{0,6}(\\\\\n[ a-z=.é]{0,6}){1,2}".prop_map(|value| format!("{DEFAULT}=\"{value}\"")),
         "[ a-z=.]{0,14}".prop_map(|value| format!("{LINUX}+='{value}'\r")),
     ]
 }
@@ -172,7 +211,9 @@ proptest! {
             prop_assert_eq!(set(&once, &WANTED, &["a"]), Ok(once.clone()));
             let arguments = arguments(&once);
             prop_assert_eq!(super::super::cmdline::get(&arguments, "zswap.compressor"), Some("lz4".to_owned()));
-            let other = |text: &str| text.lines().filter(|line| !line.contains("GRUB_")).map(str::to_owned).collect::<Vec<_>>();
+            // A value that goes on is one line with its assignment.
+            let joined = |text: &str| text.replace("\\\n", "");
+            let other = |text: &str| joined(text).lines().filter(|line| !line.contains("GRUB_")).map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(other(&once), other(&text));
         }
     }

@@ -19,6 +19,13 @@ fn swap_partition(facts: &mut Facts) {
     (last.uuid, last.label, last.dm_name) = (Some("1-2".into()), Some("swap".into()), Some("crypt".into()));
 }
 
+/// Names of the partition table and links of udev for [`swap_partition`].
+fn links(facts: &mut Facts) {
+    let last = facts.block_devices.last_mut().unwrap();
+    (last.partuuid, last.partlabel) = (Some("8-a".into()), Some("p".into()));
+    last.links = vec!["disk/by-id/virtio".into()];
+}
+
 fn mount(facts: &mut Facts, at: &str, filesystem: &str) {
     facts.mounts.push(Mount { at: at.into(), filesystem: filesystem.into(), ..Mount::default() });
 }
@@ -47,6 +54,13 @@ pub(super) const CASES: &[Case] = &[
             ("it is not used at boot", |f| fstab(f, "UUID=9 none swap noauto\n")),
             ("it is no swap", |f| fstab(f, "UUID=9 /x ext4\n")),
             ("its kind of name is not known here", |f| fstab(f, "PARTUUID=9 none swap sw\n/dev/disk/by-id/x none swap sw\n")),
+            ("it is there by any name", |f| {
+                links(f);
+                fstab(
+                    f,
+                    "PARTUUID=8-A none swap sw\nPARTLABEL=\"p\" none swap sw\n/dev/disk/by-id/virtio none swap sw\nID=virtio none swap\n",
+                );
+            }),
             ("it is a file", |f| fstab(f, "/swapfile none swap sw\n")),
             ("no device is known", |f| f.block_devices.clear()),
             ("it is on", |f| {
@@ -60,6 +74,14 @@ pub(super) const CASES: &[Case] = &[
             ("a label", |f| fstab(f, "LABEL=gone none swap sw\n"), "LABEL=gone is listed"),
             ("nofail", |f| fstab(f, "UUID=9 none swap sw,nofail\n"), "goes on without it"),
             ("a path", |f| fstab(f, "/dev/vdz none swap sw\n"), "/dev/vdz is listed"),
+            (
+                "the name of a partition, where those are known",
+                |f| {
+                    links(f);
+                    fstab(f, "PARTUUID=9 none swap sw\n");
+                },
+                "PARTUUID=9 is listed",
+            ),
         ],
     },
     Case {
@@ -85,7 +107,17 @@ pub(super) const CASES: &[Case] = &[
             ("they are two", |f| fstab(f, "UUID=1-2 none swap sw\n/dev/vdb none swap sw\n")),
             ("neither is known", |f| f.block_devices.clear()),
         ],
-        also: &[("the same words", |f| fstab(f, "/x none swap sw\n/y none swap sw\n/x none swap pri=1\n"), "lines 1 and 3")],
+        also: &[
+            ("the same words", |f| fstab(f, "/x none swap sw\n/y none swap sw\n/x none swap pri=1\n"), "lines 1 and 3"),
+            (
+                "two kinds of names",
+                |f| {
+                    links(f);
+                    fstab(f, "UUID=1-2 none swap sw\nPARTUUID=8-a none swap pri=7\n");
+                },
+                "lines 1 and 2",
+            ),
+        ],
     },
     Case {
         code: "fstab-swap-off",

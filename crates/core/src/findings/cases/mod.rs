@@ -306,6 +306,7 @@ fn configured(facts: &mut Facts, text: &str) {
         path: "/etc/default/grub".into(),
         configured: text.into(),
         reads_dropins: true,
+        in_generated: Vec::new(),
         generated: Vec::new(),
         regenerate: Some(vec!["update-grub".into()]),
     };

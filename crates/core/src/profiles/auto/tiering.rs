@@ -199,8 +199,7 @@ fn whole_size(facts: &Facts, area: &SwapArea) -> Bytes {
 #[must_use]
 pub fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
     let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| whole_size(facts, on));
-    let device =
-        || facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|device| device.size);
+    let device = || facts.device_named(&area.path).map(|device| device.size);
     area.size.or_else(device).or_else(active).map(|size| size.0)
 }
 
@@ -232,9 +231,7 @@ fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
     let area = areas.first()?;
     let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
     let device = active
-        .or_else(|| {
-            facts.block_devices.iter().find(|device| crate::plan::names_device(&area.path, device)).map(|d| d.name.clone())
-        })
+        .or_else(|| facts.device_named(&area.path).map(|device| device.name.clone()))
         .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
     facts.disk_of(&device?)
 }

@@ -165,13 +165,7 @@ pub(crate) fn guard(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState
 }
 
 /// The same, and the device stays open for nobody else.
-fn guarded(
-    run: &Run<'_>,
-    real: &str,
-    expected: Option<&SwapHeaderState>,
-    wipe: bool,
-    write: bool,
-) -> Result<File, StepError> {
+fn guarded(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool, write: bool) -> Result<File, StepError> {
     refuse_if_used(run, real)?;
     let name = real.trim_start_matches("/dev/");
     if !wipe && !partitions(run, name).is_empty() {

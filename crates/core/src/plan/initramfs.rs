@@ -1,0 +1,63 @@
+//! The compressor's modules in the initramfs: the file that brings them there, and when the image is made anew.
+
+use super::draft::{Draft, Why, first_usable};
+use super::{When, owned};
+use crate::change::Change;
+use crate::facts::{Availability, Facts, InitramfsTool};
+
+/// The compressor's modules in the initramfs, when that is asked for.
+pub(super) fn plan(draft: &mut Draft<'_>) {
+    let (facts, settings) = (draft.facts(), draft.settings());
+    if !asks_for_initramfs(draft) {
+        return;
+    }
+    let Some(tool) = facts.initramfs.tool.value() else {
+        return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
+    };
+    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
+    if is_built_in(facts, &name) {
+        return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
+    }
+    let Some(rebuild) = rebuild(draft, &name) else { return };
+    let InitramfsText { path, text, mode } = initramfs_text(*tool, &name);
+    let why = |reason: String| Why::rule(reason, "initramfs-tools(7), dracut.conf(5), mkinitcpio.conf(5)");
+    draft.file(path, Some(text), mode, why(rebuild.clone()));
+    let release = facts.kernel.release.value().cloned().unwrap_or_default();
+    let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
+    let command = owned::initramfs_command(*tool, &release);
+    let change = Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true };
+    draft.step(When::Boot, change, why(rebuild));
+}
+
+fn asks_for_initramfs(draft: &Draft<'_>) -> bool {
+    draft.settings().boot.initramfs.as_ref().is_some_and(|on| on.value) && draft.settings().wants_zswap()
+}
+
+/// The file that brings a compressor into the initramfs.
+struct InitramfsText {
+    path: &'static str,
+    text: String,
+    mode: u32,
+}
+
+fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
+    let (path, text, mode) = owned::initramfs_file(tool, &[compressor, &format!("{compressor}_compress")]);
+    InitramfsText { path, text, mode }
+}
+
+/// Why this plan makes the initramfs anew with a compressor in it; `None` when it does not.
+pub(super) fn rebuild(draft: &Draft<'_>, compressor: &str) -> Option<String> {
+    let initramfs = &draft.facts().initramfs;
+    let wanted = initramfs_text(*initramfs.tool.value().filter(|_| asks_for_initramfs(draft))?, compressor);
+    if draft.facts().file(wanted.path) != Some(&wanted.text) {
+        return Some(format!("{compressor} is loadable before the root file system is there"));
+    }
+    let contents = initramfs.contents.value()?;
+    let has = |entry: &String| entry.strip_prefix(compressor).is_some_and(|ending| ending.starts_with(".ko"));
+    let lacks = !contents.iter().any(has);
+    lacks.then(|| format!("{} is there, but {compressor} is not in {}", wanted.path, initramfs.contents.source()))
+}
+
+pub(super) fn is_built_in(facts: &Facts, compressor: &str) -> bool {
+    facts.compressors.iter().any(|c| c.name == compressor && c.availability == Availability::BuiltIn)
+}
