@@ -142,7 +142,7 @@ pub struct WantedArgs {
     /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G
+    /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
     /// Rest on what was measured on this machine, and fail when nothing was [default: if something was]
@@ -175,11 +175,17 @@ pub struct SimulatedArgs {
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub page_set: Option<PathBuf>,
     /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
-    #[arg(long, value_name = "SIZE", requires = "simulate")]
+    #[arg(long, value_name = "SIZE", requires = "simulate", value_parser = some)]
     pub app_size: Option<Bytes>,
     /// Simulate with so many seeds: their range is the uncertainty
     #[arg(long, value_name = "N", default_value_t = 3, requires = "simulate", value_parser = clap::value_parser!(u32).range(2..=50))]
     pub seeds: u32,
+}
+
+/// A size that is not 0.
+fn some(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: swaptune_core::units::BytesError| error.to_string())?;
+    if size == Bytes(0) { Err("expected a size above 0, for example 100M".to_owned()) } else { Ok(size) }
 }
 
 /// `plan`.
@@ -197,6 +203,9 @@ pub struct PlanArgs {
     /// Show the evidence and origin of each line, and the files as differences
     #[arg(long)]
     pub explain: bool,
+    /// Plan as if mkswap were allowed on DEVICE whatever it carries now; `swaptune apply --wipe` does it
+    #[arg(long, value_name = "DEVICE")]
+    pub wipe: Vec<String>,
 }
 
 /// `apply`.

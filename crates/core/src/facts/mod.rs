@@ -4,7 +4,9 @@
 //! reason) or a list that is empty when there is nothing. The host room fills them; rules only read them.
 
 mod boot;
+mod counted;
 mod memory;
+mod residents;
 mod storage;
 mod swap;
 mod system;
@@ -14,7 +16,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
+pub use counted::Counted;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
+pub use residents::{Kubelet, Resident};
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
     Availability, Compressor, Encryption, SwapArea, SwapKind, SwapSignature, ZramDevice, ZramFacts, ZramMmStat, ZswapFacts,

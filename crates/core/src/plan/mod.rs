@@ -6,10 +6,12 @@ mod areas;
 mod conflicts;
 mod draft;
 mod encryption;
+mod kubernetes;
 mod live;
 mod off;
 mod owned;
 mod persist;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod zram;
@@ -22,6 +24,7 @@ use crate::prediction::Predictions;
 use draft::Draft;
 pub use draft::{Request, first_usable, names_device};
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
+pub use sizes::FILE_RESERVE;
 
 /// Version of the JSON form of [`Plan`].
 pub const SCHEMA: u32 = 1;
@@ -141,5 +144,6 @@ pub fn plan(request: &Request<'_>) -> Plan {
     if request.record {
         persist::record(&mut draft);
     }
+    kubernetes::guard(&mut draft);
     draft.finish()
 }

@@ -10,9 +10,11 @@ mod files;
 mod initramfs;
 mod kernel;
 mod knobs;
+mod kubelet;
 mod managers;
 mod memory;
 mod mounts;
+mod residents;
 mod swap;
 mod sysctl;
 mod system;
@@ -89,6 +91,9 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
     }
     if scope.managers {
         facts.system.managers = managers::inspect(machine);
+        let running = residents::Running::look(machine);
+        facts.system.kubelets = kubelet::inspect(machine, &running);
+        facts.system.residents = residents::inspect(machine, &running);
         facts.sysctl_sources = sysctl::inspect(machine, &facts.system);
     }
     if scope.files {
