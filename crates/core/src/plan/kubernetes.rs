@@ -46,7 +46,8 @@ fn brings_swap(step: &Step) -> bool {
         Change::Swap { after: None, .. }
         | Change::Zram { after: None, .. }
         | Change::SwapFile { after: None, .. }
-        | Change::SwapHeader { after: None, .. } => false,
+        | Change::SwapHeader { after: None, .. }
+        | Change::Module { .. } => false,
         Change::Knob { after, .. } => after == "Y" && moves_swap(step),
         _ => moves_swap(step),
     }
@@ -55,7 +56,11 @@ fn brings_swap(step: &Step) -> bool {
 /// What concerns swap areas and zswap's switch. Knobs of reclaim are none of the kubelet's business.
 fn moves_swap(step: &Step) -> bool {
     match &step.change {
-        Change::Swap { .. } | Change::Zram { .. } | Change::SwapFile { .. } | Change::SwapHeader { .. } => true,
+        Change::Swap { .. }
+        | Change::Zram { .. }
+        | Change::SwapFile { .. }
+        | Change::SwapHeader { .. }
+        | Change::Module { .. } => true,
         Change::Knob { name, .. } => name == "zswap.enabled",
         Change::File { path, .. } => path == FSTAB,
         _ => false,

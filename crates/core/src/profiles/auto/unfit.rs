@@ -66,6 +66,7 @@ fn reason(facts: &Facts, device: &BlockDevice) -> String {
     });
     match swap {
         Some(part) => format!("{} is a swap area that is off; name it under [[swap]]", part.name),
+        None if device.size < ASSUMED.swap_file.min => format!("too small ({})", device.size),
         None => "not the disk of /; name one of its devices under [[swap]] to use it".to_owned(),
     }
 }
@@ -117,10 +118,11 @@ mod tests {
         facts.block_devices.push(device("sdb", Transport::Scsi));
         let off = BlockDevice { contents: Fact::known("swap".into(), "udev"), ..device("sdc", Transport::Scsi) };
         facts.block_devices.push(off);
+        facts.block_devices.push(BlockDevice { size: Bytes::from_mib(5), ..device("sdd", Transport::Scsi) });
         check(
             &facts,
             ": sda: / is mounted read-only; sdb: not the disk of /; name one of its devices under [[swap]] to use it; \
-             sdc: sdc is a swap area that is off; name it under [[swap]]",
+             sdc: sdc is a swap area that is off; name it under [[swap]]; sdd: too small (5 MiB)",
         );
         check(&Facts::default(), "");
     }
