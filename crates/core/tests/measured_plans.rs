@@ -369,3 +369,41 @@ fn a_plan_cites_each_result_and_tells_of_the_cipher() {
         "{note:?}"
     );
 }
+
+#[test]
+fn a_sample_and_a_plan_choose_by_one_rule() {
+    let modern = host!("debian13-6.12");
+    // What of the usual compressors is left: no zstd and lz4, as on kernels built for little.
+    let mut old = modern.clone();
+    old.compressors.iter_mut().filter(|one| matches!(one.name.as_str(), "zstd" | "lz4")).for_each(|one| {
+        one.availability = swaptune_core::facts::Availability::Absent;
+    });
+    let mut busy = modern.clone();
+    busy.kernel.cpus = 4;
+    let all = [("lz4", 2.6), ("zstd", 3.6), ("lz4hc", 2.8), ("deflate", 4.9)];
+    let near = [("lz4", 3.5), ("zstd", 3.6), ("deflate", 3.7)];
+    let mut seen = Vec::new();
+    for facts in [&modern, &old, &busy] {
+        for ratios in [&all[..], &near[..], &[("deflate", 4.0)][..], &[][..]] {
+            let benches = [
+                Bench::on(facts).run([sample(ratios)]),
+                Bench::on(facts).run([sample(ratios)]).run([zswap("zstd", 4, 3), zswap("lz4", 30, 20)]),
+            ];
+            for bench in benches {
+                let advice = profiles::auto::compressor(facts, &bench.evidence(facts)).unwrap();
+                let planned = bench.plan(facts).steps.into_iter().find_map(|step| match step.change {
+                    swaptune_core::change::Change::Knob { name, after, .. } if name == "zswap.compressor" => Some(after),
+                    _ => None,
+                });
+                // Without a step it is so already.
+                let planned = planned.or_else(|| facts.zswap.value()?.parameter("compressor").map(str::to_owned));
+                assert_eq!(Some(&advice.codec), planned.as_ref(), "{ratios:?}: {advice:?}");
+                assert!(advice.codec != "deflate", "80 µs a page are never advised: {advice:?}");
+                seen.push(advice.codec);
+            }
+        }
+    }
+    seen.sort();
+    seen.dedup();
+    assert!(seen.len() > 2, "only {seen:?}");
+}

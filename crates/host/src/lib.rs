@@ -8,6 +8,7 @@ pub mod capture;
 pub mod cgroup;
 pub mod checkpoint;
 pub mod child;
+pub mod counted;
 mod guard;
 pub mod inspect;
 pub mod journal;

@@ -5,8 +5,7 @@ use swaptune_core::change::SwapFileState;
 
 use crate::apply::{Run, StepError};
 
-/// What stays free beside a new swap file: a full file system does more harm than missing swap.
-pub const RESERVE: Bytes = Bytes::from_mib(256);
+pub use swaptune_core::plan::FILE_RESERVE as RESERVE;
 
 /// Refuses a place where the kernel would not take the file, or that it would fill together with `others`, the bytes that
 /// earlier steps put there; less than none where they make room.

@@ -97,7 +97,7 @@ pub enum Command {
     History,
     /// Show how well the pages of the running processes compress, and which of them are cold
     #[command(
-        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages nobody touches for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           sizes and classes for a simulation, never contents\n  sudo swaptune sample --record a.swtrace --for 5m which pages are used when, as a trace for a simulation\n\nDraws anonymous pages that are in RAM, each with the same chance, reads them and keeps only what they compress to. Reading\nchanges nothing but that the kernel takes these few pages for just used. Processes that end meanwhile or may not be read are\ncounted. The result is kept like that of a benchmark, and `swaptune plan` rests on one of all processes. LZO and LZO-RLE can only\nbe measured in the kernel: `swaptune bench codecs --kernel`."
+        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages nobody touches for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           sizes and classes for a simulation, never contents\n  sudo swaptune sample --record a.swtrace --for 5m  which pages are used when, as a trace for a simulation\n\nDraws anonymous pages that are in RAM, each with the same chance, reads them and keeps only what they compress to. Reading\nchanges nothing but that the kernel takes these few pages for just used. Processes that end meanwhile or may not be read are\ncounted. The result is kept like that of a benchmark, and `swaptune plan` rests on one of all processes. LZO and LZO-RLE can only\nbe measured in the kernel: `swaptune bench codecs --kernel`."
     )]
     Sample(SampleArgs),
     /// Measure what this machine's codecs, disks, ciphers and swap paths really do
@@ -145,7 +145,7 @@ pub struct WantedArgs {
     /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G
+    /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
     /// Rest on what was measured on this machine, and fail when nothing was [default: if something was]
@@ -178,11 +178,17 @@ pub struct SimulatedArgs {
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub page_set: Option<PathBuf>,
     /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
-    #[arg(long, value_name = "SIZE", requires = "simulate")]
+    #[arg(long, value_name = "SIZE", requires = "simulate", value_parser = some)]
     pub app_size: Option<Bytes>,
     /// Simulate with so many seeds: their range is the uncertainty
     #[arg(long, value_name = "N", default_value_t = 3, requires = "simulate", value_parser = clap::value_parser!(u32).range(2..=50))]
     pub seeds: u32,
+}
+
+/// A size that is not 0.
+fn some(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: swaptune_core::units::BytesError| error.to_string())?;
+    if size == Bytes(0) { Err("expected a size above 0, for example 100M".to_owned()) } else { Ok(size) }
 }
 
 /// `plan`.
@@ -200,6 +206,9 @@ pub struct PlanArgs {
     /// Show the evidence and origin of each line, and the files as differences
     #[arg(long)]
     pub explain: bool,
+    /// Plan as if mkswap were allowed on DEVICE whatever it carries now; `swaptune apply --wipe` does it
+    #[arg(long, value_name = "DEVICE")]
+    pub wipe: Vec<String>,
 }
 
 /// `apply`.

@@ -4,7 +4,7 @@ use swaptune_bench::conditions::machine_name;
 use swaptune_bench::results::Store;
 use swaptune_core::facts::Facts;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE};
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, Note};
 use swaptune_core::profiles;
 use swaptune_core::settings::{Provenance, Setting, Settings, read_toml};
 use swaptune_host::machine::Machine;
@@ -30,13 +30,22 @@ pub fn resolve(machine: &Machine, facts: &Facts, evidence: &Evidence, wanted: &W
     Ok(profiles::resolve(layers, facts, evidence)?)
 }
 
-/// What was measured on this machine, as far as the flags let it count.
-pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<Evidence, Failure> {
+/// What was measured on this machine, as far as the flags let it count, and a note on results that cannot be read.
+pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<(Evidence, Option<Note>), Failure> {
     if wanted.no_measured {
-        return Ok(Evidence::default());
+        return Ok((Evidence::default(), None));
     }
     let store = Store::usual(machine);
-    let results = store.read()?;
+    let results = match store.read() {
+        Ok(results) => results,
+        // Results make a plan better; without them it rests on what is assumed, as on the first day.
+        Err(error) if !wanted.measured => return Ok((Evidence::default(), Some(unread(&store, &error.source.to_string())))),
+        Err(error) => return Err(Failure::new(USAGE, error).hint("leave --measured out to rest on assumed figures")),
+    };
+    let spoilt = results.unread.first().map(|(line, why)| {
+        let (first, more) = (format!("line {line}: {why}"), results.unread.len() - 1);
+        unread(&store, &if more == 0 { first } else { format!("{first}, and {more} more") })
+    });
     let kernel = machine.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
     let evidence = Evidence::new(results.measurements, &machine_name(machine), kernel.trim());
     if wanted.measured && evidence.is_empty() {
@@ -45,7 +54,14 @@ pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<Evidence, Fail
             Failure::new(USAGE, message).hint("measure first: `sudo swaptune sample --all`, then `sudo swaptune bench swap`")
         );
     }
-    Ok(evidence)
+    Ok((evidence, spoilt))
+}
+
+fn unread(store: &Store, why: &str) -> Note {
+    let path = store.path().display().to_string();
+    let text =
+        format!("{path} cannot be read ({why}): what was measured there does not count; `swaptune bench list` shows what does");
+    Note { about: "results".into(), text, evidence: path }
 }
 
 /// What the last apply resolved for every boot; `None` when there was none.

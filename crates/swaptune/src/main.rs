@@ -7,6 +7,8 @@
 mod cli;
 mod cmd;
 mod failure;
+#[cfg(test)]
+mod hints;
 mod layers;
 mod output;
 

@@ -51,6 +51,9 @@ impl Machine {
         fs::write(dir.path().join("usr/local/bin/swaptune"), "the binary")?;
         // A capture has no device nodes; files play the areas that may be switched off and on.
         fs::create_dir_all(dir.path().join("dev"))?;
+        // Nor has it the id of a boot, which says how long counters are compared.
+        fs::create_dir_all(dir.path().join("proc/sys/kernel/random"))?;
+        fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b0070000-0000-4000-8000-000000000001\n")?;
         let swaps = fs::read_to_string(dir.path().join("proc/swaps"))?;
         for line in swaps.lines().filter(|line| line.starts_with("/dev/")) {
             play_area(dir.path(), line)?;
@@ -143,7 +146,10 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
         machine.expect(&["apply", "--yes", "--profile", profile], 3)?;
         return same(&before, &machine.picture()?, "a refused apply");
     }
-    machine.expect(&["apply", "--yes", "--profile", profile], 0)?;
+    let applied = machine.expect(&["apply", "--yes", "--profile", profile], 0)?;
+    if applied.contains("takes it back") {
+        counted_since(&machine, "apply ")?;
+    }
     let again = machine.expect(&["plan", "--profile", profile], 0)?;
     if !again.starts_with("Nothing to do") {
         return Err(format!("a plan after the apply is not empty:\n{again}").into());
@@ -155,8 +161,15 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
     }
     if machine.expect(&["history"], 0)?.contains("applied") {
         machine.expect(&["rollback", "--yes"], 0)?;
+        counted_since(&machine, "rollback of ")?;
     }
     same(&before, &machine.picture()?, "apply and rollback")
+}
+
+/// Findings count from the last change.
+fn counted_since(machine: &Machine, by: &str) -> Result<(), Failed> {
+    let text = fs::read_to_string(machine.dir.path().join("run/swaptune/counters.json"))?;
+    if text.contains(&format!("\"by\":\"{by}")) { Ok(()) } else { Err(format!("counters are not those of {by}: {text}").into()) }
 }
 
 /// Kills the apply at checkpoint 1, 2, 3, … until it gets through; resumes after odd ones, rolls back after even ones.

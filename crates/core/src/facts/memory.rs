@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::counted::Counted;
 use crate::fact::Fact;
 use crate::units::Bytes;
 
@@ -14,6 +15,9 @@ pub struct MemoryFacts {
     pub meminfo: Fact<BTreeMap<String, Bytes>>,
     /// `/proc/vmstat` by key.
     pub vmstat: Fact<BTreeMap<String, u64>>,
+    /// Counters when the configuration was last changed in this boot.
+    #[serde(default)]
+    pub counted: Fact<Counted>,
     /// `/proc/pressure/memory`.
     pub pressure: Fact<Pressure>,
     /// Transparent huge pages.

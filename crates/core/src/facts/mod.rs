@@ -4,8 +4,10 @@
 //! reason) or a list that is empty when there is nothing. The host room fills them; rules only read them.
 
 mod boot;
+mod counted;
 mod memory;
 mod names;
+mod residents;
 mod storage;
 mod swap;
 mod system;
@@ -15,8 +17,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
+pub use counted::Counted;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
 pub use names::is_place;
+pub use residents::{Kubelet, Resident};
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
     Availability, Compressor, Encryption, Holds, SwapArea, SwapKind, SwapPlace, SwapSignature, ZramDevice, ZramFacts, ZramMmStat,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::residents::{Kubelet, Resident};
 use crate::fact::Fact;
 use crate::units::Bytes;
 use swaptune_kernel::{Behaviour, KernelVersion};
@@ -110,6 +111,12 @@ pub struct SystemFacts {
     pub memory_controller: Fact<bool>,
     /// Other managers found.
     pub managers: Vec<Manager>,
+    /// Kubelets that run or start here.
+    #[serde(default)]
+    pub kubelets: Vec<Kubelet>,
+    /// Other programs that have an opinion on swap, and run or start here.
+    #[serde(default)]
+    pub residents: Vec<Resident>,
     /// True when this process is root.
     pub root: bool,
 }

@@ -47,9 +47,30 @@ pub(super) fn counter(facts: &Facts, name: &str) -> Option<u64> {
     facts.zswap.value()?.counters.value()?.get(name).copied()
 }
 
-/// Pages that zswap wrote back since boot: vmstat from 6.8 on, debugfs before.
+/// A debugfs counter of zswap, less what it was when the configuration was last changed.
+pub(super) fn grown(facts: &Facts, name: &str) -> Option<u64> {
+    let before = facts.memory.counted.value().and_then(|counted| counted.zswap.get(name)).copied();
+    Some(counter(facts, name)?.saturating_sub(before.unwrap_or(0)))
+}
+
+/// The same for a counter of vmstat.
+pub(super) fn grown_vmstat(facts: &Facts, name: &str) -> Option<u64> {
+    let before = facts.memory.counted.value().and_then(|counted| counted.vmstat.get(name)).copied();
+    Some(facts.memory.count(name)?.saturating_sub(before.unwrap_or(0)))
+}
+
+/// Since when these counters count.
+pub(super) fn since(facts: &Facts) -> String {
+    facts
+        .memory
+        .counted
+        .value()
+        .map_or_else(|| "since boot".to_owned(), |counted| format!("since {} at {}", counted.by, counted.at))
+}
+
+/// Pages that zswap wrote back since then: vmstat from 6.8 on, debugfs before.
 pub(super) fn written_back(facts: &Facts) -> Option<u64> {
-    facts.memory.count("zswpwb").or_else(|| counter(facts, "written_back_pages"))
+    grown_vmstat(facts, "zswpwb").or_else(|| grown(facts, "written_back_pages"))
 }
 
 /// Pages of the size of this machine as bytes.

@@ -1,6 +1,6 @@
 //! Memory around swap: out of memory in spite of it, pressure that is not measured, cgroups without zswap's files.
 
-use super::ask::{booted_with, config, counter, log, zram_areas, zswap_on};
+use super::ask::{booted_with, config, grown, log, zram_areas, zswap_on};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
@@ -46,7 +46,7 @@ fn oom(facts: &Facts) -> Option<Evidence> {
     if zswap.and_then(|zswap| zswap.parameter("shrinker_enabled")) == Some("N") {
         causes.push("the shrinker is off");
     }
-    if counter(facts, "pool_limit_hit").is_some_and(|hits| hits > 0) {
+    if grown(facts, "pool_limit_hit").is_some_and(|hits| hits > 0) {
         causes.push("the pool was at its limit");
     }
     if facts

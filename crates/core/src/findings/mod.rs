@@ -11,6 +11,7 @@ mod hibernation;
 mod log_signatures;
 mod managers;
 mod memory;
+mod residents;
 mod swap;
 mod sysctl;
 mod zram;
@@ -120,6 +121,7 @@ pub static TABLE: &[&[Finding]] = &[
     managers::ROWS,
     sysctl::ROWS,
     memory::ROWS,
+    residents::ROWS,
     log_signatures::ROWS,
 ];
 

@@ -1,8 +1,9 @@
 //! zswap's counters: a pool at its limit, pages that passed it by, write-back that fails.
 //!
-//! All counters are totals since boot, so one snapshot cannot tell a bad hour from a bad minute; sentences say so.
+//! Counters count from the last change of the configuration, else from boot, so that one snapshot cannot tell a bad hour from a bad
+//! minute; sentences say since when.
 
-use super::ask::{counter, log, pages, parameter, percent, written_back, zram_areas, zswap_on};
+use super::ask::{counter, grown, grown_vmstat, log, pages, parameter, percent, since, written_back, zram_areas, zswap_on};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
@@ -122,7 +123,7 @@ fn fill(facts: &Facts) -> Option<Fill> {
 /// Pages written to swap devices that zswap did not write back, with what was counted.
 fn passed(facts: &Facts) -> Option<(u64, u64)> {
     let written = written_back(facts)?;
-    Some((facts.memory.count("pswpout")?.saturating_sub(written), written))
+    Some((grown_vmstat(facts, "pswpout")?.saturating_sub(written), written))
 }
 
 fn is_stuck(facts: &Facts) -> bool {
@@ -134,8 +135,9 @@ fn stuck(facts: &Facts) -> Option<Evidence> {
     let fill = fill(facts).filter(|_| is_stuck(facts))?;
     let (passed, written) = passed(facts)?;
     let what = format!(
-        "{} and does not drain: since boot {} went straight to the disk and only {} were written back",
+        "{} and does not drain: {} {} went straight to the disk and only {} were written back",
         fill.sentence(),
+        since(facts),
         pages(facts, passed),
         pages(facts, written)
     );
@@ -158,12 +160,13 @@ fn near_limit(facts: &Facts) -> Option<Evidence> {
 
 fn limit_hit(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
-    let hits = counter(facts, "pool_limit_hit").filter(|hits| *hits > 0)?;
+    let hits = grown(facts, "pool_limit_hit").filter(|hits| *hits > 0)?;
     if fill(facts).is_some_and(|fill| fill.is_full()) {
         return None;
     }
     let what = format!(
-        "zswap's pool was at its limit {hits} times since boot; it has drained since, but each time pages went straight to the disk"
+        "zswap's pool was at its limit {hits} times {}; it has drained since, but each time pages went straight to the disk",
+        since(facts)
     );
     Some(Evidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/pool_limit_hit"), hits.to_string()))
 }
@@ -178,8 +181,8 @@ fn causes(facts: &Facts) -> Vec<Exhibit> {
         "reject_kmemcache_fail",
         "reject_reclaim_fail",
     ];
-    let debugfs = names.iter().filter_map(|name| Some((format!("{DEBUGFS}/{name}"), counter(facts, name)?)));
-    let huge = facts.memory.count("thp_swpout").map(|count| ("/proc/vmstat thp_swpout".to_owned(), count));
+    let debugfs = names.iter().filter_map(|name| Some((format!("{DEBUGFS}/{name}"), grown(facts, name)?)));
+    let huge = grown_vmstat(facts, "thp_swpout").map(|count| ("/proc/vmstat thp_swpout".to_owned(), count));
     let all = debugfs.chain(huge).filter(|(_, count)| *count > 0);
     all.map(|(source, count)| Exhibit { source, text: count.to_string() }).collect()
 }
@@ -188,7 +191,7 @@ fn causes(facts: &Facts) -> Vec<Exhibit> {
 fn past(facts: &Facts) -> Option<(u64, u64, u64)> {
     zswap_on(facts)?;
     let (passed, written) = passed(facts)?;
-    let stored = facts.memory.count("zswpout").or_else(|| counter(facts, "stored_pages")).unwrap_or(0);
+    let stored = grown_vmstat(facts, "zswpout").or_else(|| counter(facts, "stored_pages")).unwrap_or(0);
     let few = passed < PASSED || passed.saturating_mul(100) <= stored;
     (!few && zram_areas(facts).is_empty() && !is_stuck(facts)).then_some((passed, written, stored))
 }
@@ -202,8 +205,9 @@ fn rejects(facts: &Facts) -> Option<Evidence> {
     let why: Vec<String> =
         causes.iter().map(|c| format!("{} {}", c.source.rsplit(['/', ' ']).next().unwrap_or_default(), c.text)).collect();
     let what = format!(
-        "{} went to the disk without passing zswap since boot, against {} stored in it ({})",
+        "{} went to the disk without passing zswap {}, against {} stored in it ({})",
         pages(facts, passed),
+        since(facts),
         pages(facts, stored),
         why.join(", ")
     );
@@ -216,9 +220,10 @@ fn rejects(facts: &Facts) -> Option<Evidence> {
 fn passed_by(facts: &Facts) -> Option<Evidence> {
     let (passed, written, stored) = past(facts).filter(|_| causes(facts).is_empty())?;
     let what = format!(
-        "{} went to the disk without passing zswap since boot, against {} stored in it; no counter says why, and pages \
+        "{} went to the disk without passing zswap {}, against {} stored in it; no counter says why, and pages \
          swapped before zswap was on are among them",
         pages(facts, passed),
+        since(facts),
         pages(facts, stored)
     );
     let seen = format!("pswpout − written back = {passed} pages, written back = {written} pages");
@@ -239,14 +244,15 @@ fn incompressible(facts: &Facts) -> Option<Evidence> {
                 .seen(format!("{DEBUGFS}/stored_incompressible_pages"), raw.to_string()),
         );
     }
-    let refused = counter(facts, "reject_compress_poor").unwrap_or(0) + counter(facts, "reject_compress_fail").unwrap_or(0);
-    let stored = facts.memory.count("zswpout").unwrap_or(held);
+    let refused = grown(facts, "reject_compress_poor").unwrap_or(0) + grown(facts, "reject_compress_fail").unwrap_or(0);
+    let stored = grown_vmstat(facts, "zswpout").unwrap_or(held);
     if refused < FEW || refused.saturating_mul(20) <= stored {
         return None;
     }
     let what = format!(
-        "{} did not compress since boot and went to the disk, against {} stored",
+        "{} did not compress {} and went to the disk, against {} stored",
         pages(facts, refused),
+        since(facts),
         pages(facts, stored)
     );
     Some(Evidence::new(what, "swaptune verify --prove").seen(format!("{DEBUGFS}/reject_compress_*"), refused.to_string()))
@@ -254,25 +260,27 @@ fn incompressible(facts: &Facts) -> Option<Evidence> {
 
 fn writeback_failing(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
-    let failed = counter(facts, "reject_reclaim_fail").filter(|failed| *failed >= FEW)?;
+    let failed = grown(facts, "reject_reclaim_fail").filter(|failed| *failed >= FEW)?;
     let written = written_back(facts).unwrap_or(0);
     if failed <= written {
         return None;
     }
     let what = format!(
-        "writing back failed {failed} times since boot against {written} pages that were written: the pool cannot drain as fast as it fills"
+        "writing back failed {failed} times {} against {written} pages that were written: the pool cannot drain as fast as it fills",
+        since(facts)
     );
     Some(Evidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/reject_reclaim_fail"), failed.to_string()))
 }
 
 fn no_memory(facts: &Facts) -> Option<Evidence> {
     zswap_on(facts)?;
-    let failed = counter(facts, "reject_alloc_fail").unwrap_or(0) + counter(facts, "reject_kmemcache_fail").unwrap_or(0);
+    let failed = grown(facts, "reject_alloc_fail").unwrap_or(0) + grown(facts, "reject_kmemcache_fail").unwrap_or(0);
     if failed < FEW {
         return None;
     }
     let what = format!(
-        "{failed} pages since boot found no memory in zswap and went to the disk: memory ran so low that nothing was left to compress into"
+        "{failed} pages found no memory in zswap {} and went to the disk: memory ran so low that nothing was left to compress into",
+        since(facts)
     );
     let found = Evidence::new(what, "swaptune apply --set vm.watermark_scale_factor=50");
     Some(found.seen(format!("{DEBUGFS}/reject_alloc_fail and reject_kmemcache_fail"), failed.to_string()))

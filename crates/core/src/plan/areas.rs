@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::When;
 use super::draft::{Draft, Why, uuid};
+use super::sizes;
 use swaptune_kernel::behaviours;
 
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
@@ -197,17 +198,15 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
     match &area.place {
         Place::Missing => {
             let text = format!("{path} is not there: skipped, the other areas come up without it");
-            if area.wanted.optional {
+            if area.wanted.may_be_missing() {
                 draft.note(path, text, "block devices in /sys/class/block");
             } else {
-                draft.refuse(
-                    path,
-                    "the device is not there and is not optional",
-                    "attach it, or write optional = true under its [[swap]]",
-                );
+                let why = "no device of this name is there, and its [[swap]] does not say optional = true";
+                draft.refuse(path, why, "`lsblk` shows what is there; attach it, or write optional = true under its [[swap]]");
             }
             return false;
         }
+        Place::Device(device) if !sizes::fits_device(draft, area.wanted, device, &path) => return false,
         Place::Device(device) if !prepare_device(draft, device, &path, area.there, &mut area.uuid) => return false,
         Place::File(file) if !prepare_file(draft, area.wanted, file, area.there, &mut area.uuid) => return false,
         _ => {}
@@ -345,9 +344,7 @@ fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, freed: Byte
         draft.refuse(path, why, "use a partition, or a path on ext4, xfs or btrfs");
         return false;
     }
-    if let Some(free) = mount.free.value().map(|free| Bytes(free.0.saturating_add(freed.0))).filter(|free| *free < size) {
-        let why = format!("{size} wanted, {free} free on {}", mount.at);
-        draft.refuse(path, why, "write a smaller size under its [[swap]]");
+    if !sizes::fits_mount(draft, mount, size, freed, path) {
         return false;
     }
     let state = SwapFileState { size, nocow: mount.filesystem == "btrfs" };
@@ -422,7 +419,7 @@ fn fstab_line(area: &Area<'_>) -> SwapLine {
         _ => area.path(),
     };
     let mut options = format!("sw,pri={}", area.wanted.priority);
-    if area.wanted.optional {
+    if area.wanted.boots_without() {
         options.push_str(",nofail");
     }
     if area.wanted.discard_once {

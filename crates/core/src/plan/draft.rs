@@ -127,6 +127,16 @@ impl<'a> Draft<'a> {
         true
     }
 
+    /// The steps so far.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.plan.steps
+    }
+
+    /// Takes steps out again that a refusal found later forbids.
+    pub(super) fn drop_steps(&mut self, forbidden: impl Fn(&Step) -> bool) {
+        self.plan.steps.retain(|step| !forbidden(step));
+    }
+
     pub(super) fn finish(self) -> Plan {
         self.plan
     }

@@ -9,6 +9,7 @@ mod conflicts;
 mod draft;
 mod encryption;
 mod initramfs;
+mod kubernetes;
 mod live;
 mod managers;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod names_tests;
 mod off;
 mod owned;
 mod persist;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod zram;
@@ -31,6 +33,7 @@ use draft::Draft;
 pub use draft::{Request, first_usable};
 pub use managers::treats_manager;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
+pub use sizes::FILE_RESERVE;
 
 /// Version of the JSON form of [`Plan`].
 pub const SCHEMA: u32 = 1;
@@ -165,5 +168,6 @@ pub fn plan(request: &Request<'_>) -> Plan {
     if request.record {
         persist::record(&mut draft);
     }
+    kubernetes::guard(&mut draft);
     draft.finish()
 }

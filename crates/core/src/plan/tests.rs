@@ -1,5 +1,7 @@
 //! What the planner decides for machines built from facts.
 
+mod guards;
+
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -410,15 +412,16 @@ fn a_device_with_contents_is_never_overwritten_unless_named() {
 }
 
 #[test]
-fn a_missing_device_is_skipped_and_the_rest_done() {
-    let config = "[[swap]]\npath = \"/dev/vdz\"\n[[swap]]\npath = \"/dev/vdb\"\n[[swap]]\npath = \"UUID=5a5a\"\n";
+fn a_missing_device_that_is_optional_is_skipped_and_the_rest_done() {
+    let config =
+        "[[swap]]\npath = \"/dev/vdz\"\noptional = true\n[[swap]]\npath = \"/dev/vdb\"\n[[swap]]\npath = \"UUID=5a5a\"\n";
     let plan = plan_with(&server(), config, &[]);
     assert_eq!(plan.refusals, []);
     assert!(noted(&plan, "/dev/vdz is not there: skipped"));
     let fstab = file(&plan, "/etc/fstab").unwrap();
     assert!(!fstab.contains("vdz") && fstab.matches("pri=10,nofail").count() == 2, "{fstab}");
     let strict = "[[swap]]\npath = \"/dev/vdz\"\noptional = false\n";
-    assert!(refused(&plan_with(&server(), strict, &[]), "not there and is not optional"));
+    assert!(refused(&plan_with(&server(), strict, &[]), "no device of this name is there"));
 }
 
 #[test]

@@ -9,6 +9,9 @@ use crate::units::Bytes;
 
 /// All zram devices of the settings.
 pub(super) fn plan(draft: &mut Draft<'_>) {
+    if !super::sizes::zram_fits(draft) {
+        return;
+    }
     for (number, wanted) in draft.settings().zram.iter().flat_map(|list| &list.value).enumerate() {
         device(draft, number, wanted);
     }

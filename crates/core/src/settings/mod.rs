@@ -155,10 +155,25 @@ pub struct SwapWanted {
     pub size: Option<Bytes>,
     /// Priority.
     pub priority: i32,
-    /// True when the machine may boot and run without it.
-    pub optional: bool,
+    /// Whether the machine may boot and run without it; `None` when nobody said so.
+    pub optional: Option<bool>,
     /// Discard the whole area once when it is switched on.
     pub discard_once: bool,
+}
+
+impl SwapWanted {
+    /// True when a boot does not wait for it in vain: unless the configuration says `optional = false`.
+    #[must_use]
+    pub fn boots_without(&self) -> bool {
+        self.optional != Some(false)
+    }
+
+    /// True when a plan may go on without it: only where the configuration says `optional = true`, for a name that nothing has may as
+    /// well be a typing error.
+    #[must_use]
+    pub fn may_be_missing(&self) -> bool {
+        self.optional == Some(true)
+    }
 }
 
 /// One zram swap device that is wanted.
@@ -183,6 +198,34 @@ pub struct BootSettings {
     pub initramfs: Option<Setting<bool>>,
 }
 
+/// What to do about swap on a node of Kubernetes whose kubelet does not allow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KubeletRule {
+    /// The plan is refused.
+    Refuse,
+    /// The administrator answers for it.
+    Allow,
+}
+
+impl KubeletRule {
+    /// As it is written in a configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// Refusals that the administrator may lift.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SafetySettings {
+    /// Swap where a kubelet does not allow it; refused unless written otherwise.
+    pub kubelet: Option<Setting<KubeletRule>>,
+}
+
 /// Everything that is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -196,6 +239,8 @@ pub struct Settings {
     pub zram: Option<Setting<Vec<ZramWanted>>>,
     /// How to make it last.
     pub boot: BootSettings,
+    /// What the administrator answers for.
+    pub safety: SafetySettings,
     /// Other knobs by name, values normalised.
     pub knobs: BTreeMap<String, Setting<String>>,
     /// What to tell the user about a value: knob name → sentence.
@@ -229,6 +274,7 @@ impl Settings {
                 kernel_arguments: over(self.boot.kernel_arguments, above.boot.kernel_arguments),
                 initramfs: over(self.boot.initramfs, above.boot.initramfs),
             },
+            safety: SafetySettings { kubelet: over(self.safety.kubelet, above.safety.kubelet) },
             knobs: self.knobs,
             remarks: self.remarks,
         }
@@ -240,6 +286,12 @@ impl Settings {
     /// [`SettingsError`] for a missing `=`, an unknown knob or a value out of range.
     pub fn from_flag(flag: &str) -> Result<Self, SettingsError> {
         read::flag(flag)
+    }
+
+    /// True when the administrator answers for swap on a node of Kubernetes.
+    #[must_use]
+    pub fn allows_kubelet(&self) -> bool {
+        self.safety.kubelet.as_ref().is_some_and(|rule| rule.value == KubeletRule::Allow)
     }
 
     /// True when zswap is wanted on.

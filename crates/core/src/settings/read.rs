@@ -6,7 +6,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
+use super::{
+    BootSettings, KubeletRule, PoolLimit, Provenance, SafetySettings, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings,
+};
 use crate::knobs::{self, KnobError};
 use crate::units::Bytes;
 use swaptune_kernel::nearest;
@@ -15,6 +17,9 @@ use swaptune_kernel::nearest;
 const DEFAULT_SWAP_PRIORITY: i64 = 10;
 /// Priority of zram when none is written: above every disk.
 const DEFAULT_ZRAM_PRIORITY: i64 = 100;
+
+/// The smallest area that mkswap(8) makes: ten pages of 4 KiB.
+const SWAP_MIN: Bytes = Bytes::from_kib(40);
 
 /// What was wrong with a configuration, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -157,6 +162,9 @@ impl Reader<'_> {
                 }
                 "pool" => {
                     let size = self.size(key, value)?;
+                    if size.value == Bytes(0) {
+                        return Err(self.wrong(key, value, "a size above 0; `enabled = false` switches zswap off"));
+                    }
                     zswap.pool = Some(Setting::new(PoolLimit::Size(size.value), size.provenance));
                 }
                 "max_pool_percent" => {
@@ -178,15 +186,15 @@ impl Reader<'_> {
             path: String::new(),
             size: None,
             priority: DEFAULT_SWAP_PRIORITY as i32,
-            optional: true,
+            optional: None,
             discard_once: false,
         };
         for (key, value) in self.entries(" in [[swap]]", table, &["path", "size", "priority", "optional", "discard_once"])? {
             match key {
                 "path" => area.path = self.string(key, value)?.value,
-                "size" => area.size = Some(self.size(key, value)?.value),
+                "size" => area.size = Some(self.area_size(key, value)?),
                 "priority" => area.priority = self.priority(key, value)?,
-                "optional" => area.optional = self.boolean(key, value)?.value,
+                "optional" => area.optional = Some(self.boolean(key, value)?.value),
                 _ => area.discard_once = self.boolean(key, value)?.value,
             }
         }
@@ -217,6 +225,12 @@ impl Reader<'_> {
         Ok(zram)
     }
 
+    fn area_size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Bytes, SettingsError> {
+        let size = self.size(key, value)?.value;
+        let expected = format!("at least \"{}\", the smallest area that mkswap(8) makes", SWAP_MIN.compact());
+        if size < SWAP_MIN { Err(self.wrong(key, value, &expected)) } else { Ok(size) }
+    }
+
     fn priority(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<i32, SettingsError> {
         let number = self.integer(key, value, 0..32768)?.value;
         Ok(i32::try_from(number).unwrap_or(i32::MAX))
@@ -229,6 +243,17 @@ impl Reader<'_> {
             *slot = Some(self.boolean(key, value)?);
         }
         Ok(boot)
+    }
+
+    fn safety(&self, value: &Spanned<DeValue<'_>>) -> Result<SafetySettings, SettingsError> {
+        let mut safety = SafetySettings::default();
+        for (key, value) in self.entries(" in [safety]", self.table("safety", value)?, &["kubelet"])? {
+            let text = self.string(key, value)?;
+            let rule = [KubeletRule::Refuse, KubeletRule::Allow].into_iter().find(|rule| rule.name() == text.value);
+            let rule = rule.ok_or_else(|| self.wrong(key, value, "\"refuse\" or \"allow\""))?;
+            safety.kubelet = Some(Setting::new(rule, text.provenance));
+        }
+        Ok(safety)
     }
 
     fn knobs(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Setting<String>>, SettingsError> {
@@ -281,7 +306,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
         reader.error(error.span().unwrap_or(0..0), problem)
     })?;
     let mut settings = Settings::default();
-    let known = ["profile", "zswap", "swap", "zram", "boot", "knobs", "remarks"];
+    let known = ["profile", "zswap", "swap", "zram", "boot", "safety", "knobs", "remarks"];
     for (key, value) in reader.entries("", root.as_ref(), &known)? {
         match key {
             "profile" => settings.profile = Some(reader.string(key, value)?),
@@ -298,6 +323,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
                 settings.zram = Some(reader.setting(value.span(), devices));
             }
             "boot" => settings.boot = reader.boot(value)?,
+            "safety" => settings.safety = reader.safety(value)?,
             "knobs" => settings.knobs = reader.knobs(value)?,
             _ => settings.remarks = reader.remarks(value)?,
         }
@@ -305,7 +331,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
     Ok(settings)
 }
 
-/// Reads `KNOB=VALUE`: a knob of the table, or a field of the `[zswap]` section as `zswap.pool=3G`.
+/// Reads `KNOB=VALUE`: a knob of the table, or a field of `[zswap]` or `[safety]` as `zswap.pool=3G`, `safety.kubelet=allow`.
 pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
     let error = |problem: String| SettingsError { place: format!("--set {flag}"), problem };
     let (name, value) = flag.split_once('=').ok_or_else(|| error("expected KNOB=VALUE, for example vm.swappiness=100".into()))?;
@@ -318,6 +344,8 @@ pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
             _ => toml::Value::String(value.to_owned()).to_string(),
         };
         format!("[zswap]\n{field} = {value}")
+    } else if let Some(field) = name.strip_prefix("safety.") {
+        format!("[safety]\n{field} = {}", toml::Value::String(value.to_owned()))
     } else {
         knobs::get(name).map_err(|unknown: KnobError| error(unknown.to_string()))?;
         format!("[knobs]\n\"{name}\" = {}", toml::Value::String(value.to_owned()))
@@ -334,6 +362,7 @@ pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
     mark(&mut zswap.pool, provenance());
     mark(&mut zswap.accept_threshold_percent, provenance());
     mark(&mut zswap.shrinker_enabled, provenance());
+    mark(&mut settings.safety.kubelet, provenance());
     Ok(settings)
 }
 
@@ -371,7 +400,7 @@ size = "4G"
         assert_eq!(settings.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
         assert_eq!(settings.zswap.compressor.unwrap().value, ["lz4", "zstd"]);
         let swap = settings.swap.unwrap().value;
-        assert!((swap[0].path.as_str(), swap[0].priority, swap[0].optional) == ("/dev/vdb", 10, false));
+        assert!((swap[0].path.as_str(), swap[0].priority, swap[0].optional) == ("/dev/vdb", 10, Some(false)));
         let swappiness = &settings.knobs["vm.swappiness"];
         assert_eq!(swappiness.value, "80");
         assert_eq!(swappiness.provenance.to_string(), "/etc/swaptune/config.toml:15");
@@ -395,6 +424,14 @@ size = "4G"
         check("[knobs]\n\"vm.swappiness\" = 300", "expected a whole number from 0 to 200");
         check("[knobs]\n\"zswap.enabled\" = true", "use the [zswap] section");
         check("[[swap]]\npath = \"/x\"\npriority = 40000", "from 0 to 32767");
+        check("[[swap]]\npath = \"/x\"\npriority = -1", "found -1, expected a whole number from 0 to 32767");
+        check("[[zram]]\nsize = \"1G\"\npriority = 32768", "from 0 to 32767");
+        check("[[swap]]\npath = \"/x\"\nsize = \"0\"", "c.toml:3: size: found \"0\", expected at least \"40K\"");
+        check("[[zram]]\nsize = \"0\"", "[[zram]] needs a size");
+        check("[[zram]]\nsize = \"99999999T\"", "expected a size such as");
+        check("[zswap]\npool = \"0\"", "expected a size above 0");
+        check("[safety]\nkubelet = \"yes\"", "c.toml:2: kubelet: found \"yes\", expected \"refuse\" or \"allow\"");
+        check("[safety]\nkublet = \"allow\"", "did you mean `kubelet`?");
         check("profile = ", "c.toml:1: not valid TOML");
         check("colour = 1", "unknown key `colour`; known are profile");
     }
@@ -406,7 +443,18 @@ size = "4G"
         assert_eq!(Settings::from_flag("zswap.pool=3G").unwrap().zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
         assert_eq!(Settings::from_flag("zswap.compressor=lz4").unwrap().zswap.compressor.unwrap().value, ["lz4"]);
         assert!(Settings::from_flag("zswap.enabled=N").unwrap().zswap.enabled.is_some_and(|on| !on.value));
-        for bad in ["vm.swappiness", "vm.swapiness=3", "vm.swappiness=900", "zswap.pol=3G", "zswap.enabled=maybe"] {
+        let allowed = Settings::from_flag("safety.kubelet=allow").unwrap();
+        assert!(allowed.allows_kubelet() && !Settings::from_flag("safety.kubelet=refuse").unwrap().allows_kubelet());
+        assert_eq!(allowed.safety.kubelet.unwrap().provenance.to_string(), "flag --set safety.kubelet=allow");
+        for bad in [
+            "safety.kubelet=maybe",
+            "safety.node=allow",
+            "vm.swappiness",
+            "vm.swapiness=3",
+            "vm.swappiness=900",
+            "zswap.pol=3G",
+            "zswap.enabled=maybe",
+        ] {
             let error = Settings::from_flag(bad).unwrap_err();
             assert!(error.place.contains(bad), "{error}");
         }

@@ -24,6 +24,7 @@ pub fn to_toml(settings: &Settings) -> String {
     }
     zswap(&mut text, settings);
     boot(&mut text, settings);
+    safety(&mut text, settings);
     for area in settings.swap.iter().flat_map(|list| &list.value) {
         swap_area(&mut text, area);
     }
@@ -72,12 +73,23 @@ fn boot(text: &mut String, settings: &Settings) {
     line(text, "initramfs", settings.boot.initramfs.as_ref(), bool::to_string);
 }
 
+fn safety(text: &mut String, settings: &Settings) {
+    if settings.safety.kubelet.is_some() {
+        text.push_str("\n[safety]\n");
+    }
+    line(text, "kubelet", settings.safety.kubelet.as_ref(), |rule| quoted(rule.name()));
+}
+
 fn swap_area(text: &mut String, area: &SwapWanted) {
     let _ = write!(text, "\n[[swap]]\npath = {}\n", quoted(&area.path));
     if let Some(size) = area.size {
         let _ = writeln!(text, "size = {}", quoted(&size.compact()));
     }
-    let _ = writeln!(text, "priority = {}\noptional = {}\ndiscard_once = {}", area.priority, area.optional, area.discard_once);
+    let _ = writeln!(text, "priority = {}", area.priority);
+    if let Some(optional) = area.optional {
+        let _ = writeln!(text, "optional = {optional}");
+    }
+    let _ = writeln!(text, "discard_once = {}", area.discard_once);
 }
 
 fn zram_device(text: &mut String, zram: &ZramWanted) {
@@ -96,7 +108,7 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let text = "profile = \"auto\"\n[zswap]\nenabled = true\ncompressor = [\"zstd\", \"lz4\"]\nzpool = \"zbud\"\npool = \"1536M\"\n\
-                    accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[[swap]]\npath = \"/a b\"\n\
+                    accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[safety]\nkubelet = \"allow\"\n[[swap]]\npath = \"/a b\"\n\
                     size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\n[[zram]]\nsize = \"4G\"\n\
                     mem_limit = \"1G\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
         let settings = read_toml("x", text, None).unwrap();
@@ -106,6 +118,7 @@ mod tests {
             to_toml(settings).lines().map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect()
         };
         assert_eq!(values(&settings), values(&again));
+        assert!(again.allows_kubelet());
         assert_eq!(again.swap.unwrap().value, settings.swap.unwrap().value);
         assert_eq!(again.zram.unwrap().value, settings.zram.unwrap().value);
         assert_eq!(again.zswap.pool.unwrap().value, settings.zswap.pool.unwrap().value);

@@ -76,6 +76,11 @@ impl Run<'_> {
         })
     }
 
+    /// The same for a text of our own that everybody may read.
+    pub fn put_text(&self, real: &str, tag: &str, text: &str) -> Result<(), StepError> {
+        self.put_file(real, tag, text.as_bytes(), &Look::new(0o644))
+    }
+
     /// Deletes a file or link; it is fine when there is none.
     pub fn delete(&self, real: &str) -> Result<(), StepError> {
         let path = self.host(real);

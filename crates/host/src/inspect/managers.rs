@@ -53,7 +53,7 @@ const fn row(name: &'static str, evidence: &'static [&'static str], active: Acti
 }
 
 pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
-    let enabled = Enabled::read(machine);
+    let enabled = Enabled::read(machine, is_ours);
     let found = TABLE.iter().filter_map(|row| {
         let evidence = row.evidence.iter().find(|path| machine.exists(path))?;
         let reason = match row.active {
@@ -115,13 +115,14 @@ fn zram_section(machine: &Machine, ram: Bytes) -> Option<String> {
 }
 
 /// Services that start at boot, by name, with the link that starts them.
-struct Enabled(BTreeMap<String, String>);
+pub(super) struct Enabled(BTreeMap<String, String>);
 
 impl Enabled {
-    fn read(machine: &Machine) -> Self {
+    /// Those of the services that are `wanted`.
+    pub(super) fn read(machine: &Machine, wanted: impl Fn(&str) -> bool) -> Self {
         let mut names = BTreeMap::new();
         let mut add = |folder: &str| {
-            for unit in machine.list_where(folder, |name| is_ours(service_of(name))).unwrap_or_default() {
+            for unit in machine.list_where(folder, |name| wanted(service_of(name))).unwrap_or_default() {
                 names.insert(service_of(&unit).to_owned(), format!("{folder}/{unit}"));
             }
         };
@@ -142,7 +143,7 @@ impl Enabled {
         Self(names)
     }
 
-    fn any(&self, services: &[&str]) -> Option<String> {
+    pub(super) fn any(&self, services: &[&str]) -> Option<String> {
         services.iter().find_map(|service| self.0.get(*service).cloned())
     }
 }

@@ -1,7 +1,7 @@
 //! RAM, counters, pressure, huge pages.
 
 use swaptune_core::Fact;
-use swaptune_core::facts::{MemoryFacts, ThpFacts};
+use swaptune_core::facts::{Counted, MemoryFacts, ThpFacts};
 use swaptune_core::parse::{choice, keyed, pressure};
 
 use crate::machine::Machine;
@@ -10,8 +10,25 @@ pub(super) fn inspect(machine: &Machine) -> MemoryFacts {
     MemoryFacts {
         meminfo: parsed(machine, "/proc/meminfo", |text| Some(keyed::meminfo(text))),
         vmstat: parsed(machine, "/proc/vmstat", |text| Some(keyed::counts(text))),
+        counted: counted(machine),
         pressure: parsed(machine, "/proc/pressure/memory", pressure::parse),
         thp: thp(machine),
+    }
+}
+
+/// Counters when the configuration was last changed, unless a boot came between.
+fn counted(machine: &Machine) -> Fact<Counted> {
+    let path = crate::counted::FILE;
+    let text = match machine.read_text(path) {
+        Ok(text) => text,
+        Err(error) if error.missing => return Fact::absent(format!("{path}: nothing was applied since boot")),
+        Err(error) => return error.absent(),
+    };
+    let boot = machine.read_text(crate::counted::BOOT_ID).unwrap_or_default();
+    match serde_json::from_str::<Counted>(&text) {
+        Ok(counted) if !counted.boot.is_empty() && counted.boot == boot.trim() => Fact::known(counted, path),
+        Ok(_) => Fact::absent(format!("{path}: of another boot")),
+        Err(error) => Fact::absent(format!("{path}: {error}")),
     }
 }
 

@@ -10,10 +10,12 @@ mod files;
 mod initramfs;
 mod kernel;
 mod knobs;
+mod kubelet;
 mod managers;
 mod memory;
 mod mounts;
 mod places;
+mod residents;
 mod swap;
 mod sysctl;
 mod system;
@@ -91,6 +93,9 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
     }
     if scope.managers {
         facts.system.managers = managers::inspect(machine, facts.memory.total());
+        let running = residents::Running::look(machine);
+        facts.system.kubelets = kubelet::inspect(machine, &running);
+        facts.system.residents = residents::inspect(machine, &running);
         facts.sysctl_sources = sysctl::inspect(machine, &facts.system);
     }
     if scope.files {

@@ -6,7 +6,6 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 
 use swaptune_core::facts::{Facts, Holds, SwapPlace};
-use swaptune_core::plan::names_device;
 use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Fact};
 
@@ -25,7 +24,7 @@ pub fn look_at_places(machine: &Machine, facts: &mut Facts, settings: &Settings)
 }
 
 fn place(machine: &Machine, facts: &Facts, path: String) -> Option<SwapPlace> {
-    let device = facts.block_devices.iter().find(|device| names_device(&path, device));
+    let device = facts.block_devices.iter().find(|device| device.is_named(&path));
     let file = device.map_or_else(|| path.clone(), |device| format!("/dev/{}", device.name.replace('!', "/")));
     let real = machine.real_path(&file).ok()?;
     let is_on = |on: &str| on == real || on == path || device.is_some_and(|device| on == format!("/dev/{}", device.name));

@@ -39,6 +39,8 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLi
         cgroup_version,
         memory_controller,
         managers: Vec::new(),
+        kubelets: Vec::new(),
+        residents: Vec::new(),
         root: machine.is_root(),
     }
 }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use swaptune_core::plan::{Plan, UNIT_FILE, When};
 use swaptune_host::apply::{Resumed, execute, resume};
+use swaptune_host::counted;
 use swaptune_host::journal::{StateDir, Transaction, pending};
 use swaptune_host::rollback::rollback;
 use swaptune_host::service;
@@ -40,6 +41,11 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     }
     let mut report = execute(&context.machine, &*kernel, &state, &plan, &options())?;
     report.warnings.extend(service::start(&context.machine, &plan));
+    report.warnings.extend(counted::keep(
+        &context.machine,
+        &*kernel,
+        &format!("apply {}", report.id.as_deref().unwrap_or_default()),
+    ));
     print_report(context, &report)?;
     Ok(0)
 }
@@ -82,7 +88,10 @@ fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<O
     }
     let kernel = kernel(context, true)?;
     match resume(&context.machine, &*kernel, state, &transaction.id, &options())? {
-        Resumed::Applied(report) => print_report(context, &report)?,
+        Resumed::Applied(mut report) => {
+            report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
+            print_report(context, &report)?;
+        }
         Resumed::RolledBack(report) => output::talk(&format!("apply {} is taken back", report.id)),
     }
     Ok(Some(0))

@@ -13,6 +13,7 @@ pub mod scratch;
 pub mod service;
 pub mod simulate;
 pub mod status;
+pub mod unfinished;
 pub mod verify;
 
 use swaptune_host::machine::Machine;

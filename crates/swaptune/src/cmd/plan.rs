@@ -12,13 +12,18 @@ use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
 use super::Context;
+use super::unfinished::Unfinished;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED};
 use crate::{layers, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
-    let (_, _, plan) = make(context, &args.wanted, &args.simulated, &args.when, &[])?;
+    let (_, _, mut plan) = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
+    // A journal that cannot be read forbids an apply, which says so; a plan only reads.
+    if let Ok(Ok(Some(unfinished))) = Unfinished::look(context) {
+        plan.notes.insert(0, unfinished.note());
+    }
     if context.json {
         output::json(&plan)?;
     } else {
@@ -36,14 +41,15 @@ pub fn make(
     wipe: &[String],
 ) -> Result<(Facts, Settings, Plan), Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
-    let mut evidence = layers::evidence(&context.machine, wanted)?;
+    let (mut evidence, unread) = layers::evidence(&context.machine, wanted)?;
     let mut settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
     if simulated.simulate {
         evidence = predict::with_predictions(&facts, evidence, &settings, simulated)?;
         settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
-    let plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);
+    let mut plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);
+    plan.notes.extend(unread);
     Ok((facts, settings, plan))
 }
 

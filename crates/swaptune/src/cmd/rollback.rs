@@ -1,6 +1,7 @@
 //! `swaptune rollback`: takes an apply back from captured originals.
 
 use swaptune_host::apply::{Options, UndoOutcome};
+use swaptune_host::counted;
 use swaptune_host::journal::{Kind, StateDir, newest_applied, pending};
 use swaptune_host::rollback::{RollbackReport, rollback};
 use swaptune_host::service;
@@ -28,6 +29,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
     let options = Options { skip: &args.skip, ..options() };
     let mut report = rollback(&context.machine, &*kernel, &state, &id, &options)?;
     report.warnings.extend(service::forget(&context.machine));
+    report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("rollback of {id}")));
     print(context, &report)?;
     Ok(if report.left().is_empty() { 0 } else { FINDINGS })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use swaptune_bench::codec::{Setting, SettingError};
 use swaptune_bench::sample::{self, Pools, Request, Sample, SampleError, Step, USUAL};
-use swaptune_core::measurement::{Evidence, Figures, Measurement};
+use swaptune_core::measurement::{Evidence, Figures, Measurement, SampleFigures};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::processes::Choice;
 
@@ -47,8 +47,15 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     }
     let evidence = evidence(context, args, &measurement);
     let watching = sample::watching(&context.machine);
-    let basis =
-        Basis { sample: &sample, facts: &facts, pools: &pools, evidence: &evidence, watching, root: context.machine.is_root() };
+    let basis = Basis {
+        sample: &sample,
+        facts: &facts,
+        pools: &pools,
+        evidence: &evidence,
+        watching,
+        root: context.machine.is_root(),
+        kept: !args.results.no_save,
+    };
     let report = Report::new(&measurement.run, figures, &basis);
     if context.json {
         output::json_versioned(&report)?;
@@ -58,12 +65,19 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What was measured on this machine before: what a page costs under each compressor.
+/// What was measured on this machine, this sample the newest of it.
 fn evidence(context: &Context, args: &SampleArgs, measurement: &Measurement) -> Evidence {
     let conditions = &measurement.conditions;
     // Without results the usual costs are taken: a file that cannot be read is no reason to show nothing.
-    let results = store(context, &args.results).read().unwrap_or_default();
-    Evidence::new(results.measurements, &conditions.machine, &conditions.kernel)
+    let mut measurements = store(context, &args.results).read().unwrap_or_default().measurements;
+    measurements.retain(|known| known.run != measurement.run);
+    let mut newest = measurement.clone();
+    if let Figures::Sample(sample) = &mut newest.figures {
+        // The advice is on the pages that were asked for.
+        SampleFigures::ALL.clone_into(&mut sample.of);
+    }
+    measurements.push(newest);
+    Evidence::new(measurements, &conditions.machine, &conditions.kernel)
 }
 
 /// Which processes are meant.

@@ -6,6 +6,7 @@
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::Plan;
 use swaptune_host::apply::{Options, Report, execute};
+use swaptune_host::counted;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::journal::{Kind, StateDir};
 use swaptune_host::rollback::deactivate;
@@ -23,7 +24,11 @@ pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
     let options = Options { kind: Kind::Service, ..Options::default() };
     let kernel = kernel(context, true)?;
     let report = match args.action {
-        ServiceAction::Start => start(context, &*kernel, &volatile, &options)?,
+        ServiceAction::Start => {
+            let mut report = start(context, &*kernel, &volatile, &options)?;
+            report.warnings.extend(counted::keep(&context.machine, &*kernel, "the start of the service"));
+            report
+        }
         ServiceAction::Stop => {
             let persistent = StateDir::persistent(&context.machine);
             deactivate(&context.machine, &*kernel, &[&persistent, &volatile], &volatile, &options)?

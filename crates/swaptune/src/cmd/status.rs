@@ -4,6 +4,7 @@ use swaptune_core::memory_map::MemoryMap;
 use swaptune_host::inspect::{Scope, inspect};
 
 use super::Context;
+use super::unfinished::Unfinished;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +16,9 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
         output::json_versioned(&map)?;
     } else {
         output::data(&output::status::text(&map))?;
+        if let Ok(Ok(Some(unfinished))) = Unfinished::look(context) {
+            output::data(&format!("\n{}", output::text::wrap(&format!("Unfinished: {}", unfinished.sentence()), 0)))?;
+        }
     }
     Ok(0)
 }

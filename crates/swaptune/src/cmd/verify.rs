@@ -11,6 +11,7 @@ use swaptune_core::settings::Settings;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::prove::{Options, prove};
 
+use super::unfinished::Unfinished;
 use super::{Context, plan};
 use crate::cli::{VerifyArgs, WhenArgs};
 use crate::failure::{FINDINGS, Failure, REFUSED};
@@ -21,6 +22,10 @@ use crate::{layers, output};
 struct Answer<'a> {
     /// 0 when nothing is wrong.
     ok: bool,
+    /// What was cut short; nothing else counts before it is finished or taken back.
+    unfinished: Option<&'a Unfinished>,
+    /// Why that is not known.
+    not_known: Option<&'a str>,
     /// Whether there is something to compare the machine with.
     applied: bool,
     /// What is not in effect, as the changes that would bring it into effect.
@@ -31,6 +36,7 @@ struct Answer<'a> {
 
 /// Prints drift, findings and the proof. Exit code 0 only when nothing is wrong.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
+    let looked = Unfinished::look(context)?;
     let mut facts = inspect(&context.machine, Scope::PLAN);
     let wanted = wanted(context, &facts, args)?;
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
@@ -41,9 +47,12 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;
     let answer = Answer {
-        ok: drift.as_ref().is_none_or(Plan::is_in_effect)
+        ok: !matches!(looked, Ok(Some(_)))
+            && drift.as_ref().is_none_or(Plan::is_in_effect)
             && findings.iter().all(|finding| finding.severity == Severity::Info)
             && proof.as_ref().is_none_or(|proof| proof.verdict == Verdict::Proved),
+        unfinished: looked.as_ref().ok().and_then(Option::as_ref),
+        not_known: looked.as_ref().err().map(String::as_str),
         applied: wanted.is_some(),
         drift: drift.as_ref(),
         findings: &findings,
@@ -63,7 +72,7 @@ fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<
     if flags.profile.is_none() && flags.config.is_none() && flags.set.is_empty() {
         return layers::applied(facts);
     }
-    let evidence = layers::evidence(&context.machine, flags)?;
+    let (evidence, _) = layers::evidence(&context.machine, flags)?;
     Ok(Some((layers::resolve(&context.machine, facts, &evidence, flags)?, WhenArgs::default())))
 }
 
@@ -82,7 +91,12 @@ fn canary(context: &Context) -> Result<Proof, Failure> {
 }
 
 fn text(answer: &Answer<'_>) -> String {
-    let mut out = match answer.drift {
+    let mut out = match (answer.unfinished, answer.not_known) {
+        (Some(unfinished), _) => output::text::wrap(&format!("Unfinished: {}", unfinished.sentence()), 0) + "\n",
+        (None, Some(why)) => output::text::wrap(&format!("Whether an apply was interrupted is not known: {why}"), 0),
+        (None, None) => String::new(),
+    };
+    out += &match answer.drift {
         Some(plan) => drift(plan),
         None => "Nothing has been applied on this machine; looking for what is wrong with it as it is\n".to_owned(),
     };

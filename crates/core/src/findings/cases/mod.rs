@@ -6,6 +6,7 @@
 mod boot;
 mod files;
 mod logs;
+mod residents;
 mod rest;
 mod swap;
 mod zram;
@@ -17,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::facts::{
-    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, Manager, SwapArea, SwapKind, SysctlSource,
-    ThpFacts, Transport, ZramDevice, ZramMmStat, ZswapFacts,
+    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, Kubelet, Manager, Resident, SwapArea,
+    SwapKind, SysctlSource, ThpFacts, Transport, ZramDevice, ZramMmStat, ZswapFacts,
 };
 use crate::settings::Settings;
 use crate::{Bytes, Fact, KernelVersion};
@@ -46,6 +47,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
         files::CASES,
         boot::CASES,
         rest::CASES,
+        residents::CASES,
         logs::CASES,
     ]
     .into_iter()

@@ -15,6 +15,39 @@ fn zram_instead(facts: &mut Facts) {
     facts.swaps = vec![area("/dev/zram0", 10)];
 }
 
+/// What was counted when the configuration was last changed.
+fn counted(facts: &mut Facts, zswap: &[(&str, u64)], vmstat: &[(&str, u64)]) {
+    let map = |list: &[(&str, u64)]| list.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+    let (by, at) = ("apply 20261121-054801-a1b2".to_owned(), "2026-11-21T05:48:01Z".to_owned());
+    let counted = crate::facts::Counted { by, at, boot: "x".into(), zswap: map(zswap), vmstat: map(vmstat) };
+    facts.memory.counted = Fact::known(counted, "/run/swaptune/counters.json");
+}
+
+#[test]
+fn what_was_counted_before_the_apply_is_no_fault_of_it() {
+    let before = |facts: &mut Facts| {
+        machine(facts, 800);
+        counters(facts, &[("pool_limit_hit", 135_732), ("reject_compress_fail", 900), ("reject_alloc_fail", 800)]);
+        counters(facts, &[("reject_reclaim_fail", 7_000)]);
+        vmstat(facts, &[("pswpout", 44_000), ("zswpwb", 4), ("zswpout", 10_000), ("thp_swpout", 9)]);
+    };
+    let of_pool = |facts: &Facts| -> Vec<&str> {
+        let found = super::super::zswap_pool::ROWS.iter().filter_map(|row| row.examine(facts));
+        found.map(|found| found.code).collect()
+    };
+    let mut facts = Facts::default();
+    before(&mut facts);
+    let noisy = ["zswap-limit-hit", "zswap-rejects", "zswap-incompressible", "zswap-writeback-failing", "zswap-no-memory"];
+    assert_eq!(of_pool(&facts), noisy);
+    let zswap =
+        [("pool_limit_hit", 135_732), ("reject_compress_fail", 900), ("reject_alloc_fail", 800), ("reject_reclaim_fail", 7_000)];
+    counted(&mut facts, &zswap, &[("pswpout", 44_000), ("zswpwb", 4), ("zswpout", 10_000), ("thp_swpout", 9)]);
+    assert_eq!(of_pool(&facts), [] as [&str; 0], "nothing has grown since");
+    counters(&mut facts, &[("pool_limit_hit", 135_735)]);
+    let found = find("zswap-limit-hit").unwrap().examine(&facts).unwrap();
+    assert!(found.what.contains("3 times since apply 20261121-054801-a1b2 at 2026-11-21T05:48:01Z"), "{}", found.what);
+}
+
 pub(super) const CASES: &[Case] = &[
     Case {
         code: "zswap-pool-stuck",

@@ -10,32 +10,37 @@ pub(super) struct Chosen {
     pub(super) name: String,
     pub(super) reason: String,
     pub(super) source: String,
+    /// One that this kernel lacks and that would be better, and in what.
+    pub(super) better: Option<String>,
 }
 
 /// The compressor that fits this machine's pages, by the rule of [`choose`].
 ///
 /// `None` when nothing is known of the one that is assumed to be best, or of no other: half a comparison is none.
-pub(super) fn compressor(facts: &Facts, evidence: &Evidence, usable: &[String], zram: bool) -> Option<Chosen> {
+pub(super) fn compressor(facts: &Facts, evidence: &Evidence, names: &[String], usable: &[String], zram: bool) -> Option<Chosen> {
     let cost = |name: &str| if zram { evidence.zram_cost(name) } else { evidence.zswap_cost(name) };
     let known = |name: &String| evidence.stored_ratio(name, "zsmalloc").map(|ratio| (name.clone(), ratio, cost(name)));
-    let known: Vec<_> = usable.iter().filter_map(known).collect();
-    if known.len() < usable.len().min(2) || known.first().map(|(first, ..)| first) != usable.first() {
+    let known: Vec<_> = names.iter().filter_map(known).collect();
+    let mut here = known.iter().map(|(name, ..)| name).filter(|name| usable.contains(name));
+    if here.clone().count() < usable.len().min(2) || here.next() != usable.first() {
         return None;
     }
     let candidate = |(name, ratio, cost): &(String, Measured<f64>, Option<Measured<PageCost>>)| Candidate {
         codec: name.clone(),
         stored: ratio.value,
         cost: cost.as_ref().map(|cost| cost.value.both()),
-        usable: true,
+        usable: usable.contains(name),
     };
     let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
-    let Choice::Take { codec, why, .. } = choose(&candidates, density_tolerance_percent(facts.kernel.cpus))? else { return None };
+    let Choice::Take { codec, why, better } = choose(&candidates, density_tolerance_percent(facts.kernel.cpus))? else {
+        return None;
+    };
     let (_, ratio, cost) = known.into_iter().find(|(name, ..)| *name == codec)?;
     let source = match cost.map(|cost| cost.source).filter(|source| *source != ratio.source) {
         Some(cost) => format!("{}, {cost}", ratio.source),
         None => ratio.source,
     };
-    Some(Chosen { reason: format!("of this machine's pages {codec} {why}"), name: codec, source })
+    Some(Chosen { reason: format!("of this machine's pages {codec} {why}"), name: codec, source, better })
 }
 
 /// How many times as fast a page comes back from compressed swap, its way out included, as a page of a file from the disk.

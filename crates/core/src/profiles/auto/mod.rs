@@ -8,6 +8,7 @@ mod assume;
 mod measured;
 mod reclaim;
 pub mod tiering;
+mod unfit;
 
 use crate::facts::Facts;
 use crate::measurement::{Evidence, Measured, PageCost};
@@ -56,6 +57,36 @@ struct Ground<'a> {
     above: &'a Settings,
     tiering: &'a Tiering,
     predictions: Option<&'a Predictions>,
+}
+
+/// A compressor that the rules take, as a plan and a sample say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// The kernel's name.
+    pub codec: String,
+    /// Why, as one sentence.
+    pub reason: String,
+    /// True when it rests on results.
+    pub measured: bool,
+    /// One that this kernel lacks and that would be better, and in what.
+    pub better: Option<String>,
+}
+
+/// The compressor that a plan for this machine takes unless the user names another: the one rule for it. `None` where no tier compresses,
+/// or the kernel has none of those that the rules know.
+#[must_use]
+pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<Advice> {
+    let above = Settings::default();
+    let tiering = tiering::decide(facts, evidence, &above);
+    if matches!(tiering.tier, Tier::Disk | Tier::Nothing) {
+        return None;
+    }
+    let ground = Ground { facts, evidence, above: &above, tiering: &tiering, predictions: None };
+    let setting = ground.compressors_by_rule();
+    let codec = setting.value.iter().find(|name| ground.has(name))?.clone();
+    let reason = setting.provenance.reasoning().map(|(reason, _)| reason.to_owned()).unwrap_or_default();
+    let chosen = ground.measured_compressor();
+    Some(Advice { codec, reason, measured: chosen.is_some(), better: chosen.and_then(|chosen| chosen.better) })
 }
 
 /// The settings for this machine below what the user configured.
@@ -141,18 +172,27 @@ impl Ground<'_> {
 
     fn compressors_by_rule(&self) -> Setting<Vec<String>> {
         let choice = self.assumed_compressors();
-        let usable: Vec<String> = choice.names.iter().filter(|name| self.has(name)).cloned().collect();
-        let zram = self.tiering.tier == tiering::Tier::Zram;
-        if let Some(chosen) = measured::compressor(self.facts, self.evidence, &usable, zram) {
+        if let Some(chosen) = self.measured_compressor() {
             let rest = choice.names.iter().filter(|name| **name != chosen.name).cloned();
             return measured(std::iter::once(chosen.name.clone()).chain(rest).collect(), chosen.reason, chosen.source);
         }
-        let reason = if choice.names.first() == usable.first() {
+        let reason = if choice.names.first() == self.usable(choice).first() {
             choice.reason.clone()
         } else {
             format!("the best that this kernel has of {}", choice.names.join(", "))
         };
         derived(choice.names.clone(), reason, choice.source.clone())
+    }
+
+    /// What results say, where there are enough.
+    fn measured_compressor(&self) -> Option<measured::Chosen> {
+        let choice = self.assumed_compressors();
+        let zram = self.tiering.tier == tiering::Tier::Zram;
+        measured::compressor(self.facts, self.evidence, &choice.names, &self.usable(choice), zram)
+    }
+
+    fn usable(&self, choice: &Choice) -> Vec<String> {
+        choice.names.iter().filter(|name| self.has(name)).cloned().collect()
     }
 
     fn assumed_compressors(&self) -> &'static Choice {
@@ -260,7 +300,7 @@ fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
         priority: DISK_PRIORITY,
-        optional: true,
+        optional: None,
         discard_once: false,
     };
     areas.iter().map(wanted).collect()

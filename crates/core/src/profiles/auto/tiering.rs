@@ -13,6 +13,7 @@ use crate::settings::{Provenance, Settings, SwapWanted};
 use crate::units::Bytes;
 
 use super::assume::ASSUMED;
+use super::unfit;
 
 /// What stands behind RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,13 +111,14 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
         } else if facts.swaps.iter().any(SwapArea::is_zram) && areas.is_empty() {
             "zram is the swap here and no disk area stands behind it".to_owned()
         } else {
-            "no disk here is fit for swap, so compressed pages stay in RAM (zram)".to_owned()
+            format!("no disk here is fit for swap, so compressed pages stay in RAM (zram){}", unfit::reasons(facts))
         };
         let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
         return decided(Tier::Zram, reason, evidence.into());
     }
     if areas.is_empty() {
-        return nothing("no disk is fit for swap and this kernel has no zram".into(), facts.zram.driver.source());
+        let reason = format!("no disk is fit for swap and this kernel has no zram{}", unfit::reasons(facts));
+        return nothing(reason, facts.zram.driver.source());
     }
     decided(
         Tier::Disk,
@@ -142,9 +144,11 @@ fn nothing(reason: String, evidence: &str) -> Tiering {
 fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
     if let Some(wanted) = &above.swap {
         let area = |area: &SwapWanted| {
-            Some(Area { path: area.path.clone(), size: Bytes(size_of(facts, area)?), create: area.size.is_some() })
+            // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
+            let size = Bytes(size_of(facts, area).unwrap_or(0));
+            Area { path: area.path.clone(), size, create: area.size.is_some() }
         };
-        return wanted.value.iter().filter_map(area).collect();
+        return wanted.value.iter().map(area).collect();
     }
     let on = active_areas(facts);
     // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
@@ -207,23 +211,19 @@ pub fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
 fn swap_file(facts: &Facts) -> Option<Area> {
     let figures = &ASSUMED.swap_file;
     let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
-    if !holds_swap_files(root) || facts.system.os_id.value().map(String::as_str) == Some("nixos") {
-        return None;
-    }
     let disk = root.device.value().and_then(|name| facts.disk_of(name));
-    let slow = |transport| matches!(transport, Transport::Mmc | Transport::Usb);
-    if disk.is_some_and(|disk| disk.removable || slow(disk.transport)) {
+    if disk.is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
         return None;
     }
-    let free = root.free.value()?.percent(figures.free_percent);
-    let size = facts.memory.total().clamp(figures.min, figures.max).min(free);
-    let size = Bytes::from_mib(size.mib() / 256 * 256);
-    (size >= figures.min).then(|| Area { path: figures.path.clone(), size, create: true })
+    Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true })
 }
 
-/// File systems whose files can be swap and on which this tool makes them.
-fn holds_swap_files(mount: &Mount) -> bool {
-    !mount.read_only && matches!(mount.filesystem.as_str(), "ext4" | "ext3" | "xfs" | "btrfs")
+/// What a swap file on this file system would get.
+pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
+    let figures = &ASSUMED.swap_file;
+    let free = root.free.value().copied().unwrap_or_default().percent(figures.free_percent);
+    let size = facts.memory.total().clamp(figures.min, figures.max).min(free);
+    Bytes::from_mib(size.mib() / 256 * 256)
 }
 
 /// The whole disk behind the first area.

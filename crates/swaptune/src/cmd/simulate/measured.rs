@@ -30,7 +30,7 @@ impl Measured {
             return Ok(Self::default());
         }
         let wanted = WantedArgs { measured: true, ..WantedArgs::default() };
-        let evidence = layers::evidence(&context.machine, &wanted)?;
+        let (evidence, _) = layers::evidence(&context.machine, &wanted)?;
         let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
         let known = Known::of(&facts, &evidence);
         if !known.is_measured() {

@@ -8,10 +8,9 @@ use serde::Serialize;
 use swaptune_bench::codec::Setting;
 use swaptune_bench::codecs::InKernel;
 use swaptune_bench::sample::{Cold, GroupKind, Numbers, Pools, Sample, Tally};
-use swaptune_core::codec_choice::{Candidate, Choice, choose};
 use swaptune_core::measurement::{Estimate, Evidence, SampleFigures, SampledCodec};
 use swaptune_core::memory_map::MemoryMap;
-use swaptune_core::profiles::auto::density_tolerance_percent;
+use swaptune_core::profiles::auto::{Advice, compressor};
 use swaptune_core::{Bytes, Facts};
 
 /// Lines of the table; what is smaller is summed up in one more.
@@ -106,6 +105,8 @@ pub struct Basis<'a> {
     pub watching: String,
     /// Whether we are root.
     pub root: bool,
+    /// Whether the result is kept, for a plan to rest on.
+    pub kept: bool,
 }
 
 impl Report {
@@ -126,7 +127,7 @@ impl Report {
             groups: lines(sample, basis.pools),
             in_kernel: settings.iter().map(|setting| Has::new(*setting, facts)).collect(),
             not_computed: not_computed(facts),
-            advice: advice(&figures, &settings, &pool, facts, evidence),
+            advice: advice(&figures, facts, evidence, basis.kept),
             pool,
             figures,
         }
@@ -216,20 +217,24 @@ fn not_computed(facts: &Facts) -> Vec<String> {
     ["lzo", "lzo-rle", "842"].into_iter().filter(usable).map(str::to_owned).collect()
 }
 
-fn advice(figures: &SampleFigures, settings: &[Setting], pool: &Pool, facts: &Facts, evidence: &Evidence) -> String {
-    let candidate = |(codec, setting): (&SampledCodec, &Setting)| {
-        let name = setting.codec().zswap.filter(|_| setting.is_default())?;
-        let usable = InKernel::of(*setting, facts).zswap.is_some_and(|place| place.availability.usable());
-        let stored = codec.stored.get(&pool.allocator)?.value;
-        Some(Candidate { codec: name.to_owned(), stored, cost: evidence.zswap_cost(name).map(|cost| cost.value.both()), usable })
+/// What a plan would take, by the same rule; the evidence holds this sample as its newest.
+fn advice(figures: &SampleFigures, facts: &Facts, evidence: &Evidence, kept: bool) -> String {
+    let mut text = match compressor(facts, evidence) {
+        None => "none: there is no swap here that zswap or zram could compress".to_owned(),
+        Some(Advice { codec, reason, measured: true, better }) => {
+            let better = better.map_or_else(String::new, |better| format!("; better would be {better}"));
+            format!("{codec}: {reason}{better}")
+        }
+        Some(Advice { codec, reason, measured: false, .. }) => {
+            format!("{codec}, as assumed: {reason}; this sample does not compare it with others of this kernel")
+        }
     };
-    let candidates: Vec<Candidate> = figures.codecs.iter().zip(settings).filter_map(candidate).collect();
-    let mut text = match choose(&candidates, density_tolerance_percent(facts.kernel.cpus)) {
-        None => return "none: no compressor of zswap was asked for".into(),
-        Some(Choice::Take { codec, why, better: None }) => format!("{codec} {why}"),
-        Some(Choice::Take { codec, why, better: Some(better) }) => format!("{codec} {why}; better would be {better}"),
-        Some(Choice::NoneUsable { best }) => format!("{best}, but zswap of this kernel has none of these"),
-    };
+    if figures.of != SampleFigures::ALL {
+        text += &format!("; of {} alone, where `swaptune plan` rests on a sample of all processes", figures.of);
+    }
+    if !kept {
+        text += "; not kept, so that `swaptune plan` does not rest on it";
+    }
     let others = not_computed(facts);
     if !others.is_empty() {
         text += &format!("; {} can only be measured in the kernel: `swaptune bench codecs --kernel`", others.join(", "));

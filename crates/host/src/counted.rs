@@ -1,0 +1,69 @@
+//! The counters of the kernel at the moment of a change, kept for as long as the boot lasts: findings count from there.
+
+use swaptune_core::facts::Counted;
+
+use crate::apply::{Run, StepError};
+use crate::checkpoint::NoFaults;
+use crate::inspect::{Scope, inspect};
+use crate::kernel::Kernel;
+use crate::machine::Machine;
+use crate::stamp::Stamp;
+
+/// In `/run`: a reboot takes it away together with the counters.
+pub(crate) const FILE: &str = "/run/swaptune/counters.json";
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Only what is counted.
+const SCOPE: Scope = Scope { log: false, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
+
+/// Keeps what is counted now; `by` says what changed the configuration. Says what went wrong, which does no harm: counters then count
+/// from boot.
+#[must_use]
+pub fn keep(machine: &Machine, kernel: &dyn Kernel, by: &str) -> Option<String> {
+    let run = Run { machine, kernel, faults: &NoFaults, progress: &|_| () };
+    let boot = run.boot_id();
+    if boot.is_empty() {
+        return None;
+    }
+    let counted = Counted::of(&inspect(machine, SCOPE), by.to_owned(), Stamp::now().text(), boot);
+    write(&run, &counted).err().map(|error| format!("findings count from boot: {error}"))
+}
+
+fn write(run: &Run<'_>, counted: &Counted) -> Result<(), StepError> {
+    let text = serde_json::to_string(counted).map_err(|error| StepError::io("write", FILE, error.into()))?;
+    let real = run.real(FILE)?;
+    run.make_folders(&run.missing_folders(&real))?;
+    run.put_text(&real, "counters", &text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::kernel::LiveKernel;
+
+    fn put(root: &std::path::Path, path: &str, text: &str) {
+        let path = root.join(path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn counters_are_kept_for_one_boot() {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), "/proc/vmstat", "pswpout 700\nnr_free_pages 5\n");
+        let machine = Machine::at(dir.path());
+        let known = || inspect(&machine, SCOPE).memory.counted;
+        assert_eq!(keep(&machine, &LiveKernel, "apply a"), None);
+        assert!(!known().is_known(), "without a boot id nobody knows to which boot it belongs");
+        put(dir.path(), BOOT_ID, "one\n");
+        assert_eq!(keep(&machine, &LiveKernel, "apply b"), None);
+        let counted = known().value().cloned().unwrap();
+        assert_eq!((counted.by.as_str(), counted.boot.as_str()), ("apply b", "one"));
+        assert_eq!(counted.vmstat, [("pswpout".to_owned(), 700)].into(), "only what grows is kept");
+        put(dir.path(), BOOT_ID, "two\n");
+        assert!(known().source().contains("of another boot"), "{:?}", known());
+        put(dir.path(), FILE, "{");
+        assert!(!known().is_known());
+    }
+}
