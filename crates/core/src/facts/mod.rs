@@ -4,6 +4,7 @@
 //! reason) or a list that is empty when there is nothing. The host room fills them; rules only read them.
 
 mod boot;
+mod image;
 mod memory;
 mod storage;
 mod swap;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
+pub use image::ImageFacts;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
 pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
@@ -23,6 +25,7 @@ pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, Sys
 
 use crate::fact::Fact;
 use crate::kernel::v;
+use crate::knobs::Knob;
 
 /// Managers whose business is zram, by their names in the manager table.
 pub const MANAGERS_OF_ZRAM: &[&str] = &[
@@ -76,6 +79,9 @@ pub struct Facts {
     pub sysctl_sources: BTreeMap<String, Vec<SysctlSource>>,
     /// Texts of configuration files that a plan may edit, by path.
     pub files: BTreeMap<String, Fact<String>>,
+    /// Set for the tree of a machine that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageFacts>,
 }
 
 impl Facts {
@@ -83,6 +89,13 @@ impl Facts {
     #[must_use]
     pub fn knob(&self, name: &str) -> Option<&str> {
         self.knobs.get(name).and_then(Fact::value).map(String::as_str)
+    }
+
+    /// Whether the kernel has this knob: it shows it, or, in an image, its version has it.
+    #[must_use]
+    pub fn has_knob(&self, knob: &Knob) -> bool {
+        let version = self.kernel.version.value().filter(|_| self.image.is_some());
+        self.knob(knob.name).is_some() || version.is_some_and(|version| knob.why_absent(*version).is_none())
     }
 
     /// Whether zswap's shrinker learns how much there is to shrink: it asks memory cgroups, and the memory controller of version 1

@@ -13,6 +13,7 @@ pub mod escape;
 pub mod kconfig;
 pub mod keyed;
 pub mod klog;
+pub mod loader_roots;
 pub mod maps;
 pub mod mm_stat;
 pub mod modules;

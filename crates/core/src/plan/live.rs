@@ -17,6 +17,9 @@ pub(super) fn knobs(draft: &mut Draft<'_>) {
 /// One knob brought to its value, or the reason why it cannot be.
 fn knob(draft: &mut Draft<'_>, name: &str, setting: &Setting<String>) {
     let Some(row) = knobs::find(name) else { return };
+    if draft.facts().image.is_some() && draft.facts().has_knob(row) {
+        return;
+    }
     match draft.facts().knobs.get(name) {
         Some(crate::Fact::Known { value, .. }) if row.same(value, &setting.value) => remark(draft, name, row.source),
         Some(crate::Fact::Known { value, .. }) => {

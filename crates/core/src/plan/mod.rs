@@ -6,6 +6,7 @@ mod areas;
 mod conflicts;
 mod draft;
 mod encryption;
+mod image;
 mod live;
 mod off;
 mod owned;
@@ -21,6 +22,7 @@ use crate::prediction::Predictions;
 
 use draft::Draft;
 pub use draft::{Request, first_usable, names_device};
+pub use image::assume;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 
 /// Version of the JSON form of [`Plan`].
@@ -127,6 +129,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     if let Some(predictions) = request.evidence.predictions() {
         draft.note("simulation", predictions.summary(), predictions.source());
     }
+    image::note(&mut draft);
     live::knobs(&mut draft);
     areas::plan(&mut draft);
     encryption::note(&mut draft);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::When;
 use super::draft::{Draft, Why, first_usable};
+use super::image;
 use super::owned;
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
@@ -26,7 +27,7 @@ fn sysctls(draft: &mut Draft<'_>) {
     let mut silenced = Silenced::new();
     for (name, setting) in &settings.knobs {
         let Some(row) = knobs::find(name).filter(|row| row.is_sysctl()) else { continue };
-        if draft.facts().knob(name).is_none() {
+        if !draft.facts().has_knob(row) {
             continue;
         }
         let why = match &setting.provenance {
@@ -312,6 +313,9 @@ pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore) {
         );
     };
     let outputs = store.generated.clone();
+    if let Some(why) = image::why_not_loader(draft, &outputs) {
+        return image::leave(draft, "boot loader configuration", command, why);
+    }
     let change = Change::Generated {
         what: "boot loader configuration".into(),
         command: command.clone(),
@@ -353,6 +357,9 @@ fn initramfs(draft: &mut Draft<'_>) {
     let release = facts.kernel.release.value().cloned().unwrap_or_default();
     let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
     let command = owned::initramfs_command(tool, &release);
+    if let Some(why) = image::why_not_initramfs(draft, tool) {
+        return image::leave(draft, "initramfs", &command, why);
+    }
     draft.step(When::Boot, Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true }, why());
 }
 

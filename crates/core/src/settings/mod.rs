@@ -183,6 +183,15 @@ pub struct BootSettings {
     pub initramfs: Option<Setting<bool>>,
 }
 
+/// The machine that an image will run on: what only it could say itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MachineSettings {
+    /// Its RAM.
+    pub ram: Option<Setting<Bytes>>,
+    /// Its processors.
+    pub cpus: Option<Setting<u32>>,
+}
+
 /// Everything that is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -196,6 +205,8 @@ pub struct Settings {
     pub zram: Option<Setting<Vec<ZramWanted>>>,
     /// How to make it last.
     pub boot: BootSettings,
+    /// The machine that an image is for; a running machine says it itself.
+    pub machine: MachineSettings,
     /// Other knobs by name, values normalised.
     pub knobs: BTreeMap<String, Setting<String>>,
     /// What to tell the user about a value: knob name → sentence.
@@ -228,6 +239,10 @@ impl Settings {
             boot: BootSettings {
                 kernel_arguments: over(self.boot.kernel_arguments, above.boot.kernel_arguments),
                 initramfs: over(self.boot.initramfs, above.boot.initramfs),
+            },
+            machine: MachineSettings {
+                ram: over(self.machine.ram, above.machine.ram),
+                cpus: over(self.machine.cpus, above.machine.cpus),
             },
             knobs: self.knobs,
             remarks: self.remarks,

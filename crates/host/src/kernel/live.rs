@@ -79,10 +79,7 @@ impl Kernel for LiveKernel {
     fn run(&self, command: &[String], _: &[PathBuf]) -> io::Result<Ran> {
         let (program, arguments) =
             command.split_first().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "an empty command"))?;
-        let output = Command::new(program).args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output()?;
-        let text = [output.stdout, output.stderr].concat();
-        let tail = &text[text.len().saturating_sub(OUTPUT_LIMIT)..];
-        Ok(Ran { code: output.status.code(), output: String::from_utf8_lossy(tail).trim().to_owned() })
+        hear(Command::new(program).args(arguments).env("LC_ALL", "C"))
     }
 
     fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File> {
@@ -154,6 +151,14 @@ fn write_zeros(file: &mut File, size: u64, progress: &dyn Fn(Progress)) -> io::R
         progress(Progress { done, total: size });
     }
     Ok(())
+}
+
+/// Runs a command to its end and keeps its last words.
+pub(super) fn hear(command: &mut Command) -> io::Result<Ran> {
+    let output = command.stdin(Stdio::null()).output()?;
+    let text = [output.stdout, output.stderr].concat();
+    let tail = &text[text.len().saturating_sub(OUTPUT_LIMIT)..];
+    Ok(Ran { code: output.status.code(), output: String::from_utf8_lossy(tail).trim().to_owned() })
 }
 
 fn modprobe(arguments: &[&str]) -> io::Result<()> {

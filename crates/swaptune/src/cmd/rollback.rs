@@ -24,7 +24,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
         output::talk("nothing was changed");
         return Ok(0);
     }
-    let kernel = kernel(context, true)?;
+    let kernel = kernel(context, false)?;
     let mut report = rollback(&context.machine, &*kernel, &state, &id, &options())?;
     report.warnings.extend(service::forget(&context.machine));
     print(context, &report)?;

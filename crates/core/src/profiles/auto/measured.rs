@@ -29,7 +29,10 @@ pub(super) fn compressor(facts: &Facts, evidence: &Evidence, usable: &[String], 
         usable: true,
     };
     let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
-    let Choice::Take { codec, why, .. } = choose(&candidates, density_tolerance_percent(facts.kernel.cpus))? else { return None };
+    let Choice::Take { codec, why, .. } = choose(&candidates, density_tolerance_percent(facts.kernel.cpus.value().copied()))?
+    else {
+        return None;
+    };
     let (_, ratio, cost) = known.into_iter().find(|(name, ..)| *name == codec)?;
     let source = match cost.map(|cost| cost.source).filter(|source| *source != ratio.source) {
         Some(cost) => format!("{}, {cost}", ratio.source),

@@ -224,7 +224,7 @@ fn advice(figures: &SampleFigures, settings: &[Setting], pool: &Pool, facts: &Fa
         Some(Candidate { codec: name.to_owned(), stored, cost: evidence.zswap_cost(name).map(|cost| cost.value.both()), usable })
     };
     let candidates: Vec<Candidate> = figures.codecs.iter().zip(settings).filter_map(candidate).collect();
-    let mut text = match choose(&candidates, density_tolerance_percent(facts.kernel.cpus)) {
+    let mut text = match choose(&candidates, density_tolerance_percent(facts.kernel.cpus.value().copied())) {
         None => return "none: no compressor of zswap was asked for".into(),
         Some(Choice::Take { codec, why, better: None }) => format!("{codec} {why}"),
         Some(Choice::Take { codec, why, better: Some(better) }) => format!("{codec} {why}; better would be {better}"),
