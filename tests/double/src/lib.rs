@@ -5,6 +5,7 @@
 //! can bring it into a program that was built without it. `swaptune/tests/release.rs` looks for its words in the program.
 
 mod checkpoints;
+mod image;
 mod kernel;
 mod zram;
 
@@ -13,6 +14,7 @@ use std::path::Path;
 use swaptune_host::{checkpoint, kernel as host};
 
 pub use checkpoints::{KILL_AT, KILL_GUARDIAN_AT, passed};
+pub use image::debian_image;
 pub use kernel::FixtureKernel;
 
 /// From here on every folder is a running machine to this process, and a checkpoint may kill it.

@@ -137,7 +137,8 @@ impl Knob {
     #[must_use]
     pub fn default_of(&self, config: Option<&BTreeMap<String, String>>) -> Option<String> {
         let option = |name: &str| config.and_then(|config| config.get(name)).cloned();
-        let switch = |name: &str| option(name).map(|on| if on == "y" { "Y".to_owned() } else { "N".to_owned() });
+        // An option that a configuration does not name is off.
+        let switch = |name: &str| config.map(|_| if option(name).is_some_and(|on| on == "y") { "Y" } else { "N" }.to_owned());
         let default = match self.name {
             "zswap.enabled" => switch("CONFIG_ZSWAP_DEFAULT_ON"),
             "zswap.compressor" => option("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),

@@ -43,7 +43,12 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts) -> Fact<ZswapFact
 fn at_boot(kernel: &KernelFacts) -> Option<Fact<ZswapFacts>> {
     let config = kernel.config.value().filter(|config| config.get("CONFIG_ZSWAP").is_some_and(|built| built == "y"))?;
     let has = |knob: &&Knob| kernel.version.value().is_none_or(|version| knob.why_absent(*version).is_none());
-    let named = |knob: &Knob| Some((knob.name.strip_prefix("zswap.")?.to_owned(), knob.default_of(Some(config))?));
+    let named = |knob: &Knob| {
+        Some((
+            knob.name.strip_prefix("zswap.")?.to_owned(),
+            knob.default_of(Some(config)).unwrap_or_else(|| knob.default.to_owned()),
+        ))
+    };
     let parameters: BTreeMap<String, String> = knobs::all().filter(has).filter_map(named).collect();
     let none = || "an image runs no kernel";
     let facts = ZswapFacts {
