@@ -12,11 +12,12 @@ mod record;
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use record::Offline;
+use swaptune_core::parse::mountinfo;
 
 pub use error::ReadError;
 pub use live::Space;
@@ -27,12 +28,20 @@ const TEXT_LIMIT: u64 = 16 << 20;
 /// As many as the kernel follows (`MAXSYMLINKS`).
 const LINK_LIMIT: usize = 40;
 
+/// What only the root folder of a machine has: one of these is enough.
+pub const MARKS: [&str; 5] = ["/etc/os-release", "/usr/lib/os-release", "/sbin/init", "/bin/sh", "/proc/meminfo"];
+/// A path at which nothing ever is.
+const NOWHERE: &str = "/proc/self/fd/nothing";
+/// Folders that a running machine mounts into an image to work in it. What they show is that machine, not the image.
+const BORROWED: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+
 /// One machine to look at.
 #[derive(Debug)]
 pub struct Machine {
     root: PathBuf,
     live: bool,
     offline: Offline,
+    borrowed: Vec<&'static str>,
     record: Option<Mutex<Record>>,
 }
 
@@ -40,7 +49,7 @@ impl Machine {
     /// The machine that this process runs on.
     #[must_use]
     pub fn live() -> Self {
-        Self { root: PathBuf::from("/"), live: true, offline: Offline::default(), record: None }
+        Self { root: PathBuf::from("/"), live: true, offline: Offline::default(), borrowed: Vec::new(), record: None }
     }
 
     /// The machine whose files lie under `root`.
@@ -48,7 +57,8 @@ impl Machine {
     pub fn at(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let offline = Offline::load(&root);
-        Self { root, live: false, offline, record: None }
+        let borrowed = BORROWED.into_iter().filter(|folder| is_borrowed(&root, folder)).collect();
+        Self { root, live: false, offline, borrowed, record: None }
     }
 
     /// The same machine, remembering everything that is read from it.
@@ -58,6 +68,7 @@ impl Machine {
             root: self.root.clone(),
             live: self.live,
             offline: self.offline.clone(),
+            borrowed: self.borrowed.clone(),
             record: Some(Mutex::new(Record::default())),
         }
     }
@@ -71,6 +82,18 @@ impl Machine {
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.live
+    }
+
+    /// True for a capture: a folder that `inspect --capture` made.
+    #[must_use]
+    pub fn is_capture(&self) -> bool {
+        !self.live && self.offline.is_capture()
+    }
+
+    /// True when there is a machine below the root at all, and not an empty folder or some other file system.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.live || self.is_capture() || MARKS.iter().any(|mark| self.exists(mark))
     }
 
     /// Where this machine's `/` is.
@@ -278,6 +301,10 @@ impl Machine {
     }
 
     fn host_path(&self, inside: &str) -> PathBuf {
+        // What is mounted there now will not be there when the image runs.
+        if self.borrowed.iter().any(|folder| mountinfo::is_under(inside, folder) && inside != *folder) {
+            return PathBuf::from(NOWHERE).join(inside.trim_start_matches('/'));
+        }
         self.root.join(inside.trim_start_matches('/'))
     }
 
@@ -314,6 +341,13 @@ impl Machine {
         }
         Ok(if done.is_empty() { "/".to_owned() } else { done })
     }
+}
+
+/// True when this folder of a tree is the running machine's own, mounted there.
+fn is_borrowed(root: &Path, folder: &str) -> bool {
+    let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
+    let (ours, here) = (device(Path::new(folder)), device(&root.join(folder.trim_start_matches('/'))));
+    ours.is_some() && ours == here && here != device(root) && ours != device(Path::new("/"))
 }
 
 fn parts(path: &str) -> impl DoubleEndedIterator<Item = String> {

@@ -5,8 +5,11 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+mod chroot;
 pub mod pages;
 mod shared;
+
+pub use chroot::{own_world, rooted};
 
 use std::ffi::{CString, c_int};
 use std::io;

@@ -12,9 +12,10 @@ use std::process::{Command, Output};
 
 use fixture::*;
 use swaptune_core::plan::Plan;
+use swaptune_double::FixtureKernel;
 use swaptune_host::apply::{Options, execute};
 use swaptune_host::journal::StateDir;
-use swaptune_host::kernel::{FixtureKernel, LiveKernel};
+use swaptune_host::kernel::LiveKernel;
 use swaptune_host::machine::Machine;
 
 const ROOT: &str = "SWAPTUNE_BAD_PLACE";

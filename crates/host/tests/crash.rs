@@ -14,10 +14,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use fixture::*;
+use swaptune_double::{FixtureKernel, KILL_AT};
 use swaptune_host::apply::{Options, Resumed, execute, resume};
-use swaptune_host::checkpoint::{self, KILL_AT};
 use swaptune_host::journal::{StateDir, Status, history, pending};
-use swaptune_host::kernel::FixtureKernel;
 use swaptune_host::machine::Machine;
 use swaptune_host::rollback::rollback;
 
@@ -30,6 +29,7 @@ const RANDOM_KILLS: u64 = 60;
 #[test]
 fn child() {
     let (Ok(task), Ok(root)) = (std::env::var(TASK), std::env::var(ROOT)) else { return };
+    swaptune_double::install();
     let root = PathBuf::from(root);
     let (machine, kernel) = (Machine::at(&root), FixtureKernel::new(&root));
     let (state, options) = (StateDir::persistent(&machine), Options::default());
@@ -43,7 +43,7 @@ fn child() {
         }
         other => panic!("no task {other}"),
     }
-    std::fs::write(root.join("run/swaptune-checkpoints"), checkpoint::passed().to_string()).unwrap();
+    std::fs::write(root.join("run/swaptune-checkpoints"), swaptune_double::passed().to_string()).unwrap();
 }
 
 fn finish(machine: &Machine, kernel: &FixtureKernel, state: &StateDir) {

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use fixture::*;
 use swaptune_core::change::SwapState;
+use swaptune_double::FixtureKernel;
 use swaptune_host::apply::{Options, execute};
 use swaptune_host::journal::{history, pending};
-use swaptune_host::kernel::{FileSystem, FixtureKernel, Kernel, LiveKernel, Progress, Ran};
+use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Progress, Ran};
 use swaptune_host::machine::Machine;
 use swaptune_host::rollback::rollback;
 

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_host::checkpoint::{self, KILL_AT};
+use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
 use swaptune_host::machine::Machine;
 use swaptune_host::scratch::guardian::{self, Program};
@@ -24,6 +24,7 @@ const GUARDIAN_DIES: &str = "SWAPTUNE_SCRATCH_TEST_GUARDIAN_DIES";
 /// Not a test: the guardian of the others, when this program is started as one.
 #[test]
 fn scratch_guardian() {
+    install();
     assert!(guardian::play_and_tell());
 }
 
@@ -34,15 +35,16 @@ fn worker() {
     let machine = Machine::at(&root);
     let mut scratch = open(&machine).unwrap();
     set_everything(&mut scratch).unwrap();
-    let passed = checkpoint::passed();
+    let passed = swaptune_double::passed();
     scratch.close().unwrap();
-    std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", checkpoint::passed())).unwrap();
+    std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", swaptune_double::passed())).unwrap();
 }
 
 fn open(machine: &Machine) -> Result<Scratch, ScratchError> {
+    install();
     let Ok(number) = std::env::var(GUARDIAN_DIES) else { return Scratch::open(machine, "a test") };
     let program = Program::default();
-    let mut arguments = vec![format!("{KILL_AT}={number}").into(), std::env::current_exe().unwrap().into_os_string()];
+    let mut arguments = vec![format!("{KILL_GUARDIAN_AT}={number}").into(), std::env::current_exe().unwrap().into_os_string()];
     arguments.extend(program.arguments);
     Scratch::open_guarded(machine, "a test", &Program { path: "/usr/bin/env".into(), arguments })
 }

@@ -1,6 +1,7 @@
 //! How a command fails: one sentence, a hint, a fixed exit code.
 
 use std::fmt::Display;
+use std::path::Path;
 
 /// Usage or configuration error.
 pub const USAGE: u8 = 2;
@@ -32,6 +33,12 @@ impl Failure {
         self
     }
 
+    /// The same for a machine below a folder: what its hint says to type names that folder.
+    pub fn at(mut self, root: Option<&Path>) -> Self {
+        self.hint = at_root(&self.hint, root);
+        self
+    }
+
     /// Prints it to standard error.
     pub fn report(&self) {
         crate::output::talk(&format!("error: {}", self.message));
@@ -41,8 +48,35 @@ impl Failure {
     }
 }
 
+/// Commands that work below a folder, as texts name them.
+const COMMANDS: [&str; 8] = ["apply", "rollback", "history", "plan", "verify", "inspect", "status", "knobs"];
+
+/// A text with the folder in every command that it names.
+pub fn at_root(text: &str, root: Option<&Path>) -> String {
+    let Some(root) = root else { return text.to_owned() };
+    let flag = format!("--root {} ", root.display());
+    COMMANDS
+        .iter()
+        .fold(text.to_owned(), |text, command| text.replace(&format!("swaptune {command}"), &format!("swaptune {flag}{command}")))
+}
+
 impl From<swaptune_core::settings::SettingsError> for Failure {
     fn from(error: swaptune_core::settings::SettingsError) -> Self {
         Self::new(USAGE, error).hint("`swaptune knobs` lists every name and range; swaptune(5) shows a whole file")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_a_hint_name_the_folder() {
+        let hint = "finish it with `swaptune apply --resume`, or take it back with `swaptune rollback x`";
+        let there =
+            "finish it with `swaptune --root /mnt apply --resume`, or take it back with `swaptune --root /mnt rollback x`";
+        assert_eq!(at_root(hint, Some(Path::new("/mnt"))), there);
+        assert_eq!(at_root(hint, None), hint);
+        assert_eq!(at_root("sudo make install", Some(Path::new("/mnt"))), "sudo make install");
     }
 }

@@ -16,6 +16,18 @@ const DROPIN_DIR: &str = "/etc/swaptune/config.d";
 
 /// The settings that these flags and files ask for on this machine.
 pub fn resolve(machine: &Machine, facts: &Facts, evidence: &Evidence, wanted: &WantedArgs) -> Result<Settings, Failure> {
+    Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence)?)
+}
+
+/// Tells the facts of an image what its configuration says of its machine; a running machine says it itself.
+pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Result<(), Failure> {
+    let settings = layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay);
+    swaptune_core::plan::assume(facts, &settings);
+    Ok(())
+}
+
+/// What files and flags say, lowest first.
+fn layers(machine: &Machine, wanted: &WantedArgs) -> Result<Vec<Settings>, Failure> {
     let mut layers = match &wanted.config {
         Some(path) => vec![file(path)?],
         None => machine_files(machine)?,
@@ -27,7 +39,7 @@ pub fn resolve(machine: &Machine, facts: &Facts, evidence: &Evidence, wanted: &W
     for flag in &wanted.set {
         layers.push(Settings::from_flag(flag)?);
     }
-    Ok(profiles::resolve(layers, facts, evidence)?)
+    Ok(layers)
 }
 
 /// What was measured on this machine, as far as the flags let it count, and a note on results that cannot be read.
@@ -61,7 +73,7 @@ fn unread(store: &Store, why: &str) -> Note {
     let path = store.path().display().to_string();
     let text =
         format!("{path} cannot be read ({why}): what was measured there does not count; `swaptune bench list` shows what does");
-    Note { about: "results".into(), text, evidence: path }
+    Note { about: "results".into(), text, evidence: path, pending: false }
 }
 
 /// What the last apply resolved for every boot; `None` when there was none.

@@ -1,50 +1,7 @@
-//! swaptune: measure, plan, apply, prove and keep compressed swap.
-//!
-//! `main` parses, dispatches to one file per command, prints what came back and turns it into a fixed exit code:
-//! 0 done or nothing to do, 1 findings or drift, 2 usage or configuration error, 3 refused for safety,
-//! 4 failed and rolled back, 5 failed and not rolled back.
-
-mod cli;
-mod cmd;
-mod failure;
-#[cfg(test)]
-mod hints;
-mod layers;
-mod output;
+//! The program `swaptune`; see the library of this name.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::{Cli, Command};
-use failure::Failure;
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match run(&cli) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            failure.report();
-            ExitCode::from(failure.code)
-        }
-    }
-}
-
-fn run(cli: &Cli) -> Result<u8, Failure> {
-    let context = cmd::Context::new(&cli.global)?;
-    match &cli.command {
-        Command::Inspect(args) => cmd::inspect::run(&context, args),
-        Command::Status => cmd::status::run(&context),
-        Command::Knobs(args) => cmd::knobs::run(&context, args),
-        Command::Plan(args) => cmd::plan::run(&context, args),
-        Command::Apply(args) => cmd::apply::run(&context, args),
-        Command::Verify(args) => cmd::verify::run(&context, args),
-        Command::Rollback(args) => cmd::rollback::run(&context, args),
-        Command::History => cmd::history::run(&context),
-        Command::Simulate(args) => cmd::simulate::run(&context, args),
-        Command::Sample(args) => cmd::sample::run(&context, args),
-        Command::Bench(args) => cmd::bench::run(&context, args),
-        Command::Service(args) => cmd::service::run(&context, args),
-        Command::ScratchGuardian => Ok(cmd::scratch::guardian()),
-    }
+    swaptune::main()
 }

@@ -1,7 +1,9 @@
-//! The whole circle with the real binary on every captured host: plan, apply, nothing left to do, roll back, every byte as
-//! before; and the same with the binary killed at each of its checkpoints.
+//! The whole circle on every captured host: plan, apply, nothing left to do, roll back, every byte as before; and the same with the
+//! program killed at each of its checkpoints.
 //!
-//! The machine is a copy of the fixture's folder, whose files play the kernel (`SWAPTUNE_FIXTURE_KERNEL=1`).
+//! The machine is a copy of the fixture's folder, whose files play the kernel. The program that does so is this test itself, started
+//! again: the whole of swaptune, linked with the double of `tests/double`. What is shipped has no double and no way to ask for one
+//! (`release.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use swaptune_double::KILL_AT;
 use swaptune_host::swap_header;
 use tempfile::TempDir;
 
@@ -22,7 +25,14 @@ use support::{Host, hosts};
 /// Every path of a folder with what it is.
 type Picture = BTreeMap<PathBuf, String>;
 
+/// Set for the process that plays swaptune on a folder.
+const PLAYS: &str = "SWAPTUNE_CIRCLE_PLAYS";
+
 fn main() -> ExitCode {
+    if std::env::var_os(PLAYS).is_some() {
+        swaptune_double::install();
+        return swaptune::main();
+    }
     let arguments = Arguments::from_args();
     let mut trials = Vec::new();
     for host in hosts() {
@@ -62,10 +72,10 @@ impl Machine {
     }
 
     fn run(&self, words: &[&str], kill_at: Option<u32>) -> Result<Output, Failed> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
-        command.args(words).arg("--root").arg(self.dir.path()).env("SWAPTUNE_FIXTURE_KERNEL", "1");
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(words).arg("--root").arg(self.dir.path()).env(PLAYS, "1");
         if let Some(number) = kill_at {
-            command.env("SWAPTUNE_TEST_KILL_AT", number.to_string());
+            command.env(KILL_AT, number.to_string());
         }
         Ok(command.output()?)
     }

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::cache;
 use crate::command::{command, run};
 use crate::debian::{Release, copy_sparse};
+use crate::mounted::Mounted;
 use crate::outcome::Outcome;
 use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
 
@@ -75,6 +76,11 @@ impl Full {
     /// Pulls the further disks out.
     pub fn unplug(&mut self) {
         self.spares.clear();
+    }
+
+    /// Mounts the root file system on the host; the guest must be off until it is closed.
+    pub fn mount(&self) -> Result<Mounted> {
+        Mounted::of(&self.disk)
     }
 
     /// Boots the guest with this script and waits until it is off.

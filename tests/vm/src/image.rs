@@ -27,6 +27,11 @@ const ROOT_SECTORS: u64 = 4_718_592;
 const SWAP_START: u64 = ROOT_START + ROOT_SECTORS;
 const SWAP_SECTORS: u64 = 524_288;
 
+/// Where the root file system begins in the image, in bytes.
+pub const ROOT_OFFSET: u64 = ROOT_START * SECTOR;
+/// How long it is.
+pub const ROOT_BYTES: u64 = ROOT_SECTORS * SECTOR;
+
 /// UUID of the root file system.
 pub const ROOT_UUID: &str = "5eaf00d0-0000-4000-8000-000000000002";
 /// UUIDs of the swap areas /dev/vda3 and /dev/vda4.

@@ -16,6 +16,7 @@ pub mod hosts;
 pub mod image;
 pub mod initramfs;
 pub mod kernels;
+pub mod mounted;
 pub mod outcome;
 pub mod payload;
 pub mod qemu;

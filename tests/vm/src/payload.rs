@@ -39,11 +39,18 @@ payloads! {
     DEBIAN_VERIFY = "debian-verify.sh";
     /// Debian, third boot: everything as in the picture.
     DEBIAN_AFTER = "debian-after.sh";
+    /// Debian, first boot after it was configured as an image.
+    IMAGE_VERIFY = "image-verify.sh";
+    /// Debian, booted after that was taken back in the image.
+    IMAGE_AFTER = "image-after.sh";
     /// Debian: benchmarks on a whole system.
     DEBIAN_BENCH = "debian-bench.sh";
     /// Debian, booted without a disk that the configuration calls optional.
     DEBIAN_MISSING = "debian-missing.sh";
 }
+
+/// The functions that all scripts share, for use in an image that is mounted on the host.
+pub const LIBRARY: &str = include_str!("../payloads/lib.sh");
 
 /// The init of a minimal guest.
 pub const MINIMAL_INIT: &str = include_str!("../payloads/minimal-init.sh");

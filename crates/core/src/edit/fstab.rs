@@ -78,6 +78,12 @@ pub fn entries(text: &str) -> Vec<Result<Entry, BrokenLine>> {
     lines(text).filter_map(|line| read(line.number, line.content)).collect()
 }
 
+/// The swap areas that are switched on at boot, as the lines name them.
+pub fn swap_specs(text: &str) -> impl Iterator<Item = String> {
+    let at_boot = |entry: &Entry| entry.is_swap() && entry.option("noauto").is_none();
+    entries(text).into_iter().filter_map(Result::ok).filter(at_boot).map(|entry| entry.spec)
+}
+
 /// The text with one line for this swap area.
 ///
 /// Only lines of type `swap` for which `is_same` holds are looked at. The first of them gets the new first and fourth

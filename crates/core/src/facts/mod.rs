@@ -5,6 +5,7 @@
 
 mod boot;
 mod counted;
+mod image;
 mod memory;
 mod names;
 mod residents;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
 pub use counted::Counted;
+pub use image::ImageFacts;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
 pub use names::is_place;
 pub use residents::{Kubelet, Resident};
@@ -29,6 +31,7 @@ pub use swap::{
 pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
 
 use crate::fact::Fact;
+use crate::knobs::Knob;
 use crate::parse::zram_generator;
 use swaptune_kernel::behaviours;
 
@@ -88,6 +91,9 @@ pub struct Facts {
     pub sysctl_sources: BTreeMap<String, Vec<SysctlSource>>,
     /// Texts of configuration files that a plan may edit, by path.
     pub files: BTreeMap<String, Fact<String>>,
+    /// Set for the tree of a machine that does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageFacts>,
 }
 
 impl Facts {
@@ -95,6 +101,13 @@ impl Facts {
     #[must_use]
     pub fn knob(&self, name: &str) -> Option<&str> {
         self.knobs.get(name).and_then(Fact::value).map(String::as_str)
+    }
+
+    /// Whether the kernel has this knob: it shows it, or, in an image, its version has it.
+    #[must_use]
+    pub fn has_knob(&self, knob: &Knob) -> bool {
+        let version = self.kernel.version.value().filter(|_| self.image.is_some());
+        self.knob(knob.name).is_some() || version.is_some_and(|version| knob.why_absent(*version).is_none())
     }
 
     /// Whether zswap's shrinker learns how much there is to shrink: it asks memory cgroups, and the memory controller of version 1

@@ -25,7 +25,7 @@ pub struct KernelFacts {
     /// Page size in bytes.
     pub page_size: Bytes,
     /// Processors online.
-    pub cpus: u32,
+    pub cpus: Fact<u32>,
     /// True when modules can be loaded (`CONFIG_MODULES`, no `nomodule`, a module folder for this release).
     pub modules_loadable: Fact<bool>,
 }

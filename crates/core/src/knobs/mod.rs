@@ -9,6 +9,7 @@ mod zram;
 mod zswap;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use swaptune_kernel::KernelVersion;
 
@@ -130,6 +131,28 @@ impl Knob {
         }
         let gone = self.gone.filter(|gone| version >= *gone)?;
         Some(format!("{} is gone since Linux {gone}: {}", self.name, self.replaced_by))
+    }
+
+    /// The value that a kernel of this build configuration starts with; `None` where that depends on the machine or is not known.
+    #[must_use]
+    pub fn default_of(&self, config: Option<&BTreeMap<String, String>>) -> Option<String> {
+        let option = |name: &str| config.and_then(|config| config.get(name)).cloned();
+        // An option that a configuration does not name is off.
+        let switch = |name: &str| config.map(|_| if option(name).is_some_and(|on| on == "y") { "Y" } else { "N" }.to_owned());
+        let default = match self.name {
+            "zswap.enabled" => switch("CONFIG_ZSWAP_DEFAULT_ON"),
+            "zswap.compressor" => option("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
+            "zswap.zpool" => option("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
+            "zswap.shrinker_enabled" => switch("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON"),
+            "zswap.exclusive_loads" => switch("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON"),
+            "transparent_hugepage.enabled" => ["ALWAYS", "MADVISE"]
+                .iter()
+                .find(|word| option(&format!("CONFIG_TRANSPARENT_HUGEPAGE_{word}")).is_some_and(|on| on == "y"))
+                .map(|word| word.to_lowercase()),
+            _ => Some(self.default.split(' ').next().unwrap_or_default().to_owned()),
+        };
+        let default = default?;
+        self.normalise(default.trim_matches('"')).ok().map(Cow::into_owned)
     }
 
     /// What the knob takes, in words.

@@ -95,6 +95,10 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
         }
         if let Some(active) = area.active {
             cycles.extend(cycle(draft, &area, active, &mut disks));
+        } else if draft.facts().image.is_some() {
+            if !listed_area(draft, &area) {
+                continue;
+            }
         } else if !fresh_area(draft, &mut area, &mut disks) {
             continue;
         }
@@ -184,6 +188,19 @@ fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
         let before = cycle.disk.is_none().then_some(cycle.before);
         draft.step(When::Now, swap(cycle, before, Some(cycle.after)), why());
     }
+}
+
+/// In an image only a line of its fstab says that there will be such an area, with a header: no device of it is seen from here.
+fn listed_area(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
+    let listed = fstab::swap_specs(draft.facts().file(FSTAB).unwrap_or_default()).any(|spec| spec == area.wanted.path);
+    if !listed {
+        let path = area.path();
+        let text = format!(
+            "{path} cannot be seen from here, and /etc/fstab of the image has no line for it: apply once on the machine itself to use it"
+        );
+        draft.note(path, text, "an image has no devices");
+    }
+    listed
 }
 
 /// The live steps for an area that is off; false when it is skipped or refused.

@@ -1,7 +1,7 @@
 //! The compressor's modules in the initramfs: the file that brings them there, and when the image is made anew.
 
 use super::draft::{Draft, Why, first_usable};
-use super::{When, owned};
+use super::{When, image, owned};
 use crate::change::Change;
 use crate::facts::{Availability, Facts, InitramfsTool};
 
@@ -25,6 +25,9 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let release = facts.kernel.release.value().cloned().unwrap_or_default();
     let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
     let command = owned::initramfs_command(*tool, &release);
+    if let Some(why) = image::why_not_initramfs(draft, *tool) {
+        return image::leave(draft, "initramfs", &command, why);
+    }
     let change = Change::Generated { what: "initramfs".into(), command, outputs, before: false, after: true };
     draft.step(When::Boot, change, why(rebuild));
 }
@@ -48,7 +51,8 @@ fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
 /// Why this plan makes the initramfs anew with a compressor in it; `None` when it does not.
 pub(super) fn rebuild(draft: &Draft<'_>, compressor: &str) -> Option<String> {
     let initramfs = &draft.facts().initramfs;
-    let wanted = initramfs_text(*initramfs.tool.value().filter(|_| asks_for_initramfs(draft))?, compressor);
+    let tool = *initramfs.tool.value().filter(|_| asks_for_initramfs(draft))?;
+    let wanted = initramfs_text(tool, compressor);
     if draft.facts().file(wanted.path) != Some(&wanted.text) {
         return Some(format!("{compressor} is loadable before the root file system is there"));
     }

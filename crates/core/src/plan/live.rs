@@ -19,6 +19,9 @@ pub(super) fn knobs(draft: &mut Draft<'_>) {
 /// One knob brought to its value, or the reason why it cannot be.
 fn knob(draft: &mut Draft<'_>, name: &str, setting: &Setting<String>) {
     let Some(row) = knobs::find(name) else { return };
+    if draft.facts().image.is_some() && draft.facts().has_knob(row) {
+        return;
+    }
     match draft.facts().knobs.get(name) {
         Some(crate::Fact::Known { value, .. }) if row.same(value, &setting.value) => remark(draft, name, row.source),
         Some(crate::Fact::Known { value, .. }) => {
@@ -82,6 +85,8 @@ pub(super) fn zswap(draft: &mut Draft<'_>) {
                 too_large(draft, limit.value);
                 parameter(draft, zswap, "max_pool_percent", Some(limit), &percent.to_string(), Vec::new());
             }
+            // The service turns the size into a share of the RAM that it finds.
+            None if draft.facts().image.is_some() => {}
             None => draft.refuse("zswap.max_pool_percent", "the size of RAM is unknown", "write max_pool_percent = N in [zswap]"),
         }
     }

@@ -8,6 +8,7 @@ mod boot_tests;
 mod conflicts;
 mod draft;
 mod encryption;
+mod image;
 mod initramfs;
 mod kubernetes;
 mod live;
@@ -31,6 +32,7 @@ use crate::prediction::Predictions;
 
 use draft::Draft;
 pub use draft::{Request, first_usable};
+pub use image::assume;
 pub use managers::treats_manager;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 pub use sizes::FILE_RESERVE;
@@ -153,6 +155,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     if let Some(predictions) = request.evidence.predictions() {
         draft.note("simulation", predictions.summary(), predictions.source());
     }
+    image::note(&mut draft);
     live::knobs(&mut draft);
     areas::plan(&mut draft);
     encryption::note(&mut draft);

@@ -28,26 +28,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
 /// One knob to its default, where that is a value and not a matter of the machine.
 fn default(draft: &mut Draft<'_>, row: &'static Knob, live: Option<String>) {
     let Some(before) = live else { return };
-    let config = |option: &str| draft.facts().kernel.config.value().and_then(|config| config.get(option)).cloned();
-    let default = match row.name {
-        "zswap.compressor" => config("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
-        "zswap.zpool" => config("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
-        "zswap.shrinker_enabled" => {
-            config("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON").map(|on| if on == "y" { "Y".into() } else { "N".into() })
-        }
-        "zswap.exclusive_loads" => {
-            config("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON").map(|on| if on == "y" { "Y".into() } else { "N".into() })
-        }
-        "transparent_hugepage.enabled" => ["ALWAYS", "MADVISE"]
-            .iter()
-            .find(|word| config(&format!("CONFIG_TRANSPARENT_HUGEPAGE_{word}")).is_some_and(|on| on == "y"))
-            .map(|word| word.to_lowercase()),
-        _ => Some(row.default.split(' ').next().unwrap_or_default().to_owned()),
-    };
-    let default = default
-        .map(|value| value.trim_matches('"').to_owned())
-        .and_then(|value| row.normalise(&value).ok().map(|v| v.into_owned()));
-    let Some(after) = default else {
+    let Some(after) = row.default_of(draft.facts().kernel.config.value()) else {
         return draft.note(
             row.name,
             "its default depends on the machine: `swaptune rollback` restores the value of before",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Draft, Why, first_usable};
-use super::{When, initramfs, owned};
+use super::{When, image, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
 use crate::facts::{BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
@@ -25,7 +25,7 @@ fn sysctls(draft: &mut Draft<'_>) {
     let mut silenced = Silenced::new();
     for (name, setting) in &settings.knobs {
         let Some(row) = knobs::find(name).filter(|row| row.is_sysctl()) else { continue };
-        if draft.facts().knob(name).is_none() {
+        if !draft.facts().has_knob(row) {
             continue;
         }
         let why = match &setting.provenance {
@@ -336,6 +336,9 @@ pub(super) fn regenerate(draft: &mut Draft<'_>, store: &KernelArgStore, reason: 
         );
     };
     let outputs = store.generated.clone();
+    if let Some(why) = image::why_not_loader(draft, &outputs) {
+        return image::leave(draft, "boot loader configuration", command, why);
+    }
     let change = Change::Generated {
         what: "boot loader configuration".into(),
         command: command.clone(),

@@ -21,7 +21,7 @@ pub(super) fn server() -> Facts {
     let mut facts = Facts::default();
     facts.kernel.release = known("6.12.107+deb13-amd64");
     facts.kernel.version = Fact::known(v(6, 12), "test");
-    facts.kernel.cpus = 2;
+    facts.kernel.cpus = Fact::known(2, "test");
     facts.kernel.page_size = Bytes(4096);
     facts.system.init = Fact::known(InitSystem::Systemd, "/proc/1/comm");
     facts.system.os_id = known("debian");

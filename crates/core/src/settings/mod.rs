@@ -226,6 +226,15 @@ pub struct SafetySettings {
     pub kubelet: Option<Setting<KubeletRule>>,
 }
 
+/// The machine that an image will run on: what only it could say itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MachineSettings {
+    /// Its RAM.
+    pub ram: Option<Setting<Bytes>>,
+    /// Its processors.
+    pub cpus: Option<Setting<u32>>,
+}
+
 /// Everything that is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Settings {
@@ -241,6 +250,8 @@ pub struct Settings {
     pub boot: BootSettings,
     /// What the administrator answers for.
     pub safety: SafetySettings,
+    /// The machine that an image is for; a running machine says it itself.
+    pub machine: MachineSettings,
     /// Other knobs by name, values normalised.
     pub knobs: BTreeMap<String, Setting<String>>,
     /// What to tell the user about a value: knob name → sentence.
@@ -275,6 +286,10 @@ impl Settings {
                 initramfs: over(self.boot.initramfs, above.boot.initramfs),
             },
             safety: SafetySettings { kubelet: over(self.safety.kubelet, above.safety.kubelet) },
+            machine: MachineSettings {
+                ram: over(self.machine.ram, above.machine.ram),
+                cpus: over(self.machine.cpus, above.machine.cpus),
+            },
             knobs: self.knobs,
             remarks: self.remarks,
         }

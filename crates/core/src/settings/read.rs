@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    BootSettings, KubeletRule, PoolLimit, Provenance, SafetySettings, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings,
+    BootSettings, KubeletRule, MachineSettings, PoolLimit, Provenance, SafetySettings, Setting, Settings, SwapWanted, ZramWanted,
+    ZswapSettings,
 };
 use crate::knobs::{self, KnobError};
 use crate::units::Bytes;
@@ -20,6 +21,10 @@ const DEFAULT_ZRAM_PRIORITY: i64 = 100;
 
 /// The smallest area that mkswap(8) makes: ten pages of 4 KiB.
 const SWAP_MIN: Bytes = Bytes::from_kib(40);
+/// Less RAM than Linux boots with is a slip of the pen.
+const SMALLEST_RAM: Bytes = Bytes::from_mib(16);
+/// `NR_CPUS` of the largest kernels (arch/x86/Kconfig).
+const MOST_CPUS: i64 = 8192;
 
 /// What was wrong with a configuration, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -256,6 +261,23 @@ impl Reader<'_> {
         Ok(safety)
     }
 
+    fn machine(&self, value: &Spanned<DeValue<'_>>) -> Result<MachineSettings, SettingsError> {
+        let mut machine = MachineSettings::default();
+        for (key, value) in self.entries(" in [machine]", self.table("machine", value)?, &["ram", "cpus"])? {
+            if key == "ram" {
+                let ram = self.size(key, value)?;
+                if ram.value < SMALLEST_RAM {
+                    return Err(self.wrong(key, value, "at least \"16M\", the RAM of the machine that the image is for"));
+                }
+                machine.ram = Some(ram);
+            } else {
+                let cpus = self.integer(key, value, 1..MOST_CPUS + 1)?;
+                machine.cpus = Some(Setting::new(u32::try_from(cpus.value).unwrap_or(1), cpus.provenance));
+            }
+        }
+        Ok(machine)
+    }
+
     fn knobs(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Setting<String>>, SettingsError> {
         let mut wanted = BTreeMap::new();
         for (key, value) in self.table("knobs", value)?.iter() {
@@ -306,7 +328,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
         reader.error(error.span().unwrap_or(0..0), problem)
     })?;
     let mut settings = Settings::default();
-    let known = ["profile", "zswap", "swap", "zram", "boot", "safety", "knobs", "remarks"];
+    let known = ["profile", "zswap", "swap", "zram", "boot", "machine", "safety", "knobs", "remarks"];
     for (key, value) in reader.entries("", root.as_ref(), &known)? {
         match key {
             "profile" => settings.profile = Some(reader.string(key, value)?),
@@ -324,6 +346,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
             }
             "boot" => settings.boot = reader.boot(value)?,
             "safety" => settings.safety = reader.safety(value)?,
+            "machine" => settings.machine = reader.machine(value)?,
             "knobs" => settings.knobs = reader.knobs(value)?,
             _ => settings.remarks = reader.remarks(value)?,
         }
@@ -433,6 +456,10 @@ size = "4G"
         check("[safety]\nkubelet = \"yes\"", "c.toml:2: kubelet: found \"yes\", expected \"refuse\" or \"allow\"");
         check("[safety]\nkublet = \"allow\"", "did you mean `kubelet`?");
         check("profile = ", "c.toml:1: not valid TOML");
+        check("[machine]\nram = 4", "found 4, expected a size in quotes");
+        check("[machine]\nram = \"4K\"", "expected at least \"16M\"");
+        check("[machine]\ncpus = 0", "found 0, expected a whole number from 1 to 8192");
+        check("[machine]\ndisk = \"nvme\"", "unknown key `disk` in [machine]; known are ram, cpus");
         check("colour = 1", "unknown key `colour`; known are profile");
     }
 

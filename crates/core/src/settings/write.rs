@@ -24,6 +24,7 @@ pub fn to_toml(settings: &Settings) -> String {
     }
     zswap(&mut text, settings);
     boot(&mut text, settings);
+    machine(&mut text, settings);
     safety(&mut text, settings);
     for area in settings.swap.iter().flat_map(|list| &list.value) {
         swap_area(&mut text, area);
@@ -80,6 +81,15 @@ fn safety(text: &mut String, settings: &Settings) {
     line(text, "kubelet", settings.safety.kubelet.as_ref(), |rule| quoted(rule.name()));
 }
 
+fn machine(text: &mut String, settings: &Settings) {
+    if settings.machine == super::MachineSettings::default() {
+        return;
+    }
+    text.push_str("\n[machine]\n");
+    line(text, "ram", settings.machine.ram.as_ref(), |ram| quoted(&ram.compact()));
+    line(text, "cpus", settings.machine.cpus.as_ref(), u32::to_string);
+}
+
 fn swap_area(text: &mut String, area: &SwapWanted) {
     let _ = write!(text, "\n[[swap]]\npath = {}\n", quoted(&area.path));
     if let Some(size) = area.size {
@@ -108,7 +118,7 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let text = "profile = \"auto\"\n[zswap]\nenabled = true\ncompressor = [\"zstd\", \"lz4\"]\nzpool = \"zbud\"\npool = \"1536M\"\n\
-                    accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[safety]\nkubelet = \"allow\"\n[[swap]]\npath = \"/a b\"\n\
+                    accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[machine]\nram = \"4G\"\ncpus = 2\n[safety]\nkubelet = \"allow\"\n[[swap]]\npath = \"/a b\"\n\
                     size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\n[[zram]]\nsize = \"4G\"\n\
                     mem_limit = \"1G\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
         let settings = read_toml("x", text, None).unwrap();

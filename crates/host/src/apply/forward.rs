@@ -4,10 +4,10 @@ use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
 
 use super::error::{ApplyError, StepError, chain};
-use super::kinds::{At, Back, Made, Stand, doer, must_be_made, not_made_here};
+use super::kinds::{At, Back, Made, Past, Stand, doer, must_be_made, not_made_here};
 use super::run::Run;
 use super::undo::{self, How, UndoReport};
-use super::{Options, Report, StepReport, preflight, settle, spare, zswap};
+use super::{Options, Report, StepReport, offline, preflight, settle, spare, zswap};
 use crate::journal::record::{Ending, Outcome, Record};
 use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
 use crate::kernel::Kernel;
@@ -102,7 +102,7 @@ fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) ->
             only_our_files(run, journal, seq, change)?;
             let saved = doer.save(at, journal, seq)?;
             journal.add(Record::Intent { seq, saved })?;
-            let made = doer.make(at)?;
+            let made = make(journal, seq, change, at)?;
             done(journal, seq, made)
         }
     }
@@ -145,14 +145,28 @@ fn made_before(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepL
 }
 
 /// What is in a zram device is as volatile as the device.
-fn is_lost_by_a_reboot(change: &Change) -> bool {
+pub(super) fn is_lost_by_a_reboot(change: &Change) -> bool {
     change.is_volatile() || matches!(change, Change::SwapHeader { path, .. } if path.starts_with("/dev/zram"))
 }
 
 fn make_again(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let tag = undo::tag(&journal.transaction().id, seq);
-    let made = doer(&log.step.change).make(At { run: *run, tag: &tag })?;
+    let made = make(journal, seq, &log.step.change, At { run: *run, tag: &tag })?;
     done(journal, seq, made)
+}
+
+/// Makes a change whose originals are saved. A generator that fails in an image puts its files back and leaves the rest to the
+/// machine: what it is made from is in place, and what it makes boots as before.
+fn make(journal: &Journal<'_>, seq: usize, change: &Change, at: At<'_>) -> Result<Made, StepError> {
+    let doer = doer(change);
+    let error = match doer.make(at) {
+        Err(error) if offline::is_left_to_the_machine(&at.run, change) => error,
+        made => return made,
+    };
+    let log = &journal.transaction().steps[seq];
+    let Some(saved) = &log.saved else { return Err(error) };
+    doer.restore(at, Past { log, saved, state: journal.state(), torn: true })?;
+    Ok(Outcome::Skipped { why: offline::to_run_there(change, &error) }.into())
 }
 
 fn done(journal: &mut Journal<'_>, seq: usize, made: Made) -> Result<(), StepError> {

@@ -6,6 +6,7 @@
 mod error;
 mod forward;
 mod kinds;
+mod offline;
 mod preflight;
 mod room;
 mod run;

@@ -52,7 +52,12 @@ fn only_files_offline(run: &Run<'_>, steps: &[Step]) -> Result<(), ApplyError> {
     if run.kernel.serves(run.machine) {
         return Ok(());
     }
-    let is_file = |change: &Change| matches!(change, Change::File { .. } | Change::Link { .. });
+    let generates = run.kernel.generates_in(run.machine);
+    let is_file = |change: &Change| match change {
+        Change::File { .. } | Change::Link { .. } => true,
+        Change::Generated { .. } => generates,
+        _ => false,
+    };
     match steps.iter().find(|step| !is_file(&step.change)) {
         None => Ok(()),
         Some(step) => Err(ApplyError::Refused {

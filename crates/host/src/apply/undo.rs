@@ -5,6 +5,7 @@ use swaptune_core::change::Change;
 
 use super::error::{NotUndone, StepError, chain};
 use super::kinds::{At, Back, Past, Restored, doer};
+use super::offline;
 use super::run::Run;
 use crate::journal::record::Record;
 use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
@@ -116,6 +117,9 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
     for seq in again {
         let outcome = match regenerate(run, &journal.transaction().steps[seq].step.change) {
             Ok(()) => UndoOutcome::Regenerated,
+            Err(error) if offline::is_offline(run) => {
+                UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
+            }
             Err(error) => UndoOutcome::Failed { why: chain(&error) },
         };
         undoing.note(journal, seq, outcome);
@@ -154,6 +158,9 @@ impl Undoing {
 fn undo_one(run: &Run<'_>, journal: &Journal<'_>, seq: usize, how: How<'_>) -> Result<Option<UndoOutcome>, StepError> {
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
+    if let Some(outcome) = offline::gone_with_the_power(run, &log.step.change) {
+        return Ok(Some(outcome));
+    }
     let tag = tag(&journal.transaction().id, seq);
     let at = At { run: *run, tag: &tag };
     sweep(at, saved)?;

@@ -17,7 +17,7 @@ const IMAGE_FOLDERS: [&str; 3] = ["/boot/EFI/Linux", "/efi/EFI/Linux", "/boot/ef
 const EXTLINUX: [&str; 2] = ["/boot/extlinux/extlinux.conf", "/extlinux/extlinux.conf"];
 const RASPBERRY: [&str; 2] = ["/boot/firmware", "/boot"];
 const GRUB_DEFAULTS: &str = "/etc/default/grub";
-const GRUB_CONFIGS: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
+pub(super) const GRUB_CONFIGS: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
 const MKCONFIGS: [&str; 4] =
     ["/usr/sbin/grub-mkconfig", "/usr/bin/grub-mkconfig", "/usr/sbin/grub2-mkconfig", "/usr/bin/grub2-mkconfig"];
 const KERNEL_CMDLINE: &str = "/etc/kernel/cmdline";

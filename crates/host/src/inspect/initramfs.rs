@@ -88,7 +88,8 @@ fn modules_setting(machine: &Machine) -> Fact<String> {
     found
 }
 
-fn names(reader: impl Read) -> std::io::Result<BTreeSet<String>> {
+/// Names of interest in an image, or why it is none.
+pub(crate) fn names(reader: impl Read) -> std::io::Result<BTreeSet<String>> {
     let mut reader = Segments { rest: Cursor::new(Vec::new()).chain(Box::new(reader)) };
     let mut found = BTreeSet::new();
     while let Some(compression) = reader.plain(&mut found)? {

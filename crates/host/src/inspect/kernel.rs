@@ -86,13 +86,16 @@ fn release(machine: &Machine) -> Fact<String> {
         Ok(text) => return Fact::known(text.trim().to_owned(), path),
         Err(error) => error,
     };
-    // An image that is being built runs no kernel, but will run the one that is installed in it.
-    for base in ["/lib/modules", "/usr/lib/modules"] {
-        if let Ok([only]) = machine.list(base).as_deref() {
-            return Fact::known(only.clone(), format!("{base}: the only kernel there"));
+    // An image that is being built runs no kernel, but will run one that is installed in it.
+    let installed = if machine.is_live() { Vec::new() } else { super::image::kernels(machine) };
+    match installed.as_slice() {
+        [] => error.absent(),
+        [only] => Fact::known(only.clone(), "/boot and /lib/modules: the only kernel there"),
+        [newest, rest @ ..] => {
+            let source = format!("/boot and /lib/modules: the newest of {} there (others: {})", rest.len() + 1, rest.join(", "));
+            Fact::known(newest.clone(), source)
         }
     }
-    error.absent()
 }
 
 fn config(machine: &Machine, release: Option<&str>) -> Fact<BTreeMap<String, String>> {
@@ -163,19 +166,26 @@ fn modules_loadable(
 }
 
 /// Processors online, from the list that the kernel writes (`0-3,8`).
-fn cpus(machine: &Machine) -> u32 {
-    let online = machine.read_text("/sys/devices/system/cpu/online").unwrap_or_default();
+fn cpus(machine: &Machine) -> Fact<u32> {
+    let (list, table) = ("/sys/devices/system/cpu/online", "/proc/cpuinfo");
+    let online = machine.read_text(list).unwrap_or_default();
     let count = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         Some(last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)?.saturating_add(1))
     };
     let total = online.trim().split(',').filter_map(count).fold(0, u32::saturating_add);
     if total > 0 {
-        return total;
+        return Fact::known(total, list);
     }
-    let cpuinfo = machine.read_text("/proc/cpuinfo").unwrap_or_default();
+    let cpuinfo = match machine.read_text(table) {
+        Ok(text) => text,
+        Err(error) => return error.absent(),
+    };
     let lines = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
-    u32::try_from(lines.max(1)).unwrap_or(1)
+    match u32::try_from(lines) {
+        Ok(0) | Err(_) => Fact::absent(format!("{table}: no line `processor`")),
+        Ok(count) => Fact::known(count, table),
+    }
 }
 
 #[cfg(test)]
@@ -190,8 +200,9 @@ mod tests {
                 ("sys/devices/system/cpu/online", online),
                 ("proc/cpuinfo", "processor\t: 0\nflags\t: x\nprocessor\t: 1\n"),
             ]);
-            assert_eq!(cpus(&Machine::at(dir.path())), expect, "{online}");
+            assert_eq!(cpus(&Machine::at(dir.path())).value(), Some(&expect), "{online}");
         }
+        assert!(!cpus(&Machine::at(tree(&[]).path())).is_known(), "nothing says that there is one");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod block;
 mod boot;
 mod compressors;
 mod files;
+mod image;
 mod initramfs;
 mod kernel;
 mod knobs;
@@ -31,6 +32,7 @@ use swaptune_core::facts::SCHEMA;
 
 use crate::machine::Machine;
 
+pub(crate) use initramfs::names as initramfs_names;
 pub use places::look_at_places;
 pub use system::hypervisor;
 
@@ -75,6 +77,7 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
         swaps: swap::areas(machine, &block_devices, &mount_lines),
         swap_signatures: swap::signatures(&block_devices),
         zswap: zswap::inspect(machine, &kernel),
+        image: image::inspect(machine),
         zram: zram::inspect(machine, &modules),
         compressors: compressors::inspect(machine, &modules),
         mounts: mounts::inspect(machine, &mount_lines, &block_devices),

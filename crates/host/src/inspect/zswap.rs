@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use swaptune_core::Fact;
 use swaptune_core::facts::{KernelFacts, ZswapFacts};
+use swaptune_core::knobs::{self, Knob};
 use swaptune_core::parse::klog;
 
 use crate::machine::Machine;
@@ -13,7 +14,10 @@ const PARAMETERS: &str = "/sys/module/zswap/parameters";
 pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts) -> Fact<ZswapFacts> {
     let names = match machine.list(PARAMETERS) {
         Ok(names) => names,
-        Err(error) if error.missing => return Fact::absent(why_missing(machine, kernel)),
+        Err(error) if error.missing => {
+            let at_boot = super::image::is_image(machine).then(|| at_boot(kernel)).flatten();
+            return at_boot.unwrap_or_else(|| Fact::absent(why_missing(machine, kernel)));
+        }
         Err(error) => return error.absent(),
     };
     let read = |name: String| Some((name.clone(), machine.read_text(&format!("{PARAMETERS}/{name}")).ok()?.trim().to_owned()));
@@ -33,6 +37,28 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts) -> Fact<ZswapFact
         parameters,
     };
     Fact::known(facts, PARAMETERS)
+}
+
+/// What zswap will be when an image boots, before anything is set: the parameters that its kernel has, with the defaults of its build.
+fn at_boot(kernel: &KernelFacts) -> Option<Fact<ZswapFacts>> {
+    let config = kernel.config.value().filter(|config| config.get("CONFIG_ZSWAP").is_some_and(|built| built == "y"))?;
+    let has = |knob: &&Knob| kernel.version.value().is_none_or(|version| knob.why_absent(*version).is_none());
+    let named = |knob: &Knob| {
+        Some((
+            knob.name.strip_prefix("zswap.")?.to_owned(),
+            knob.default_of(Some(config)).unwrap_or_else(|| knob.default.to_owned()),
+        ))
+    };
+    let parameters: BTreeMap<String, String> = knobs::all().filter(has).filter_map(named).collect();
+    let none = || "an image runs no kernel";
+    let facts = ZswapFacts {
+        enabled: parameters.get("enabled").is_some_and(|value| value == "Y"),
+        counters: Fact::absent(none()),
+        loaded: Fact::absent(none()),
+        complaints: Vec::new(),
+        parameters,
+    };
+    Some(Fact::known(facts, format!("{}: CONFIG_ZSWAP=y", kernel.config.source())))
 }
 
 fn why_missing(machine: &Machine, kernel: &KernelFacts) -> String {

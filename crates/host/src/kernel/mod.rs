@@ -1,23 +1,47 @@
 //! What is done to a kernel that is not a plain file write.
 //!
-//! [`Kernel`] is the seam: [`LiveKernel`] does it to the running machine, [`FixtureKernel`] to a folder that looks like
-//! one, so that the same apply can be killed, repeated and compared anywhere. Only `apply::write` calls these methods.
+//! [`Kernel`] is the seam: [`LiveKernel`] does it to the running machine, [`ImageKernel`] refuses all that needs a running one and
+//! runs the generators of a tree in that tree. Only `apply::write` calls these methods. Tests have one more, which plays a machine
+//! in a folder; it is not part of this crate.
 
-mod fixture;
-mod fixture_zram;
+mod chroot;
+mod image;
 mod live;
 mod supervise;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use swaptune_core::change::SwapState;
 
-pub use fixture::FixtureKernel;
+pub use image::ImageKernel;
 pub use live::LiveKernel;
 
 use crate::machine::Machine;
+
+/// Makes the kernel of a folder.
+pub type Maker = fn(&Path) -> Box<dyn Kernel>;
+
+static PLAYER: OnceLock<Maker> = OnceLock::new();
+
+/// The kernel of a machine: the running one, or none yet.
+#[must_use]
+pub fn of(machine: &Machine) -> Box<dyn Kernel> {
+    if machine.is_live() {
+        return Box::new(LiveKernel);
+    }
+    match PLAYER.get() {
+        Some(make) => make(machine.root()),
+        None => Box::new(ImageKernel::new(machine.root())),
+    }
+}
+
+/// Lets this stand behind every folder in this process; the first one stays. For tests.
+pub fn play_folders_with(make: Maker) {
+    let _ = PLAYER.set(make);
+}
 
 /// How far a long write is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +76,11 @@ pub struct Ran {
 pub trait Kernel {
     /// True when this kernel is the one of that machine; in an offline tree only files can be changed.
     fn serves(&self, machine: &Machine) -> bool;
+
+    /// True when [`Kernel::run`] works on the files of that machine and on no others.
+    fn generates_in(&self, machine: &Machine) -> bool {
+        self.serves(machine)
+    }
 
     /// Page size, on which the swap header depends.
     fn page_size(&self) -> u64;

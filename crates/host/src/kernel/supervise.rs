@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::Ran;
 
 /// How much of a command's output is kept.
-const OUTPUT_LIMIT: usize = 4 << 10;
+pub(super) const OUTPUT_LIMIT: usize = 4 << 10;
 /// The variable that names the process which started a command: name space of its ids, id, moment of its start.
 const STARTED_BY: &str = "SWAPTUNE_STARTED_BY";
 /// How long to wait for what a command left running when it ended, before it is killed.

@@ -55,6 +55,10 @@ impl Offline {
         Self { index: index.unwrap_or_default(), is_capture: data.is_dir() }
     }
 
+    pub fn is_capture(&self) -> bool {
+        self.is_capture
+    }
+
     pub fn failure(&self, inside: &str) -> Option<&ReadError> {
         self.index.failed.get(inside)
     }

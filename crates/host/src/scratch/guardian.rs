@@ -15,7 +15,6 @@ use std::time::Duration;
 
 use super::{ScratchError, recover};
 use crate::apply::chain;
-use crate::checkpoint;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -60,8 +59,7 @@ impl Guardian {
     pub fn start(program: &Program, machine: &Machine) -> io::Result<Self> {
         let root = std::fs::canonicalize(machine.root())?;
         let mut command = Command::new(&program.path);
-        // A test that kills a process at a checkpoint means the other one.
-        command.args(&program.arguments).env(ROOT, root).env_remove(checkpoint::KILL_AT).current_dir("/");
+        command.args(&program.arguments).env(ROOT, root).current_dir("/");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut said = child.stdout.take().map(BufReader::new).ok_or_else(|| io::Error::other("no pipe from it"))?;
         // A test program says other things first.

@@ -24,7 +24,7 @@ use crate::apply::{How, NotUndone, Run, StepError, UndoReport, chain, grow, priv
 use crate::checkpoint::NoFaults;
 use crate::journal::record::{Ending, Record};
 use crate::journal::{Beginning, Journal, Kind, Stamp, StateDir, Status, Transaction, all, pending};
-use crate::kernel::{FixtureKernel, Kernel, LiveKernel};
+use crate::kernel::{self, Kernel};
 use crate::lock::Lock;
 use crate::machine::Machine;
 use guardian::{Guardian, Program};
@@ -306,10 +306,9 @@ impl Locks {
 }
 
 fn copy(machine: &Machine) -> (Machine, Box<dyn Kernel>) {
-    if machine.is_live() {
-        return (Machine::live(), Box::new(LiveKernel));
-    }
-    (Machine::at(machine.root()), Box::new(FixtureKernel::new(machine.root())))
+    let machine = if machine.is_live() { Machine::live() } else { Machine::at(machine.root()) };
+    let kernel = kernel::of(&machine);
+    (machine, kernel)
 }
 
 fn run<'a>(machine: &'a Machine, kernel: &'a dyn Kernel) -> Run<'a> {

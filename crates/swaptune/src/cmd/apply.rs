@@ -69,7 +69,11 @@ fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("the boot service would call {binary}, which is not there");
-    Err(Failure::new(REFUSED, message).hint("sudo make install, or change only the running system with --now"))
+    let hint = match context.root() {
+        Some(root) => format!("install it in the image: sudo make install DESTDIR={}", root.display()),
+        None => "sudo make install, or change only the running system with --now".into(),
+    };
+    Err(Failure::new(REFUSED, message).hint(hint))
 }
 
 /// Finishes or takes back an apply that was cut short; `None` when there is none.
@@ -86,7 +90,7 @@ fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<O
         let hint = format!("`swaptune apply --resume` finishes it, `swaptune rollback {}` takes it back", transaction.id);
         return Err(Failure::new(REFUSED, message).hint(hint));
     }
-    let kernel = kernel(context, true)?;
+    let kernel = kernel(context, false)?;
     match resume(&context.machine, &*kernel, state, &transaction.id, &options())? {
         Resumed::Applied(mut report) => {
             report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
@@ -103,7 +107,7 @@ fn wants_resume(transaction: &Transaction, context: &Context, state: &StateDir) 
     match answer("finish it (r)esume, take it (b)ack, or leave it? [r/b/N] ").as_str() {
         "r" | "resume" => Ok(true),
         "b" | "back" => {
-            rollback(&context.machine, &*kernel(context, true)?, state, &transaction.id, &options())?;
+            rollback(&context.machine, &*kernel(context, false)?, state, &transaction.id, &options())?;
             output::talk("taken back; run the command again");
             Ok(false)
         }

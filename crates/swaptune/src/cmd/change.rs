@@ -4,26 +4,28 @@ use std::io::{BufRead, IsTerminal};
 
 use swaptune_host::apply::{ApplyError, Options, Report};
 use swaptune_host::journal::Outcome;
-use swaptune_host::kernel::{FixtureKernel, Kernel, LiveKernel, Progress};
+use swaptune_host::kernel::{self, Kernel, Progress};
 
 use super::Context;
-use crate::failure::{Failure, REFUSED, USAGE};
+use crate::failure::{Failure, REFUSED, USAGE, at_root};
 use crate::output::{self, text};
 
-/// Set to 1 together with `--root` to play live changes on the files of a folder; for tests.
-const FIXTURE_KERNEL: &str = "SWAPTUNE_FIXTURE_KERNEL";
-
-/// The kernel that live changes go to. A folder has none, so only what takes effect at boot can be changed there.
+/// The kernel that changes go to. A folder has none, so only what takes effect at boot can be changed there; a capture is for
+/// looking at, and nothing ever boots from it.
 pub fn kernel(context: &Context, live_changes: bool) -> Result<Box<dyn Kernel>, Failure> {
-    if context.machine.is_live() {
-        return Ok(Box::new(LiveKernel));
+    let (machine, kernel) = (&context.machine, kernel::of(&context.machine));
+    if machine.is_live() || kernel.serves(machine) {
+        return Ok(kernel);
     }
-    let played = std::env::var_os(FIXTURE_KERNEL).is_some_and(|value| value == "1");
-    if live_changes && !played {
+    if machine.is_capture() {
+        let message = format!("{} is a capture: files that were read on a machine, to be looked at", machine.root().display());
+        return Err(Failure::new(REFUSED, message).hint("`swaptune plan` shows what would change on that machine"));
+    }
+    if live_changes {
         let message = "live changes need a running kernel, and --root is not one";
-        return Err(Failure::new(REFUSED, message).hint("add --boot to change only what takes effect when it boots"));
+        return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
     }
-    Ok(Box::new(FixtureKernel::new(context.machine.root())))
+    Ok(kernel)
 }
 
 /// Refuses early and in plain words what only root can do.
@@ -115,5 +117,5 @@ pub fn print_report(context: &Context, report: &Report) -> Result<(), Failure> {
         .as_deref()
         .map_or_else(String::new, |id| format!(" (transaction {id}; `swaptune rollback {id}` takes it back)"));
     out += &format!("{}{id}\n", text::count(report.changed(), "change"));
-    output::data(&out)
+    output::data(&at_root(&out, context.root()))
 }

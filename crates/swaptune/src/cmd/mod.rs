@@ -16,7 +16,9 @@ pub mod status;
 pub mod unfinished;
 pub mod verify;
 
-use swaptune_host::machine::Machine;
+use std::path::Path;
+
+use swaptune_host::machine::{self, Machine};
 
 use crate::cli::Global;
 use crate::failure::{Failure, USAGE};
@@ -34,12 +36,31 @@ impl Context {
     pub fn new(global: &Global) -> Result<Self, Failure> {
         let machine = match &global.root {
             None => Machine::live(),
-            Some(root) if root.is_dir() => Machine::at(root),
-            Some(root) => {
-                let message = format!("--root {}: not a folder", root.display());
-                return Err(Failure::new(USAGE, message).hint("name the folder that holds etc, proc and sys"));
-            }
+            Some(root) => below(root)?,
         };
         Ok(Self { machine, json: global.json })
     }
+
+    /// The folder that `--root` names.
+    pub fn root(&self) -> Option<&Path> {
+        (!self.machine.is_live()).then(|| self.machine.root())
+    }
+}
+
+/// The machine below a folder. An empty folder is most often a mount that failed, and nothing is claimed about it.
+fn below(root: &Path) -> Result<Machine, Failure> {
+    let refused = |why: &str, hint: String| Err(Failure::new(USAGE, format!("--root {}: {why}", root.display())).hint(hint));
+    if !root.is_dir() {
+        return refused("not a folder", "name the folder that holds etc, proc and sys".into());
+    }
+    if root.canonicalize().is_ok_and(|real| real == Path::new("/")) {
+        return refused("this is the running machine", "leave out --root".into());
+    }
+    let machine = Machine::at(root);
+    if machine.is_one() {
+        return Ok(machine);
+    }
+    let what = if root.read_dir().is_ok_and(|mut entries| entries.next().is_none()) { "an empty folder" } else { "no machine" };
+    let why = format!("{what}: none of {} is in it", machine::MARKS.join(", "));
+    refused(&why, format!("mount the image first (`findmnt {}` shows whether it is), or name its root folder", root.display()))
 }

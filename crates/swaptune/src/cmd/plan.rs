@@ -41,6 +41,11 @@ pub fn make(
     wipe: &[String],
 ) -> Result<(Facts, Settings, Plan), Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
+    if facts.image.is_some() && when.now {
+        let message = "live changes need a running kernel, and --root is not one";
+        return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
+    }
+    layers::assume(&context.machine, &mut facts, wanted)?;
     let (mut evidence, unread) = layers::evidence(&context.machine, wanted)?;
     let mut settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
     if simulated.simulate {
@@ -81,7 +86,18 @@ pub fn for_settings(
     let facts = &with_places(context, facts, settings);
     // Headers are only written on a live machine; a plan for a folder must be the same each time.
     let seed = if context.machine.is_live() { random_seed() } else { 0 };
-    plan(&Request { facts, settings, evidence, now: !when.boot, boot: !when.now, record, wipe, binary: &binary, installed, seed })
+    plan(&Request {
+        facts,
+        settings,
+        evidence,
+        now: !when.boot && facts.image.is_none(),
+        boot: !when.now,
+        record,
+        wipe,
+        binary: &binary,
+        installed,
+        seed,
+    })
 }
 
 /// The facts with what lies where the settings want swap: an existing file or device may hold what is still needed.

@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
         output::talk("nothing was changed");
         return Ok(0);
     }
-    let kernel = kernel(context, true)?;
+    let kernel = kernel(context, false)?;
     let options = Options { skip: &args.skip, ..options() };
     let mut report = rollback(&context.machine, &*kernel, &state, &id, &options)?;
     report.warnings.extend(service::forget(&context.machine));

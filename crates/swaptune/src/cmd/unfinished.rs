@@ -68,6 +68,11 @@ impl Unfinished {
 
     /// For a plan, which is one of a machine in between.
     pub fn note(&self) -> Note {
-        Note { about: "unfinished".into(), text: self.sentence(), evidence: "the journal in /var/lib/swaptune".into() }
+        Note {
+            about: "unfinished".into(),
+            text: self.sentence(),
+            evidence: "the journal in /var/lib/swaptune".into(),
+            pending: false,
+        }
     }
 }

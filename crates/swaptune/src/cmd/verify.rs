@@ -38,7 +38,11 @@ struct Answer<'a> {
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let looked = Unfinished::look(context)?;
     let mut facts = inspect(&context.machine, Scope::PLAN);
+    layers::assume(&context.machine, &mut facts, &args.wanted)?;
     let wanted = wanted(context, &facts, args)?;
+    if let Some((settings, _)) = &wanted {
+        swaptune_core::plan::assume(&mut facts, settings);
+    }
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
     let drift = wanted.as_ref().map(|(settings, when)| {
         plan::for_settings(context, &facts, settings, &Evidence::default(), when, plan::Record(false), &[])

@@ -54,7 +54,7 @@ fn kernel(out: &mut String, facts: &Facts) {
     let (kernel, system) = (&facts.kernel, &facts.system);
     section(out, "Kernel and system");
     fact(out, "release", &kernel.release);
-    line(out, "processors", kernel.cpus, "");
+    fact(out, "processors", &kernel.cpus);
     line(out, "page size", kernel.page_size, "");
     fact(out, "command line", &kernel.cmdline);
     fact(out, "modules loadable", &kernel.modules_loadable);

@@ -1,8 +1,14 @@
 //! Whole Debian systems with systemd, GRUB and initramfs-tools.
 
-use anyhow::{Context, Result};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use swaptune_vm::command::{command, run};
 use swaptune_vm::debian::Release;
 use swaptune_vm::full::Full;
+use swaptune_vm::image::ROOT_UUID;
 use swaptune_vm::{payload, swaptune};
 
 use crate::support::need_commands;
@@ -52,6 +58,51 @@ pub fn circle(release: Release) -> Result<()> {
         guest.boot(script)?.ensure_success().context(boot)?;
     }
     Ok(())
+}
+
+const IMAGE_CONFIG: &str = r#"profile = "idle-guide"
+
+[machine]
+ram = "1G"
+cpus = 1
+
+[zswap]
+compressor = "zstd"
+max_pool_percent = 30
+
+[boot]
+kernel_arguments = true
+
+[knobs]
+"vm.swappiness" = 85
+"#;
+
+/// Configured on the host while it does not run, with its own update-grub; booted, proved; taken back on the host, booted: not one
+/// byte of `/etc` and `/boot` is changed.
+pub fn image(release: Release) -> Result<()> {
+    need_commands(&["plan", "apply", "verify", "rollback", "history"])?;
+    let guest = Full::new(release)?;
+    let swaptune = |root: &Path, words: &[&str]| run(Command::new(swaptune::binary()?).arg("--root").arg(root).args(words));
+    let mounted = guest.mount()?;
+    let root = mounted.root();
+    fs::create_dir_all(root.join("etc/swaptune"))?;
+    fs::write(root.join("etc/swaptune/config.toml"), IMAGE_CONFIG)?;
+    run(command("install").args(["-m", "755"]).arg(swaptune::binary()?).arg(root.join("usr/local/bin/swaptune")))?;
+    let picture = format!("{}\nmkdir -p /var/lib/guest-test; file_state > /var/lib/guest-test/files", payload::LIBRARY);
+    mounted.script(&picture)?;
+    let applied = swaptune(root, &["apply", "--boot", "--yes"])?;
+    ensure!(applied.contains("done: boot loader configuration: run update-grub"), "{applied}");
+    let cfg = fs::read_to_string(root.join("boot/grub/grub.cfg"))?;
+    ensure!(cfg.contains(&format!("root=UUID={ROOT_UUID}")) && cfg.contains("zswap.enabled=1"), "{cfg}");
+    let again = swaptune(root, &["plan"])?;
+    ensure!(again.starts_with("Nothing to do"), "{again}");
+    mounted.close()?;
+    guest.boot(payload::IMAGE_VERIFY)?.ensure_success().context("boot 1, as configured")?;
+    let mounted = guest.mount()?;
+    let back = swaptune(mounted.root(), &["rollback", "--yes"])?;
+    ensure!(back.contains("restored: boot loader configuration"), "{back}");
+    mounted.close()?;
+    guest.boot(payload::IMAGE_AFTER)?.ensure_success().context("boot 2, as before")
 }
 
 /// Benchmarks on a system that systemd manages: under a memory limit, of its disk, of its ciphers.

@@ -47,6 +47,7 @@ fn all() -> Vec<Trial> {
         trials.push(full("missing-disk", release, debian::missing_disk));
         if release.name == "debian13" {
             trials.push(full("bench", release, debian::bench));
+            trials.push(full("image", release, debian::image));
         }
         // Judges the comparison itself; worth its two boots only when that was changed.
         let picture = full("picture", release, debian::picture);

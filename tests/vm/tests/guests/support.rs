@@ -38,8 +38,21 @@ pub fn need_commands(commands: &[&str]) -> Result<()> {
 }
 
 /// What a full guest needs on the host.
-const FULL_PROGRAMS: [&str; 10] =
-    ["qemu-system-x86_64", "mmdebstrap", "sfdisk", "mkfs.ext4", "mkswap", "chroot", "tar", "apt-config", "flock", "setpriv"];
+const FULL_PROGRAMS: [&str; 13] = [
+    "qemu-system-x86_64",
+    "mmdebstrap",
+    "sfdisk",
+    "mkfs.ext4",
+    "mkswap",
+    "chroot",
+    "tar",
+    "apt-config",
+    "flock",
+    "setpriv",
+    "losetup",
+    "mount",
+    "umount",
+];
 
 /// What a minimal guest needs on the host.
 const MINIMAL_PROGRAMS: [&str; 11] =

@@ -32,7 +32,8 @@ pub(super) fn compressor(facts: &Facts, evidence: &Evidence, names: &[String], u
         usable: usable.contains(name),
     };
     let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
-    let Choice::Take { codec, why, better } = choose(&candidates, density_tolerance_percent(facts.kernel.cpus))? else {
+    let cpus = facts.kernel.cpus.value().copied();
+    let Choice::Take { codec, why, better } = choose(&candidates, density_tolerance_percent(cpus))? else {
         return None;
     };
     let (_, ratio, cost) = known.into_iter().find(|(name, ..)| *name == codec)?;

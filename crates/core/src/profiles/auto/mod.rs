@@ -37,9 +37,9 @@ fn measured<T>(value: T, reason: impl Into<String>, evidence: impl Into<String>)
 
 /// By how much less than the densest compressor a quicker one may hold to be taken, percent.
 #[must_use]
-pub fn density_tolerance_percent(cpus: u32) -> u64 {
+pub fn density_tolerance_percent(cpus: Option<u32>) -> u64 {
     let figures = &ASSUMED.measured;
-    if cpus == 1 { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent }
+    if cpus == Some(1) { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent }
 }
 
 /// By how much more applications must fit for a simulation to outweigh a rule, percent: less where pages and costs were
@@ -127,9 +127,10 @@ impl Ground<'_> {
                 "zsmalloc is the densest allocator",
                 "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
             )),
-            pool: Some(
-                self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent)),
-            ),
+            // How much swap an image's machine has is not known: the kernel's own limit stands until an apply there.
+            pool: self.facts.image.is_none().then(|| {
+                self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent))
+            }),
             accept_threshold_percent: Some(derived(
                 90,
                 "the kernel's default; a pool that stays below its limit never uses it",
@@ -196,7 +197,7 @@ impl Ground<'_> {
     }
 
     fn assumed_compressors(&self) -> &'static Choice {
-        if self.facts.kernel.cpus == 1 { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
+        if self.facts.kernel.cpus.value() == Some(&1) { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
     }
 
     /// Whether the tier can use this compressor. zram's are known only once there is a device.

@@ -29,7 +29,7 @@ pub fn swappiness_for(ratio: f64) -> u64 {
 }
 
 fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option<Setting<String>> {
-    let tiering = ground.tiering;
+    let (facts, tiering) = (ground.facts, ground.tiering);
     let disk = tiering.disk.as_deref();
     if let Some(known) = super::measured::speed_ratio(ground.evidence, ground.cost(compressors), disk) {
         let (ratio, how) = known.value;
@@ -51,6 +51,7 @@ fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option
         (_, Some(Transport::Nvme)) => (table.nvme, "zswap over NVMe"),
         (_, Some(Transport::Virtual)) => (table.virtual_disk, "zswap over a virtual disk"),
         (_, Some(Transport::Mmc | Transport::Usb)) => (table.mmc, "zswap over a slow card"),
+        (_, None) if facts.image.is_some() => (table.scsi, "zswap over a disk that an image does not know"),
         _ => (table.scsi, "zswap over an SSD"),
     };
     let value = swappiness_for(ratio as f64);

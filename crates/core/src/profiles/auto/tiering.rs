@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::edit::fstab;
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
 use crate::measurement::{Estimate, Evidence, Measured, Spread};
 use crate::prediction::{Part, Verdict};
@@ -82,7 +83,9 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
     let transport = disk.map(|disk| disk.transport);
     let spinning = disk.is_some_and(really_spins);
     let zswap = facts.zswap.value().is_some();
-    let zram = facts.zram.driver.value().is_some_and(|driver| driver.usable());
+    // A device needs a size, and an image does not know that of its machine's RAM.
+    let sized = facts.image.is_none() || facts.memory.total() > Bytes(0) || above.wants_zram();
+    let zram = sized && facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
     let disk = disk.map(|disk| disk.name.clone());
     let known = evidence.predictions();
@@ -115,6 +118,10 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
         };
         let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
         return decided(Tier::Zram, reason, evidence.into());
+    }
+    if areas.is_empty() && !sized {
+        let reason = "its /etc/fstab lists no swap area, and a zram device needs the size of RAM, which an image does not know";
+        return nothing(reason.into(), "/etc/fstab");
     }
     if areas.is_empty() {
         let reason = format!("no disk is fit for swap and this kernel has no zram{}", unfit::reasons(facts));
@@ -150,12 +157,21 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
         };
         return wanted.value.iter().map(area).collect();
     }
+    if facts.image.is_some() {
+        return listed_areas(facts);
+    }
     let on = active_areas(facts);
     // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
     if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
     swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
+}
+
+/// The areas that an image will switch on by itself. How large they are only their machine knows.
+fn listed_areas(facts: &Facts) -> Vec<Area> {
+    let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
+    specs.filter(|spec| !spec.starts_with("/dev/zram")).map(|path| Area { path, size: Bytes(0), create: false }).collect()
 }
 
 /// One file, or as many as were measured to be clearly faster on its disk.

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::FixtureKernel;
+use crate::FixtureKernel;
 
 /// Attributes of a device that is not set up.
 const ATTRIBUTES: [(&str, &str); 8] = [
@@ -18,7 +18,7 @@ const ATTRIBUTES: [(&str, &str); 8] = [
     ("size", "0\n"),
 ];
 
-pub(super) fn load(kernel: &FixtureKernel) -> io::Result<()> {
+pub(crate) fn load(kernel: &FixtureKernel) -> io::Result<()> {
     let control = kernel.path("/sys/class/zram-control");
     if !control.exists() {
         fs::create_dir_all(&control)?;
@@ -30,7 +30,7 @@ pub(super) fn load(kernel: &FixtureKernel) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn unload(kernel: &FixtureKernel) -> io::Result<()> {
+pub(crate) fn unload(kernel: &FixtureKernel) -> io::Result<()> {
     for number in 0..32 {
         let name = format!("zram{number}");
         if device(kernel, &name).exists() {
@@ -40,7 +40,7 @@ pub(super) fn unload(kernel: &FixtureKernel) -> io::Result<()> {
     fs::remove_dir_all(kernel.path("/sys/class/zram-control"))
 }
 
-pub(super) fn add(kernel: &FixtureKernel) -> io::Result<String> {
+pub(crate) fn add(kernel: &FixtureKernel) -> io::Result<String> {
     if !kernel.path("/sys/class/zram-control").exists() {
         return Err(io::Error::from_raw_os_error(libc::ENOENT));
     }
@@ -57,7 +57,7 @@ pub(super) fn add(kernel: &FixtureKernel) -> io::Result<String> {
 
 /// A kernel removes a device in one go. Here a kill may leave half of one, and removing that half must work: the folder, by
 /// which a device is known, goes last.
-pub(super) fn remove(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
+pub(crate) fn remove(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
     match fs::read_to_string(device(kernel, name).join("initstate")) {
         Ok(state) if state.trim() != "0" => return Err(io::Error::from_raw_os_error(libc::EBUSY)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && device(kernel, name).exists() => {}
@@ -71,7 +71,7 @@ pub(super) fn remove(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
 }
 
 /// What follows from a write to an attribute.
-pub(super) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::Result<()> {
+pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::Result<()> {
     let name = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
     let attribute = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = device(kernel, &name);

@@ -11,9 +11,12 @@ use swaptune_core::change::SwapState;
 use swaptune_core::parse::escape;
 use swaptune_core::parse::swaps;
 
-use super::{FileSystem, Kernel, Progress, Ran, fixture_zram};
-use crate::checkpoint;
-use crate::machine::Machine;
+use swaptune_host::checkpoint;
+use swaptune_host::kernel::{FileSystem, Kernel, Progress, Ran};
+use swaptune_host::machine::Machine;
+use swaptune_host::swap_header;
+
+use crate::zram;
 
 /// The first line of `/proc/swaps`.
 const SWAPS_HEADER: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
@@ -62,7 +65,7 @@ impl FixtureKernel {
         self
     }
 
-    pub(super) fn path(&self, inside: &str) -> PathBuf {
+    pub(crate) fn path(&self, inside: &str) -> PathBuf {
         let real = self.machine.real_path(inside).unwrap_or_else(|_| inside.to_owned());
         self.machine.root().join(real.trim_start_matches('/'))
     }
@@ -134,7 +137,7 @@ impl Kernel for FixtureKernel {
                 fs::write(other, "0\n")?;
             }
         }
-        fixture_zram::written(self, path, value)
+        zram::written(self, path, value)
     }
 
     fn swap_on(&self, path: &Path, state: SwapState) -> io::Result<()> {
@@ -144,7 +147,7 @@ impl Kernel for FixtureKernel {
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
         let size = fs::metadata(path)?.len();
-        let has_header = crate::swap_header::read(&mut File::open(path)?, self.page_size())?.is_some();
+        let has_header = swap_header::read(&mut File::open(path)?, self.page_size())?.is_some();
         if size < 10 * self.page_size() || !has_header {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
@@ -175,21 +178,21 @@ impl Kernel for FixtureKernel {
     }
 
     fn zram_add(&self) -> io::Result<String> {
-        fixture_zram::add(self)
+        zram::add(self)
     }
 
     fn zram_remove(&self, name: &str) -> io::Result<()> {
-        fixture_zram::remove(self, name)
+        zram::remove(self, name)
     }
 
     fn load_module(&self, name: &str) -> io::Result<()> {
         fs::create_dir_all(self.path("/sys/module").join(name.replace('-', "_")))?;
-        if name == "zram" { fixture_zram::load(self) } else { Ok(()) }
+        if name == "zram" { zram::load(self) } else { Ok(()) }
     }
 
     fn unload_module(&self, name: &str) -> io::Result<()> {
         if name == "zram" {
-            fixture_zram::unload(self)?;
+            zram::unload(self)?;
         }
         fs::remove_dir(self.path("/sys/module").join(name.replace('-', "_")))
     }
@@ -330,7 +333,7 @@ mod tests {
         file.set_len(1 << 20).unwrap();
         let state = SwapState { priority: 10, discard_once: false };
         assert_eq!(kernel.swap_on(&path, state).unwrap_err().raw_os_error(), Some(libc::EINVAL));
-        let header = crate::swap_header::page("8f2a0102-0304-0506-0708-090a0b0c0d0e", "", 1 << 20, 4096).unwrap();
+        let header = swap_header::page("8f2a0102-0304-0506-0708-090a0b0c0d0e", "", 1 << 20, 4096).unwrap();
         fs::write(&path, &header).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
         kernel.swap_on(&path, state).unwrap();

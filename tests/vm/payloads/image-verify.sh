@@ -1,0 +1,17 @@
+
+# First boot of an image that was configured while it did not run: the kernel was started with zswap's words, and all is in effect.
+expect "system" running "$(systemctl is-system-running --wait)"
+journalctl --no-pager -b -u swaptune
+cat /proc/cmdline
+for word in zswap.enabled=1 zswap.max_pool_percent=30; do
+	expect_line "command line: $word" "$word" /proc/cmdline
+done
+expect "zswap" Y "$(cat $ZSWAP/enabled)"
+expect "compressor" zstd "$(cat $ZSWAP/compressor)"
+expect "pool limit" 30 "$(cat $ZSWAP/max_pool_percent)"
+expect "areas with priority 10" 2 "$(awk 'NR > 1 && $5 == 10' /proc/swaps | wc -l)"
+expect "swappiness" 85 "$(cat /proc/sys/vm/swappiness)"
+expect_status 0 swaptune verify --prove
+expect_line "what was applied" "In effect: every line" /run/last-output
+expect_status 0 swaptune history
+finish
