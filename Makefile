@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 BIN     = target/release/swaptune
 SECONDS_PER_TARGET ?= 20
 
-.PHONY: run test check unit guests guests-newest bench bench-sim fuzz fixtures reference install uninstall clean
+.PHONY: run test check unit guests guests-newest validate bench bench-sim fuzz fixtures reference install uninstall clean
 
 # Builds, then shows what this machine's memory really is and the plan for it. Reads only.
 run: $(BIN)
@@ -38,6 +38,12 @@ guests:
 # The newest kernels that Debian has; not part of `make test`, for these suites move every day.
 guests-newest:
 	SWAPTUNE_VM_NEWEST=1 $(CARGO) test --package swaptune-vm --test guests
+
+# The simulator beside this kernel, counter by counter; needs root, takes minutes, asserts nothing: other programs take part in it.
+# VALIDATE="--workload zipf --rounds 9" asks for something else.
+VALIDATE ?= --rounds 3
+validate: $(BIN)
+	@$(BIN) simulate --validate $(VALIDATE)
 
 # Figures with their conditions; asserts nothing.
 bench: $(BIN)

@@ -58,9 +58,15 @@ pub fn batch(trace: &Trace, sizes: &[u32], threads: usize) -> anyhow::Result<Vec
 }
 
 /// Prints how many events a second the model does with much and with little swap, and how that is to the peer's LRU as `peer` times it:
-/// stock, tuned.
-pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> anyhow::Result<[f64; 2]>) -> anyhow::Result<()> {
-    let mut times = Rounds::new(["much swap", "little swap", "stock", "tuned"]);
+/// stock, tuned. `load` reads the file that the peer reads.
+pub fn run(
+    trace: &Trace,
+    ram: u32,
+    rounds: usize,
+    load: impl Fn() -> anyhow::Result<Trace>,
+    mut peer: impl FnMut() -> anyhow::Result<[f64; 2]>,
+) -> anyhow::Result<()> {
+    let mut times = Rounds::new(["much swap", "little swap", "much swap and the peer's file", "stock", "tuned"]);
     let mut last = [None, None];
     for _ in 0..rounds {
         let mut seconds = [0.0; 2];
@@ -71,8 +77,13 @@ pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> any
             ensure!(outcome.counters.accesses == trace.len() as u64, "the model ended early: {outcome:?}");
             last[index] = Some(outcome.counters);
         }
+        let (end_to_end, faulted) = timed(|| load().and_then(|trace| faults(&trace, ram, SWAP[0].1)));
+        ensure!(
+            last[0].is_some_and(|counters| Some(counters.pgmajfault) == faulted.ok()),
+            "another trace came out of the peer's file"
+        );
         let [stock, tuned] = peer()?;
-        times.add([seconds[0], seconds[1], stock, tuned]);
+        times.add([seconds[0], seconds[1], end_to_end, stock, tuned]);
     }
     println!("  full model: RAM, zswap (lz4, zsmalloc), disk; the peer replays LRU only");
     println!("    Mev/s: {}", times.rates(trace.len() as f64 / 1e6));
@@ -83,7 +94,12 @@ pub fn run(trace: &Trace, ram: u32, rounds: usize, mut peer: impl FnMut() -> any
             "      {} pages out to zswap, {} in from it, {} written back, {} out to the disk, {} in from it",
             counters.zswpout, counters.zswpin, counters.zswpwb, counters.disk_out, counters.disk_in
         );
-        println!("      to stock peer: {}; to tuned peer: {}", times.ratio(2, index), times.ratio(3, index));
+        println!("      to stock peer: {}; to tuned peer: {}", times.ratio(3, index), times.ratio(4, index));
     }
+    println!(
+        "    end to end, both from the same file, much swap: {} to stock, {} to tuned",
+        times.ratio(3, 2),
+        times.ratio(4, 2)
+    );
     Ok(())
 }

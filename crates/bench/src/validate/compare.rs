@@ -221,8 +221,12 @@ pub struct Compared {
     pub difference: Option<f64>,
     /// The bound, as a share.
     pub bound: Option<f64>,
-    /// What that comes to; `None` without a bound.
+    /// The kernel's own spread: how far its most distant round is from the median, by the median; `None` when it counted nothing.
+    pub spread: Option<f64>,
+    /// What the difference from the median comes to; `None` without a bound.
     pub verdict: Option<Verdict>,
+    /// What the difference from the nearest round comes to: between its least and its most the kernel did nothing else.
+    pub nearest: Option<Verdict>,
 }
 
 impl Compared {
@@ -256,19 +260,33 @@ fn compared(metric: &Metric, rounds: &[Seen], simulator: f64) -> Option<Compared
     }
     let kernel = Rates::median(&values);
     let ends = [values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(f64::NEG_INFINITY, f64::max)];
-    let difference = (kernel > 0.0).then(|| simulator / kernel - 1.0);
-    // Where the kernel itself differs from round to round, what it did lies between the ends.
-    let nearest = simulator.clamp(ends[0], ends[1]);
-    let verdict = metric.bound.map(|(bound, goal)| {
-        let within = |share: f64| (simulator - nearest).abs() <= (share * nearest).max(batch(metric.unit));
+    let by_median = |value: f64| (kernel > 0.0).then(|| value / kernel - 1.0);
+    let spread = ends.iter().filter_map(|end| by_median(*end)).map(f64::abs).reduce(f64::max);
+    Some(Compared {
+        metric: metric.name,
+        unit: metric.unit,
+        kernel,
+        range: ends,
+        simulator,
+        difference: by_median(simulator),
+        bound: metric.bound.map(|(bound, _)| bound),
+        spread,
+        verdict: verdict(metric, simulator, kernel),
+        // Where the kernel itself differs from round to round, what it did lies between the ends.
+        nearest: verdict(metric, simulator, simulator.clamp(ends[0], ends[1])),
+    })
+}
+
+/// How far the simulator is from what the kernel counted, by the metric's bounds.
+fn verdict(metric: &Metric, simulator: f64, counted: f64) -> Option<Verdict> {
+    metric.bound.map(|(bound, goal)| {
+        let within = |share: f64| (simulator - counted).abs() <= (share * counted).max(batch(metric.unit));
         match () {
             () if within(goal) => Verdict::Good,
             () if within(bound) => Verdict::Within,
             () => Verdict::Missed,
         }
-    });
-    let bound = metric.bound.map(|(bound, _)| bound);
-    Some(Compared { metric: metric.name, unit: metric.unit, kernel, range: ends, simulator, difference, bound, verdict })
+    })
 }
 
 /// One tiering against another, by one metric.
@@ -370,13 +388,17 @@ mod tests {
     }
 
     #[test]
-    fn where_the_kernel_differs_from_itself_the_simulator_may_be_anywhere_between_its_rounds() {
+    fn the_median_and_the_nearest_round_are_judged_each_for_itself() {
         let rounds = [1000, 9000, 2000].map(|count| seen(&[("vmstat.zswpout", count)]));
         let of = |simulator| compare(&rounds, &simulated(simulator, 0)).into_iter().find(|row| row.metric == "zswpout").unwrap();
-        let verdicts = [700, 750, 950, 5000, 9900, 11_250, 11_251].map(|simulator| of(simulator).verdict.unwrap());
+        let simulators = [700, 750, 950, 1500, 2100, 5000, 9900, 11_250, 11_251];
         use Verdict::{Good, Missed, Within};
-        assert_eq!(verdicts, [Missed, Within, Good, Good, Good, Within, Missed]);
+        let nearest = simulators.map(|simulator| of(simulator).nearest.unwrap());
+        assert_eq!(nearest, [Missed, Within, Good, Good, Good, Good, Good, Within, Missed]);
+        let median = simulators.map(|simulator| of(simulator).verdict.unwrap());
+        assert_eq!(median, [Missed, Missed, Missed, Within, Good, Missed, Missed, Missed, Missed], "2000 is the median");
         assert!(of(5000).differs_from_itself(), "and it is said");
+        assert!((of(5000).spread.unwrap() - 3.5).abs() < 1e-9, "9000 by 2000");
         let alike = [1000, 1200, 1100].map(|count| seen(&[("vmstat.zswpout", count)]));
         assert!(compare(&alike, &simulated(1000, 0)).iter().all(|row| row.metric != "zswpout" || !row.differs_from_itself()));
         let none = [0, 0, 64].map(|count| seen(&[("vmstat.zswpout", count)]));

@@ -80,9 +80,16 @@ pub(super) fn module_folder(machine: &Machine, release: &str) -> Option<String> 
     ["/lib/modules", "/usr/lib/modules"].iter().map(|base| format!("{base}/{release}")).find(|path| machine.exists(path))
 }
 
+/// A longer release is none that a kernel has (`__NEW_UTS_LEN`); it would become a part of many paths.
+const RELEASE_LIMIT: usize = 64;
+
 fn release(machine: &Machine) -> Fact<String> {
     let path = "/proc/sys/kernel/osrelease";
     let error = match machine.read_text(path) {
+        Ok(text) if text.trim().len() > RELEASE_LIMIT => {
+            let found = text.trim().len();
+            return Fact::absent(format!("{path}: found {found} bytes, expected at most {RELEASE_LIMIT}"));
+        }
         Ok(text) => return Fact::known(text.trim().to_owned(), path),
         Err(error) => error,
     };
@@ -214,6 +221,16 @@ mod tests {
         assert_eq!(facts.config.value().unwrap().len(), 2);
         assert_eq!(facts.modules_loadable.value(), Some(&true));
         assert_eq!(facts.cmdline.source(), "/proc/cmdline: no such file");
+    }
+
+    #[test]
+    fn a_release_longer_than_a_kernel_has_is_none() {
+        let of = |length: usize| {
+            let dir = tree(&[("proc/sys/kernel/osrelease", &"6".repeat(length))]);
+            inspect(&Machine::at(dir.path()), Scope::PLAN).release
+        };
+        assert_eq!(of(64).value().map(String::len), Some(64));
+        assert_eq!(of(1 << 20).source(), "/proc/sys/kernel/osrelease: found 1048576 bytes, expected at most 64");
     }
 
     #[test]

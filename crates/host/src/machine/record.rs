@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::ReadError;
+use super::{ReadError, TEXT_LIMIT};
 
 /// Folder of a capture for what is not a file of the machine.
 pub(crate) const DATA: &str = ".swaptune";
@@ -51,7 +53,7 @@ pub(super) struct Offline {
 impl Offline {
     pub fn load(root: &Path) -> Self {
         let data = root.join(DATA);
-        let index = fs::read_to_string(data.join("index.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let index = read_regular(&data.join("index.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
         Self { index: index.unwrap_or_default(), is_capture: data.is_dir() }
     }
 
@@ -75,6 +77,45 @@ impl Offline {
         if let Some(error) = self.index.failed.get(name) {
             return Some(Err(error.clone()));
         }
-        fs::read_to_string(root.join(DATA).join(name)).ok().map(Ok)
+        match read_regular(&root.join(DATA).join(name)) {
+            Ok(text) => Some(Ok(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => Some(Err(ReadError::from_io(&format!("{DATA}/{name}"), &error))),
+        }
+    }
+}
+
+/// A text of a capture. A folder may come from anywhere: a pipe or a device in it must neither block the reader nor feed it for ever.
+fn read_regular(path: &Path) -> std::io::Result<String> {
+    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(TEXT_LIMIT).read_to_string(&mut text).map(|_| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::super::Machine;
+
+    /// Nobody writes into the pipe: who opens it for reading as usual waits for ever.
+    #[test]
+    fn pipes_and_devices_in_a_capture_are_refused_and_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join(super::DATA);
+        std::fs::create_dir(&data).unwrap();
+        for name in ["index.json", "live.json", "kernel-log"] {
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            rustix::fs::mknodat(rustix::fs::CWD, data.join(name), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        }
+        std::fs::create_dir(data.join("statvfs")).unwrap();
+        symlink("/dev/zero", data.join("statvfs/%2f")).unwrap();
+        let machine = Machine::at(dir.path());
+        assert!(!machine.is_root());
+        assert_eq!(machine.kernel_log().unwrap_err().to_string(), ".swaptune/kernel-log: not a regular file");
+        assert_eq!(machine.space("/").unwrap_err().to_string(), ".swaptune/statvfs/%2f: not a regular file");
     }
 }

@@ -47,8 +47,10 @@ fn table(done: &Fitted, limit: Nanos) -> String {
     let ram = Bytes(point.tierings[0].settings.ram * 4096 * u64::from(point.scale));
     let mut page = format!("Applications that fit in {ram} of RAM when 99 % of their wakes take at most {limit}\n");
     if point.scale > 1 {
-        let text =
-            format!("Everything counted in pages is a {}th: times of wakes, pool and reads are multiplied by it.", point.scale);
+        let text = format!(
+            "Everything counted in pages is a {}th: times of wakes, pool and reads are multiplied by it. --set scale=1 takes the exact size, and hours.",
+            point.scale
+        );
         page += &text::wrap(&text, 2);
     }
     if let Source::Generated(spec) = &point.source {

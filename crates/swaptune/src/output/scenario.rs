@@ -6,7 +6,9 @@ use std::fmt::Write;
 use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_tiers::model::Backing;
-use swaptune_tiers::scenario::{Comparison, METRICS, Metric, Point, Run, Scenario, Spread, Tiering, Unit};
+use swaptune_tiers::scenario::{
+    Comparison, METRICS, Metric, Point, Published, Run, Scenario, Side, Sides, Sign, Spread, Tiering, Unit,
+};
 
 use super::text;
 
@@ -46,9 +48,9 @@ impl Row<'_> {
     }
 
     /// The metric by that of the base with the same seed.
-    fn relative(&self, metric: &Metric) -> Option<Spread> {
+    fn ratios(&self, metric: &Metric) -> Vec<f64> {
         let by = |(run, base): (&&Run, &&Run)| Some((metric.of)(run)? / (metric.of)(base)?).filter(|ratio| ratio.is_finite());
-        Spread::of(self.runs.iter().zip(&self.base).filter_map(by))
+        self.runs.iter().zip(&self.base).filter_map(by).collect()
     }
 }
 
@@ -80,8 +82,7 @@ impl Done<'_> {
         rows
     }
 
-    fn comparisons(&self) -> Vec<Comparison> {
-        let Some(published) = &self.scenario.published else { return Vec::new() };
+    fn comparisons(&self, published: &Published) -> Vec<Comparison> {
         let seeds = self.scenario.seeds;
         published.compare(seeds, |name, value, seed| {
             let point = value * seeds + seed;
@@ -104,6 +105,8 @@ fn table(done: &Done) -> String {
     }
     if scenario.seeds > 1 {
         page += &text::wrap(&format!("Medians of {} seeds, in brackets the least and the most", scenario.seeds), 2);
+    } else if scenario.relative_to.is_some() || !scenario.published.is_empty() {
+        page += &text::wrap("One seed decides no sign: --set seeds=5", 2);
     }
     page.push('\n');
     page += &text::columns(&cells(done), &(1..40).collect::<Vec<_>>(), 0);
@@ -139,6 +142,7 @@ fn cells(done: &Done) -> Vec<Vec<String>> {
     for (index, metric) in scenario.report.iter().enumerate() {
         head.push(metric.name.to_uppercase());
         head.extend(by.clone().filter(|_| index == 0));
+        head.extend(by.as_ref().filter(|_| index == 0).map(|_| "SIGN".to_owned()));
     }
     let row = |row: Row| {
         let mut cells = vec![row.tiering.to_owned()];
@@ -148,7 +152,10 @@ fn cells(done: &Done) -> Vec<Vec<String>> {
         for (index, metric) in scenario.report.iter().enumerate() {
             cells.push(shown(row.spread(metric), metric.unit));
             if by.is_some() && index == 0 {
-                cells.push(row.relative(metric).map_or_else(|| "-".into(), |spread| ranged(spread, ratio)));
+                let ratios = row.ratios(metric);
+                cells.push(Spread::of(ratios.iter().copied()).map_or_else(|| "-".into(), |spread| ranged(spread, ratio)));
+                let is_base = Some(row.tiering) == scenario.relative_to.as_deref();
+                cells.push(if is_base { String::new() } else { side(Sides::of(ratios)) });
             }
         }
         cells
@@ -188,15 +195,44 @@ fn ran_out(done: &Done) -> String {
     lines
 }
 
+/// The sign of a difference, and with how many seeds it is so.
+fn side(sides: Sides) -> String {
+    let (seeds, most) = (sides.seeds(), sides.below.max(sides.above));
+    match sides.side() {
+        Side::Below => format!("below, {seeds} of {seeds}"),
+        Side::Above => format!("above, {seeds} of {seeds}"),
+        Side::Level => "level".to_owned(),
+        Side::Undecided if seeds < Sides::LEAST => format!("undecided: {}", text::count(seeds, "seed")),
+        Side::Undecided => format!("undecided: {} {most} of {seeds}", if sides.below > sides.above { "below" } else { "above" }),
+    }
+}
+
+/// Whether ours has the sign that was published.
+fn sign(row: &Comparison) -> String {
+    let (seeds, with) = (row.sides.seeds(), row.sides.on_side_of(row.published));
+    match row.sign() {
+        None => String::new(),
+        Some(Sign::AsPublished) => format!("as published, {seeds} of {seeds}"),
+        Some(Sign::Against) => format!("against it, {seeds} of {seeds}"),
+        Some(Sign::Undecided) if seeds < Sides::LEAST => format!("undecided: {}", text::count(seeds, "seed")),
+        Some(Sign::Undecided) => format!("undecided: as published {with} of {seeds}"),
+    }
+}
+
 fn compared(done: &Done) -> String {
-    let Some(published) = &done.scenario.published else { return String::new() };
+    done.scenario.published.iter().map(|published| compared_with(done, published)).collect()
+}
+
+fn compared_with(done: &Done, published: &Published) -> String {
     let base = published.relative_to.as_ref().map_or("the largest".to_owned(), |base| format!("`{base}`"));
     let mut lines = format!("\nPublished: {}; beside ours, both relative to {base}\n", published.what);
-    let mut rows = vec![["TIERING", "AT", "PUBLISHED", "RELATIVE", "OURS", "DIFFERENCE"].map(str::to_owned).to_vec()];
-    for row in done.comparisons() {
+    let mut rows = vec![["TIERING", "AT", "PUBLISHED", "RELATIVE", "OURS", "DIFFERENCE", "SIGN"].map(str::to_owned).to_vec()];
+    for row in done.comparisons(published) {
         let at = done.scenario.points[row.value * done.scenario.seeds].at.clone().unwrap_or_else(|| "-".into());
         let difference = format!("{:+.1} %", row.difference() * 100.0);
-        let cells = [at, row.figure.to_string(), ratio(row.published), ranged(row.ours, ratio), difference];
+        // Relative to the largest of all, everything lies below it.
+        let sign = if published.relative_to.is_some() { sign(&row) } else { String::new() };
+        let cells = [at, row.figure.to_string(), ratio(row.published), ranged(row.ours, ratio), difference, sign];
         rows.push(std::iter::once(row.tiering.clone()).chain(cells).collect());
     }
     lines += &text::columns(&rows, &[1, 2, 3, 4, 5], 0);
@@ -302,14 +338,23 @@ pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
         });
         let rows = done.rows().into_iter().map(|row| {
             let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), spread(row.spread(metric)?))));
-            let relative = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), spread(row.relative(metric)?))));
+            let relative = METRICS.iter().filter_map(|metric| {
+                let ratios = row.ratios(metric);
+                let mut told = spread(Spread::of(ratios.iter().copied())?);
+                told["sign"] = sides(Sides::of(ratios));
+                Some((metric.name.to_owned(), told))
+            });
             let [figures, relative] = [figures.collect::<Map<_, _>>(), relative.collect()];
             json!({ "tiering": row.tiering, "at": row.at, "figures": figures, "relative": relative })
         });
-        let compared = done.comparisons().into_iter().map(|row| {
+        let published = done.scenario.published.iter();
+        let compared = published.flat_map(|published| done.comparisons(published).into_iter().map(move |row| (published, row)));
+        let compared = compared.map(|(published, row)| {
             let at = &done.scenario.points[row.value * done.scenario.seeds].at;
-            json!({ "tiering": row.tiering, "at": at, "figure": row.figure, "published": row.published, "ours": row.ours.median,
-                    "ours-range": [row.ours.least, row.ours.most], "difference": row.difference() })
+            let sign = published.relative_to.as_ref().and(row.sign());
+            json!({ "metric": published.metric.name, "tiering": row.tiering, "at": at, "figure": row.figure,
+                    "published": row.published, "ours": row.ours.median, "ours-range": [row.ours.least, row.ours.most],
+                    "difference": row.difference(), "sign": sign, "sides": sides(row.sides) })
         });
         json!({
             "file": done.file, "title": done.scenario.title, "key": done.scenario.key, "seeds": done.scenario.seeds,
@@ -319,6 +364,11 @@ pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
         })
     };
     Json { scenarios: done.iter().map(one).collect(), measured: cites.iter().map(|cite| json!(cite)).collect() }
+}
+
+/// On which side of 1 seeds are, and what that comes to.
+fn sides(sides: Sides) -> Value {
+    json!({ "below": sides.below, "level": sides.level, "above": sides.above, "is": sides.side() })
 }
 
 fn spread(spread: Spread) -> Value {

@@ -18,9 +18,9 @@ pub fn tables(report: &Report) -> String {
         text::count(report.rounds as usize, "round")
     );
     page += &measured(report);
-    page += &text::columns(&cases(report), &[3, 4, 5, 6, 7], 0);
+    page += &text::columns(&cases(report), &[3, 4, 5, 6, 7, 8], 0);
     page.push('\n');
-    page += &text::columns(&summary(report), &[1, 2, 3, 4, 5, 6, 7], 0);
+    page += &text::columns(&summary(report), &[1, 2, 3, 4, 5, 6, 7, 8], 0);
     page += &signs(&report.pairs);
     for left_out in &report.left_out {
         page += &text::wrap(&format!("Left out: {}: {}", left_out.case, left_out.why), 0);
@@ -41,7 +41,19 @@ fn measured(report: &Report) -> String {
 }
 
 fn cases(report: &Report) -> Vec<Vec<String>> {
-    let head = ["WORKLOAD", "TIERING", "COUNTER", "KERNEL", "ROUNDS", "SIMULATOR", "DIFFERENCE", "BOUND", ""];
+    let head = [
+        "WORKLOAD",
+        "TIERING",
+        "COUNTER",
+        "KERNEL",
+        "ROUNDS",
+        "SIMULATOR",
+        "DIFFERENCE",
+        "KERNEL'S OWN",
+        "BOUND",
+        "OF MEDIAN",
+        "OF NEAREST",
+    ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for row in &report.rows {
         rows.extend(row.compared.iter().enumerate().map(|(number, compared)| case(row, compared, number == 0)));
@@ -59,8 +71,10 @@ fn case(row: &Row, compared: &Compared, is_first: bool) -> Vec<String> {
         if compared.differs_from_itself() { rounds(compared) } else { String::new() },
         amount(compared.unit, compared.simulator),
         compared.difference.map_or_else(|| "-".into(), percent),
+        compared.spread.map_or_else(|| "-".into(), |spread| format!("±{:.1} %", spread * 100.0)),
         compared.bound.map(|bound| format!("{:.0} %", bound * 100.0)).unwrap_or_default(),
         compared.verdict.map_or("", word).to_owned(),
+        compared.nearest.map_or("", word).to_owned(),
     ]
 }
 
@@ -90,9 +104,9 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// One line for each counter that has a bound, over all cases.
+/// One line for each counter that has a bound, over all cases: by the median of the rounds, and how many miss the nearest round as well.
 fn summary(report: &Report) -> Vec<Vec<String>> {
-    let head = ["COUNTER", "BOUND", "CASES", "GOOD", "WITHIN", "MISSED", "MEDIAN DIFFERENCE", "KERNEL DIFFERS"];
+    let head = ["COUNTER", "BOUND", "CASES", "GOOD", "WITHIN", "MISSED", "MISSED NEAREST", "MEDIAN DIFFERENCE", "KERNEL DIFFERS"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for metric in METRICS.iter().filter(|metric| metric.bound.is_some()) {
         let of: Vec<&Compared> =
@@ -110,6 +124,7 @@ fn summary(report: &Report) -> Vec<Vec<String>> {
             count(Verdict::Good),
             count(Verdict::Within),
             count(Verdict::Missed),
+            of.iter().filter(|row| row.nearest == Some(Verdict::Missed)).count().to_string(),
             sizes.get(sizes.len() / 2).map_or_else(|| "-".into(), |size| format!("{:.1} %", size * 100.0)),
             of.iter().filter(|row| row.differs_from_itself()).count().to_string(),
         ]);
@@ -141,18 +156,23 @@ fn signs(pairs: &[Pair]) -> String {
 
 /// For programs that read columns: one line for each counter of each case.
 pub fn csv(report: &Report) -> String {
-    let mut page = "workload,tiering,counter,unit,kernel,kernel_low,kernel_high,simulator,difference,bound,verdict\n".to_owned();
+    let mut page =
+        "workload,tiering,counter,unit,kernel,kernel_low,kernel_high,simulator,difference,spread,bound,nearest,verdict\n"
+            .to_owned();
     for row in &report.rows {
         for compared in &row.compared {
-            let Compared { metric, unit, kernel, range: [low, high], simulator, difference, bound, verdict } = compared;
+            let Compared { metric, unit, kernel, range: [low, high], simulator, difference, spread, bound, verdict, nearest } =
+                compared;
             let optional = |value: Option<f64>| value.map(|value| format!("{value:.4}")).unwrap_or_default();
             let _ = writeln!(
                 page,
-                "{},\"{}\",{metric},{unit},{kernel:.0},{low:.0},{high:.0},{simulator:.0},{},{},{}",
+                "{},\"{}\",{metric},{unit},{kernel:.0},{low:.0},{high:.0},{simulator:.0},{},{},{},{},{}",
                 row.workload,
                 row.tiering,
                 optional(*difference),
+                optional(*spread),
                 optional(*bound),
+                nearest.map_or("", word),
                 verdict.map_or("", word)
             );
         }

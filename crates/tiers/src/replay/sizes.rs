@@ -71,6 +71,9 @@ impl std::str::FromStr for Size {
             _ => (text.trim(), Some(1.0)),
         };
         let value = digits.trim().parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0).ok_or_else(fault)?;
+        if value == 0.0 {
+            return Err(SizesError { found: text.to_owned(), expected: "more than 0: a memory of no page has no policy" });
+        }
         Ok(factor.map_or(Self::Percent(value), |factor| Self::Pages(value * factor)))
     }
 }
@@ -122,10 +125,18 @@ mod tests {
     fn lists_shares_and_ranges() {
         assert_eq!(sizes("1000, 2k,1.5M,2G", 7), [1000, 2000, 1_500_000, 2_000_000_000]);
         assert_eq!(sizes("50%,10%,5", 50), [5, 25]);
-        assert_eq!(sizes("0,0.001%", 50), [1]);
+        assert_eq!(sizes("1,0.001%", 50), [1], "a share of less than a page is one");
         assert_eq!(sizes("1..1000:4", 0), [1, 10, 100, 1000]);
         assert_eq!(sizes("100%..1%:3", 10_000), [100, 1000, 10_000]);
         assert_eq!(sizes("1%..100%", 1_000_000).len(), 10);
+    }
+
+    #[test]
+    fn no_memory_is_no_size() {
+        for text in ["0", "0%", "0.0%", "10%,0", "0%..50%", "0..1k:3"] {
+            let error = text.parse::<Sizes>().unwrap_err();
+            assert!(error.expected.starts_with("more than 0"), "{text}: {error}");
+        }
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub(super) struct File {
     pub(super) sweep: Option<SweepFile>,
     #[serde(default)]
     pub(super) report: Vec<String>,
-    pub(super) published: Option<PublishedFile>,
+    #[serde(default, deserialize_with = "one_or_more")]
+    pub(super) published: Vec<PublishedFile>,
 }
 
 const fn one() -> u32 {
@@ -183,6 +184,15 @@ pub(super) struct WritebackFile {
 pub(super) struct SweepFile {
     pub(super) key: String,
     pub(super) values: Value,
+}
+
+/// `[published]`, or `[[published]]` where more than one metric was.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<PublishedFile>, D::Error> {
+    let tables = match Value::deserialize(input)? {
+        Value::Array(tables) => tables,
+        table => vec![table],
+    };
+    tables.into_iter().map(|table| table.try_into().map_err(serde::de::Error::custom)).collect()
 }
 
 /// `[published]`.

@@ -42,12 +42,15 @@ const PAGE: f64 = 4096.0;
 const NANO: f64 = 1e-9;
 
 /// THE table of what can be reported.
-pub const METRICS: [Metric; 30] = [
+pub const METRICS: [Metric; 31] = [
     metric("elapsed", Unit::Seconds, "from the first access to the last", |run| Some(run.outcome.elapsed as f64 * NANO)),
     metric("speed", Unit::PerSecond, "accesses a second", |run| {
         (run.outcome.elapsed > 0).then(|| run.outcome.counters.accesses as f64 / (run.outcome.elapsed as f64 * NANO))
     }),
     metric("stall", Unit::Seconds, "of that: waiting for memory, as PSI counts it", |run| Some(run.outcome.stall as f64 * NANO)),
+    metric("user", Unit::Seconds, "time of the program itself: the same for each access, whatever the tiering", |run| {
+        Some(run.own as f64 * NANO)
+    }),
     metric("system", Unit::Seconds, "processor time of the kernel for swap, wherever it ran", |run| {
         Some(run.outcome.system as f64 * NANO)
     }),
@@ -130,7 +133,7 @@ fn age(run: &Run, place: usize) -> Option<f64> {
 /// # Errors
 /// When there is none.
 pub(super) fn named(key: &str, name: &str) -> Result<&'static Metric, ScenarioError> {
-    static TABLE: [Metric; 30] = METRICS;
+    static TABLE: [Metric; 31] = METRICS;
     let found = TABLE.iter().find(|metric| metric.name == name);
     found.ok_or_else(|| ScenarioError::name(key, name, TABLE.iter().map(|metric| metric.name)))
 }

@@ -31,9 +31,9 @@ pub use fit::{Fit, Look, Search, Stopped, fill};
 pub use grammar::GRAMMAR;
 pub use metric::{METRICS, Metric, Unit};
 pub use now::Now;
-pub use published::{Comparison, Published};
+pub use published::{Comparison, Published, Sign};
 pub use run::{Run, WAKE_GAP, run};
-pub use seeds::Spread;
+pub use seeds::{Side, Sides, Spread};
 pub use sweep::Sweep;
 pub use typed::Typed;
 
@@ -98,8 +98,8 @@ pub struct Scenario {
     pub relative_to: Option<String>,
     /// What to report.
     pub report: Vec<&'static Metric>,
-    /// Published figures.
-    pub published: Option<Published>,
+    /// Published figures, one table for each metric.
+    pub published: Vec<Published>,
 }
 
 /// What differs from the text.
@@ -194,8 +194,8 @@ impl Scenario {
             }
         }
         let seeds = points.len() / values.len();
-        let published = file.published.clone().filter(|_| swept_by_text);
-        let published = published.map(|published| Published::new(published, &points, seeds)).transpose()?;
+        let published = file.published.iter().filter(|_| swept_by_text).cloned();
+        let published = published.map(|published| Published::new(published, &points, seeds)).collect::<Result<_, _>>()?;
         let relative_to = relative_to(file.relative_to, &points)?;
         let report = metric::chosen(if changes.report.is_empty() { &file.report } else { &changes.report })?;
         let key = sweep.map(|sweep| sweep.key);

@@ -1,7 +1,7 @@
 //! Published figures beside ours.
 
 use super::file::PublishedFile;
-use super::{Metric, Point, ScenarioError, Spread, metric};
+use super::{Metric, Point, ScenarioError, Sides, Spread, metric};
 
 /// What somebody measured, as the scenario states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,9 +29,35 @@ pub struct Comparison {
     pub published: f64,
     /// Ours, relative to ours of the same base, over the seeds.
     pub ours: Spread,
+    /// On which side of the base ours is, seed by seed.
+    pub sides: Sides,
+}
+
+/// Whether ours lies on the side of the base that was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sign {
+    /// With each seed.
+    AsPublished,
+    /// With no seed.
+    Against,
+    /// With some, or there are too few seeds to say.
+    Undecided,
 }
 
 impl Comparison {
+    /// What the seeds say of the published sign; `None` of the base itself.
+    #[must_use]
+    pub fn sign(&self) -> Option<Sign> {
+        let (seeds, with) = (self.sides.seeds(), self.sides.on_side_of(self.published));
+        (self.published != 1.0).then_some(match with {
+            _ if seeds < Sides::LEAST => Sign::Undecided,
+            with if with == seeds => Sign::AsPublished,
+            0 => Sign::Against,
+            _ => Sign::Undecided,
+        })
+    }
+
     /// The median of ours by theirs, less one.
     #[must_use]
     pub fn difference(&self) -> f64 {
@@ -81,12 +107,14 @@ impl Published {
         };
         let row = |(tiering, value): (&str, usize)| {
             let of_seed = |seed| relative(&|tiering, value| ours(tiering, value, seed), tiering, value);
+            let ours: Vec<f64> = (0..seeds).filter_map(of_seed).collect();
             Some(Comparison {
                 tiering: tiering.to_owned(),
                 value,
                 figure: theirs(tiering, value)?,
                 published: relative(&theirs, tiering, value)?,
-                ours: Spread::of((0..seeds).filter_map(of_seed))?,
+                ours: Spread::of(ours.iter().copied())?,
+                sides: Sides::of(ours),
             })
         };
         self.each().filter_map(row).collect()

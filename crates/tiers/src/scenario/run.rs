@@ -18,6 +18,8 @@ pub struct Run {
     pub outcome: Outcome,
     /// Events of the trace.
     pub events: u64,
+    /// Nanoseconds that the program takes for itself.
+    pub own: u64,
     /// Time of each wake of an application, from its first access to its last.
     pub wakes: Histogram,
     /// The pools at the end, or when memory ran out.
@@ -45,6 +47,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     if !tiering.sizes_given && !trace.sizes().is_empty() {
         settings.sizes = Sizes::Each(trace.sizes().to_vec());
     }
+    let access = settings.costs.access;
     let mut model = Model::new(settings, trace.page_count())?;
     let mut wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
     let mut last = vec![0; trace.page_count() as usize];
@@ -76,6 +79,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     let age = |wanted: &[Tier]| median_age(&tiers, &last, outcome.elapsed, wanted);
     Ok(Run {
         events: trace.len() as u64,
+        own: outcome.counters.accesses * access,
         wakes: wakes.finish(),
         pools,
         pool_peak: pool_peak.max(pools.zswap + pools.zram).max(outcome.pool_peak),

@@ -37,6 +37,79 @@ impl Spread {
     }
 }
 
+/// On which side of 1 a ratio lies, seed by seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// Seeds with which it is below 1.
+    pub below: usize,
+    /// Seeds with which it is exactly 1.
+    pub level: usize,
+    /// Seeds with which it is above 1.
+    pub above: usize,
+}
+
+/// What seeds say of a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Below 1 with each seed.
+    Below,
+    /// 1 with each seed.
+    Level,
+    /// Above 1 with each seed.
+    Above,
+    /// Seeds differ, or there are too few of them to say.
+    Undecided,
+}
+
+impl Sides {
+    /// Seeds without which no sign is decided.
+    pub const LEAST: usize = 5;
+
+    /// Of ratios, one for each seed.
+    #[must_use]
+    pub fn of(ratios: impl IntoIterator<Item = f64>) -> Self {
+        let mut sides = Self::default();
+        for ratio in ratios {
+            match ratio.total_cmp(&1.0) {
+                std::cmp::Ordering::Less => sides.below += 1,
+                std::cmp::Ordering::Equal => sides.level += 1,
+                std::cmp::Ordering::Greater => sides.above += 1,
+            }
+        }
+        sides
+    }
+
+    /// How many seeds there are.
+    #[must_use]
+    pub const fn seeds(&self) -> usize {
+        self.below + self.level + self.above
+    }
+
+    /// The sign, if all seeds have the same and there are [`Sides::LEAST`] of them.
+    #[must_use]
+    pub const fn side(&self) -> Side {
+        let seeds = self.seeds();
+        match () {
+            () if seeds < Self::LEAST => Side::Undecided,
+            () if self.below == seeds => Side::Below,
+            () if self.level == seeds => Side::Level,
+            () if self.above == seeds => Side::Above,
+            () => Side::Undecided,
+        }
+    }
+
+    /// Of how many seeds the ratio is on the side on which this figure is.
+    #[must_use]
+    pub fn on_side_of(&self, figure: f64) -> usize {
+        match figure.total_cmp(&1.0) {
+            std::cmp::Ordering::Less => self.below,
+            std::cmp::Ordering::Equal => self.level,
+            std::cmp::Ordering::Greater => self.above,
+        }
+    }
+}
+
 /// Seeds that a file asks for: the one that its workload has and those after it. `None` alone leaves the workload as it is.
 ///
 /// # Errors
@@ -69,6 +142,19 @@ pub(super) fn put(file: &mut File, seed: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sign_that_flips_or_has_few_seeds_is_undecided() {
+        let of = |ratios: &[f64]| Sides::of(ratios.iter().copied());
+        assert_eq!(of(&[0.9, 0.99, 0.5, 0.1, 0.7]).side(), Side::Below);
+        assert_eq!(of(&[1.1; 9]).side(), Side::Above);
+        assert_eq!(of(&[1.0; 5]).side(), Side::Level);
+        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.001]).side(), Side::Undecided);
+        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.0]).side(), Side::Undecided, "level is no sign");
+        assert_eq!(of(&[0.9; 4]).side(), Side::Undecided, "too few");
+        let mixed = of(&[0.9, 1.1, 1.2]);
+        assert_eq!((mixed.on_side_of(0.5), mixed.on_side_of(2.0), mixed.seeds()), (1, 2, 3));
+    }
 
     #[test]
     fn a_median_is_in_the_middle_and_the_ends_are_told() {

@@ -14,6 +14,8 @@ pub(super) const D1: &str = include_str!("../../../../scenarios/d1-fair-walk.tom
 pub(super) const E16: &str = include_str!("../../../../scenarios/e16-zero-pages.toml");
 pub(super) const UPKEEP: &str = include_str!("../../../../scenarios/zram-upkeep.toml");
 
+const ALL: [&str; 11] = [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP];
+
 const SMALL: &str = r#"
 title = "small"
 [machine]
@@ -75,17 +77,53 @@ impl Runs {
     }
 
     pub(super) fn comparisons(&self) -> Vec<Comparison> {
-        let published = self.scenario.published.as_ref().unwrap();
+        let published = &self.scenario.published[0];
         published.compare(1, |name, point, _| (published.metric.of)(self.get(name, point)))
     }
 }
 
 #[test]
 fn every_scenario_of_ours_is_read_and_says_what_it_is() {
-    for text in [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP] {
+    for text in ALL {
         let scenario = Scenario::read(text, &Changes::default(), &NoFiles).unwrap();
         assert!(!scenario.title.is_empty() && !scenario.source.is_empty() && !scenario.notes.is_empty(), "{}", scenario.title);
         assert!(scenario.points.iter().all(|point| point.tierings.len() > 1));
+    }
+}
+
+/// Numbers of a text, with their decimals.
+fn numbers(text: &str) -> Vec<String> {
+    let parts = text.split(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    parts.map(|part| part.trim_matches('.').to_owned()).filter(|part| !part.is_empty()).collect()
+}
+
+/// What a run comes to changes with the model, and notes do not: they state what the file states, and no figure of a run.
+#[test]
+fn notes_have_no_figure_that_the_file_does_not_state() {
+    for text in ALL {
+        let (before, rest) = text.split_once("notes = \"\"\"").unwrap();
+        let (notes, after) = rest.split_once("\"\"\"").unwrap();
+        let stated = [numbers(before), numbers(after)].concat();
+        // Commands that are shown are typed, and no result.
+        let words = notes.lines().filter(|line| !line.starts_with("  swaptune")).collect::<Vec<_>>().join("\n");
+        for number in numbers(&words) {
+            assert!(
+                stated.contains(&number) || words.contains(&format!("={number})")),
+                "`{number}` in the notes of {}",
+                before.lines().next().unwrap()
+            );
+        }
+    }
+    assert_eq!(numbers("took 2.8 %, of 10 and 1.0."), ["2.8", "10", "1.0"]);
+}
+
+/// A difference is told with its sign over five seeds at least.
+#[test]
+fn every_scenario_of_ours_has_a_base_and_seeds_enough_for_a_sign() {
+    for text in ALL {
+        let scenario = Scenario::read(text, &Changes::default(), &NoFiles).unwrap();
+        assert!(scenario.relative_to.is_some() && scenario.seeds >= Sides::LEAST, "{}", scenario.title);
+        assert!(scenario.published.iter().all(|published| published.relative_to.is_some()), "{}", scenario.title);
     }
 }
 
@@ -181,7 +219,7 @@ fn ours_beside_what_was_published_is_the_median_of_ratios_within_a_seed() {
         "[published]\nmetric = \"elapsed\"\nwhat = \"s\"\nrelative-to = \"disk\"\nfigures = { disk = [2], zswap = [1] }";
     let scenario = scenario(&format!("{SMALL}{published}"), &[("seeds", Value::Integer(3))], None).unwrap();
     let times = [[10.0, 5.0], [20.0, 10.0], [4.0, 3.0]];
-    let rows = scenario.published.unwrap().compare(3, |name, _, seed| Some(times[seed][usize::from(name == "zswap")]));
+    let rows = scenario.published[0].compare(3, |name, _, seed| Some(times[seed][usize::from(name == "zswap")]));
     assert_eq!(rows[1].ours, Spread { median: 0.5, least: 0.5, most: 0.75 });
     assert_eq!((rows[0].ours.least, rows[0].ours.most, rows[1].difference()), (1.0, 1.0, 0.0));
 }

@@ -261,8 +261,8 @@ impl Reader<'_> {
 
     fn events(&self, builder: &mut Builder, columns: Columns, count: usize, body: &[u8]) -> Result<(), TraceError> {
         let before = builder.len();
-        if (before + count) as u64 > EVENTS_MAX {
-            return Err(too_long());
+        if (before + count) as u64 > self.source.most() {
+            return Err(too_long(self.source.most()));
         }
         let everything = builder.keep() == Keep::Everything;
         let (pages, mut rest) = body.split_at(count * 4);

@@ -191,6 +191,7 @@ impl Trace {
 pub struct Builder {
     trace: Trace,
     keep: Keep,
+    most: u64,
 }
 
 impl Builder {
@@ -205,17 +206,22 @@ impl Builder {
             page_count: 0,
             sizes: Vec::new(),
         };
-        Self { trace, keep }
+        Self { trace, keep, most: EVENTS_MAX }
+    }
+
+    /// The same, of at most so many events.
+    pub(crate) fn at_most(self, events: u64) -> Self {
+        Self { most: events, ..self }
     }
 
     /// Adds an event; what is not kept of it is dropped.
     ///
     /// # Errors
-    /// When there are [`EVENTS_MAX`] already.
+    /// When there are as many already as may be.
     pub fn push(&mut self, event: Event) -> Result<(), TraceError> {
         let index = self.trace.pages.len();
-        if index as u64 >= EVENTS_MAX {
-            return Err(too_long());
+        if index as u64 >= self.most {
+            return Err(too_long(self.most));
         }
         self.trace.pages.push(event.page);
         self.trace.ops.push(index, event.op);
@@ -229,11 +235,11 @@ impl Builder {
     /// Adds many events at once, whose pages stand apart.
     ///
     /// # Errors
-    /// When there would be more than [`EVENTS_MAX`].
+    /// When there would be more than may be.
     pub(crate) fn extend(&mut self, pages: &[u32], events: &[Event]) -> Result<(), TraceError> {
         let index = self.trace.pages.len();
-        if (index + events.len()) as u64 > EVENTS_MAX {
-            return Err(too_long());
+        if (index + events.len()) as u64 > self.most {
+            return Err(too_long(self.most));
         }
         self.trace.pages.extend_from_slice(pages);
         self.trace.ops.extend(index, events.iter().map(|event| event.op));

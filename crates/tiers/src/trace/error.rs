@@ -43,6 +43,12 @@ pub enum TraceError {
         /// What should.
         expected: String,
     },
+    /// It has more events than it may have.
+    #[error("trace: found more events, expected at most {most}; cut it into parts")]
+    TooLong {
+        /// How many it may have.
+        most: u64,
+    },
     /// The source failed.
     #[error("{place}: {source}")]
     Read {
@@ -63,7 +69,7 @@ impl TraceError {
 /// Most events that a trace may have: positions, with one value to spare, are 32 bits wide.
 pub const EVENTS_MAX: u64 = u32::MAX as u64 - 1;
 
-/// The error for a trace that is longer than [`EVENTS_MAX`].
-pub(crate) fn too_long() -> TraceError {
-    TraceError::malformed(Place::Whole, "more events", format!("at most {EVENTS_MAX}; cut it into parts"))
+/// The error for a trace of more events than it may have.
+pub(crate) const fn too_long(most: u64) -> TraceError {
+    TraceError::TooLong { most }
 }

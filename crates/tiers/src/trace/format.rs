@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use super::columns::{Keep, Trace};
-use super::error::{Place, TraceError};
+use super::error::{EVENTS_MAX, Place, TraceError};
 use super::layout::Layout;
 use super::source::{Source, is_json};
 use super::{binary, damo, oracle, perf, sample_line, text};
@@ -157,8 +157,16 @@ pub struct Reading {
 /// # Errors
 /// When the source fails or is not of the format; the error names the line, record or block.
 pub fn read(input: impl Read, reading: &Reading) -> Result<Trace, TraceError> {
+    read_at_most(input, reading, EVENTS_MAX)
+}
+
+/// The same, of a trace that has no more events than `most`: what the memory of this machine holds is not known here.
+///
+/// # Errors
+/// As [`read`], and when there are more.
+pub fn read_at_most(input: impl Read, reading: &Reading, most: u64) -> Result<Trace, TraceError> {
     let fail = |source: io::Error| TraceError::Read { place: Place::Header, source };
-    let mut source = Source::new(input).map_err(fail)?;
+    let mut source = Source::new(input).map_err(fail)?.at_most(most);
     let format = match reading.format {
         Some(format) => format,
         None => Format::of_head(source.peek().map_err(fail)?),
@@ -209,6 +217,23 @@ mod tests {
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, Format::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
+    }
+
+    #[test]
+    fn no_more_events_are_taken_than_may_be() {
+        let mut builder = Builder::new(Keep::Pages);
+        (0..50_000).for_each(|page| builder.push(Event { page, ..Event::default() }).unwrap());
+        let (trace, most) = (builder.finish(None).unwrap(), 49_999);
+        for row in FORMATS.iter().filter(|row| row.is_written()) {
+            let mut bytes = Vec::new();
+            write(&trace, row.format, &mut bytes).unwrap();
+            let error = read_at_most(&bytes[..], &guess(), most).unwrap_err();
+            let says = format!("trace: found more events, expected at most {most}; cut it into parts");
+            assert_eq!(error.to_string(), says, "{}", row.name);
+            assert_eq!(read_at_most(&bytes[..], &guess(), most + 1).unwrap().len(), 50_000, "{}", row.name);
+        }
+        // A source without end.
+        assert!(read_at_most(io::repeat(0), &guess(), 100_000).unwrap_err().to_string().contains("at most 100000"));
     }
 
     proptest! {

@@ -31,6 +31,6 @@ pub mod text;
 pub use columns::{Builder, Keep, Trace};
 pub use error::{EVENTS_MAX, Place, TraceError};
 pub use event::{Event, Op};
-pub use format::{FORMATS, Format, FormatRow, Reading, read, write};
+pub use format::{FORMATS, Format, FormatRow, Reading, read, read_at_most, write};
 pub use layout::Layout;
 pub use source::Source;

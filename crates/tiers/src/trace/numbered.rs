@@ -20,10 +20,11 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    pub(super) fn new(keep: Keep) -> Self {
+    /// Of at most so many events.
+    pub(super) fn new(keep: Keep, most: u64) -> Self {
         Self {
             interner: Interner::default(),
-            builder: Builder::new(keep),
+            builder: Builder::new(keep).at_most(most),
             ids: Vec::with_capacity(BATCH),
             events: Vec::with_capacity(BATCH),
             pages: Vec::with_capacity(BATCH),

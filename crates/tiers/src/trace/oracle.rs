@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 
 use super::columns::{Builder, Keep, Trace};
-use super::error::{EVENTS_MAX, Place, TraceError, too_long};
+use super::error::{Place, TraceError, too_long};
 use super::intern::Interner;
 use super::source::Source;
 
@@ -24,6 +24,7 @@ const BATCH: usize = 4096;
 /// When the source fails or ends inside a record.
 pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
     let mut buffer = vec![0; BATCH * RECORD];
+    let most = source.most();
     let (mut interner, mut builder) = (Interner::default(), Builder::new(keep));
     let (mut ids, mut start) = (Vec::with_capacity(BATCH), None);
     loop {
@@ -32,8 +33,8 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
         let records = &buffer[..filled - filled % RECORD];
         ids.clear();
         ids.extend(records.chunks_exact(RECORD).map(|record| u64::from_le_bytes(array(record, 4))));
-        if done + ids.len() as u64 > EVENTS_MAX {
-            return Err(too_long());
+        if done + ids.len() as u64 > most {
+            return Err(too_long(most));
         }
         let trace = builder.trace_mut();
         interner.number_all(&ids, &mut trace.pages);

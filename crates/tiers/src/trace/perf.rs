@@ -44,7 +44,8 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
         let expected = "its text: perf script -i FILE -F comm,pid,tid,time,event,addr";
         return Err(TraceError::malformed(Place::Header, "perf's binary file", expected));
     }
-    let (mut lines, mut trace, mut processes) = (Lines::new(source), Numbered::new(keep), Processes::default());
+    let mut trace = Numbered::new(keep, source.most());
+    let (mut lines, mut processes) = (Lines::new(source), Processes::default());
     while let Some((place, line)) = lines.next()? {
         if matches!(line.trim_ascii_start().first(), None | Some(b'#')) || line[0] == b'\t' {
             continue;

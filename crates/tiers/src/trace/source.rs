@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 use flate2::bufread::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
+use super::error::EVENTS_MAX;
+
 /// The magic number of a zstd frame, RFC 8878 section 3.1.1.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A frame may ask for at most this much memory: what `zstd --ultra -22` needs.
@@ -17,6 +19,8 @@ const HEAD: usize = 4096;
 /// A source whose first bytes have been looked at.
 pub struct Source<'a> {
     input: Box<dyn BufRead + 'a>,
+    /// Most events that are taken from it: a source without end must not take all memory.
+    most: u64,
 }
 
 impl<'a> Source<'a> {
@@ -28,12 +32,27 @@ impl<'a> Source<'a> {
         let mut input = with_head(input)?;
         if input.fill_buf()?.starts_with(&ZSTD_MAGIC) {
             let frames = Frames { state: Some(State::Between(input)) };
-            return Ok(Self { input: Box::new(with_head(frames)?) });
+            return Ok(Self::of(with_head(frames)?));
         }
         if unpacks_to_json(input.fill_buf()?) {
-            return Ok(Self { input: Box::new(with_head(ZlibDecoder::new(input))?) });
+            return Ok(Self::of(with_head(ZlibDecoder::new(input))?));
         }
-        Ok(Self { input: Box::new(input) })
+        Ok(Self::of(input))
+    }
+
+    fn of(input: impl BufRead + 'a) -> Self {
+        Self { input: Box::new(input), most: EVENTS_MAX }
+    }
+
+    /// The same, of which no more events than these are taken.
+    #[must_use]
+    pub fn at_most(self, events: u64) -> Self {
+        Self { most: events.min(EVENTS_MAX), ..self }
+    }
+
+    /// Most events that a reader takes from it.
+    pub(super) const fn most(&self) -> u64 {
+        self.most
     }
 
     /// What comes next, without taking it; empty at the end. Of a fresh source, at least the first 4096 bytes.

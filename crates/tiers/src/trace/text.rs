@@ -18,7 +18,8 @@ use super::source::Source;
 /// # Errors
 /// When the source fails, or a line is not an event.
 pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Trace, TraceError> {
-    let (mut lines, mut trace, mut layout, mut first) = (Lines::new(source), Numbered::new(keep), layout, true);
+    let mut trace = Numbered::new(keep, source.most());
+    let (mut lines, mut layout, mut first) = (Lines::new(source), layout, true);
     while let Some((place, line)) = lines.next()? {
         let content = line.trim_ascii();
         if content.is_empty() || content[0] == b'#' {

@@ -1,7 +1,9 @@
 //! `--fit`: how many applications fit, for each tiering of each scenario.
 
+use swaptune_bench::predict::PAGES;
 use swaptune_core::stats::Nanos;
 use swaptune_tiers::scenario::{Changes, Look, Scenario, Search, Sweep, fill};
+use toml::Value;
 
 use super::asked::{Asked, Question, share_of_growing};
 use super::work::{Job, work};
@@ -12,6 +14,8 @@ use crate::output::{self, fit as page};
 
 /// What is searched.
 const KEY: &str = "workload.with.apps";
+/// By how much machine and applications are smaller than they are.
+const SCALE: &str = "scale";
 
 /// Searches and prints.
 pub fn run(context: &Context, args: &SimulateArgs, limit: Nanos) -> Result<u8, Failure> {
@@ -34,22 +38,22 @@ pub fn run(context: &Context, args: &SimulateArgs, limit: Nanos) -> Result<u8, F
 
 /// The searches of one scenario, all tierings in step: they share the workloads.
 fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos) -> Result<page::Fitted, Failure> {
-    let at = |applications: &[u32]| {
-        let values = applications.iter().map(|number| i64::from(*number).into()).collect();
-        let changes = Changes { sweep: Some(Sweep { key: KEY.to_owned(), values }), ..question.changes.clone() };
-        asked.read(&changes, &question.traces)
-    };
+    let mut set = question.changes.set.clone();
     if matches!(asked, Asked::Flags(typed) if !typed.sleeps) {
         return Err(no_applications(asked));
     }
-    let plain = asked.read(&question.changes, &question.traces)?;
-    if plain.seeds > 1 {
-        let message = format!("{}: --fit searches with one seed, and here are {}", asked.label(), plain.seeds);
+    let first = at(question, asked, &set, &[1])?;
+    if first.seeds > 1 {
+        let message = format!("{}: --fit searches with one seed, and here are {}", asked.label(), first.seeds);
         return Err(Failure::new(USAGE, message).hint("take one: --set seeds=1, and another: --set workload.with.seed=2"));
     }
-    if plain.points.iter().any(|point| point.tierings.iter().any(|tiering| fill(tiering, &point.source).is_none())) {
+    if first.points[0].tierings.iter().any(|tiering| fill(tiering, &first.points[0].source).is_none()) {
         return Err(no_applications(asked));
     }
+    if let Some(scale) = scale(asked, &question.changes, &first) {
+        set.push((SCALE.to_owned(), scale.into()));
+    }
+    let at = |applications: &[u32]| at(question, asked, &set, applications);
     let scenario = at(&[1, 2])?;
     let (one, two) = (&scenario.points[0], &scenario.points[1]);
     let fill_of = |tiering| fill(tiering, &one.source).ok_or_else(|| no_applications(asked));
@@ -82,6 +86,21 @@ fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos)
         }
     }
     Ok(page::Fitted { file: asked.label(), searches, scenario })
+}
+
+/// The scenario with each of these numbers of applications.
+fn at(question: &Question, asked: &Asked, set: &[(String, Value)], applications: &[u32]) -> Result<Scenario, Failure> {
+    let values = applications.iter().map(|number| i64::from(*number).into()).collect();
+    let sweep = Some(Sweep { key: KEY.to_owned(), values });
+    asked.read(&Changes { set: set.to_vec(), sweep, ..question.changes.clone() }, &question.traces)
+}
+
+/// How much smaller machine and applications are made together, as `plan --simulate` does: at its full size a search takes hours. A
+/// scenario file and whoever sets `scale` say themselves.
+fn scale(asked: &Asked, changes: &Changes, first: &Scenario) -> Option<i64> {
+    let is_said = matches!(asked, Asked::File { .. }) || changes.set.iter().any(|(key, _)| key == SCALE);
+    let ram = first.points[0].tierings.first()?.settings.ram;
+    i64::try_from(ram / PAGES).ok().filter(|scale| !is_said && *scale > 1)
 }
 
 fn no_applications(asked: &Asked) -> Failure {

@@ -12,7 +12,7 @@ mod work;
 use std::thread::available_parallelism;
 
 use swaptune_tiers::generate::GENERATORS;
-use swaptune_tiers::replay::{Job, REPLAYS, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve};
+use swaptune_tiers::replay::{Job, REPLAYS, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_ratios};
 use swaptune_tiers::trace::{FORMATS, Keep, Trace};
 
 use super::Context;
@@ -47,8 +47,8 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
     }
     let sizes = sizes(args)?;
     let policies = policies(&args.policy)?;
-    if !(args.rate > 0.0 && args.rate <= 1.0) {
-        return Err(Failure::new(USAGE, format!("--rate {}: expected more than 0, at most 1", args.rate)));
+    if let Some(rate) = args.rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
+        return Err(Failure::new(USAGE, format!("--rate {rate}: expected more than 0, at most 1")));
     }
     let keep = if args.output.is_some() { Keep::Everything } else { Keep::Pages };
     let trace = {
@@ -113,13 +113,19 @@ fn policies(asked: &[String]) -> Result<Vec<&'static ReplayRow>, Failure> {
     asked.iter().map(find).collect()
 }
 
-fn curve(trace: &Trace, kind: CurveKind, rate: f64, sizes: &[u32]) -> Vec<Outcome> {
-    let (curve, policy) = match kind {
-        CurveKind::Exact => (exact_curve(trace), "lru"),
-        CurveKind::Sampled => (sampled_curve(trace, rate), "lru-sampled"),
+fn curve(trace: &Trace, kind: CurveKind, rate: Option<f64>, sizes: &[u32]) -> Vec<Outcome> {
+    let sampled = match (kind, rate) {
+        (CurveKind::Exact, _) => None,
+        (CurveKind::Sampled, Some(rate)) => Some(sampled_curve(trace, rate).miss_ratios(sizes)),
+        (CurveKind::Sampled, None) => sampled_ratios(trace, sizes),
     };
-    let misses = curve.misses(sizes).into_iter().zip(curve.miss_ratios(sizes));
-    sizes.iter().zip(misses).map(|(&size, (misses, miss_ratio))| Outcome { policy, size, misses, miss_ratio }).collect()
+    // Where a sample would be nearly all pages, all are counted, and the answer bears that name.
+    let policy = if sampled.is_some() { "lru-sampled" } else { "lru" };
+    let ratios = sampled.unwrap_or_else(|| exact_curve(trace).miss_ratios(sizes));
+    let accesses = accesses(trace) as f64;
+    let outcome =
+        |(&size, miss_ratio): (&u32, f64)| Outcome { policy, size, misses: (miss_ratio * accesses).round() as u64, miss_ratio };
+    sizes.iter().zip(ratios).map(outcome).collect()
 }
 
 fn replay(trace: &Trace, policies: &[&'static ReplayRow], sizes: &[u32], threads: Option<u16>) -> Vec<Outcome> {

@@ -1,14 +1,16 @@
 //! What scenarios ask for: traces, made or read once and kept while somebody needs them, and page sets.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use swaptune_tiers::generate::generate;
 use swaptune_tiers::page_set::PageSet;
 use swaptune_tiers::scenario::{Outside, Source};
-use swaptune_tiers::trace::{Keep, Reading, Trace, read};
+use swaptune_tiers::trace::{Keep, Reading, Trace, read_at_most};
+
+use super::source;
 
 /// A folder and a workload that is named in it.
 type Key = (PathBuf, Source);
@@ -45,9 +47,9 @@ fn make(folder: &Path, source: &Source) -> Result<Trace, String> {
     match source {
         Source::Generated(spec) => generate(spec).map_err(|error| error.to_string()),
         Source::Trace(name) => {
-            let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            let file = source::open(&folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
             let reading = Reading { format: None, layout: None, keep: Keep::Everything };
-            read(file, &reading).map_err(|error| format!("{name}: {error}"))
+            read_at_most(file, &reading, source::most()).map_err(|error| format!("{name}: {error}"))
         }
     }
 }

@@ -2,13 +2,43 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write, stdin};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use swaptune_core::Bytes;
+use swaptune_core::parse::keyed::meminfo;
+use swaptune_host::machine::Machine;
 use swaptune_tiers::generate::{GenerateError, generate};
-use swaptune_tiers::trace::{FORMATS, Format, Keep, Layout, Reading, Trace, read, write as write_trace};
+use swaptune_tiers::trace::{
+    EVENTS_MAX, FORMATS, Format, Keep, Layout, Reading, Trace, TraceError, read_at_most, write as write_trace,
+};
 
 use crate::cli::SimulateArgs;
 use crate::failure::{Failure, USAGE};
+
+/// Bytes of memory that an event takes at most while a trace is read and replayed: its columns, the page, and what grows meanwhile.
+const BYTES_OF_EVENT: u64 = 32;
+/// What helps where a trace has more events than memory holds.
+const TOO_LONG: &str = "half of the available memory holds no more: read a part, or on a machine with more memory";
+
+/// Most events of a trace: as many as half of the available memory holds. A source without end would take all of it.
+pub fn most() -> u64 {
+    let text = Machine::live().read_text("/proc/meminfo").unwrap_or_default();
+    meminfo(&text).get("MemAvailable").map_or(EVENTS_MAX, |&available| most_in(available))
+}
+
+fn most_in(available: Bytes) -> u64 {
+    (available.0 / 2 / BYTES_OF_EVENT).min(EVENTS_MAX)
+}
+
+/// Opens a file or a pipe. A device has no end.
+pub fn open(path: &Path) -> std::io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.file_type().is_char_device() {
+        return Err(std::io::Error::other("found a device, expected a file or a pipe"));
+    }
+    Ok(file)
+}
 
 /// The trace that the flags name.
 pub fn trace(args: &SimulateArgs, keep: Keep) -> Result<Trace, Failure> {
@@ -17,13 +47,21 @@ pub fn trace(args: &SimulateArgs, keep: Keep) -> Result<Trace, Failure> {
     };
     let reading = Reading { format: format(args)?, layout: layout(args)?, keep };
     let found = if path == Path::new("-") {
-        read(stdin().lock(), &reading)
+        read_at_most(stdin().lock(), &reading, most())
     } else {
         let hint = "--trace takes the path of a file of accesses; --generate makes one";
-        read(File::open(path).map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint))?, &reading)
+        read_at_most(
+            open(path).map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint))?,
+            &reading,
+            most(),
+        )
     };
     let hint = "--format says what the file is; `swaptune simulate --list` describes each";
-    let trace = found.map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint))?;
+    let wrong = |error: TraceError| match &error {
+        TraceError::TooLong { .. } => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(TOO_LONG),
+        _ => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint),
+    };
+    let trace = found.map_err(wrong)?;
     if trace.is_empty() {
         return Err(Failure::new(USAGE, format!("{}: found no events, expected at least one", path.display())).hint(hint));
     }
@@ -59,4 +97,26 @@ fn layout(args: &SimulateArgs) -> Result<Option<Layout>, Failure> {
 
 fn no_generator(error: &GenerateError) -> Failure {
     Failure::new(USAGE, format!("--generate: {error}")).hint("`swaptune simulate --list` shows generators and their parameters")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_takes_no_more_than_half_of_what_is_available() {
+        assert_eq!(most_in(Bytes::from_gib(4)) * BYTES_OF_EVENT, Bytes::from_gib(2).0);
+        assert_eq!(most_in(Bytes(u64::MAX)), EVENTS_MAX);
+        assert!(
+            most() < EVENTS_MAX
+                || Bytes::from_gib(256).0 < meminfo(&Machine::live().read_text("/proc/meminfo").unwrap())["MemAvailable"].0
+        );
+    }
+
+    #[test]
+    fn a_device_is_no_trace() {
+        let error = open(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error.to_string(), "found a device, expected a file or a pipe");
+        assert!(open(Path::new("/proc/self/cmdline")).is_ok());
+    }
 }

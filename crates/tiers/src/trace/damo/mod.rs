@@ -93,10 +93,11 @@ impl Targets {
 /// When the source fails, is not a record, or has more accesses than a trace may be long.
 pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
     let fail = |source| TraceError::Read { place: Place::Header, source };
+    let room = source.most();
     let json = is_json(source.peek().map_err(fail)?);
     let mut snapshots = if json { json::snapshots(source)? } else { text::snapshots(source)? };
     fill_starts(&mut snapshots);
-    accesses(&snapshots, keep)
+    accesses(&snapshots, keep, room)
 }
 
 /// A snapshot without a start began when the one before of its target ended; the first lasted as long as the others in the mean.
@@ -105,7 +106,8 @@ fn fill_starts(snapshots: &mut [Snapshot]) {
     for target in 0..targets {
         let mut of_target: Vec<&mut Snapshot> = snapshots.iter_mut().filter(|snapshot| snapshot.target == target).collect();
         let ends: Vec<u64> = of_target.iter().map(|snapshot| snapshot.end).collect();
-        let (first, last) = (ends[0], ends[ends.len() - 1]);
+        // A target that is named and has no snapshot.
+        let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { continue };
         let mean = last.saturating_sub(first) / (ends.len() as u64 - 1).max(1);
         of_target[0].start.get_or_insert(first.saturating_sub(mean));
         for (snapshot, &before) in of_target[1..].iter_mut().zip(&ends) {
@@ -117,14 +119,14 @@ fn fill_starts(snapshots: &mut [Snapshot]) {
 /// A step of a snapshot: when it is, which one.
 type Step = (u64, usize, u64);
 
-fn accesses(snapshots: &[Snapshot], keep: Keep) -> Result<Trace, TraceError> {
+fn accesses(snapshots: &[Snapshot], keep: Keep, room: u64) -> Result<Trace, TraceError> {
     let each = |region: &Region| region.pages.saturating_mul(u64::from(region.accesses));
     let count = snapshots.iter().flat_map(|snapshot| &snapshot.regions).map(each).fold(0, u64::saturating_add);
     if count > ACCESSES_MAX {
         let expected = format!("at most {ACCESSES_MAX}: a shorter record, or fewer samples in an aggregation interval");
         return Err(TraceError::malformed(Place::Whole, format!("regions with {count} accesses to pages"), expected));
     }
-    let mut trace = Numbered::new(keep);
+    let mut trace = Numbered::new(keep, room);
     for (time, index, step) in steps(snapshots) {
         let snapshot = &snapshots[index];
         let steps = most(snapshot);

@@ -39,6 +39,16 @@ fn a_record_is_the_same_trace_in_all_forms() {
     }
 }
 
+/// damo writes a target's head when a process has ended meanwhile, and no region below it.
+#[test]
+fn a_target_without_regions_has_no_accesses() {
+    let head = "base_time_absolute: 100 ns\nmonitoring_start: 0 ns\nmonitoring_end: 80 ns\ntarget_id: 5\n";
+    assert!(parse(head.as_bytes()).unwrap().is_empty());
+    let two = format!("{head}target_id: 6\nnr_regions: 1\n1000-2000 (4 KiB) 3 0\n");
+    let trace = parse(two.as_bytes()).unwrap();
+    assert_eq!((trace.len(), trace.get(0).cgroup), (3, 1));
+}
+
 #[test]
 fn accesses_are_spread_over_the_interval_and_often_used_pages_come_again_first() {
     let text = "base_time_absolute: 100 ns\nmonitoring_start: 0 ns\nmonitoring_end: 80 ns\ntarget_id: 5\nnr_regions: 3\n\
