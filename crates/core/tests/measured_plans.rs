@@ -379,7 +379,7 @@ fn a_sample_and_a_plan_choose_by_one_rule() {
         one.availability = swaptune_core::facts::Availability::Absent;
     });
     let mut busy = modern.clone();
-    busy.kernel.cpus = 4;
+    busy.kernel.cpus = Fact::known(4, "test");
     let all = [("lz4", 2.6), ("zstd", 3.6), ("lz4hc", 2.8), ("deflate", 4.9)];
     let near = [("lz4", 3.5), ("zstd", 3.6), ("deflate", 3.7)];
     let mut seen = Vec::new();
