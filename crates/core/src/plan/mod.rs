@@ -3,6 +3,7 @@
 //! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
 
 mod areas;
+mod capacity;
 mod conflicts;
 mod draft;
 mod encryption;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::prediction::Predictions;
 
+pub use capacity::CapacityChange;
 use draft::Draft;
 pub use draft::{Request, first_usable, names_device};
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
@@ -89,6 +91,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// What forbids to carry it out; nothing is changed while there is one.
     pub refusals: Vec<Refusal>,
+    /// What fits before the plan and after it; absent where the size of RAM is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityChange>,
     /// What a simulation predicts, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Predictions>,
