@@ -17,7 +17,9 @@ $(BIN): FORCE
 	@$(CARGO) build --release --quiet --package swaptune
 FORCE:
 
-# Everything, virtual machines included. Installs the Debian packages that tests need.
+# Everything, virtual machines included. Installs the Debian packages that tests need. A guest that cannot run fails it, unless
+# told otherwise: make test SWAPTUNE_VM_REQUIRE=0 (or empty) reports such guests as ignored, by name.
+test: SWAPTUNE_VM_REQUIRE ?= 1
 test: check unit guests
 
 check:
@@ -31,9 +33,9 @@ unit:
 	$(CARGO) test --workspace --exclude swaptune-vm
 	$(CARGO) test --package swaptune-vm --lib
 
-# Real kernels and real distributions in QEMU, in software emulation.
+# Real kernels and real distributions in QEMU, in software emulation. SWAPTUNE_VM_REQUIRE=1 makes those fail that cannot run.
 guests:
-	$(CARGO) test --package swaptune-vm --test guests
+	SWAPTUNE_VM_REQUIRE=$(SWAPTUNE_VM_REQUIRE) $(CARGO) test --package swaptune-vm --test guests
 
 # The newest kernels that Debian has; not part of `make test`, for these suites move every day.
 guests-newest:

@@ -14,8 +14,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use rustix::fs::{FlockOperation, OFlags, flock};
+use libtest_mimic::{Failed, Trial};
+use rustix::fs::OFlags;
 use swaptune_bench::codec::{CODECS, Setting, room};
 use swaptune_core::Bytes;
 use swaptune_core::proof::Class;
@@ -24,8 +24,8 @@ use swaptune_host::machine::Machine;
 use swaptune_host::scratch::{Scratch, TOP_PRIORITY, guardian};
 use swaptune_host::sys::{Advice, Region};
 use swaptune_tiers::alloc::{Footprint, Incompressible, Zsmalloc};
+use swaptune_trials::{TestResult, lacks, needing, no_swap, program, root, run_one_by_one, swap_lock};
 
-const LOCK: &str = "/tmp/swaptune-real-swap.lock";
 const PAGE: usize = 4096;
 const PAGES: usize = 48 * 1024;
 const LEAST_POOL: u64 = 64 << 20;
@@ -36,62 +36,53 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == guardian::ARGUMENT) {
         return if guardian::play_and_tell() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    let mut arguments = Arguments::from_args();
     // One scratch at a time on a machine.
-    arguments.test_threads = Some(1);
-    let trials: Vec<Trial> = ["lzo", "lzo-rle", "lz4"]
-        .map(|codec| trial("zram", codec, missing(Some(codec), None), zram))
+    let trials = ["lzo", "lzo-rle", "lz4"]
+        .map(|codec| trial("zram", codec, move || ready(Some(codec), None), zram))
         .into_iter()
-        .chain(["lzo", "lzo-rle"].map(|codec| trial("zswap", codec, missing(Some(codec), Some(codec)), zswap)))
+        .chain(["lzo", "lzo-rle"].map(|codec| trial("zswap", codec, move || ready(Some(codec), Some(codec)), zswap)))
         .chain([
-            trial("zswap", "deflate", missing(None, Some("deflate")).or_else(no_zlib), zswap_deflate),
-            trial("zram_by_library", "lz4", missing(Some("lz4"), None), zram_by_library),
-        ])
-        .collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+            trial("zswap", "deflate", deflate, zswap_deflate),
+            trial("zram_by_library", "lz4", || ready(Some("lz4"), None), zram_by_library),
+        ]);
+    run_one_by_one(trials.collect())
 }
 
-fn trial(pool: &str, codec: &'static str, missing: Option<String>, test: fn(&str) -> Result<(), Failed>) -> Trial {
-    let name = format!("{pool}::{codec}");
-    if let Some(why) = &missing {
-        eprintln!("IGNORED {name}: {why}");
-    }
-    Trial::test(name, move || test(codec)).with_ignored_flag(missing.is_some())
+fn trial(
+    pool: &str,
+    codec: &'static str,
+    needs: impl FnOnce() -> TestResult + Send + 'static,
+    test: fn(&str) -> Result<(), Failed>,
+) -> Trial {
+    needing(format!("{pool}::{codec}"), needs, move || test(codec))
 }
 
-/// Why this machine cannot show it.
-fn missing(zram: Option<&str>, zswap: Option<&str>) -> Option<String> {
+/// Whether this machine can show it.
+fn ready(zram: Option<&str>, zswap: Option<&str>) -> TestResult {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let offers = |list: &str, codec: &str| list.split_whitespace().any(|word| word.trim_matches(['[', ']']) == codec);
-    if !rustix::process::geteuid().is_root() {
-        Some("needs root".into())
-    } else if read("/proc/swaps").lines().count() > 1 {
-        Some("swap is active on this machine, and the test must not touch it".into())
-    } else if zram.is_some_and(|codec| !offers(&read("/sys/block/zram0/comp_algorithm"), codec)) {
-        Some(format!("no zram0 with {}", zram.unwrap_or_default()))
-    } else if zswap.is_some() && !Path::new("/sys/module/zswap/parameters/enabled").exists() {
-        Some("this kernel has no zswap".into())
-    } else if zswap.is_some_and(|codec| !has_crypto(&read("/proc/crypto"), codec)) {
-        Some(format!("this kernel has no {}", zswap.unwrap_or_default()))
-    } else {
-        None
+    root()?;
+    no_swap()?;
+    if let Some(codec) = zram.filter(|codec| !offers(&read("/sys/block/zram0/comp_algorithm"), codec)) {
+        return lacks(format!("no zram0 with {codec}"));
     }
+    let Some(codec) = zswap else { return Ok(()) };
+    swaptune_trials::zswap()?;
+    if has_crypto(&read("/proc/crypto"), codec) { Ok(()) } else { lacks(format!("this kernel has no {codec}")) }
+}
+
+fn deflate() -> TestResult {
+    ready(None, Some("deflate"))?;
+    program("python3", &["-c", "import zlib"]).or_else(|_| lacks("no python3 with zlib"))
 }
 
 fn has_crypto(crypto: &str, codec: &str) -> bool {
     crypto.lines().any(|line| line.strip_prefix("name").is_some_and(|rest| rest.trim_start_matches([' ', '\t', ':']) == codec))
 }
 
-fn no_zlib() -> Option<String> {
-    let there =
-        Command::new("python3").args(["-c", "import zlib"]).stderr(Stdio::null()).status().is_ok_and(|status| status.success());
-    (!there).then(|| "no python3 with zlib".into())
-}
-
 /// A scratch with the lock of all tests of real swap held.
 fn with_scratch<T>(test: impl FnOnce(&mut Scratch, &Path) -> Result<T, Failed>) -> Result<T, Failed> {
-    let lock = File::options().create(true).append(true).open(LOCK)?;
-    flock(&lock, FlockOperation::LockExclusive)?;
+    let _lock = swap_lock()?;
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let mut scratch = Scratch::open(&Machine::live(), "a test of pool sizes")?;
     let result = test(&mut scratch, folder.path());

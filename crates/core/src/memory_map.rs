@@ -20,6 +20,7 @@ pub use ratio::{Basis, PAGES_TO_TRUST, PlanningRatio, Ratio};
 
 use crate::fact::Fact;
 use crate::facts::{Facts, MemoryFacts, SwapArea};
+use crate::measurement::Measured;
 use crate::units::Bytes;
 
 /// What memory is at one moment.
@@ -188,9 +189,48 @@ impl MemoryMap {
             Some(ram) => Fact::known(ram, facts.memory.meminfo.source()),
             None => Fact::absent(format!("no MemTotal: {}", facts.memory.meminfo.source())),
         };
-        let capacity = ram.clone().map(|ram| Capacity::new(ram.total, swap.disk_total(), zswap.value(), &zram));
-        let mut map = Self { ram, zswap, zram, swap, capacity, advice: None };
+        let mut map = Self { ram, zswap, zram, swap, capacity: Fact::absent(""), advice: None };
+        map.capacity = map.ram.clone().map(|_| map.capacity_with(Bytes(0)));
         map.advice = advice::first(facts, &map);
         map
+    }
+
+    /// The map with ratios that were measured before, by compressor and allocator, in the place of assumed ones; `zpool` is zswap's.
+    #[must_use]
+    pub fn with_ratios(mut self, zpool: &str, known: impl Fn(&str, &str) -> Option<Measured<f64>>) -> Self {
+        let take = |planning: &mut PlanningRatio, compressor: &Fact<String>, allocator: &str| {
+            let measured = compressor.value().and_then(|compressor| known(compressor, allocator));
+            if let Some(measured) = measured.filter(|_| !planning.is_measured()) {
+                *planning = PlanningRatio::of_a_run(measured);
+            }
+        };
+        if let Fact::Known { value: pool, .. } = &mut self.zswap {
+            take(&mut pool.planning, &pool.compressor, zpool);
+        }
+        self.zram.iter_mut().for_each(|device| take(&mut device.planning, &device.compressor, "zsmalloc"));
+        self.capacity = self.ram.clone().map(|_| self.capacity_with(Bytes(0)));
+        self
+    }
+
+    /// How much more disk swap it takes for so much to fit; `None` where none is missing, or none would do.
+    #[must_use]
+    pub fn swap_that_holds(&self, total: Bytes) -> Option<Bytes> {
+        const ROUNDS: usize = 64;
+        let mut more = Bytes(0);
+        for _ in 0..ROUNDS {
+            let missing = total.0.saturating_sub(self.capacity_with(more).total.0);
+            if missing == 0 {
+                return Some(more).filter(|more| more.0 > 0);
+            }
+            // Of an area that zswap holds a part of in RAM less than its size is won, so the rest is asked for again.
+            more = Bytes::from_mib(more.0.saturating_add(missing).div_ceil(1 << 20));
+        }
+        None
+    }
+
+    fn capacity_with(&self, more_swap: Bytes) -> Capacity {
+        let ram = self.ram.value().map_or(Bytes(0), |ram| ram.total);
+        let swap = Bytes(self.swap.disk_total().0.saturating_add(more_swap.0));
+        Capacity::new(ram, swap, self.zswap.value(), &self.zram)
     }
 }

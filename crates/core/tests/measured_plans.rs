@@ -210,13 +210,20 @@ fn the_pool_follows_the_cautious_end_of_the_sample() {
         let settings = profiles::resolve(vec![layer], &facts, &bench.evidence(&facts)).unwrap();
         settings.zswap.pool.unwrap()
     };
-    // As much swap as RAM: at 2.5 : 1 it takes 40 % of it.
-    let limit = pool(2.5);
-    assert_eq!(limit.value, PoolLimit::Percent(40));
+    // (1 - 0.3 * 2.75) / (1 - 0.3 * 2.2) = 0.514.
+    let limit = pool(2.2);
+    assert_eq!(limit.value, PoolLimit::Percent(51));
     let (reason, evidence) = limit.provenance.reasoning().unwrap();
-    assert!(reason.contains("measured 2.50 : 1") && evidence.starts_with("run 0 (sample"), "{reason}; {evidence}");
-    assert_eq!(pool(10.0).value, PoolLimit::Percent(20), "never below the kernel's default");
-    assert_eq!(pool(1.1).value, PoolLimit::Percent(50), "never more than half of the RAM");
+    assert!(reason.contains("measured 2.20 : 1 a full pool of 51 % holds 112 % of RAM and leaves 49 % to run in"), "{reason}");
+    assert!(reason.contains("30 % of what applications of 2.75 times RAM have outside the pool"), "{reason}");
+    assert!(reason.ends_with("of swap fill 46 % at most, so that a larger limit would bring nothing"), "{reason}");
+    assert!(evidence.starts_with("run 0 (sample") && evidence.contains("emulated guests of 256 MiB"), "{evidence}");
+    let most = pool(10.0);
+    assert_eq!(most.value, PoolLimit::Percent(70), "never more than was seen to work");
+    assert!(most.provenance.reasoning().unwrap().0.contains("which is the most: processes were killed with 90 %"));
+    let poor = pool(1.1);
+    assert_eq!(poor.value, PoolLimit::Percent(26), "what does not compress needs RAM to run in");
+    assert!(poor.provenance.reasoning().unwrap().0.contains("; what it cannot hold of 96"), "{poor:?}");
 }
 
 #[test]

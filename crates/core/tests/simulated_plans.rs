@@ -8,7 +8,7 @@ use swaptune_core::profiles::auto::Tier;
 use swaptune_core::settings::{PoolLimit, Provenance, Settings, read_toml};
 use swaptune_core::{Facts, profiles};
 
-/// One processor, two areas on a virtual disk; the rules propose zswap with lz4, 27 % and the shrinker.
+/// One processor, two areas on a virtual disk; the rules propose zswap with lz4, 43 % and no shrinker.
 fn facts() -> Facts {
     let text = include_str!("../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
     // What follows the facts in the file is the exit code of the command.
@@ -30,7 +30,7 @@ fn evidence(others: &[(Candidate, [u32; 3])]) -> Evidence {
         candidate: candidate.clone(),
         applications: applications.to_vec(),
     };
-    let mut candidates = vec![row(&zswap("lz4", 27, true), [30, 32, 34])];
+    let mut candidates = vec![row(&zswap("lz4", 43, false), [30, 32, 34])];
     candidates.extend(others.iter().map(|(candidate, applications)| row(candidate, *applications)));
     let rests_on = vec!["sizes of 4096 pages".into(), "run 7 (bench swap)".into()];
     let counted = "idle applications".to_owned();
@@ -66,7 +66,7 @@ fn why(plan: &Plan, what: &str) -> (String, String) {
 
 #[test]
 fn without_a_clear_difference_the_rules_stand_and_say_so() {
-    let evidence = evidence(&[(zswap("zstd", 27, true), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
+    let evidence = evidence(&[(zswap("zstd", 43, false), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
     let (with, without) = (settings(&evidence, ""), settings(&Evidence::default(), ""));
     let value =
         |settings: &Settings| (settings.zswap.compressor.clone().unwrap().value, settings.zswap.enabled.clone().unwrap().value);
@@ -77,12 +77,13 @@ fn without_a_clear_difference_the_rules_stand_and_say_so() {
     assert!(rests_on.ends_with("simulated: 30 to 34 with lz4, 33 to 39 with zstd: no clear difference"), "{rests_on}");
     let (_, rests_on) = why(&plan, "zswap.enabled");
     assert!(
-        rests_on.ends_with("30 to 34 with zswap lz4, limit 27 %, shrinker, 10 to 11 with disk alone: confirmed"),
+        rests_on.ends_with("30 to 34 with zswap lz4, limit 43 %, no shrinker, 10 to 11 with disk alone: confirmed"),
         "{rests_on}"
     );
     let note = plan.notes.iter().find(|note| note.about == "simulation").unwrap();
     assert!(
-        note.text.contains("zswap zstd, limit 27 %, shrinker 33 to 39; zswap lz4, limit 27 %, shrinker 30 to 34 (as proposed)")
+        note.text
+            .contains("zswap zstd, limit 43 %, no shrinker 33 to 39; zswap lz4, limit 43 %, no shrinker 30 to 34 (as proposed)")
     );
     assert!(note.text.ends_with("no other is clearly better than the proposed one") && note.evidence.contains("run 7"));
     assert_eq!(plan.predictions.as_ref(), evidence.predictions());
@@ -90,7 +91,7 @@ fn without_a_clear_difference_the_rules_stand_and_say_so() {
 
 #[test]
 fn a_compressor_that_is_clearly_better_is_followed_with_both_figures() {
-    let evidence = evidence(&[(zswap("zstd", 27, true), [41, 44, 47])]);
+    let evidence = evidence(&[(zswap("zstd", 43, false), [41, 44, 47])]);
     let settings = settings(&evidence, "");
     assert_eq!(settings.zswap.compressor.as_ref().unwrap().value, ["zstd", "lz4", "lzo-rle", "lzo"]);
     assert!(matches!(settings.zswap.compressor.as_ref().unwrap().provenance, Provenance::Simulated { .. }));
@@ -101,12 +102,12 @@ fn a_compressor_that_is_clearly_better_is_followed_with_both_figures() {
 
 #[test]
 fn limit_and_shrinker_are_followed_too() {
-    let pool = settings(&evidence(&[(zswap("lz4", 50, true), [40, 41, 42])]), "");
-    assert_eq!(pool.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(50));
-    assert!(pool.zswap.shrinker_enabled.as_ref().unwrap().value, "of the shrinker nothing was said");
-    let shrinker = settings(&evidence(&[(zswap("lz4", 27, false), [40, 41, 42])]), "");
-    assert!(!shrinker.zswap.shrinker_enabled.as_ref().unwrap().value);
-    assert_eq!(shrinker.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(27));
+    let pool = settings(&evidence(&[(zswap("lz4", 20, false), [40, 41, 42])]), "");
+    assert_eq!(pool.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(20));
+    assert!(!pool.zswap.shrinker_enabled.as_ref().unwrap().value, "of the shrinker nothing was said");
+    let shrinker = settings(&evidence(&[(zswap("lz4", 43, true), [40, 41, 42])]), "");
+    assert!(shrinker.zswap.shrinker_enabled.as_ref().unwrap().value);
+    assert_eq!(shrinker.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(43));
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn another_tier_is_followed_as_a_whole() {
     assert_eq!(zram.value[0].algorithm[0], "zstd");
     let plan = planned(&evidence, "");
     let (reason, from) = why(&plan, "zram0");
-    let both = "simulated: 50 to 55 with zram zstd, 30 to 34 with zswap lz4, limit 27 %, shrinker as the rules propose (idle applications)";
+    let both = "simulated: 50 to 55 with zram zstd, 30 to 34 with zswap lz4, limit 43 %, no shrinker as the rules propose (idle applications)";
     assert_eq!(reason, both);
     assert!(from.starts_with("simulation; "), "{from}");
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
@@ -132,14 +133,14 @@ fn disk_alone() -> Evidence {
 
 #[test]
 fn what_somebody_asked_for_stands() {
-    let evidence = evidence(&[(zswap("zstd", 27, true), [41, 44, 47])]);
+    let evidence = evidence(&[(zswap("zstd", 43, false), [41, 44, 47])]);
     let settings = settings(&evidence, "[zswap]\ncompressor = \"lzo\"\n");
     assert_eq!(settings.zswap.compressor.unwrap().value, ["lzo"]);
 }
 
 #[test]
 fn a_plan_with_predictions_is_read_back() {
-    let plan = planned(&evidence(&[(zswap("zstd", 27, true), [41, 44, 47])]), "");
+    let plan = planned(&evidence(&[(zswap("zstd", 43, false), [41, 44, 47])]), "");
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
     assert!(text.contains(r#""tier":"zswap","compressor":"zstd""#), "{text}");

@@ -248,21 +248,6 @@ mod tests {
     }
 
     #[test]
-    fn mkswap_writes_the_same_page() {
-        let Ok(dir) = tempfile::tempdir() else { return };
-        let path = dir.path().join("area");
-        File::create(&path).unwrap().set_len(4 << 20).unwrap();
-        let run = std::process::Command::new("mkswap").args(["-q", "-U", ID, "-L", "label"]).arg(&path).status();
-        if !run.is_ok_and(|status| status.success()) {
-            eprintln!("skipped mkswap_writes_the_same_page: mkswap is not here");
-            return;
-        }
-        let page_size = rustix::param::page_size() as u64;
-        let theirs = range(&File::open(&path).unwrap(), 0, page_size).unwrap();
-        assert!(theirs == page(ID, "label", 4 << 20, page_size).unwrap());
-    }
-
-    #[test]
     fn the_kernels_page_size_decides() {
         let mut file = image(&[(0, &page(ID, "", 4 << 20, 16384).unwrap())]);
         assert_eq!(read(&mut file, 4096).unwrap(), None);

@@ -6,9 +6,8 @@
 
 mod fixture;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
 use fixture::*;
 use swaptune_core::plan::Plan;
@@ -17,15 +16,27 @@ use swaptune_host::apply::{Options, execute};
 use swaptune_host::journal::StateDir;
 use swaptune_host::kernel::LiveKernel;
 use swaptune_host::machine::Machine;
+use swaptune_trials::{End, TestResult, lacks, run, trials};
 
 const ROOT: &str = "SWAPTUNE_BAD_PLACE";
 const TASK: &str = "SWAPTUNE_BAD_TASK";
 
-/// Not a test of its own: what runs where the bad place is. It prints the error, its class and its hint.
-#[test]
-fn child() {
-    let (Ok(root), Ok(task)) = (std::env::var(ROOT), std::env::var(TASK)) else { return };
-    let root = PathBuf::from(root);
+fn main() -> ExitCode {
+    if let (Ok(root), Ok(task)) = (std::env::var(ROOT), std::env::var(TASK)) {
+        child(PathBuf::from(root), &task);
+        return ExitCode::SUCCESS;
+    }
+    run(trials![
+        a_read_only_etc_changes_nothing,
+        a_full_disk_changes_nothing,
+        no_room_for_the_journal_changes_nothing,
+        a_read_only_state_folder_changes_nothing,
+        an_ordinary_user_is_told_so,
+    ])
+}
+
+/// What runs where the bad place is. It prints the error, its class and its hint.
+fn child(root: PathBuf, task: &str) {
     let seen = |root: &Path| if task == "live" { Picture::new() } else { picture(root) };
     let before = seen(&root);
     let machine = if task == "live" { Machine::live() } else { Machine::at(&root) };
@@ -47,73 +58,70 @@ fn child() {
     println!("SAID {} {error}{source} HINT {}", error.exit_code(), error.hint());
 }
 
-/// Runs the child after a script in a mount namespace of its own; `None` when this machine does not allow that.
-fn said(name: &str, root: &Path, task: &str, script: &str) -> Option<String> {
+/// Runs the child after a script in a mount namespace of its own, where this machine allows that.
+fn said(root: &Path, task: &str, script: &str) -> Result<String, End> {
     let program = std::env::current_exe().unwrap();
-    let script = format!("{script}\nexec {} --exact child --nocapture", program.display());
-    let output: Output =
-        Command::new("unshare").args(["--mount", "sh", "-ec", &script]).env(ROOT, root).env(TASK, task).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.split("SAID ").nth(1).map(|rest| rest.lines().next().unwrap_or_default().to_owned());
-    if line.is_none() {
-        assert!(!text.contains("panicked") && !text.contains("FAILED"), "{text}{}", String::from_utf8_lossy(&output.stderr));
-        let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-    }
-    line
+    let script = format!("{script}\nexec {}", program.display());
+    let mut command = Command::new("unshare");
+    line(command.args(["--mount", "sh", "-ec", &script]).env(ROOT, root).env(TASK, task).output())
 }
 
-#[test]
-fn a_read_only_etc_changes_nothing() {
+/// What the child said; a lack where it did not come to run.
+fn line(output: std::io::Result<Output>) -> Result<String, End> {
+    let output = output.or_else(|error| lacks(error.to_string()))?;
+    let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    match out.split("SAID ").nth(1) {
+        Some(rest) => Ok(rest.lines().next().unwrap_or_default().to_owned()),
+        None if error.contains("panicked") => Err(format!("{out}{error}").into()),
+        None => lacks(error.trim()),
+    }
+}
+
+fn a_read_only_etc_changes_nothing() -> TestResult {
     let fixture = Fixture::new();
     let etc = fixture.path("etc");
     let script = format!("mount --bind {0} {0} && mount -o remount,bind,ro {0}", etc.display());
-    let Some(said) = said("a_read_only_etc_changes_nothing", fixture.root(), "rich", &script) else { return };
+    let said = said(fixture.root(), "rich", &script)?;
     assert!(said.starts_with("3 ") && said.contains("cannot write /etc/"), "{said}");
     assert!(said.contains("Read-only file system") && said.contains("HINT mount that file system for writing"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn a_full_disk_changes_nothing() {
+fn a_full_disk_changes_nothing() -> TestResult {
     let fixture = Fixture::new();
     let etc = fixture.path("etc");
     let script = format!("mount -t tmpfs -o size=64k tmpfs {}", etc.display());
-    let Some(said) = said("a_full_disk_changes_nothing", fixture.root(), "small", &script) else { return };
+    let said = said(fixture.root(), "small", &script)?;
     assert!(said.starts_with("3 ") && said.contains("free, 1.1 MiB are needed"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn no_room_for_the_journal_changes_nothing() {
+fn no_room_for_the_journal_changes_nothing() -> TestResult {
     let fixture = Fixture::new();
     let var = fixture.path("var");
     let (at, fill) = (var.display(), var.join("fill"));
     let script =
         format!("mkdir {at}; mount -t tmpfs -o size=32k tmpfs {at}; head -c 100k /dev/zero > {} || true", fill.display());
-    let Some(said) = said("no_room_for_the_journal_changes_nothing", fixture.root(), "small", &script) else { return };
+    let said = said(fixture.root(), "small", &script)?;
     assert!(said.starts_with("3 ") && said.contains("No space left on device"), "{said}");
     assert!(said.contains("HINT free some space"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn a_read_only_state_folder_changes_nothing() {
+fn a_read_only_state_folder_changes_nothing() -> TestResult {
     let fixture = Fixture::new();
     let var = fixture.path("var");
     let script = format!("mkdir {0}; mount -t tmpfs -o ro tmpfs {0}", var.display());
-    let Some(said) = said("a_read_only_state_folder_changes_nothing", fixture.root(), "small", &script) else { return };
+    let said = said(fixture.root(), "small", &script)?;
     assert!(said.starts_with("3 ") && said.contains("HINT mount that file system for writing"), "{said}");
+    Ok(())
 }
 
-#[test]
-fn an_ordinary_user_is_told_so() {
+fn an_ordinary_user_is_told_so() -> TestResult {
     let fixture = Fixture::new();
-    let program = std::env::current_exe().unwrap();
     let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(["--exact", "child", "--nocapture"]);
-    let output = command.env(ROOT, fixture.root()).env(TASK, "live").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let Some(said) = text.split("SAID ").nth(1) else {
-        let _ = writeln!(std::io::stderr(), "SKIPPED an_ordinary_user_is_told_so: setpriv did not run the child");
-        return;
-    };
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(std::env::current_exe().unwrap());
+    let said = line(command.env(ROOT, fixture.root()).env(TASK, "live").output())?;
     assert!(said.starts_with("3 changing this machine: only root may do it HINT run it with sudo"), "{said}");
+    Ok(())
 }

@@ -1,28 +1,32 @@
 //! A limited group on the running kernel: it holds a process to its limit, and it is gone when its maker is, even killed.
 //!
-//! Needs the right to make control groups (root); says so and passes otherwise.
+//! Needs the right to make control groups (root); is ignored by name otherwise.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use swaptune_core::Bytes;
 use swaptune_host::cgroup::{LimitedGroup, Version};
 use swaptune_host::machine::Machine;
+use swaptune_trials::{End, TestResult, lacks, run, trials};
 
 /// Tells the child of `a_killed_maker_leaves_no_group` apart.
 const MAKER: &str = "SWAPTUNE_TEST_MAKER";
 
-fn group(test: &str, name: &str, limit: Bytes) -> Option<LimitedGroup> {
-    match LimitedGroup::create(&Machine::live(), name, limit) {
-        Ok(group) => Some(group),
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "SKIPPED {test}: {error}");
-            None
-        }
+fn main() -> ExitCode {
+    if std::env::var_os(MAKER).is_some() {
+        make_and_wait();
     }
+    run(trials![a_process_is_held_to_the_limit, a_killed_maker_leaves_no_group, reclaim_that_is_not_there_is_named])
+}
+
+fn group(name: &str, limit: Bytes) -> Result<LimitedGroup, End> {
+    LimitedGroup::create(&Machine::live(), name, limit).or_else(|error| lacks(error.to_string()))
 }
 
 /// A child that waits for a line before it does anything.
@@ -31,9 +35,8 @@ fn waiting(script: &str) -> std::io::Result<Child> {
     Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }
 
-#[test]
-fn a_process_is_held_to_the_limit() {
-    let Some(group) = group("a_process_is_held_to_the_limit", "test", Bytes::from_mib(24)) else { return };
+fn a_process_is_held_to_the_limit() -> TestResult {
+    let group = group("test", Bytes::from_mib(24))?;
     let folder = group.folder().to_owned();
     let file = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     // The page cache of a file counts for who reads it first and can always be taken back: no swap needed.
@@ -57,40 +60,36 @@ fn a_process_is_held_to_the_limit() {
     child.wait().unwrap();
     drop(group);
     assert!(!folder.exists(), "{}", folder.display());
+    Ok(())
 }
 
-#[test]
-fn a_killed_maker_leaves_no_group() {
-    if std::env::var_os(MAKER).is_some() {
-        let group = group("the maker", "killed", Bytes::from_mib(16));
-        let folder = group.as_ref().map_or(PathBuf::new(), |group| group.folder().to_owned());
-        println!("\nfolder {}", folder.display());
-        std::thread::sleep(Duration::from_secs(60));
-    }
-    let mut maker = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_killed_maker_leaves_no_group", "--nocapture"])
-        .env(MAKER, "1")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+/// The child of `a_killed_maker_leaves_no_group`.
+fn make_and_wait() {
+    let group = LimitedGroup::create(&Machine::live(), "killed", Bytes::from_mib(16)).unwrap();
+    println!("folder {}", group.folder().display());
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+fn a_killed_maker_leaves_no_group() -> TestResult {
+    drop(group("tried", Bytes::from_mib(16))?);
+    let mut maker = Command::new(std::env::current_exe().unwrap()).env(MAKER, "1").stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(maker.stdout.take().unwrap()).lines().map_while(Result::ok);
     let folder = lines.find_map(|line| line.strip_prefix("folder ").map(str::to_owned)).unwrap();
-    if !folder.is_empty() {
-        assert!(Path::new(&folder).exists());
-    }
+    assert!(Path::new(&folder).exists());
     maker.kill().unwrap();
     maker.wait().unwrap();
     let start = Instant::now();
-    while !folder.is_empty() && Path::new(&folder).exists() {
+    while Path::new(&folder).exists() {
         assert!(start.elapsed() < Duration::from_secs(30), "{folder} is still there");
         std::thread::sleep(Duration::from_millis(20));
     }
+    Ok(())
 }
 
-#[test]
-fn reclaim_that_is_not_there_is_named() {
-    let Some(group) = group("reclaim_that_is_not_there_is_named", "none", Bytes::from_mib(16)) else { return };
+fn reclaim_that_is_not_there_is_named() -> TestResult {
+    let group = group("none", Bytes::from_mib(16))?;
     let file = if group.version() == Version::V1 { "memory.force_empty" } else { "memory.reclaim" };
     let there = group.folder().join(file).exists();
     assert_eq!(group.reclaim(Bytes(4096)).is_ok(), there);
+    Ok(())
 }

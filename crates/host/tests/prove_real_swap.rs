@@ -1,60 +1,53 @@
 //! The proof on real swap of the kernel that runs the tests: swap files in the temporary folder, zram devices, zswap on
-//! and off. Needs root; what this machine cannot do is skipped by name, on standard error. Every change is undone by a
-//! guard, also when an assertion fails, and a lock file keeps other tests of real swap out meanwhile.
+//! and off. Needs root; what this machine cannot do is ignored by name. Every change is undone by a guard, also when an assertion fails, and a lock file keeps other tests of real swap out meanwhile.
 #![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, fallocate, fchmod, flock};
+use rustix::fs::{FallocateFlags, Mode, fallocate, fchmod};
 use swaptune_core::Bytes;
 use swaptune_core::proof::{Class, Destination, Incompressible, Proof, Verdict};
 use swaptune_host::machine::Machine;
 use swaptune_host::prove::{Options, prove};
+use swaptune_trials::{End, TestResult, lacks, root, swap_lock, trials};
 
-const LOCK: &str = "/tmp/swaptune-real-swap.lock";
 const ZSWAP: &str = "/sys/module/zswap/parameters";
 /// Above anything that the machine itself has on.
 const FIRST: i32 = 32767;
 
-/// Why a test cannot run here.
-struct Skip(String);
-
-type Outcome = Result<(), Skip>;
-
-fn skip<T>(why: impl Into<String>) -> Result<T, Skip> {
-    Err(Skip(why.into()))
+fn main() -> ExitCode {
+    swaptune_trials::run(trials![
+        pages_land_in_zswap_and_come_back,
+        without_zswap_they_land_on_the_disk,
+        a_pool_at_its_limit_is_seen_and_named,
+        zram_takes_them,
+        zswap_in_front_of_zram_takes_them_first,
+        the_area_is_named_when_numbers_have_a_gap,
+        nothing_can_be_proved_without_swap,
+    ])
 }
 
 /// Runs a test that needs real swap, alone on this machine.
-fn on_real_swap(name: &str, test: impl FnOnce() -> Outcome) {
-    let outcome = if rustix::process::geteuid().is_root() {
-        let lock = File::options().create(true).append(true).open(LOCK).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
-        let before = fs::read_to_string("/proc/swaps").unwrap();
-        let outcome = test();
-        assert_eq!(areas(&before), areas(&fs::read_to_string("/proc/swaps").unwrap()), "swap areas as before");
-        outcome
-    } else {
-        skip("not root")
-    };
-    if let Err(Skip(why)) = outcome {
-        // Past the capture of the test harness: a skipped test must be seen.
-        let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-    }
+fn on_real_swap(test: impl FnOnce() -> TestResult) -> TestResult {
+    root()?;
+    let _lock = swap_lock()?;
+    let before = fs::read_to_string("/proc/swaps").unwrap();
+    let outcome = test();
+    assert_eq!(areas(&before), areas(&fs::read_to_string("/proc/swaps").unwrap()), "swap areas as before");
+    outcome
 }
 
 fn areas(swaps: &str) -> Vec<String> {
     swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-fn run(program: &str, arguments: &[&str]) -> Outcome {
+fn run(program: &str, arguments: &[&str]) -> TestResult {
     match Command::new(program).args(arguments).output() {
         Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => skip(format!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-        Err(error) => skip(format!("{program}: {error}")),
+        Ok(output) => lacks(format!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Err(error) => lacks(format!("{program}: {error}")),
     }
 }
 
@@ -65,7 +58,7 @@ struct Area {
 }
 
 impl Area {
-    fn on(path: &Path, priority: i32) -> Result<Self, Skip> {
+    fn on(path: &Path, priority: i32) -> Result<Self, End> {
         let text = path.to_str().unwrap();
         run("mkswap", &[text])?;
         run("swapon", &["--priority", &priority.to_string(), text])?;
@@ -92,13 +85,13 @@ struct SwapFile {
 }
 
 impl SwapFile {
-    fn on(priority: i32) -> Result<Self, Skip> {
+    fn on(priority: i32) -> Result<Self, End> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("swap");
         let file = File::create(&path).unwrap();
         fchmod(&file, Mode::RUSR | Mode::WUSR).unwrap();
         if let Err(error) = fallocate(&file, FallocateFlags::empty(), 0, 64 << 20) {
-            return skip(format!("no swap file in {}: {error}", folder.path().display()));
+            return lacks(format!("no swap file in {}: {error}", folder.path().display()));
         }
         Ok(Self { area: Area::on(&path, priority)?, _folder: folder })
     }
@@ -115,11 +108,11 @@ struct Zram {
 }
 
 impl Zram {
-    fn on(priority: i32) -> Result<Self, Skip> {
-        let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else { return skip("no zram") };
+    fn on(priority: i32) -> Result<Self, End> {
+        let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else { return lacks("no zram") };
         let mut zram = Self { area: None, number: number.trim().to_owned() };
         if fs::write(zram.file("disksize"), "64M").is_err() {
-            return skip("zram takes no size");
+            return lacks("zram takes no size");
         }
         zram.area = Some(Area::on(Path::new(&zram.path()), priority)?);
         Ok(zram)
@@ -146,21 +139,21 @@ impl Drop for Zram {
 struct Zswap(Vec<(String, String)>);
 
 impl Zswap {
-    fn set(parameters: &[(&str, &str)]) -> Result<Self, Skip> {
+    fn set(parameters: &[(&str, &str)]) -> Result<Self, End> {
         let mut before = Self(Vec::new());
         for (name, value) in parameters {
             let path = format!("{ZSWAP}/{name}");
-            let Ok(old) = fs::read_to_string(&path) else { return skip(format!("{path} does not exist")) };
+            let Ok(old) = fs::read_to_string(&path) else { return lacks(format!("{path} does not exist")) };
             // What was changed last goes back first.
             before.0.insert(0, (path.clone(), old.trim().to_owned()));
             if let Err(error) = fs::write(&path, value) {
-                return skip(format!("{path}: {error}"));
+                return lacks(format!("{path}: {error}"));
             }
         }
         Ok(before)
     }
 
-    fn off() -> Result<Option<Self>, Skip> {
+    fn off() -> Result<Option<Self>, End> {
         if Path::new(ZSWAP).exists() { Self::set(&[("enabled", "N")]).map(Some) } else { Ok(None) }
     }
 }
@@ -202,9 +195,8 @@ fn check_area(proof: &Proof, path: &str) {
     }
 }
 
-#[test]
-fn pages_land_in_zswap_and_come_back() {
-    on_real_swap("pages_land_in_zswap_and_come_back", || {
+fn pages_land_in_zswap_and_come_back() -> TestResult {
+    on_real_swap(|| {
         let file = SwapFile::on(FIRST)?;
         let _zswap = Zswap::set(&[("enabled", "Y")])?;
         let proof = proof();
@@ -212,12 +204,11 @@ fn pages_land_in_zswap_and_come_back() {
         check_area(&proof, &file.path());
         assert!(proof.ratio.is_some_and(|ratio| (1.3..8.0).contains(&ratio.value())), "{:?}", proof.ratio);
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn without_zswap_they_land_on_the_disk() {
-    on_real_swap("without_zswap_they_land_on_the_disk", || {
+fn without_zswap_they_land_on_the_disk() -> TestResult {
+    on_real_swap(|| {
         let file = SwapFile::on(FIRST)?;
         let _zswap = Zswap::off()?;
         let proof = proof();
@@ -225,12 +216,11 @@ fn without_zswap_they_land_on_the_disk() {
         check_area(&proof, &file.path());
         assert_eq!((proof.incompressible, proof.ratio), (Some(Incompressible::WrittenToDisk), None));
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn a_pool_at_its_limit_is_seen_and_named() {
-    on_real_swap("a_pool_at_its_limit_is_seen_and_named", || {
+fn a_pool_at_its_limit_is_seen_and_named() -> TestResult {
+    on_real_swap(|| {
         let _file = SwapFile::on(FIRST)?;
         let _zswap = Zswap::set(&[("enabled", "Y"), ("max_pool_percent", "0")])?;
         let proof = proof();
@@ -239,12 +229,11 @@ fn a_pool_at_its_limit_is_seen_and_named() {
         assert_eq!(proof.problems[0].code, "zswap-at-limit", "{:#?}", proof.problems);
         assert!(proof.bytes_checked >= Bytes::from_mib(7));
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn zram_takes_them() {
-    on_real_swap("zram_takes_them", || {
+fn zram_takes_them() -> TestResult {
+    on_real_swap(|| {
         let zram = Zram::on(FIRST)?;
         let _zswap = Zswap::off()?;
         let proof = proof();
@@ -253,24 +242,22 @@ fn zram_takes_them() {
         assert_eq!(proof.incompressible, Some(Incompressible::StoredInZram));
         assert!(proof.ratio.is_some());
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn zswap_in_front_of_zram_takes_them_first() {
-    on_real_swap("zswap_in_front_of_zram_takes_them_first", || {
+fn zswap_in_front_of_zram_takes_them_first() -> TestResult {
+    on_real_swap(|| {
         let zram = Zram::on(FIRST)?;
         let _zswap = Zswap::set(&[("enabled", "Y")])?;
         let proof = proof();
         check_good(&proof, Destination::Zswap);
         check_area(&proof, &zram.path());
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn the_area_is_named_when_numbers_have_a_gap() {
-    on_real_swap("the_area_is_named_when_numbers_have_a_gap", || {
+fn the_area_is_named_when_numbers_have_a_gap() -> TestResult {
+    on_real_swap(|| {
         let _zswap = Zswap::off()?;
         let mut first = SwapFile::on(FIRST)?;
         let second = SwapFile::on(FIRST - 1)?;
@@ -280,18 +267,17 @@ fn the_area_is_named_when_numbers_have_a_gap() {
         check_good(&proof, Destination::Disk);
         check_area(&proof, &second.path());
         Ok(())
-    });
+    })
 }
 
-#[test]
-fn nothing_can_be_proved_without_swap() {
-    on_real_swap("nothing_can_be_proved_without_swap", || {
+fn nothing_can_be_proved_without_swap() -> TestResult {
+    on_real_swap(|| {
         if fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1 {
-            return skip("this machine has swap of its own");
+            return lacks("this machine has swap of its own");
         }
         let proof = proof();
         assert_eq!(proof.verdict, Verdict::Impossible);
         assert!(proof.impossible.unwrap().reason.starts_with("no swap area is on"));
         Ok(())
-    });
+    })
 }

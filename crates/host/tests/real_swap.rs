@@ -1,16 +1,14 @@
 //! Apply and rollback on the kernel that runs the tests: swap files, zram, zswap, a loop device. Needs root; what this
-//! machine cannot do is skipped by name, on standard error. Guards bring everything back, also when an assertion fails,
-//! and a lock file keeps other tests of real swap out meanwhile.
+//! machine cannot do is ignored by name. Guards bring everything back, also when an assertion fails, and a lock file keeps
+//! other tests of real swap out meanwhile.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use rustix::fs::{FlockOperation, flock};
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
 use swaptune_core::plan::{Plan, Step, When};
@@ -19,10 +17,27 @@ use swaptune_host::journal::{Outcome, StateDir};
 use swaptune_host::kernel::LiveKernel;
 use swaptune_host::machine::Machine;
 use swaptune_host::rollback::rollback;
+use swaptune_host::swap_header;
+use swaptune_trials::{End, TestResult, lacks, program, root, run, swap_lock, trials};
 
-const LOCK: &str = "/tmp/swaptune-real-swap.lock";
 const ZSWAP: &str = "/sys/module/zswap/parameters";
 const UUID: &str = "5ca1ab1e-0000-4000-8000-000000000001";
+
+fn main() -> ExitCode {
+    run(trials![
+        a_swap_file_and_zswap_come_and_go,
+        a_priority_is_changed_and_changed_back,
+        a_failure_in_the_middle_undoes_real_swap,
+        a_zram_device_comes_and_goes,
+        a_zram_area_that_was_taken_off_comes_back,
+        a_file_of_somebody_is_not_made_swap,
+        a_block_device_is_guarded_and_comes_back,
+        a_swap_file_on_btrfs,
+        a_swap_file_on_xfs,
+        a_file_system_that_cannot_hold_swap_is_refused,
+        mkswap_writes_the_same_page,
+    ])
+}
 
 /// The machine, with everything that the tests change written down, and brought back when dropped.
 struct Live {
@@ -34,24 +49,14 @@ struct Live {
 }
 
 impl Live {
-    /// `None` when this machine cannot run the test, which is then named.
-    fn take(name: &str, needs: &[&str]) -> Option<Self> {
-        let missing = needs.iter().find(|path| !Path::new(path).exists());
-        let why = match missing {
-            _ if !rustix::process::geteuid().is_root() => Some("not root".to_owned()),
-            Some(path) => Some(format!("no {path}")),
-            None => None,
-        };
-        if let Some(why) = why {
-            // Past the capture of the test harness: a skipped test must be seen.
-            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-            return None;
-        }
-        let lock = File::options().create(true).append(true).open(LOCK).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
+    /// Where this machine can run the test.
+    fn take(needs: &[&str]) -> Result<Self, End> {
+        root()?;
+        needs.iter().try_for_each(swaptune_trials::file)?;
+        let lock = swap_lock()?;
         let folder = tempfile::tempdir().unwrap();
         let state = StateDir::at(folder.path().join("state"));
-        Some(Self { _lock: lock, folder, state, parameters: parameters(), swaps: areas() })
+        Ok(Self { _lock: lock, folder, state, parameters: parameters(), swaps: areas() })
     }
 
     fn path(&self, name: &str) -> String {
@@ -135,9 +140,8 @@ fn swap_file(path: &str) -> Change {
     Change::SwapFile { path: path.into(), before: None, after }
 }
 
-#[test]
-fn a_swap_file_and_zswap_come_and_go() {
-    let Some(live) = Live::take("a_swap_file_and_zswap_come_and_go", &[ZSWAP]) else { return };
+fn a_swap_file_and_zswap_come_and_go() -> TestResult {
+    let live = Live::take(&[ZSWAP])?;
     let path = live.path("folder/swap");
     let percent = if zswap("max_pool_percent") == "23" { "24" } else { "23" };
     let report = live.apply(vec![
@@ -156,11 +160,11 @@ fn a_swap_file_and_zswap_come_and_go() {
     assert!(matches!(&report.steps[3].outcome, Outcome::FellBack { got, .. } if got == "lzo"), "{report:?}");
     live.roll_back(&report);
     assert!(!Path::new(&path).exists() && !live.folder.path().join("folder").exists());
+    Ok(())
 }
 
-#[test]
-fn a_priority_is_changed_and_changed_back() {
-    let Some(live) = Live::take("a_priority_is_changed_and_changed_back", &[]) else { return };
+fn a_priority_is_changed_and_changed_back() -> TestResult {
+    let live = Live::take(&[])?;
     let path = live.path("swap");
     let first = live.apply(vec![swap_file(&path), header(&path), on(&path, None, Some(3))]).unwrap();
     let second = live.apply(vec![on(&path, Some(3), Some(7))]).unwrap();
@@ -169,11 +173,11 @@ fn a_priority_is_changed_and_changed_back() {
     rollback(&Machine::live(), &LiveKernel, &live.state, &id, &Options::default()).unwrap();
     assert_eq!(priority(&path), Some(3));
     live.roll_back(&first);
+    Ok(())
 }
 
-#[test]
-fn a_failure_in_the_middle_undoes_real_swap() {
-    let Some(live) = Live::take("a_failure_in_the_middle_undoes_real_swap", &[]) else { return };
+fn a_failure_in_the_middle_undoes_real_swap() -> TestResult {
+    let live = Live::take(&[])?;
     let path = live.path("swap");
     let mut bad = header(&live.path("other"));
     if let Change::SwapHeader { after: Some(after), .. } = &mut bad {
@@ -184,6 +188,7 @@ fn a_failure_in_the_middle_undoes_real_swap() {
     assert_eq!(error.exit_code(), 4, "{error}");
     assert_eq!(areas(), live.swaps);
     assert!(!Path::new(&path).exists() && !Path::new(&live.path("other")).exists());
+    Ok(())
 }
 
 /// A zram device that is removed when dropped.
@@ -199,9 +204,8 @@ impl Drop for ZramGuard {
     }
 }
 
-#[test]
-fn a_zram_device_comes_and_goes() {
-    let Some(live) = Live::take("a_zram_device_comes_and_goes", &["/sys/class/zram-control"]) else { return };
+fn a_zram_device_comes_and_goes() -> TestResult {
+    let live = Live::take(&["/sys/class/zram-control"])?;
     let free = (0..32).map(|n| format!("zram{n}")).find(|name| !Path::new(&format!("/sys/block/{name}")).exists());
     let guard = ZramGuard(free.unwrap());
     let (name, path) = (guard.0.clone(), format!("/dev/{}", guard.0));
@@ -213,11 +217,11 @@ fn a_zram_device_comes_and_goes() {
     assert_eq!(mm_stat.split_whitespace().nth(3), Some("8388608"));
     live.roll_back(&report);
     assert!(!Path::new(&format!("/sys/block/{name}")).exists());
+    Ok(())
 }
 
-#[test]
-fn a_zram_area_that_was_taken_off_comes_back() {
-    let Some(live) = Live::take("a_zram_area_that_was_taken_off_comes_back", &["/sys/class/zram-control"]) else { return };
+fn a_zram_area_that_was_taken_off_comes_back() -> TestResult {
+    let live = Live::take(&["/sys/class/zram-control"])?;
     let free = (0..32).map(|n| format!("zram{n}")).find(|name| !Path::new(&format!("/sys/block/{name}")).exists());
     let guard = ZramGuard(free.unwrap());
     let (name, path) = (guard.0.clone(), format!("/dev/{}", guard.0));
@@ -234,11 +238,11 @@ fn a_zram_area_that_was_taken_off_comes_back() {
     assert_eq!(priority(&path), Some(5));
     assert!(head() == was, "the same header");
     live.roll_back(&first);
+    Ok(())
 }
 
-#[test]
-fn a_file_of_somebody_is_not_made_swap() {
-    let Some(live) = Live::take("a_file_of_somebody_is_not_made_swap", &[]) else { return };
+fn a_file_of_somebody_is_not_made_swap() -> TestResult {
+    let live = Live::take(&[])?;
     let path = live.path("swap");
     let bytes: Vec<u8> = (0..(16_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
     fs::write(&path, &bytes).unwrap();
@@ -246,6 +250,7 @@ fn a_file_of_somebody_is_not_made_swap() {
     assert_eq!(error.exit_code(), 3, "{error}");
     assert!(fs::read(&path).unwrap() == bytes, "every byte is there");
     assert_eq!(areas(), live.swaps);
+    Ok(())
 }
 
 /// A loop device over a file, detached when dropped.
@@ -265,16 +270,12 @@ impl Drop for Loop {
     }
 }
 
-#[test]
-fn a_block_device_is_guarded_and_comes_back() {
-    let Some(live) = Live::take("a_block_device_is_guarded_and_comes_back", &["/dev/loop-control"]) else { return };
+fn a_block_device_is_guarded_and_comes_back() -> TestResult {
+    let live = Live::take(&["/dev/loop-control"])?;
     let image = live.path("image");
     let noise: Vec<u8> = (0..(16_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8 | 1).collect();
     fs::write(&image, &noise).unwrap();
-    let Some(device) = Loop::over(&image) else {
-        let _ = writeln!(std::io::stderr(), "SKIPPED a_block_device_is_guarded_and_comes_back: no loop device");
-        return;
-    };
+    let device = Loop::over(&image).map_or_else(|| lacks("no loop device"), Ok)?;
     let error = live.apply(vec![header(&device.0)]).unwrap_err();
     assert!(error.to_string().contains("it holds bytes that no signature names"), "{error}");
     let mut wiped = header(&device.0);
@@ -305,6 +306,7 @@ fn a_block_device_is_guarded_and_comes_back() {
     let report = live.apply(vec![wiped, on(&device.0, None, Some(2))]).unwrap();
     live.roll_back(&report);
     assert!(fs::read(&device.0).unwrap() == before, "every byte is back");
+    Ok(())
 }
 
 /// A file system in an image, unmounted when dropped.
@@ -331,12 +333,9 @@ impl Drop for Mounted {
     }
 }
 
-fn swap_file_on(kind: &str, test: &str) {
-    let Some(live) = Live::take(test, &["/dev/loop-control"]) else { return };
-    let Some(mounted) = Mounted::make(&live, kind) else {
-        let _ = writeln!(std::io::stderr(), "SKIPPED {test}: no {kind} here");
-        return;
-    };
+fn swap_file_on(kind: &str) -> TestResult {
+    let live = Live::take(&["/dev/loop-control"])?;
+    let mounted = Mounted::make(&live, kind).map_or_else(|| lacks(format!("no {kind} here")), Ok)?;
     let path = format!("{}/swap", mounted.0);
     let nocow = kind == "btrfs";
     let file = |nocow| Change::SwapFile {
@@ -352,21 +351,19 @@ fn swap_file_on(kind: &str, test: &str) {
     assert_eq!(priority(&path), Some(4));
     live.roll_back(&report);
     assert!(!Path::new(&path).exists());
+    Ok(())
 }
 
-#[test]
-fn a_swap_file_on_btrfs() {
-    swap_file_on("btrfs", "a_swap_file_on_btrfs");
+fn a_swap_file_on_btrfs() -> TestResult {
+    swap_file_on("btrfs")
 }
 
-#[test]
-fn a_swap_file_on_xfs() {
-    swap_file_on("xfs", "a_swap_file_on_xfs");
+fn a_swap_file_on_xfs() -> TestResult {
+    swap_file_on("xfs")
 }
 
-#[test]
-fn a_file_system_that_cannot_hold_swap_is_refused() {
-    let Some(live) = Live::take("a_file_system_that_cannot_hold_swap_is_refused", &["/dev/shm"]) else { return };
+fn a_file_system_that_cannot_hold_swap_is_refused() -> TestResult {
+    let live = Live::take(&["/dev/shm"])?;
     let error = live.apply(vec![swap_file("/dev/shm/swaptune-test-swap")]).unwrap_err();
     assert!(error.to_string().contains("tmpfs cannot hold swap files"), "{error}");
     let mut huge = swap_file(&live.path("swap"));
@@ -375,4 +372,18 @@ fn a_file_system_that_cannot_hold_swap_is_refused() {
     }
     let error = live.apply(vec![huge]).unwrap_err();
     assert!(error.to_string().contains("256 MiB must stay free"), "{error}");
+    Ok(())
+}
+
+fn mkswap_writes_the_same_page() -> TestResult {
+    program("mkswap", &["--version"])?;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("area");
+    File::create(&path).unwrap().set_len(4 << 20).unwrap();
+    let made = Command::new("mkswap").args(["-q", "-U", UUID, "-L", "label"]).arg(&path).status().unwrap();
+    assert!(made.success());
+    let page_size = rustix::param::page_size() as u64;
+    let theirs = swap_header::range(&File::open(&path).unwrap(), 0, page_size).unwrap();
+    assert!(theirs == swap_header::page(UUID, "label", 4 << 20, page_size).unwrap());
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Temporary settings on the kernel that runs the tests: a swap file, zswap and zram with pages of ours in them, put back
 //! when they are closed, on SIGINT and SIGTERM, and after SIGKILL of the process and of its guardian. Needs root; what this
-//! machine cannot do is skipped by name, on standard error.
+//! machine cannot do is ignored by name.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -9,10 +9,9 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process};
 use swaptune_core::Bytes;
 use swaptune_core::proof::Class;
@@ -20,25 +19,34 @@ use swaptune_host::machine::Machine;
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY, guardian, recover};
 use swaptune_host::stop::Stop;
 use swaptune_host::sys::{Advice, Region};
+use swaptune_trials::{End, TestResult, no_swap, root, run, swap_lock, trials, zswap};
 
-const LOCK: &str = "/tmp/swaptune-real-swap.lock";
 const ZSWAP: &str = "/sys/module/zswap/parameters";
 const FOLDER: &str = "SWAPTUNE_SCRATCH_REAL_FOLDER";
 const REGION: usize = 4 << 20;
 
-/// Not a test: the guardian of the others, when this program is started as one.
-#[test]
-fn scratch_guardian() {
-    assert!(guardian::play_and_tell());
+fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|argument| argument == guardian::ARGUMENT) {
+        return if guardian::play_and_tell() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    if let Ok(folder) = std::env::var(FOLDER) {
+        worker(Path::new(&folder));
+        return ExitCode::SUCCESS;
+    }
+    run(trials![
+        real_settings_are_put_back_when_closed_and_when_dropped,
+        what_this_kernel_does_not_have_is_an_error_and_leaves_nothing,
+        a_signal_ends_it_and_everything_is_put_back,
+        after_sigkill_the_guardian_puts_everything_back,
+        after_sigkill_of_both_the_next_one_puts_everything_back,
+    ])
 }
 
-/// Not a test: the process that gets the signals.
-#[test]
-fn worker() {
-    let Ok(folder) = std::env::var(FOLDER) else { return };
+/// The process that gets the signals.
+fn worker(folder: &Path) {
     let stop = Stop::on_signals().unwrap();
     let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
-    set_everything(&mut scratch, Path::new(&folder)).unwrap();
+    set_everything(&mut scratch, folder).unwrap();
     let region = pushed();
     writeln!(std::io::stdout(), "all set").unwrap();
     while !stop.is_asked() {
@@ -81,24 +89,15 @@ struct Live {
 }
 
 impl Live {
-    /// `None` when this machine cannot run the test, which is then named.
-    fn take(name: &str) -> Option<Self> {
-        let lock = File::options().create(true).append(true).open(LOCK).unwrap();
-        flock(&lock, FlockOperation::LockExclusive).unwrap();
-        let why = match () {
-            () if !rustix::process::geteuid().is_root() => "not root",
-            () if !Path::new(ZSWAP).exists() => "this kernel has no zswap",
-            () if areas() > 0 => "swap is active on this machine, and the test must not touch it",
-            () => "",
-        };
-        if !why.is_empty() {
-            // Past the capture of the test harness: a skipped test must be seen.
-            let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {why}");
-            return None;
-        }
+    /// Where this machine can run the test.
+    fn take() -> Result<Self, End> {
+        root()?;
+        let lock = swap_lock()?;
+        zswap()?;
+        no_swap()?;
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let before = picture(folder.path());
-        Some(Self { _lock: lock, folder, before })
+        Ok(Self { _lock: lock, folder, before })
     }
 
     #[track_caller]
@@ -110,7 +109,7 @@ impl Live {
     /// A worker that has set everything.
     fn start(&self) -> (Child, BufReader<std::process::ChildStdout>) {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "worker", "--test-threads=1", "--nocapture"]).env(FOLDER, self.folder.path());
+        command.env(FOLDER, self.folder.path());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         assert!(out.by_ref().lines().map_while(Result::ok).any(|line| line.ends_with("all set")));
@@ -158,9 +157,8 @@ fn by_parent(parent: u32) -> Option<i32> {
     })
 }
 
-#[test]
-fn real_settings_are_put_back_when_closed_and_when_dropped() {
-    let Some(live) = Live::take("real_settings_are_put_back_when_closed_and_when_dropped") else { return };
+fn real_settings_are_put_back_when_closed_and_when_dropped() -> TestResult {
+    let live = Live::take()?;
     for close in [true, false] {
         let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
         set_everything(&mut scratch, live.folder.path()).unwrap();
@@ -173,11 +171,11 @@ fn real_settings_are_put_back_when_closed_and_when_dropped() {
         }
         live.assert_as_before(if close { "closed" } else { "dropped" });
     }
+    Ok(())
 }
 
-#[test]
-fn what_this_kernel_does_not_have_is_an_error_and_leaves_nothing() {
-    let Some(live) = Live::take("what_this_kernel_does_not_have_is_an_error_and_leaves_nothing") else { return };
+fn what_this_kernel_does_not_have_is_an_error_and_leaves_nothing() -> TestResult {
+    let live = Live::take()?;
     let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
     // Whether the kernel refuses it at once or replaces it when zswap is switched on.
     let result = scratch.knob("zswap.compressor", "nosuch").and_then(|()| scratch.knob("zswap.enabled", "Y"));
@@ -190,11 +188,11 @@ fn what_this_kernel_does_not_have_is_an_error_and_leaves_nothing() {
     assert_eq!(error.exit_code(), 3, "{error}");
     scratch.close().unwrap();
     live.assert_as_before("closed");
+    Ok(())
 }
 
-#[test]
-fn a_signal_ends_it_and_everything_is_put_back() {
-    let Some(live) = Live::take("a_signal_ends_it_and_everything_is_put_back") else { return };
+fn a_signal_ends_it_and_everything_is_put_back() -> TestResult {
+    let live = Live::take()?;
     for signal in [Signal::INT, Signal::TERM] {
         let (mut child, mut out) = live.start();
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -204,11 +202,11 @@ fn a_signal_ends_it_and_everything_is_put_back() {
         assert!(child.wait().unwrap().success(), "{signal:?}");
         live.assert_as_before(&format!("{signal:?}"));
     }
+    Ok(())
 }
 
-#[test]
-fn after_sigkill_the_guardian_puts_everything_back() {
-    let Some(live) = Live::take("after_sigkill_the_guardian_puts_everything_back") else { return };
+fn after_sigkill_the_guardian_puts_everything_back() -> TestResult {
+    let live = Live::take()?;
     let (mut child, _out) = live.start();
     let guardian = child_of(&child);
     // What a terminal or a service manager sends must not end the guardian.
@@ -222,11 +220,11 @@ fn after_sigkill_the_guardian_puts_everything_back() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("what `a test` left when it was killed is put back"), "{said}");
     live.assert_as_before("SIGKILL");
+    Ok(())
 }
 
-#[test]
-fn after_sigkill_of_both_the_next_one_puts_everything_back() {
-    let Some(live) = Live::take("after_sigkill_of_both_the_next_one_puts_everything_back") else { return };
+fn after_sigkill_of_both_the_next_one_puts_everything_back() -> TestResult {
+    let live = Live::take()?;
     let (mut child, _out) = live.start();
     kill_process(child_of(&child), Signal::KILL).unwrap();
     child.kill().unwrap();
@@ -235,4 +233,5 @@ fn after_sigkill_of_both_the_next_one_puts_everything_back() {
     let what = recover(&Machine::live()).unwrap().unwrap();
     assert!(what.contains("`a test`"), "{what}");
     live.assert_as_before("SIGKILL of both");
+    Ok(())
 }

@@ -8,9 +8,10 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use swaptune_trials::{TestResult, lacks, needing, no_swap, root, run_one_by_one, swap_lock, zswap};
 
 type Test = fn() -> Result<(), Failed>;
 
@@ -22,32 +23,18 @@ const TESTS: [(&str, Test); 4] = [
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    // Other tests of this project swap too; one at a time, and what they have on is not this machine's.
-    let lock = fs::File::create("/tmp/swaptune-real-swap.lock");
-    let locked = lock.as_ref().is_ok_and(|lock| rustix::fs::flock(lock, rustix::fs::FlockOperation::LockExclusive).is_ok());
-    let missing = if locked { missing() } else { Some("/tmp/swaptune-real-swap.lock cannot be locked".into()) };
-    let trials = TESTS.into_iter().map(|(name, test)| {
-        if let Some(why) = &missing {
-            eprintln!("IGNORED {name}: {why}");
-        }
-        Trial::test(name, test).with_ignored_flag(missing.is_some())
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    // What other tests of this project have on is not this machine's.
+    let lock = swap_lock();
+    let is_ours = lock.is_ok();
+    let needs = move || if is_ours { ready() } else { lacks("other tests of swap cannot be kept out") };
+    run_one_by_one(TESTS.into_iter().map(|(name, test)| needing(name, needs, test)).collect())
 }
 
-/// Why this machine cannot show it.
-fn missing() -> Option<String> {
-    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    if !rustix::process::geteuid().is_root() {
-        Some("needs root".into())
-    } else if swaps.lines().count() > 1 {
-        Some("swap is active on this machine, and the test must not touch it".into())
-    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
-        Some("this kernel has no zswap".into())
-    } else {
-        None
-    }
+/// Whether this machine can show it.
+fn ready() -> TestResult {
+    root()?;
+    no_swap()?;
+    zswap()
 }
 
 /// What must be as before.

@@ -3,56 +3,32 @@
 //! Needs root and a machine without active swap; says so and is ignored otherwise. The machine must be as before, also when the
 //! benchmark is killed half-way.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use rustix::fs::{FlockOperation, flock};
+use libtest_mimic::Failed;
 use serde_json::Value;
+use swaptune_trials::{TestResult, file, needing, no_swap, root, run_one_by_one, swap_lock, zswap};
 
-const LOCK: &str = "/tmp/swaptune-real-swap.lock";
 const PAGES: &str = "1500";
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
     // Temporary settings are one process's at a time.
-    arguments.test_threads = Some(1);
-    let missing = missing();
-    let trial = |name: &'static str, test: fn() -> Result<(), Failed>| {
-        if let Some(why) = &missing {
-            eprintln!("IGNORED {name}: {why}");
-        }
-        Trial::test(name, test).with_ignored_flag(missing.is_some())
-    };
-    let trials = vec![
-        trial("every_codec_of_this_kernel_is_measured_and_the_machine_is_as_before", every_codec),
-        trial("a_benchmark_that_is_killed_leaves_nothing_behind", killed),
-    ];
-    libtest_mimic::run(&arguments, trials).exit_code()
+    run_one_by_one(vec![
+        needing("every_codec_of_this_kernel_is_measured_and_the_machine_is_as_before", ready, every_codec),
+        needing("a_benchmark_that_is_killed_leaves_nothing_behind", ready, killed),
+    ])
 }
 
-/// Why this machine cannot show it.
-fn missing() -> Option<String> {
-    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    if !rustix::process::geteuid().is_root() {
-        Some("needs root".into())
-    } else if swaps.lines().count() > 1 {
-        Some("swap is active on this machine, and the test must not touch it".into())
-    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() || !Path::new("/sys/block/zram0").exists() {
-        Some("this kernel has no zswap, or no zram0".into())
-    } else {
-        None
-    }
-}
-
-/// Other tests of this project swap too; one at a time.
-fn lock() -> Result<File, Failed> {
-    let lock = File::options().create(true).append(true).open(LOCK)?;
-    flock(&lock, FlockOperation::LockExclusive)?;
-    Ok(lock)
+/// Whether this machine can show it.
+fn ready() -> TestResult {
+    root()?;
+    no_swap()?;
+    zswap()?;
+    file("/sys/block/zram0")
 }
 
 /// What must be as before.
@@ -72,7 +48,7 @@ fn command(folder: &Path) -> Command {
 }
 
 fn every_codec() -> Result<(), Failed> {
-    let _lock = lock()?;
+    let _lock = swap_lock()?;
     let (before, folder) = (picture(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?);
     let output = command(folder.path()).args(["--codec", "memcpy,lz4,lzo,lzo-rle,deflate"]).output()?;
     if !output.status.success() {
@@ -131,7 +107,7 @@ fn check(row: &Value) -> Result<(), Failed> {
 }
 
 fn killed() -> Result<(), Failed> {
-    let _lock = lock()?;
+    let _lock = swap_lock()?;
     let (before, folder) = (picture(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?);
     let mut child = command(folder.path()).args(["--codec", "lzo"]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let deadline = Instant::now() + Duration::from_secs(60);

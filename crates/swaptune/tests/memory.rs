@@ -3,13 +3,14 @@
 //! What needs root, zswap, or a machine without active swap says so and is ignored otherwise. Whatever happens, the machine
 //! is left as it was.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
+use swaptune_trials::{TestResult, needing, root, run, swap_lock};
 
 /// What a test is.
 type Test = fn() -> Result<(), Failed>;
@@ -18,8 +19,6 @@ type Test = fn() -> Result<(), Failed>;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let missing = missing();
     let swapping: [(&str, Test); 4] = [
         ("without_swap_a_limit_is_refused", refused),
         ("under_a_limit_pages_go_through_zswap", zswap),
@@ -27,32 +26,20 @@ fn main() -> ExitCode {
         ("killed_half_way_it_leaves_nothing", killed),
     ];
     let mut trials = vec![Trial::test("in_ram_nothing_is_swapped_and_all_is_kept", in_ram)];
-    for (name, test) in swapping {
-        if let Some(why) = &missing {
-            eprintln!("IGNORED {name}: {why}");
-        }
-        trials.push(Trial::test(name, move || alone(test)).with_ignored_flag(missing.is_some()));
-    }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials.extend(swapping.map(|(name, test)| needing(name, ready, move || alone(test))));
+    run(trials)
 }
 
-/// Why this machine cannot show it.
-fn missing() -> Option<String> {
-    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
-    if uid != b"0\n" {
-        Some("needs root".into())
-    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
-        Some("this kernel has no zswap".into())
-    } else {
-        None
-    }
+/// Whether this machine can show it.
+fn ready() -> TestResult {
+    root()?;
+    swaptune_trials::zswap()
 }
 
 /// One at a time among all tests of this project that swap, on a machine that nobody else swaps on; all is as before in
 /// the end.
 fn alone(test: Test) -> Result<(), Failed> {
-    let lock = File::create("/tmp/swaptune-real-swap.lock")?;
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    let _lock = swap_lock()?;
     // The guardian of a test that was killed may still be putting its settings back.
     wait_for("swap to be off on this machine, which these tests must not touch", no_swap)?;
     let before = picture();

@@ -4,34 +4,20 @@
 //! as it was.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
+use swaptune_trials::{TestResult, needing, no_swap, root, run, swap_lock, zswap};
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let missing = missing();
-    if let Some(why) = &missing {
-        eprintln!("IGNORED apply_prove_and_rollback_on_this_kernel: {why}");
-    }
-    let trial = Trial::test("apply_prove_and_rollback_on_this_kernel", circle).with_ignored_flag(missing.is_some());
-    libtest_mimic::run(&arguments, vec![trial]).exit_code()
+    run(vec![needing("apply_prove_and_rollback_on_this_kernel", ready, circle)])
 }
 
-/// Why this machine cannot show it.
-fn missing() -> Option<String> {
-    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
-    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
-    if uid != b"0\n" {
-        Some("needs root".into())
-    } else if swaps.lines().count() > 1 {
-        Some("swap is active on this machine, and the test must not touch it".into())
-    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
-        Some("this kernel has no zswap".into())
-    } else {
-        None
-    }
+/// Whether this machine can show it.
+fn ready() -> TestResult {
+    root()?;
+    no_swap()?;
+    zswap()
 }
 
 fn swaptune(words: &[&str]) -> Result<Output, Failed> {
@@ -71,8 +57,7 @@ fn picture() -> String {
 
 fn circle() -> Result<(), Failed> {
     // Other tests of this project swap too; one at a time.
-    let lock = fs::File::create("/tmp/swaptune-real-swap.lock")?;
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    let _lock = swap_lock()?;
     let before = picture();
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let config = dir.path().join("config.toml");

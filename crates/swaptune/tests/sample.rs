@@ -4,9 +4,19 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 use serde_json::Value;
+use swaptune_trials::{TestResult, root, run, trials};
+
+fn main() -> ExitCode {
+    run(trials![
+        one_process_is_sampled_kept_and_saved,
+        everything_is_sampled_as_a_table,
+        what_cannot_be_is_said_with_a_hint,
+        without_root_processes_of_others_are_explained,
+    ])
+}
 
 fn sample(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
@@ -42,8 +52,7 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-#[test]
-fn one_process_is_sampled_kept_and_saved() {
+fn one_process_is_sampled_kept_and_saved() -> TestResult {
     let (sleeper, folder) = (Sleeper::start(), folder());
     let (results, saved) = (folder.path().join("results.jsonl"), folder.path().join("pages.json"));
     let files = ["--results", results.to_str().unwrap(), "--save", saved.to_str().unwrap()];
@@ -68,10 +77,10 @@ fn one_process_is_sampled_kept_and_saved() {
     assert_eq!(saved["class"].as_str().unwrap().len(), 20);
     assert_eq!((&saved["origin"]["command"], &saved["origin"]["at"]), (&kept["command"], &kept["at"]));
     assert_eq!(saved["sizes"]["lz4"].as_array().unwrap().len(), 20);
+    Ok(())
 }
 
-#[test]
-fn everything_is_sampled_as_a_table() {
+fn everything_is_sampled_as_a_table() -> TestResult {
     let sleeper = Sleeper::start();
     let output = sample(&["--pages", "300", "--no-save", "--by", "process"]).output().unwrap();
     let page = text(&output);
@@ -80,10 +89,10 @@ fn everything_is_sampled_as_a_table() {
         assert!(page.contains(words), "no `{words}` in\n{page}");
     }
     drop(sleeper);
+    Ok(())
 }
 
-#[test]
-fn what_cannot_be_is_said_with_a_hint() {
+fn what_cannot_be_is_said_with_a_hint() -> TestResult {
     for (words, code, says) in [
         (vec!["--pid", "4194305"], 2, "no process with memory of its own: pid 4194305"),
         (vec!["--unit", "no-such-unit"], 2, "no process with memory of its own: unit no-such-unit"),
@@ -99,14 +108,12 @@ fn what_cannot_be_is_said_with_a_hint() {
     let folder = folder();
     let output = sample(&["--root", folder.path().to_str().unwrap()]).output().unwrap();
     assert!(output.status.code() == Some(2) && text(&output).contains("a folder has no processes"), "{}", text(&output));
+    Ok(())
 }
 
-#[test]
-fn without_root_processes_of_others_are_explained() {
-    if !fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0) {
-        eprintln!("LEFT OUT: only root can become somebody else");
-        return;
-    }
+fn without_root_processes_of_others_are_explained() -> TestResult {
+    // Only root can become somebody else.
+    root()?;
     let sleeper = Sleeper::start();
     // The program may lie where only root may go; nobody gets a copy.
     let folder = tempfile::tempdir().unwrap();
@@ -128,4 +135,5 @@ fn without_root_processes_of_others_are_explained() {
     let groups = printed["groups"].as_array().unwrap();
     assert!(groups.iter().any(|group| group["name"] == format!("sleep[{}]", own.pid())), "{printed:#}");
     assert!(groups.iter().all(|group| group["name"] != format!("sleep[{}]", sleeper.pid())), "{printed:#}");
+    Ok(())
 }

@@ -9,51 +9,38 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use serde_json::Value;
+use swaptune_trials::{TestResult, lacks, needing, program, run};
 use tempfile::TempDir;
 
-/// Name, test, and why it cannot run here.
-type Row = (&'static str, fn() -> Result<(), Failed>, Option<String>);
+/// Name, test, and what it needs.
+type Row = (&'static str, fn() -> Result<(), Failed>, fn() -> TestResult);
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let (fio, device) = (missing_fio(), missing_fio().or_else(missing_loop));
     let table: [Row; 7] = [
-        ("disk_measures_scratch_files_and_leaves_none", scratch_files, fio.clone()),
-        ("disk_killed_half_way_leaves_nothing", killed, fio.clone()),
+        ("disk_measures_scratch_files_and_leaves_none", scratch_files, fio),
+        ("disk_killed_half_way_leaves_nothing", killed, fio),
         ("disk_refuses_what_is_no_disk", no_disk, fio),
-        ("disk_keeps_the_header_of_an_unused_swap_area", swap_area, device.clone()),
+        ("disk_keeps_the_header_of_an_unused_swap_area", swap_area, device),
         ("disk_refuses_devices_with_data_and_devices_in_use", refused_devices, device),
-        ("missing_programs_are_named_with_their_packages", missing_programs, None),
-        ("cipher_measures_or_says_why_not", cipher, missing("cryptsetup", &["--version"])),
+        ("missing_programs_are_named_with_their_packages", missing_programs, || Ok(())),
+        ("cipher_measures_or_says_why_not", cipher, || program("cryptsetup", &["--version"])),
     ];
-    let trials = table.map(|(name, test, missing)| {
-        if let Some(why) = &missing {
-            eprintln!("IGNORED {name}: {why}");
-        }
-        Trial::test(name, test).with_ignored_flag(missing.is_some())
-    });
-    libtest_mimic::run(&arguments, trials.into()).exit_code()
-}
-
-fn missing(program: &str, words: &[&str]) -> Option<String> {
-    let found = Command::new(program).args(words).output().is_ok_and(|output| output.status.success());
-    (!found).then(|| format!("{program} is not installed"))
+    run(table.map(|(name, test, needs)| needing(name, needs, test)).into())
 }
 
 /// fio, and a build tree that it can be used in.
-fn missing_fio() -> Option<String> {
-    let on_disk = || {
-        let kind = Command::new("stat").args(["-f", "-c", "%T", env!("CARGO_TARGET_TMPDIR")]).output().ok()?;
-        let kind = String::from_utf8_lossy(&kind.stdout).trim().to_owned();
-        ["tmpfs", "overlayfs"].contains(&kind.as_str()).then(|| format!("the build tree lies on {kind}"))
-    };
-    missing("fio", &["--version"]).or_else(on_disk)
+fn fio() -> TestResult {
+    program("fio", &["--version"])?;
+    let kind = Command::new("stat").args(["-f", "-c", "%T", env!("CARGO_TARGET_TMPDIR")]).output()?;
+    let kind = String::from_utf8_lossy(&kind.stdout).trim().to_owned();
+    if ["tmpfs", "overlayfs"].contains(&kind.as_str()) { lacks(format!("the build tree lies on {kind}")) } else { Ok(()) }
 }
 
-fn missing_loop() -> Option<String> {
-    missing("losetup", &["--find"]).map(|_| "no root, or no loop device is free".into())
+fn device() -> TestResult {
+    fio()?;
+    program("losetup", &["--find"]).or_else(|_| lacks("no root, or no loop device is free"))
 }
 
 fn scratch() -> Result<TempDir, Failed> {

@@ -1,13 +1,14 @@
 //! `simulate --validate` with the real binary: small workloads on this kernel beside the simulator. What needs root, zswap, or a
 //! machine without active swap says so and is ignored otherwise. Whatever happens, the machine is left as it was.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
+use swaptune_trials::{TestResult, needing, root, run, swap_lock, zswap};
 
 /// What a test is.
 type Test = fn() -> Result<(), Failed>;
@@ -16,39 +17,25 @@ type Test = fn() -> Result<(), Failed>;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let missing = missing();
     let tests: [(&str, Test); 3] = [
         ("a_report_is_whole_and_all_is_put_back", compared),
         ("stopped_half_way_it_leaves_nothing", stopped),
         ("killed_half_way_it_leaves_nothing", killed),
     ];
     let mut trials = vec![Trial::test("what_makes_no_sense_is_refused", refused)];
-    for (name, test) in tests {
-        if let Some(why) = &missing {
-            eprintln!("IGNORED {name}: {why}");
-        }
-        trials.push(Trial::test(name, move || alone(test)).with_ignored_flag(missing.is_some()));
-    }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials.extend(tests.map(|(name, test)| needing(name, ready, move || alone(test))));
+    run(trials)
 }
 
-/// Why this machine cannot show it.
-fn missing() -> Option<String> {
-    let uid = Command::new("id").arg("-u").output().map(|out| out.stdout).unwrap_or_default();
-    if uid != b"0\n" {
-        Some("needs root".into())
-    } else if !Path::new("/sys/module/zswap/parameters/enabled").exists() {
-        Some("this kernel has no zswap".into())
-    } else {
-        None
-    }
+/// Whether this machine can show it.
+fn ready() -> TestResult {
+    root()?;
+    zswap()
 }
 
 /// One at a time among all tests of this project that swap; all is as before in the end.
 fn alone(test: Test) -> Result<(), Failed> {
-    let lock = File::create("/tmp/swaptune-real-swap.lock")?;
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    let _lock = swap_lock()?;
     wait_for("swap to be off on this machine, which these tests must not touch", no_swap)?;
     let before = picture();
     test()?;
@@ -89,7 +76,7 @@ fn refused() -> Result<(), Failed> {
         let output = validate(words, folder.path()).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         // Without root there is nothing to look at beyond the first word.
-        let no_root = missing().is_some_and(|why| why == "needs root") && code == 3;
+        let no_root = root().is_err() && code == 3;
         if !no_root && (output.status.code() != Some(code) || !said.contains(says)) {
             return Err(format!("{words:?}: {:?}: {said}", output.status.code()).into());
         }

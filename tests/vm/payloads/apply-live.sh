@@ -36,8 +36,17 @@ in_effect() {
 	expect "swappiness" 85 "$(cat /proc/sys/vm/swappiness)"
 }
 
+# roll_back: everything is as in the state that was taken before
+roll_back() {
+	expect_status 0 swaptune rollback --yes
+	take_state /run/after
+	expect_same "live state after rollback" /run/before-live /run/after-live
+	expect_same "files after rollback" /run/before-files /run/after-files
+}
+
 quiet_status 0 swaptune inspect
 expect_status 0 swaptune status
+expect_line "status says that zswap is off" "zswap: off" /run/last-output
 while read -r compressor zpool; do
 	echo "=== $compressor $zpool"
 	configure "$compressor" "$zpool" > /etc/swaptune/config.toml
@@ -53,10 +62,24 @@ while read -r compressor zpool; do
 	expect_status 0 swaptune apply --now --yes
 	expect_line "a second apply finds nothing to do" "nothing" /run/last-output
 	expect_status 0 swaptune status
-	expect_status 0 swaptune rollback --yes
-	take_state /run/after
-	expect_same "live state after rollback" /run/before-live /run/after-live
-	expect_same "files after rollback" /run/before-files /run/after-files
+	expect_line "status says it" "zswap: on, $compressor" /run/last-output
+	roll_back
 done < /rounds
+
+# The default: a limit from the ratio that is assumed of lz4, for this guest has one processor, and no shrinker, even where it was on.
+echo "=== auto"
+configure lz4 - | sed -n '/swap/,/priority/p' > /etc/swaptune/config.toml
+shrinker=$ZSWAP/shrinker_enabled
+[ -f $shrinker ] && echo Y > $shrinker
+take_state /run/before
+expect_status 0 swaptune apply --now --yes --profile auto
+expect_line "it says what fits" "^ *Capacity .* → .*without reading a disk" /run/last-output
+expect "zswap" Y "$(cat $ZSWAP/enabled)"
+expect "compressor" lz4 "$(cat $ZSWAP/compressor)"
+expect "pool limit" 43 "$(cat $ZSWAP/max_pool_percent)"
+[ -f $shrinker ] && expect "shrinker" N "$(cat $shrinker)"
+expect_status 0 swaptune verify --prove
+roll_back
 expect_status 0 swaptune history
+expect "transactions" $(($(wc -l < /rounds) + 1)) "$(grep -c ' rolled back ' /run/last-output)"
 finish

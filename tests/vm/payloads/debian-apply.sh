@@ -4,15 +4,16 @@ STORE=/var/lib/guest-test
 mkdir -p $STORE /etc/swaptune
 install -m 755 swaptune /usr/local/bin/swaptune
 cp config.toml /etc/swaptune/config.toml
-# Under emulation the real one takes minutes; what it would be given is kept instead.
+# Under emulation the real one takes minutes; what it is called with is kept instead.
 [ -f $STORE/update-initramfs ] || cp /usr/sbin/update-initramfs $STORE/update-initramfs
 cat > /usr/sbin/update-initramfs << 'STUB'
 #!/bin/sh
 echo "$*" >> /var/lib/guest-test/initramfs-calls
-cp -a /etc/initramfs-tools /var/lib/guest-test/initramfs-inputs
 STUB
 systemctl is-system-running --wait
 sync
+cp /etc/fstab /run/fstab
+cp /etc/default/grub /run/grub
 file_state > $STORE/files
 live_state > $STORE/live
 quiet_status 0 swaptune inspect
@@ -20,9 +21,35 @@ expect_status 0 swaptune plan
 file_state > /run/files
 expect_same "files after plan" $STORE/files /run/files
 expect_status 0 swaptune apply --yes
-expect_line "old line of fstab" "^UUID=.* / ext4" /etc/fstab
-cat /etc/fstab
-grep -r zswap /etc/default/grub /etc/default/grub.d
-cat $STORE/initramfs-calls
+
+# fstab: every line as it was, the swap lines with nofail, and one of the area that has its header from this apply.
+third=$(sed -n 's/^path = "\(.*\)"$/\1/p' config.toml | tail -n 1)
+{
+	sed 's/ sw,pri=10 / sw,pri=10,nofail /' /run/fstab
+	echo "UUID=$(blkid -p -s UUID -o value "$third") none swap sw,pri=10,nofail 0 0"
+} > /run/fstab-wanted
+expect_file "fstab" /run/fstab-wanted /etc/fstab
+
+# GRUB: the words in a file of our own, of which the generated one has them, and no file of the administrator is touched.
+words="zswap.enabled=1 zswap.compressor=lzo-rle"
+[ -f $ZSWAP/zpool ] && words="$words zswap.zpool=zsmalloc"
+words="$words zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
+[ -f $ZSWAP/shrinker_enabled ] && words="$words zswap.shrinker_enabled=1"
+echo "$words" > $STORE/words
+expect "variable of GRUB" "GRUB_CMDLINE_LINUX_DEFAULT=\"\$GRUB_CMDLINE_LINUX_DEFAULT $words\"" \
+	"$(grep -v '^#' /etc/default/grub.d/99-swaptune.cfg)"
+expect_file "defaults of GRUB" /run/grub /etc/default/grub
+expect_line "entry of GRUB" "^[[:space:]]*linux[[:space:]]*/boot/vmlinuz-$(uname -r) root=.* quiet $words\$" /boot/grub/grub.cfg
+expect "recovery entries with our words" 0 "$(grep -c 'single.*zswap' /boot/grub/grub.cfg)"
+
+# The configuration asks for nothing in the initramfs, so it is not made anew.
+expect "calls of update-initramfs" "" "$(cat $STORE/initramfs-calls 2> /dev/null)"
+expect "hook of initramfs-tools" "" "$(ls /etc/initramfs-tools/hooks)"
+
+# The rest that makes it last.
+expect_line "sysctl file" "^vm.swappiness = 85\$" /etc/sysctl.d/99-zz-swaptune.conf
+expect "link of the service" /etc/systemd/system/swaptune.service \
+	"$(readlink /etc/systemd/system/swap.target.wants/swaptune.service)"
 expect_status 0 swaptune history
+expect "transactions" 1 "$(grep -c ' applied .* idle-guide ' /run/last-output)"
 finish

@@ -58,6 +58,9 @@ expect_line "the cipher for disks" "aes-xts" /run/last-output
 expect_status 0 swaptune bench disk --dir /var/tmp --areas 2 --jobs 1 --seconds 0.5 --rounds 2 --size 16M --results /run/results
 expect_line "one disk" "vda" /run/last-output
 expect_status 0 swaptune bench list --results /run/results
+for what in cipher disk; do
+	expect_line "the run is listed" "$what" /run/last-output
+done
 settings > /run/after
 expect_same "settings after cipher and disk" /run/before /run/after
 finish

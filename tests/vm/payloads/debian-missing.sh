@@ -9,7 +9,7 @@ system=$(systemctl is-system-running --wait)
 }
 expect "login" active "$(systemctl is-active serial-getty@ttyS0.service)"
 expect "swap target" active "$(systemctl is-active swap.target)"
-journalctl --no-pager -b -u swaptune
+expect "service" active "$(systemctl is-active swaptune)"
 expect "zswap" Y "$(cat $ZSWAP/enabled)"
 expect "areas with priority 10" 2 "$(awk 'NR > 1 && $5 == 10' /proc/swaps | wc -l)"
 # The system is as it should be but for the disk, and that has to be said.

@@ -14,17 +14,21 @@ in_effect() {
 
 healthy() {
 	expect "system" running "$(systemctl is-system-running --wait)"
-	systemctl --no-pager --no-legend --failed
-	journalctl --no-pager -b | grep -i 'ordering cycle' && fail "an ordering cycle"
+	expect "failed units" "" "$(systemctl --no-pager --no-legend --failed)"
+	expect "ordering cycles" "" "$(journalctl --no-pager -b | grep -i 'ordering cycle')"
 }
 
 healthy
-journalctl --no-pager -b -u swaptune
-dmesg | grep -i zswap
-cat /proc/cmdline
+expect "service" "active success" "$(echo $(systemctl show --value -p ActiveState -p Result swaptune | sort))"
+expect_line "the kernel was given our words" " quiet $(cat $STORE/words)\( \|\$\)" /proc/cmdline
+dmesg > /run/dmesg
+expect_line "it took them" "zswap: loaded using pool lzo-rle/zsmalloc" /run/dmesg
+expect "words that it could not take" 0 "$(grep -ci 'zswap: .*not available' /run/dmesg)"
 in_effect
 expect_status 0 swaptune verify --prove
+expect_line "pages went through zswap" "as planned: .*zswap" /run/last-output
 expect_status 0 swaptune status
+expect_line "status says that it is on" "zswap: on, zstd" /run/last-output
 expect_status 0 swaptune apply --yes
 expect_line "nothing is left to do" "nothing" /run/last-output
 expect_status 0 systemctl stop swaptune
@@ -33,6 +37,8 @@ expect_status 0 systemctl start swaptune
 in_effect
 expect_status 0 swaptune verify
 expect_status 0 swaptune rollback --yes
+expect_status 0 swaptune history
+expect "transactions that are taken back" 1 "$(grep -c ' rolled back .* idle-guide ' /run/last-output)"
 sync
 file_state > /run/files
 expect_same "files after rollback" $STORE/files /run/files

@@ -53,6 +53,14 @@ expect_same() {
 	fi
 }
 
+# expect_file WHAT WANTED FOUND: a file is, byte for byte, what it should be
+expect_file() {
+	if cmp -s "$2" "$3"; then ok "$1"; else
+		fail "$1: not as wanted"
+		diff "$2" "$3" | sed 's/^/    /'
+	fi
+}
+
 # set_parameter FILE VALUE: write, then say what the write and the read back gave
 set_parameter() {
 	if echo "$2" 2> /dev/null > "$1"; then written=taken; else written=refused; fi

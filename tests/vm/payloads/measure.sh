@@ -98,6 +98,9 @@ kill $holder
 wait $holder 2> /dev/null
 unchanged "sample"
 expect_status 0 swaptune bench list --results /run/results
+for what in memory swap codecs sample; do
+	expect_line "its runs are listed" "$what" /run/last-output
+done
 
 while read -r workload compressor; do
 	validate_round "$workload" "$compressor"

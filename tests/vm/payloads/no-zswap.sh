@@ -4,6 +4,7 @@ expect "zswap" absent "$([ -d $ZSWAP ] && echo present || echo absent)"
 quiet_status 0 swaptune inspect
 expect_line "inspect says that zswap is missing" "zswap.*\(absent\|not\|no \|without\)" /run/last-output
 expect_status 0 swaptune status
+expect_line "status says that there is none" "zswap: none" /run/last-output
 for profile in auto idle-guide; do
 	expect_status 0 swaptune plan --profile $profile
 	expect_line "$profile: the plan speaks of zswap" "zswap" /run/last-output

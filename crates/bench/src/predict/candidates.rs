@@ -6,15 +6,18 @@ use swaptune_core::facts::{Availability, SwapArea, SwapKind, ZramDevice};
 use swaptune_core::plan::first_usable;
 use swaptune_core::prediction::Candidate;
 use swaptune_core::profiles::auto::tiering::{Area, decide};
-use swaptune_core::profiles::auto::{DISK_PRIORITY, Tier, ZRAM_PRIORITY, zram_size};
+use swaptune_core::profiles::auto::{DISK_PRIORITY, Tier, ZRAM_PRIORITY, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Fact, Facts};
 use swaptune_tiers::model::Figures;
 
 use super::Request;
 
-/// Limits of the pool that are tried: the kernel's own, and up to what the planner allows.
-const POOLS: [u64; 3] = [20, 35, 50];
+/// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
+fn pools() -> [u64; 3] {
+    [20, 50, pool_percent_max()]
+}
+
 /// Compressors that are tried, of those that the kernel has: each takes its share of the time.
 const COMPRESSORS: [&str; 4] = ["zstd", "lz4", "lzo-rle", "lz4hc"];
 /// Name of the zram device that is tried.
@@ -83,7 +86,7 @@ impl<'a> Ground<'a> {
             all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
         }
         if proposed.tier == Tier::Zswap && is_free(zswap.pool.as_ref()) {
-            all.extend(POOLS.map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }));
+            all.extend(pools().map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }));
         }
         if is_free(zswap.shrinker_enabled.as_ref()) {
             all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));

@@ -1,9 +1,10 @@
 //! Memory around swap: out of memory in spite of it, pressure that is not measured, cgroups without zswap's files.
 
-use super::ask::{booted_with, config, grown, log, zram_areas, zswap_on};
+use super::ask::{booted_with, config, grown, log, percent, zram_areas, zswap_on};
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
+use crate::profiles::auto::pool_percent_max;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -43,11 +44,10 @@ fn oom(facts: &Facts) -> Option<Evidence> {
         return None;
     }
     let mut causes = Vec::new();
-    if zswap.and_then(|zswap| zswap.parameter("shrinker_enabled")) == Some("N") {
-        causes.push("the shrinker is off");
-    }
+    let share = zswap.and_then(|zswap| percent(zswap, "max_pool_percent")).filter(|share| *share > pool_percent_max());
+    causes.extend(share.map(|share| format!("the pool may take {share} % of RAM, which leaves too little to run in")));
     if grown(facts, "pool_limit_hit").is_some_and(|hits| hits > 0) {
-        causes.push("the pool was at its limit");
+        causes.push("the pool was at its limit".to_owned());
     }
     if facts
         .memory
@@ -55,7 +55,7 @@ fn oom(facts: &Facts) -> Option<Evidence> {
         .zip(facts.memory.get("SwapTotal"))
         .is_some_and(|(free, total)| total > Bytes(0) && u128::from(free.0) * 10 <= u128::from(total.0))
     {
-        causes.push("swap is nearly full");
+        causes.push("swap is nearly full".to_owned());
     }
     let why =
         if causes.is_empty() { "nothing in the counters says why; a cgroup limit may".to_owned() } else { causes.join(", ") };

@@ -74,11 +74,11 @@ pub(super) static ROWS: &[Finding] = &[
         detect: percent_range,
     },
     Finding {
-        code: "zswap-shrinker-off",
+        code: "zswap-shrinker-on",
         severity: Severity::Info,
-        title: "zswap drains only at its limit",
-        source: "Documentation/admin-guide/mm/zswap.rst: shrinker_enabled (6.8 and later)",
-        detect: shrinker_off,
+        title: "zswap's shrinker writes back what would still fit",
+        source: "docs/evidence/pool-limit.md; mm/zswap.c: zswap_shrinker_scan (6.8 and later)",
+        detect: shrinker_on,
     },
     Finding {
         code: "zswap-shrinker-no-effect",
@@ -269,13 +269,14 @@ fn percent_range(facts: &Facts) -> Option<Evidence> {
     Some(Evidence::new(what, "swaptune apply").seen_all([parameter(name, &value.to_string())]))
 }
 
-fn shrinker_off(facts: &Facts) -> Option<Evidence> {
-    let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "N")?;
+fn shrinker_on(facts: &Facts) -> Option<Evidence> {
+    let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "Y")?;
     if disk_areas(facts).is_empty() || !facts.zswap_shrinker_counts() {
         return None;
     }
-    let what = "the dynamic shrinker is off: cold pages stay in the pool until it is full, and then new ones are rejected";
-    Some(Evidence::new(what, "swaptune apply --set zswap.shrinker_enabled=Y").seen_all([parameter("shrinker_enabled", value)]))
+    let what = "the shrinker is on: reclaim writes idle applications to the disk while all of them still fit into the pool; counted on \
+                Linux 6.12 and 6.18, a wake read 12 and 44 pages from the disk with it and none without";
+    Some(Evidence::new(what, "swaptune apply --set zswap.shrinker_enabled=N").seen_all([parameter("shrinker_enabled", value)]))
 }
 
 fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {

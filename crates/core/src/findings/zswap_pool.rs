@@ -7,6 +7,7 @@ use super::ask::{counter, grown, grown_vmstat, log, pages, parameter, percent, s
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
+use crate::profiles::auto::pool_percent_max;
 
 /// Fewer pages than this (1 MiB) are noise of a boot.
 const FEW: u64 = 256;
@@ -141,8 +142,10 @@ fn stuck(facts: &Facts) -> Option<Evidence> {
         pages(facts, passed),
         pages(facts, written)
     );
-    let cure =
-        format!("swaptune apply --set zswap.max_pool_percent={}", (fill.percent + 10).min(50).max(fill.percent + 1).min(100));
+    let cure = match (fill.percent + 10).min(pool_percent_max()) {
+        higher if higher > fill.percent => format!("swaptune apply --set zswap.max_pool_percent={higher}"),
+        _ => "swaptune plan --explain".to_owned(),
+    };
     Some(
         Evidence::new(what, cure)
             .seen_all(fill.exhibits())

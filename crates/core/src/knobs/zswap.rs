@@ -53,7 +53,7 @@ pub(super) static ROWS: &[Knob] = &[
         gone: None,
         replaced_by: "",
         effect: Effect::Live,
-        doc: "Largest share of all RAM that the compressed pool may take; a cap, not a reservation and not a working point: at the limit stores are rejected.",
+        doc: "Largest share of all RAM that the compressed pool may take; a cap, not a reservation. At the limit new pages go to the disk; what it cannot hold must have the rest of RAM to run in.",
         source: "Documentation/admin-guide/mm/zswap.rst",
     },
     Knob {
@@ -79,7 +79,7 @@ pub(super) static ROWS: &[Knob] = &[
         gone: None,
         replaced_by: "",
         effect: Effect::Live,
-        doc: "Lets memory reclaim write cold pages of the pool back to the swap device before the limit is reached.",
+        doc: "Lets memory reclaim write pages of the pool back to the swap device before the limit is reached, also where all of them would still fit.",
         source: "Documentation/admin-guide/mm/zswap.rst",
     },
     Knob {

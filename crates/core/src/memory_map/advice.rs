@@ -64,7 +64,7 @@ fn zswap_at_limit(_: &Facts, map: &MemoryMap) -> Option<String> {
     (limit.0 > 0 && ram >= full && past.0 > 0).then(|| {
         format!(
             "zswap's pool is at its limit ({ram} of {limit}) and up to {past} went past it to the disk since boot. \
-             Raise zswap.max_pool_percent or turn on the shrinker: `swaptune plan`"
+             `swaptune plan` says how far zswap.max_pool_percent may go"
         )
     })
 }

@@ -10,6 +10,11 @@
 //! the pool holds at most `C = min(P × r, S)` in `C ÷ r` of RAM, `S − C` of the slots are left for the disk, and the
 //! machine holds `RAM − C ÷ r + C + (S − C) = RAM − C ÷ r + S`. Each zram device that is swap adds its own slots and
 //! takes its own RAM in the same way, with nothing on a disk.
+//!
+//! So zswap over areas of `S` lets `C ÷ r` less fit in all than the same areas alone, `RAM + S`: it moves pages nearer, and adds no
+//! room. What it adds is what fits without the disk, `RAM − C ÷ r + C` instead of `RAM`. Larger areas add room. Write-back can free
+//! the pool's RAM, but below the limit nothing makes the kernel write back once the slots are used up, the shrinker apart, which is
+//! not counted on: where all applications are in one control group it was seen to write nothing.
 //! For the guide's example (8 GiB, 3 GiB × 2.3, 8 GiB) that is 13 GiB, 11.9 of them without the disk, not 23.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +24,7 @@ use super::ratio::PlanningRatio;
 use crate::units::Bytes;
 
 /// What fits.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
     /// MemTotal.
     pub ram: Bytes,
@@ -74,6 +79,12 @@ impl Capacity {
         capacity.total = Bytes(capacity.without_disk.0.saturating_add(capacity.disk.0));
         capacity.popular_sum = Bytes(u64::try_from(popular).unwrap_or(u64::MAX));
         capacity
+    }
+
+    /// Slots of swap, those of pages in the pools included.
+    #[must_use]
+    pub fn slots(&self) -> Bytes {
+        Bytes(self.compressed.0.saturating_add(self.disk.0))
     }
 
     fn take(&mut self, slots: Bytes, limit: Option<Bytes>, planning: &PlanningRatio) -> Full {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measurement::Measured;
 use crate::units::Bytes;
 
 /// Fewer stored pages than this say little about the next ones: the mean compressed size of 1024 sampled pages is
@@ -58,6 +59,11 @@ pub enum Basis {
         /// How many pages are stored.
         pages: u64,
     },
+    /// From a result of this machine, because too little is stored.
+    Earlier {
+        /// The run.
+        source: String,
+    },
     /// From the table of this file, because too little is stored.
     Assumed {
         /// How many pages are stored: fewer than [`PAGES_TO_TRUST`].
@@ -90,10 +96,16 @@ impl PlanningRatio {
         }
     }
 
-    /// True when it comes from stored pages.
+    /// What a run found.
+    #[must_use]
+    pub fn of_a_run(found: Measured<f64>) -> Self {
+        Self { ratio: Ratio(found.value), basis: Basis::Earlier { source: found.source } }
+    }
+
+    /// True when it comes from pages of this machine.
     #[must_use]
     pub fn is_measured(&self) -> bool {
-        matches!(self.basis, Basis::Measured { .. })
+        !matches!(self.basis, Basis::Assumed { .. })
     }
 }
 
@@ -101,6 +113,7 @@ impl fmt::Display for PlanningRatio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.basis {
             Basis::Measured { pages } => write!(f, "{} (measured on {pages} stored pages)", self.ratio),
+            Basis::Earlier { source } => write!(f, "{} (measured: {source})", self.ratio),
             Basis::Assumed { source, .. } => write!(f, "{} (assumed: {source})", self.ratio),
         }
     }

@@ -63,13 +63,15 @@ impl Why<'_> {
 pub(super) struct Draft<'a> {
     pub(super) request: &'a Request<'a>,
     plan: Plan,
+    /// Every live change, also where only the next boot is planned.
+    live: Vec<Change>,
 }
 
 impl<'a> Draft<'a> {
     pub(super) fn new(request: &'a Request<'a>) -> Self {
         let profile = request.settings.profile.as_ref().map_or_else(String::new, |profile| profile.value.clone());
         let predictions = request.evidence.predictions().cloned();
-        Self { request, plan: Plan { schema: SCHEMA, profile, predictions, ..Plan::default() } }
+        Self { request, plan: Plan { schema: SCHEMA, profile, predictions, ..Plan::default() }, live: Vec::new() }
     }
 
     pub(super) fn facts(&self) -> &'a Facts {
@@ -80,7 +82,15 @@ impl<'a> Draft<'a> {
         self.request.settings
     }
 
+    /// Every live change so far.
+    pub(super) fn live(&self) -> &[Change] {
+        &self.live
+    }
+
     pub(super) fn step(&mut self, when: When, change: Change, why: Why<'_>) {
+        if when == When::Now {
+            self.live.push(change.clone());
+        }
         let wanted = match when {
             When::Now => self.request.now,
             When::Boot => self.request.boot,
@@ -137,7 +147,8 @@ impl<'a> Draft<'a> {
         self.plan.steps.retain(|step| !forbidden(step));
     }
 
-    pub(super) fn finish(self) -> Plan {
+    pub(super) fn finish(mut self) -> Plan {
+        self.plan.capacity = super::capacity::of(&mut self);
         self.plan
     }
 }

@@ -5,6 +5,7 @@
 mod areas;
 #[cfg(test)]
 mod boot_tests;
+mod capacity;
 mod conflicts;
 mod draft;
 mod encryption;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::prediction::Predictions;
 
+pub use capacity::CapacityChange;
 use draft::Draft;
 pub use draft::{Request, first_usable};
 pub use image::assume;
@@ -106,6 +108,9 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// What forbids to carry it out; nothing is changed while there is one.
     pub refusals: Vec<Refusal>,
+    /// What fits before the plan and after it; absent where the size of RAM is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityChange>,
     /// What a simulation predicts, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predictions: Option<Predictions>,

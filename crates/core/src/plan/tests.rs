@@ -196,11 +196,32 @@ fn auto_puts_zswap_in_front_of_the_disk() {
     assert_eq!(plan.refusals, []);
     assert_eq!(knob(&plan, "zswap.compressor"), Some(("lzo", "zstd")));
     assert_eq!(knob(&plan, "zswap.enabled"), Some(("N", "Y")));
-    assert_eq!(knob(&plan, "zswap.shrinker_enabled"), Some(("N", "Y")));
+    assert_eq!(knob(&plan, "zswap.max_pool_percent"), Some(("20", "56")), "2.3 : 1 is assumed of zstd");
+    assert_eq!(knob(&plan, "zswap.shrinker_enabled"), None, "it is off, and stays off");
     assert_eq!(knob(&plan, "vm.swappiness"), Some(("60", "160")));
     assert_eq!(knob(&plan, "vm.page-cluster"), Some(("3", "0")));
     assert_eq!(knob(&plan, "transparent_hugepage.enabled"), Some(("always", "madvise")));
     assert!(plan.steps.iter().all(|step| !step.reason.is_empty() && !step.evidence.is_empty()), "every line has a reason");
+}
+
+#[test]
+fn auto_turns_the_shrinker_off_and_the_counts_say_why() {
+    for cgroups in [1, 2] {
+        let mut facts = server();
+        facts.system.cgroup_version = Fact::known(cgroups, "/sys/fs/cgroup");
+        if let Fact::Known { value, .. } = &mut facts.zswap {
+            value.parameters.insert("shrinker_enabled".into(), "Y".into());
+        }
+        let plan = plan_with(&facts, "", &[]);
+        assert_eq!(knob(&plan, "zswap.shrinker_enabled"), Some(("Y", "N")));
+        let step = plan.steps.iter().find(|step| step.change.target() == "zswap.shrinker_enabled").unwrap();
+        assert!(step.reason.contains("while all of them still fit") && step.evidence.contains("256 MiB"), "{step:?}");
+    }
+    let mut old = server();
+    if let Fact::Known { value, .. } = &mut old.zswap {
+        value.parameters.remove("shrinker_enabled");
+    }
+    assert!(!plan_with(&old, "", &[]).notes.iter().any(|note| note.about == "zswap.shrinker_enabled"), "nobody asked for it");
 }
 
 #[test]

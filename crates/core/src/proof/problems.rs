@@ -86,8 +86,7 @@ fn bypass(observation: &Observation, class: &ClassObservation, landing: &Landing
         format!("{} of {} {} pages went past zswap to {}", landing.pages, class.pages, class.class, landing.destination.name());
     let moved = |name: &str| moved(&class.stored, &class.before, name).unwrap_or(0);
     let pool = class.before.get("meminfo.Zswap").or_else(|| class.before.get("zswap.pool_total_size")).map(Bytes);
-    let raise =
-        "raise zswap.max_pool_percent, or turn on zswap.shrinker_enabled (Linux 6.8 and later); up to 6.4 only raising helps";
+    let raise = "raise zswap.max_pool_percent; `swaptune plan --explain` says how far it may go";
     let above = |limit: Option<Bytes>| pool.zip(limit).is_some_and(|(pool, limit)| pool >= limit);
     if moved("zswap.pool_limit_hit") > 0 || above(behaviour.pool_limit) {
         let hits = moved("zswap.pool_limit_hit");

@@ -1,7 +1,7 @@
 //! A plan as a readable difference.
 
 use swaptune_core::change::Change;
-use swaptune_core::plan::{Plan, Step, When};
+use swaptune_core::plan::{CapacityChange, Plan, Step, When};
 
 use super::diff;
 use super::text::{count, wrap};
@@ -9,6 +9,7 @@ use super::text::{count, wrap};
 /// The whole plan; `explain` adds evidence, origin and file differences.
 pub fn text(plan: &Plan, explain: bool) -> String {
     let mut out = heading(plan);
+    out += &capacity(plan);
     for (when, title) in [(When::Now, "Now"), (When::Boot, "For every boot")] {
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.when == when).collect();
         if !steps.is_empty() {
@@ -40,6 +41,16 @@ fn heading(plan: &Plan) -> String {
         (0, 0) if plan.refusals.is_empty() => format!("Nothing to do{of}: everything that is wanted is in effect\n"),
         (now, boot) => format!("Plan{of}: {} now, {} for every boot\n", count(now, "change"), boot),
     }
+}
+
+/// What fits before and after; nothing where nothing is done.
+fn capacity(plan: &Plan) -> String {
+    let Some(CapacityChange { before, after }) = plan.capacity.filter(|_| !plan.is_empty()) else { return String::new() };
+    let ratio = if after.measured { "" } else { " (ratio assumed)" };
+    format!(
+        "Capacity {} → {}, without reading a disk {} → {}{ratio}\n",
+        before.total, after.total, before.without_disk, after.without_disk
+    )
 }
 
 /// One step: what from → to, why, risk.

@@ -3,8 +3,8 @@
 //! Every guest is a named test, so one can be run alone
 //! (`cargo test -p swaptune-vm --test guests -- minimal::probe::6.1`), and a
 //! machine that cannot run a guest reports it by name as ignored, with the
-//! reason. `SWAPTUNE_VM_REQUIRE=1` turns these into failures, for a CI that
-//! must not lose a guest unnoticed.
+//! reason. `SWAPTUNE_VM_REQUIRE=1` turns these into failures, as `make test`
+//! does, so that no guest is lost unnoticed.
 
 mod debian;
 mod live;

@@ -1,7 +1,7 @@
 //! What a machine needs to run a guest, and how the lack of it is told.
 
 use anyhow::{Result, bail};
-use libtest_mimic::{Completion, Failed, Trial};
+use swaptune_trials::{Trial, is_asked_for, lacks, trial_or_fail};
 use swaptune_vm::command::{find_program, is_root};
 use swaptune_vm::debian::Release;
 use swaptune_vm::kernels::Kernel;
@@ -58,22 +58,18 @@ const FULL_PROGRAMS: [&str; 13] = [
 const MINIMAL_PROGRAMS: [&str; 11] =
     ["mkfs.ext4", "qemu-system-x86_64", "busybox", "cpio", "depmod", "modprobe", "xz", "apt-get", "dpkg-deb", "flock", "setpriv"];
 
-/// Wraps a test: ignored with the reason when the machine cannot run it.
+/// Set to anything but nothing and 0, it makes what cannot run fail.
+const REQUIRE: &str = "SWAPTUNE_VM_REQUIRE";
+
+/// Wraps a test: ignored with the reason when the machine cannot run it, failed where guests are required.
 fn trial(name: String, programs: &'static [&'static str], test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
-    let shown = name.clone();
-    Trial::ignorable_test(name, move || {
+    let is_required = is_asked_for(std::env::var_os(REQUIRE).as_deref());
+    trial_or_fail(name, is_required, move || {
         let result = present(programs).and_then(|()| test());
-        let Err(error) = result else {
-            return Ok(Completion::Completed);
-        };
-        let Some(reason) = lack(&error) else {
-            return Err(Failed::from(format!("{error:#}")));
-        };
-        if std::env::var_os("SWAPTUNE_VM_REQUIRE").is_some() {
-            return Err(Failed::from(format!("cannot run here: {reason}")));
-        }
-        eprintln!("\nIGNORED {shown}: {reason}");
-        Ok(Completion::ignored_with(reason))
+        result.or_else(|error| match lack(&error) {
+            Some(reason) => lacks(reason),
+            None => Err(format!("{error:#}").into()),
+        })
     })
 }
 

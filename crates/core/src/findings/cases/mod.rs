@@ -159,7 +159,7 @@ fn a_machine_of_which_nothing_is_known_has_no_swap_and_no_other_finding() {
 fn right_machine(facts: &mut Facts) {
     kernel(facts, "6.12.1-amd64");
     facts.kernel.page_size = Bytes(4096);
-    zswap(facts, &[("enabled", "Y"), ("compressor", "zstd"), ("zpool", "zsmalloc"), ("shrinker_enabled", "Y")]);
+    zswap(facts, &[("enabled", "Y"), ("compressor", "zstd"), ("zpool", "zsmalloc"), ("shrinker_enabled", "N")]);
     zswap(facts, &[("max_pool_percent", "25"), ("accept_threshold_percent", "90")]);
     with_zswap(facts, |zswap| zswap.loaded = Fact::known("lzo/zsmalloc".into(), "/dev/kmsg"));
     counters(

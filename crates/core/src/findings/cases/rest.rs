@@ -281,13 +281,17 @@ pub(super) const CASES: &[Case] = &[
     Case {
         code: "memory-oom",
         base: |f| {
-            zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "N")]);
+            zswap(f, &[("enabled", "Y"), ("max_pool_percent", "71")]);
             counters(f, &[("pool_limit_hit", 5)]);
             meminfo(f, &[("SwapTotal", 1000), ("SwapFree", 100)]);
             log(f, "Out of memory: Killed process 1 (x)");
             log(f, "oom-kill:constraint=CONSTRAINT_NONE");
         },
-        says: &["2 lines of the OOM killer", "the shrinker is off, the pool was at its limit, swap is nearly full"],
+        says: &[
+            "2 lines of the OOM killer",
+            "the pool may take 71 % of RAM",
+            "to run in, the pool was at its limit, swap is nearly full",
+        ],
         but_not: &[
             ("nobody was killed", |f| f.kernel.log = Fact::known(Vec::new(), "/dev/kmsg")),
             ("there is no compressed swap", off),
@@ -304,7 +308,7 @@ pub(super) const CASES: &[Case] = &[
             (
                 "no reason",
                 |f| {
-                    zswap(f, &[("shrinker_enabled", "Y")]);
+                    zswap(f, &[("max_pool_percent", "70")]);
                     counters(f, &[("pool_limit_hit", 0)]);
                     meminfo(f, &[("SwapFree", 101)]);
                 },
@@ -313,7 +317,7 @@ pub(super) const CASES: &[Case] = &[
             (
                 "no swap",
                 |f| {
-                    zswap(f, &[("shrinker_enabled", "Y")]);
+                    zswap(f, &[("max_pool_percent", "70")]);
                     counters(f, &[("pool_limit_hit", 0)]);
                     meminfo(f, &[("SwapTotal", 0), ("SwapFree", 0)]);
                 },

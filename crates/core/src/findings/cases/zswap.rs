@@ -178,15 +178,15 @@ pub(super) const CASES: &[Case] = &[
         ],
     },
     Case {
-        code: "zswap-shrinker-off",
+        code: "zswap-shrinker-on",
         base: |f| {
-            zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "N")]);
+            zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "Y")]);
             f.swaps = vec![area("/dev/vda3", 10)];
         },
-        says: &["shrinker is off", "shrinker_enabled=Y"],
+        says: &["shrinker is on", "shrinker_enabled=N"],
         but_not: &[
             ("zswap is off", off),
-            ("it is on", |f| zswap(f, &[("shrinker_enabled", "Y")])),
+            ("it is off", |f| zswap(f, &[("shrinker_enabled", "N")])),
             ("this kernel has none", |f| with_zswap(f, |z| drop(z.parameters.remove("shrinker_enabled")))),
             ("there is no disk", |f| f.swaps = vec![area("/dev/zram0", 10)]),
             ("it would do nothing", |f| f.system.cgroup_version = Fact::known(1, "/sys/fs/cgroup")),

@@ -90,7 +90,7 @@ pub(super) const CASES: &[Case] = &[
                     zswap(f, &[("max_pool_percent", "50")]);
                     meminfo(f, &[("Zswap", 4000)]);
                 },
-                "max_pool_percent=51",
+                "max_pool_percent=60",
             ),
             (
                 "the whole",
@@ -98,7 +98,7 @@ pub(super) const CASES: &[Case] = &[
                     zswap(f, &[("max_pool_percent", "100")]);
                     meminfo(f, &[("Zswap", 8000)]);
                 },
-                "max_pool_percent=100",
+                "swaptune plan --explain",
             ),
         ],
     },

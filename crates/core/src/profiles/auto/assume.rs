@@ -38,6 +38,16 @@ pub(super) struct PageCluster {
 pub(super) struct Pool {
     pub(super) min_percent: u64,
     pub(super) max_percent: u64,
+    pub(super) demand_percent: u64,
+    pub(super) running_percent: u64,
+    pub(super) most: String,
+    pub(super) source: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Shrinker {
+    pub(super) enabled: bool,
+    pub(super) reason: String,
     pub(super) source: String,
 }
 
@@ -90,6 +100,7 @@ pub(super) struct Assumed {
     pub(super) speed_ratio: SpeedRatio,
     pub(super) page_cluster: PageCluster,
     pub(super) pool: Pool,
+    pub(super) shrinker: Shrinker,
     pub(super) watermark: Watermark,
     pub(super) swap_file: SwapFile,
     pub(super) zram: Zram,

@@ -6,13 +6,13 @@
 
 mod assume;
 mod measured;
+mod pool;
 mod reclaim;
 pub mod tiering;
 mod unfit;
 
 use crate::facts::Facts;
 use crate::measurement::{Evidence, Measured, PageCost};
-use crate::memory_map::PlanningRatio;
 use crate::prediction::{Candidate, Part, Predictions, Verdict};
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
@@ -47,6 +47,12 @@ pub fn density_tolerance_percent(cpus: Option<u32>) -> u64 {
 #[must_use]
 pub fn simulated_gain_percent(measured: bool) -> u64 {
     if measured { ASSUMED.simulated.gain_percent } else { ASSUMED.simulated.gain_percent_assumed }
+}
+
+/// The largest limit of zswap's pool that a rule sets, percent.
+#[must_use]
+pub fn pool_percent_max() -> u64 {
+    ASSUMED.pool.max_percent
 }
 
 /// What the rules look at.
@@ -133,18 +139,18 @@ impl Ground<'_> {
             }),
             accept_threshold_percent: Some(derived(
                 90,
-                "the kernel's default; a pool that stays below its limit never uses it",
+                "the kernel's default: a full pool takes pages again when it is a tenth emptier",
                 "Documentation/admin-guide/mm/zswap.rst",
             )),
             shrinker_enabled: self.shrinker(),
         }
     }
 
-    /// Not asked for where it would do nothing: `zswap-shrinker-no-effect` says why.
+    /// Where the kernel has it.
     fn shrinker(&self) -> Option<Setting<bool>> {
-        let reason = "lets reclaim write cold pages back before the pool is full, so that hot pages are not rejected to the disk";
-        let rule = || derived(true, reason, "mm/zswap.c, zswap_shrinker_count (6.8 and later)");
-        let setting = self.facts.zswap_shrinker_counts().then(rule)?;
+        self.facts.zswap.value()?.parameter("shrinker_enabled")?;
+        let figures = &ASSUMED.shrinker;
+        let setting = derived(figures.enabled, figures.reason.clone(), figures.source.clone());
         Some(self.simulated(Part::Shrinker, setting, |candidate, _| candidate.shrinker))
     }
 
@@ -212,34 +218,6 @@ impl Ground<'_> {
     fn first(&self, ours: &Setting<Vec<String>>) -> String {
         let wanted = self.above.zswap.compressor.as_ref().unwrap_or(ours);
         crate::plan::first_usable(self.facts, &wanted.value).unwrap_or_else(|| "lzo".into())
-    }
-
-    /// The pool is sized so that all of the swap fits into it: then the limit is never the working point.
-    fn pool(&self, compressor: &str) -> Setting<PoolLimit> {
-        let ram = self.facts.memory.total();
-        let swap = match &self.above.swap {
-            Some(areas) => areas.value.iter().filter_map(|area| tiering::size_of(self.facts, area)).sum(),
-            None => self.tiering.areas.iter().map(|area| area.size.0).sum::<u64>(),
-        };
-        let known = self.evidence.stored_ratio(compressor, "zsmalloc");
-        let (ratio, word) = match &known {
-            Some(known) => (known.value, "a measured"),
-            None => (PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio.value(), "an assumed"),
-        };
-        // `as` saturates, which is what a size beyond 16 EiB deserves.
-        let needed = Bytes((swap as f64 / ratio) as u64);
-        let percent = needed.percent_of(ram).unwrap_or(20).clamp(ASSUMED.pool.min_percent, ASSUMED.pool.max_percent);
-        let reason = format!(
-            "{} of swap at {word} {ratio:.2} : 1 takes {needed} = {} % of RAM (kept within {} to {} %), so that the limit is not reached",
-            Bytes(swap),
-            needed.percent_of(ram).unwrap_or(0),
-            ASSUMED.pool.min_percent,
-            ASSUMED.pool.max_percent,
-        );
-        match known {
-            Some(known) => measured(PoolLimit::Percent(percent), reason, known.source),
-            None => derived(PoolLimit::Percent(percent), reason, ASSUMED.pool.source.clone()),
-        }
     }
 
     /// The areas that are there, or files to be made: one a disk, unless several were measured to be faster.

@@ -1,0 +1,100 @@
+//! What fits before a plan and after it, on captured machines.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use swaptune_core::measurement::Evidence;
+use swaptune_core::memory_map::MemoryMap;
+use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::settings::read_toml;
+use swaptune_core::{Bytes, Facts, profiles};
+
+/// Areas of 512 MiB behind 965 MiB of RAM, nothing compressed.
+fn facts() -> Facts {
+    let text = include_str!("../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
+    // What follows the facts in the file is the exit code of the command.
+    serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+}
+
+fn planned(facts: &Facts, config: &str, now: bool) -> Plan {
+    let evidence = Evidence::default();
+    let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence).unwrap();
+    plan(&Request {
+        facts,
+        settings: &settings,
+        evidence: &evidence,
+        now,
+        boot: true,
+        record: true,
+        wipe: &[],
+        binary: "/usr/local/bin/swaptune",
+        installed: true,
+        seed: 7,
+    })
+}
+
+fn note(plan: &Plan) -> Option<&str> {
+    plan.notes.iter().find(|note| note.about == "capacity").map(|note| note.text.as_str())
+}
+
+#[test]
+fn less_room_in_all_is_said_with_what_is_had_for_it() {
+    let facts = facts();
+    let ram = facts.memory.total();
+    let plan = planned(&facts, "", true);
+    let capacity = plan.capacity.unwrap();
+    assert_eq!(capacity.before, *MemoryMap::from_facts(&facts).capacity.value().unwrap(), "as status says");
+    let swap = capacity.before.disk;
+    assert_eq!((capacity.before.total.0, capacity.before.without_disk), (ram.0 + swap.0, ram));
+    // All of the swap at 2 : 1 fits into the pool, which takes half of its size in RAM.
+    assert_eq!(capacity.after.pool_ram, Bytes(swap.0 / 2));
+    assert_eq!(capacity.after.total.0, ram.0 - swap.0 / 2 + swap.0);
+    assert_eq!(capacity.after.without_disk, capacity.after.total);
+    let said = note(&plan).unwrap();
+    assert!(said.starts_with("falls from 1.4 GiB to 1.2 GiB: full pools take 256 MiB of RAM instead of 0 B"), "{said}");
+    assert!(said.contains("in exchange 1.2 GiB instead of 965 MiB fit without reading a disk"), "{said}");
+    assert!(said.contains("more of disk swap would make up for it"), "{said}");
+    assert_eq!(planned(&facts, "", false).capacity, plan.capacity, "what is planned for the boot alone comes to the same");
+}
+
+#[test]
+fn so_much_more_swap_makes_up_for_it() {
+    let facts = facts();
+    let before = planned(&facts, "", true).capacity.unwrap().before;
+    let said = planned(&facts, "", true).notes.into_iter().find(|note| note.about == "capacity").unwrap().text;
+    let more: u64 = said.split("; ").last().unwrap().split(' ').next().unwrap().parse().unwrap();
+    let with = |mib: u64| {
+        let size = format!("{mib}M");
+        let areas: String = ["/dev/vda3", "/dev/vda4"].map(|path| format!("[[swap]]\npath = \"{path}\"\n")).concat();
+        planned(&facts, &format!("{areas}[[swap]]\npath = \"/swapfile\"\nsize = \"{size}\"\n"), true)
+    };
+    let enough = with(more);
+    assert!(enough.capacity.unwrap().after.total >= before.total && note(&enough).is_none(), "{more} MiB: {:?}", enough.capacity);
+    assert!(with(more - 8).capacity.unwrap().after.total < before.total, "{more} MiB is not more than it takes");
+}
+
+#[test]
+fn a_machine_without_swap_holds_more() {
+    let mut facts = facts();
+    facts.swaps.clear();
+    let plan = planned(&facts, "", true);
+    let capacity = plan.capacity.unwrap();
+    assert_eq!(capacity.before.total, facts.memory.total());
+    assert!(capacity.after.total > capacity.before.total && note(&plan).is_none(), "{capacity:?}");
+    let zram = planned(&facts, "[[zram]]\nsize = \"512M\"\nalgorithm = \"lz4\"\n", true).capacity.unwrap();
+    assert_eq!(zram.after.total.0, facts.memory.total().0 + (256 << 20), "512 MiB at 2 : 1");
+}
+
+#[test]
+fn ratios_of_results_are_taken_on_both_sides() {
+    let measured = |value| Some(swaptune_core::measurement::Measured { value, source: "run 7".into() });
+    let mut facts = facts();
+    let map = MemoryMap::from_facts(&facts).with_ratios("zsmalloc", |_, _| measured(4.0));
+    assert!(map.capacity.value().unwrap().measured, "nothing is compressed here");
+    if let swaptune_core::Fact::Known { value, .. } = &mut facts.zswap {
+        value.enabled = true;
+    }
+    let map =
+        MemoryMap::from_facts(&facts).with_ratios("zsmalloc", |_, allocator| measured(4.0).filter(|_| allocator == "zsmalloc"));
+    let capacity = map.capacity.value().unwrap();
+    assert!(capacity.measured);
+    assert_eq!(capacity.pool_ram, Bytes(capacity.slots().0 / 4));
+}
