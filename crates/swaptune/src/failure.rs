@@ -48,8 +48,8 @@ impl Failure {
     }
 }
 
-/// Commands that work below a folder, as texts name them.
-const COMMANDS: [&str; 8] = ["apply", "rollback", "history", "plan", "verify", "inspect", "status", "knobs"];
+/// Commands that hints name and that would otherwise work on the running machine.
+const COMMANDS: [&str; 5] = ["apply", "rollback", "history", "plan", "verify"];
 
 /// A text with the folder in every command that it names.
 pub fn at_root(text: &str, root: Option<&Path>) -> String {

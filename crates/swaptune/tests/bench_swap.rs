@@ -163,10 +163,13 @@ fn killed() -> Result<(), Failed> {
     if said.contains("is put back") { Ok(()) } else { Err(format!("the guardian said nothing: {said}").into()) }
 }
 
+/// A machine that does not run.
+const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/hosts/microvm-6.18");
+
 fn refused() -> Result<(), Failed> {
     let (folder, before) = (folder()?, picture());
     let cases: [(&[&str], i32, &str); 3] = [
-        (&["--root", "/tmp"], 3, "a folder has no swap path"),
+        (&["--root", CAPTURE], 3, "a folder has no swap path"),
         (&["--compressor", "nosuch", "--tier", "zram"], 3, "nothing of what was asked for"),
         (&["--compressor", "nosuch", "--tier", "zswap", "--quick"], 1, "nosuch"),
     ];

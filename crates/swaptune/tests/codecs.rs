@@ -92,7 +92,10 @@ fn what_cannot_be_measured_is_refused_with_a_hint() {
         (vec!["--pages-of", empty.path().to_str().unwrap()], "no regular file with a whole page"),
         (vec!["--seconds", "1e9"], "--seconds 1000000000: expected 0 to 3600"),
         (vec!["--pool", "much"], "--pool: `much` is not a size"),
-        (vec!["--root", "/tmp"], "--root: a benchmark measures the machine that it runs on"),
+        (
+            vec!["--root", concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/hosts/microvm-6.18")],
+            "--root: a benchmark measures the machine that it runs on",
+        ),
     ] {
         let output = codecs(&[words.as_slice(), &["--no-save"]].concat());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

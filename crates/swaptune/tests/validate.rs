@@ -71,7 +71,7 @@ fn refused() -> Result<(), Failed> {
     for (words, code, says) in [
         (&["--workload", "zip"][..], 2, "did you mean `zipf`?"),
         (&["--limit", "1M"], 3, "--limit 8M or more"),
-        (&["--root", "/"], 3, "leave out --root"),
+        (&["--root", "/"], 2, "leave out --root"),
     ] {
         let output = validate(words, folder.path()).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -30,8 +30,8 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
         print_plan(context, &plan)?;
         return Ok(0);
     }
-    not_installed(context, &plan)?;
     let kernel = kernel(context, plan.steps.iter().any(|step| step.when == When::Now))?;
+    not_installed(context, &plan)?;
     if !args.yes {
         output::talk(&output::plan::text(&plan, false));
         if !confirmed(args.yes, "Apply this?")? {
