@@ -76,12 +76,7 @@ pub(crate) fn go_on_alone(run: &Run<'_>, journal: &mut Journal<'_>, force: bool)
 }
 
 /// Undoes what stands of a transaction but for the steps with these numbers, and ends it.
-pub(crate) fn go_on(
-    run: &Run<'_>,
-    journal: &mut Journal<'_>,
-    force: bool,
-    skip: &[usize],
-) -> Result<RollbackReport, ApplyError> {
+pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool, skip: &[usize]) -> Result<RollbackReport, ApplyError> {
     let aside = set_aside(run, journal.transaction(), skip)?;
     check_rollback(run, journal.transaction(), &aside)?;
     // Where there is no room for it, deleting what was made may make some on the way.

@@ -110,7 +110,8 @@ fn a_file_that_was_there_is_never_written_to() {
     // Whatever its size and contents: as large as the one that is wanted, blank, with a file system, shorter.
     for bytes in [vec![7; size], vec![0; size], signed, vec![7; 4096]] {
         fs::write(fixture.path("swap/file"), &bytes).unwrap();
-        let made = || vec![swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
+        let made =
+            || vec![swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
         refused(&fixture, made(), "expected no file");
         refused(&fixture, vec![header("/swap/file", None, UUIDS[1], false)], "it was there before, and swaptune did not make it");
     }
@@ -123,12 +124,16 @@ fn a_file_that_is_replaced_on_demand_makes_room_for_the_new_one() {
     fs::write(fixture.path("swap/file"), vec![7; 2 << 20]).unwrap();
     let Change::SwapFile { after, .. } = swap_file("/swap/file", 2) else { panic!() };
     let gone = Change::SwapFile { path: "/swap/file".into(), before: after, after: None };
-    let changes = vec![gone, swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
+    let changes =
+        vec![gone, swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     assert!(fixture.text("proc/swaps").contains("/swap/file"));
     let report = undo(&fixture, &id, false).unwrap();
     // Nobody is told that contents are back which were given up.
-    assert!(report.steps.iter().any(|step| matches!(&step.outcome, UndoOutcome::Kept { why } if why.contains("given up"))), "{report:?}");
+    assert!(
+        report.steps.iter().any(|step| matches!(&step.outcome, UndoOutcome::Kept { why } if why.contains("given up"))),
+        "{report:?}"
+    );
     assert!(!fixture.path("swap/file").exists());
 }
 
@@ -149,7 +154,11 @@ fn a_file_that_took_the_place_of_ours_is_left_alone() {
 fn a_zram_area_that_was_taken_off_comes_back_as_it_was() {
     let fixture = Fixture::new();
     let on_again = |id: &str| undo(&fixture, id, false);
-    apply(&fixture, &plan(vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false), on("/dev/zram0", None, Some(100))])).unwrap();
+    apply(
+        &fixture,
+        &plan(vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false), on("/dev/zram0", None, Some(100))]),
+    )
+    .unwrap();
     let before = fixture.picture();
     let Change::Zram { after, .. } = zram("zram0", 2) else { panic!() };
     let reset = Change::Zram { name: "zram0".into(), before: after, after: None };
@@ -403,7 +412,11 @@ fn a_rollback_ends_without_what_cannot_be_taken_back() {
     let error = back(&[9], &broken).unwrap_err();
     assert_eq!((error.exit_code(), error.to_string()), (2, format!("transaction {id} has no step 9 that is to be taken back")));
     let report = back(&[2], &broken).unwrap();
-    assert!(report.left()[0].why.contains("set aside: cannot switch on swap on /dev/vdc: Invalid argument"), "{:?}", report.left());
+    assert!(
+        report.left()[0].why.contains("set aside: cannot switch on swap on /dev/vdc: Invalid argument"),
+        "{:?}",
+        report.left()
+    );
     let row = history(&fixture.state()).unwrap().pop().unwrap();
     assert_eq!((row.status, row.left, row.standing[0].set_aside), (Some(Status::RolledBack), 1, true));
     assert_eq!(set_aside(&fixture.state()).unwrap()[0].1.step, "/dev/vdc: on, priority -2 → off");
