@@ -1216,12 +1216,16 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__rollback)
-            opts="-y -h --yes --json --root --help"
+            opts="-y -h --skip --yes --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --skip)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

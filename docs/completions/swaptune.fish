@@ -62,7 +62,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l seeds -d 'Sim
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l no-measured -d 'Rest on assumed figures only'
-complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l now -d 'Only the running system; a reboot undoes it'
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l now -d 'Only the running system; live settings go with a reboot, a swap file it made stays until `swaptune rollback`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l boot -d 'Only what takes effect at the next boot'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l simulate -d 'First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is clearly better than the rules is followed, and either is cited. Takes seconds; reads only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l explain -d 'Show the evidence and origin of each line, and the files as differences'
@@ -74,11 +74,11 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set 
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow mkswap on DEVICE whatever it carries now' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow swap on this device or file whatever it holds now' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l no-measured -d 'Rest on assumed figures only'
-complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l now -d 'Only the running system; a reboot undoes it'
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l now -d 'Only the running system; live settings go with a reboot, a swap file it made stays until `swaptune rollback`'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l boot -d 'Only what takes effect at the next boot'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l simulate -d 'First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is clearly better than the rules is followed, and either is cited. Takes seconds; reads only'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s y -l yes -d 'Do not ask'
@@ -94,6 +94,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l no-measured
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l prove -d 'Push a few MiB of known pages through the kernel\'s swap and read where they went'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l json -d 'Print JSON for programs instead of text for people'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -s h -l help -d 'Print help'
+complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -l skip -d 'Leave the step with this number as it is and take back the rest; numbers as an error or `history` shows them' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -s y -l yes -d 'Do not ask'
 complete -c swaptune -n "__fish_swaptune_using_subcommand rollback" -l json -d 'Print JSON for programs instead of text for people'

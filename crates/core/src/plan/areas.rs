@@ -309,7 +309,9 @@ fn prepare_file(
 ) -> bool {
     let Some(place) = there else { return id.is_some() || make_file(draft, wanted, path, Bytes(0), id) };
     let is_swap = matches!(place.holds.value(), Some(Holds::Swap { .. }));
-    if is_swap && wanted.size.is_none_or(|size| size == place.size) {
+    // A size that a rule derived is for a file that is not there yet.
+    let is_derived = draft.settings().swap.as_ref().is_some_and(|list| list.provenance.reasoning().is_some());
+    if is_swap && (is_derived || wanted.size.is_none_or(|size| size == place.size)) {
         return true;
     }
     if draft.request.wipe.iter().any(|named| named == path) {

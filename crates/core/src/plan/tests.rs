@@ -432,6 +432,110 @@ fn a_device_with_contents_is_never_overwritten_unless_named() {
     assert!(refused(&plan_with(&server(), "[[swap]]\npath = \"/dev/vda\"\n", &[]), "partition table"));
 }
 
+fn place(path: &str, mib: u64, holds: Holds) -> SwapPlace {
+    SwapPlace { path: path.into(), size: Bytes::from_mib(mib), holds: Fact::known(holds, path) }
+}
+
+fn swap_header() -> Holds {
+    Holds::Swap { uuid: "f11e".into(), label: String::new() }
+}
+
+#[test]
+fn a_device_that_holds_what_nobody_can_name_is_not_overwritten_either() {
+    let config = "[[swap]]\npath = \"/dev/vdb\"\n";
+    let with = |holds: Holds, wipe: &[String]| {
+        let facts = Facts { swap_places: vec![place("/dev/vdb", 4096, holds)], ..server() };
+        plan_with(&facts, config, wipe)
+    };
+    assert!(refused(&with(Holds::Unknown, &[]), "it carries bytes without a signature"));
+    assert!(refused(&with(Holds::Other { kind: "gfs2".into() }, &[]), "it carries gfs2"));
+    assert_eq!(with(Holds::Unknown, &["/dev/vdb".to_owned()]).refusals, []);
+    assert_eq!(with(Holds::Blank, &[]).refusals, []);
+    let on = with(swap_header(), &[]);
+    assert!(!on.steps.iter().any(|step| matches!(step.change, Change::SwapHeader { .. })), "its header is as good as ours");
+}
+
+/// Steps that change the swap file itself.
+fn of_the_file(plan: &Plan) -> Vec<String> {
+    let steps = plan.steps.iter().filter(|step| step.change.target() == "/swapfile");
+    steps.map(|step| step.change.to_string()).collect()
+}
+
+#[test]
+fn a_file_that_is_there_is_never_written_to_unless_named() {
+    let config = "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n";
+    let with = |mib: u64, holds: Holds, wipe: &[String]| {
+        plan_with(&Facts { swap_places: vec![place("/swapfile", mib, holds)], ..server() }, config, wipe)
+    };
+    for holds in [Holds::Unknown, Holds::Blank, Holds::Other { kind: "ext4".into() }] {
+        for mib in [1, 48] {
+            let plan = with(mib, holds.clone(), &[]);
+            assert!(refused(&plan, "is there that is no swap file, and swaptune did not make it"), "{holds:?}");
+            assert_eq!(of_the_file(&plan), [] as [&str; 0]);
+        }
+    }
+    let named = with(48, Holds::Unknown, &["/swapfile".to_owned()]);
+    assert_eq!(named.refusals, []);
+    let steps = of_the_file(&named);
+    assert_eq!(steps[..2], ["/swapfile: 48 MiB → no file", "/swapfile: no file → 48 MiB"], "{steps:?}");
+    assert!(named.steps.iter().any(|step| step.risk.contains("what the file holds is lost")));
+    let mut unread = place("/swapfile", 48, Holds::Blank);
+    unread.holds = Fact::absent("/swapfile: permission denied");
+    let plan = plan_with(&Facts { swap_places: vec![unread], ..server() }, config, &[]);
+    assert!(refused(&plan, "what it holds is unknown: /swapfile: permission denied"));
+}
+
+#[test]
+fn a_swap_file_that_is_off_is_switched_on_as_it_is() {
+    let config = "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n";
+    let with = |mib: u64, config: &str| {
+        plan_with(&Facts { swap_places: vec![place("/swapfile", mib, swap_header())], ..server() }, config, &[])
+    };
+    let plan = with(48, config);
+    assert_eq!((of_the_file(&plan), plan.refusals.len()), (vec!["/swapfile: off → on, priority 10".to_owned()], 0));
+    assert!(file(&plan, "/etc/fstab").unwrap().contains("/swapfile none swap sw,pri=10,nofail 0 0"));
+    assert!(refused(&with(32, config), "it is a swap file of 32 MiB, and 48 MiB are wanted"));
+    assert_eq!(with(32, "[[swap]]\npath = \"/swapfile\"\n").refusals, []);
+    // What a rule would make is not forced on a swap file that is there already.
+    let mut facts = server();
+    facts.swaps.clear();
+    facts.swap_places = vec![place("/swapfile", 32, swap_header())];
+    assert_eq!(of_the_file(&plan_with(&facts, "", &[])), ["/swapfile: off → on, priority 10"]);
+}
+
+#[test]
+fn a_zram_device_that_is_off_is_taken_as_it_is_or_set_up_anew() {
+    let config = "[zswap]\nenabled = false\n[[zram]]\nsize = \"1G\"\nalgorithm = \"lz4\"\n";
+    let with = |mib: u64, holds: Holds| {
+        let mut facts = server();
+        facts.zram.driver = Fact::known(Availability::Loaded, "t");
+        facts.zram.devices = vec![ZramDevice {
+            name: "zram0".into(),
+            disksize: Bytes::from_mib(mib),
+            algorithm: Fact::known("lz4".into(), "t"),
+            algorithms: vec!["lz4".into()],
+            ..Default::default()
+        }];
+        facts.swap_places = vec![place("/dev/zram0", mib, holds)];
+        plan_with(&facts, config, &[])
+    };
+    let zram = |plan: &Plan| {
+        plan.steps.iter().map(|step| step.change.to_string()).filter(|step| step.contains("zram0")).collect::<Vec<_>>()
+    };
+    assert_eq!(zram(&with(1024, swap_header())), ["/dev/zram0: off → on, priority 100"]);
+    assert_eq!(zram(&with(512, swap_header()))[0], "zram0: 512 MiB lz4 → 1 GiB lz4");
+    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something that is no swap"));
+}
+
+#[test]
+fn a_plan_for_this_boot_alone_says_what_a_reboot_leaves() {
+    let facts = server();
+    let settings = resolved(&facts, "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n");
+    let text = "a reboot switches it off, and the file stays until `swaptune rollback`";
+    assert!(noted(&plan(&Request { boot: false, ..request(&facts, &settings, &[]) }), text));
+    assert!(!noted(&plan(&request(&facts, &settings, &[])), text));
+}
+
 #[test]
 fn a_missing_device_that_is_optional_is_skipped_and_the_rest_done() {
     let config =

@@ -14,9 +14,6 @@ use crate::journal::record::SavedRange;
 use crate::journal::{Journal, Saved, fingerprint};
 use crate::swap_header::{self, END, INFO};
 
-/// The unit in which a disk keeps its promise to write all or nothing.
-const SECTOR: usize = 512;
-
 /// Bytes and where they go.
 type Piece = (u64, Vec<u8>);
 
@@ -131,7 +128,8 @@ impl Header<'_> {
         Ok((file, vec![(0, page)]))
     }
 
-    /// True when every sector is either a saved or a new one: a crash came in the middle of the write.
+    /// True when every byte is either a saved or a new one: a crash came in the middle of the write. A disk writes whole
+    /// sectors, but a killed process may have got to any byte of what it wrote to the page cache.
     fn is_torn(
         &self,
         at: At<'_>,
@@ -150,8 +148,8 @@ impl Header<'_> {
             let saved = past.state.load(&range.blob)?;
             let zeros = vec![0; found.len()];
             let new = if index == 0 { &ours } else { &zeros };
-            let sectors = found.chunks(SECTOR).zip(saved.chunks(SECTOR)).zip(new.chunks(SECTOR));
-            if !sectors.into_iter().all(|((found, saved), new)| found == saved || found == new) {
+            let mut bytes = found.iter().zip(&saved).zip(new);
+            if !bytes.all(|((found, saved), new)| found == saved || found == new) {
                 return Ok(false);
             }
         }
