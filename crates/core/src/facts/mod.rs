@@ -21,7 +21,7 @@ pub use storage::{BlockDevice, Mount, Transport};
 pub use swap::{
     Availability, Compressor, Encryption, SwapArea, SwapKind, SwapSignature, ZramDevice, ZramFacts, ZramMmStat, ZswapFacts,
 };
-pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
+pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, KnobWriter, Manager, SysctlSource, SystemFacts, WriterKind};
 
 use crate::fact::Fact;
 use crate::kernel::v;

@@ -28,4 +28,5 @@ pub mod swaps;
 pub mod sysctl;
 pub mod udevdb;
 pub mod work_trace;
+pub mod writers;
 pub mod zram_generator;

@@ -20,6 +20,7 @@ mod owned;
 mod persist;
 #[cfg(test)]
 mod tests;
+pub(crate) mod writers;
 mod zram;
 
 use serde::{Deserialize, Serialize};
@@ -160,6 +161,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     managers::plan(&mut draft);
     conflicts::page_size(&mut draft);
     if request.boot {
+        writers::notes(&mut draft);
         persist::plan(&mut draft);
     }
     if request.record {

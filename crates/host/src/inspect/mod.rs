@@ -20,6 +20,7 @@ mod system;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod writers;
 mod zram;
 mod zswap;
 
@@ -89,6 +90,7 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
     }
     if scope.managers {
         facts.system.managers = managers::inspect(machine, facts.memory.total());
+        facts.system.writers = writers::inspect(machine);
         facts.sysctl_sources = sysctl::inspect(machine, &facts.system);
     }
     if scope.files {

@@ -39,6 +39,7 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLi
         cgroup_version,
         memory_controller,
         managers: Vec::new(),
+        writers: Vec::new(),
         root: machine.is_root(),
     }
 }

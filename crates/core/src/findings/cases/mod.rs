@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::facts::{
-    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, Manager, SwapArea, SwapKind, SysctlSource,
-    ThpFacts, Transport, ZramDevice, ZramMmStat, ZswapFacts,
+    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, KnobWriter, Manager, SwapArea, SwapKind,
+    SysctlSource, ThpFacts, Transport, WriterKind, ZramDevice, ZramMmStat, ZswapFacts,
 };
 use crate::settings::Settings;
 use crate::{Bytes, Fact, KernelVersion};
