@@ -28,7 +28,7 @@ pub use swap::{
     Availability, Compressor, Encryption, Holds, SwapArea, SwapKind, SwapPlace, SwapSignature, ZramDevice, ZramFacts, ZramMmStat,
     ZswapFacts,
 };
-pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, Manager, SysctlSource, SystemFacts};
+pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, KnobWriter, Manager, SysctlSource, SystemFacts, WriterKind};
 
 use crate::fact::Fact;
 use crate::knobs::Knob;

@@ -92,6 +92,41 @@ pub struct SysctlSource {
     pub value: String,
 }
 
+/// What kind of thing sets a knob at boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriterKind {
+    /// A systemd unit that starts at boot, or a script that it runs.
+    Unit,
+    /// tmpfiles.d.
+    Tmpfiles,
+    /// A udev rule.
+    Udev,
+    /// Options in modprobe.d.
+    Modprobe,
+    /// rc.local.
+    RcLocal,
+    /// A line of cron.
+    Cron,
+}
+
+/// A line outside of sysctl files that sets one of our knobs at boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnobWriter {
+    /// Row of the knob table.
+    pub knob: String,
+    /// The value, where the line says it in so many words.
+    pub value: Option<String>,
+    /// The file.
+    pub path: String,
+    /// Line number, from 1.
+    pub line: usize,
+    /// What kind of file that is.
+    pub kind: WriterKind,
+    /// Who runs it: the unit, or the file itself.
+    pub by: String,
+}
+
 /// Everything around the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemFacts {
@@ -117,6 +152,9 @@ pub struct SystemFacts {
     /// Other programs that have an opinion on swap, and run or start here.
     #[serde(default)]
     pub residents: Vec<Resident>,
+    /// Who sets our knobs at boot outside of sysctl files, as far as plain lines tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writers: Vec<KnobWriter>,
     /// True when this process is root.
     pub root: bool,
 }

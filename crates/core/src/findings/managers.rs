@@ -1,8 +1,10 @@
 //! Other programs that set what swaptune sets: two of them at once, or one that undoes the other.
 
 use super::{Evidence, Exhibit, Finding, Severity};
-use crate::facts::{Facts, MANAGERS_OF_ZRAM, Manager};
+use crate::facts::{Facts, KnobWriter, MANAGERS_OF_ZRAM, Manager, WriterKind};
 use crate::parse::cmdline;
+use crate::plan::{APPLIED_FILE, writers};
+use crate::settings::read_toml;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -25,6 +27,13 @@ pub(super) static ROWS: &[Finding] = &[
         title: "another program sets zswap after swaptune",
         source: "systemd.unit(5)",
         detect: fight_swaptune,
+    },
+    Finding {
+        code: "managers-knob-writer",
+        severity: Severity::Warning,
+        title: "something else sets at boot what swaptune sets",
+        source: "systemd.special(7): sysinit.target comes after swap.target, so units with default dependencies come after swaptune",
+        detect: knob_writer,
     },
     Finding {
         code: "managers-tuned-wins",
@@ -99,7 +108,7 @@ fn zswap_and_zram(facts: &Facts) -> Option<Evidence> {
 
 fn fight_swaptune(facts: &Facts) -> Option<Evidence> {
     facts.file("/etc/systemd/system/swaptune.service")?;
-    let found = active(facts, &["zswap-cli", "systemd-swap", "xzram", "tmpfiles.d", "udev rule"]);
+    let found = active(facts, &["zswap-cli", "systemd-swap", "xzram"]);
     let first = found.first()?;
     let what = format!("{} sets the same values as swaptune at boot ({}): the last one wins", first.name, first.evidence);
     let cure = match first.name.as_str() {
@@ -107,6 +116,23 @@ fn fight_swaptune(facts: &Facts) -> Option<Evidence> {
         _ => hide(&first.evidence),
     };
     Some(Evidence::new(what, cure).seen_all(exhibits(&found)))
+}
+
+fn knob_writer(facts: &Facts) -> Option<Evidence> {
+    let applied = read_toml(APPLIED_FILE, facts.file(APPLIED_FILE)?, None).ok()?;
+    let found = writers::contested(facts, &applied);
+    let (first, wanted) = found.first()?;
+    let what = format!("{} is to be {wanted}, but {}: {}", first.knob, writers::says(first), writers::wins(first.kind));
+    let cure = match first.kind {
+        WriterKind::Unit => format!("systemctl disable {}", first.by),
+        WriterKind::Tmpfiles | WriterKind::Udev | WriterKind::Modprobe => hide(&first.path),
+        WriterKind::RcLocal | WriterKind::Cron => format!("sed -i '{}s/^/#/' {}", first.line, first.path),
+    };
+    let exhibit = |(writer, wanted): &(&KnobWriter, String)| Exhibit {
+        source: format!("{} line {}", writer.path, writer.line),
+        text: format!("{}, not {wanted}", writers::says(writer)),
+    };
+    Some(Evidence::new(what, cure).seen_all(found.iter().map(exhibit)))
 }
 
 /// A file of a package is hidden by a link of its name in /etc, as tmpfiles.d(5) and udev(7) provide; one in /etc is moved.

@@ -30,5 +30,6 @@ pub mod swaps;
 pub mod sysctl;
 pub mod udevdb;
 pub mod work_trace;
+pub mod writers;
 pub mod yaml;
 pub mod zram_generator;

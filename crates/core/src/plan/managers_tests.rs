@@ -4,7 +4,7 @@ use super::managers::{Makes, TABLE};
 use super::tests::*;
 use super::*;
 use crate::Fact;
-use crate::facts::{Facts, InitSystem, MANAGERS_OF_ZRAM, Manager};
+use crate::facts::{Facts, InitSystem, KnobWriter, MANAGERS_OF_ZRAM, Manager, WriterKind};
 use crate::units::Bytes;
 
 const OWN: &str = "/etc/systemd/zram-generator.conf.d/zz-swaptune.conf";
@@ -91,4 +91,33 @@ fn larger_pages_are_said() {
     assert!(!noted(&plan_with(&facts, "", &[]), "pages of"));
     facts.kernel.page_size = Bytes(16384);
     assert!(noted(&plan_with(&facts, "", &[]), "this kernel has pages of 16 KiB"));
+}
+
+#[test]
+fn who_sets_a_knob_at_boot_is_named_with_who_wins() {
+    let mut facts = server();
+    let writer = |knob: &str, value: Option<&str>, kind, by: &str| KnobWriter {
+        knob: knob.into(),
+        value: value.map(str::to_owned),
+        path: "/etc/x".into(),
+        line: 5,
+        kind,
+        by: by.into(),
+    };
+    facts.system.writers = vec![
+        writer("transparent_hugepage.enabled", Some("always"), WriterKind::Unit, "thp-config.service"),
+        writer("zswap.compressor", Some("lzo"), WriterKind::Tmpfiles, "/etc/x"),
+        writer("vm.page-cluster", Some("0"), WriterKind::Cron, "/etc/x"),
+        writer("vm.max_map_count", Some("1"), WriterKind::Cron, "/etc/x"),
+        writer("zswap.enabled", Some("0"), WriterKind::Modprobe, "/etc/x"),
+    ];
+    let plan = plan_with(&facts, "", &[]);
+    let said: Vec<&Note> = plan.notes.iter().filter(|note| note.evidence == "/etc/x:5").collect();
+    assert_eq!(said.len(), 2, "what agrees, what this plan does not set and what has no effect is passed over: {said:?}");
+    assert!(said[0].text.starts_with("thp-config.service sets always (/etc/x:5), not madvise: it runs after"), "{said:?}");
+    assert!(said[1].text.starts_with("/etc/x:5 sets lzo, not zstd: it has no order"), "{said:?}");
+    let settings = resolved(&facts, "");
+    assert!(
+        !super::plan(&Request { boot: false, ..request(&facts, &settings, &[]) }).notes.iter().any(|n| n.evidence == "/etc/x:5")
+    );
 }

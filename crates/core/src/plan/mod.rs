@@ -24,6 +24,7 @@ mod persist;
 mod sizes;
 #[cfg(test)]
 mod tests;
+pub(crate) mod writers;
 mod zram;
 
 use serde::{Deserialize, Serialize};
@@ -171,6 +172,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     managers::plan(&mut draft);
     conflicts::page_size(&mut draft);
     if request.boot {
+        writers::notes(&mut draft);
         persist::plan(&mut draft);
     }
     if request.record {

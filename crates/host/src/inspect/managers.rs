@@ -67,31 +67,7 @@ pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
             evidence: reason.unwrap_or_else(|| (*evidence).to_owned()),
         })
     });
-    found.chain(writers(machine)).collect()
-}
-
-/// tmpfiles.d and udev rules of others that write zswap's or zram's settings.
-fn writers(machine: &Machine) -> Vec<Manager> {
-    let folders = [
-        ("/etc/tmpfiles.d", ".conf"),
-        ("/run/tmpfiles.d", ".conf"),
-        ("/usr/lib/tmpfiles.d", ".conf"),
-        ("/etc/udev/rules.d", ".rules"),
-        ("/usr/lib/udev/rules.d", "zram.rules"),
-    ];
-    let paths = folders.iter().flat_map(|(folder, ending)| machine.files_in(folder, ending));
-    let others = paths.filter(|path| !path.contains("swaptune"));
-    let line = |line: &str| {
-        let names = ["/sys/module/zswap", "/sys/block/zram", "KERNEL==\"zram", "transparent_hugepage", "lru_gen"];
-        !line.trim_start().starts_with('#') && names.iter().any(|name| line.contains(name))
-    };
-    let writes = |path: &String| machine.read_lines(path, line).is_ok_and(|text| !text.is_empty());
-    let manager = |path: String| Manager {
-        name: if path.contains("/udev/") { "udev rule".to_owned() } else { "tmpfiles.d".to_owned() },
-        evidence: path,
-        active: true,
-    };
-    others.filter(writes).map(manager).collect()
+    found.collect()
 }
 
 /// The file of the first swap device that zram-generator makes.
@@ -207,18 +183,5 @@ mod tests {
         check(&[generator, emptied, dropin, hidden], &[("zram-generator", false)]);
         let log = ("etc/systemd/zram-generator.conf", "[zram0]\nmount-point = /var/log\n");
         check(&[generator, log], &[("zram-generator", false)]);
-    }
-
-    #[test]
-    fn files_that_write_the_settings() {
-        check(
-            &[
-                ("etc/tmpfiles.d/zswap.conf", "w /sys/module/zswap/parameters/enabled - - - - 1\n"),
-                ("etc/tmpfiles.d/other.conf", "# /sys/module/zswap\nd /tmp/x\n"),
-                ("etc/tmpfiles.d/50-swaptune.conf", "w /sys/module/zswap/parameters/enabled - - - - 1\n"),
-                ("usr/lib/udev/rules.d/30-zram.rules", "ACTION==\"change\", KERNEL==\"zram0\", ATTR{x}=\"1\"\n"),
-            ],
-            &[("tmpfiles.d", true), ("udev rule", true)],
-        );
     }
 }

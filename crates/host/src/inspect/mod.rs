@@ -24,6 +24,7 @@ mod system;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod writers;
 mod zram;
 mod zswap;
 
@@ -99,6 +100,7 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
         let running = residents::Running::look(machine);
         facts.system.kubelets = kubelet::inspect(machine, &running);
         facts.system.residents = residents::inspect(machine, &running);
+        facts.system.writers = writers::inspect(machine);
         facts.sysctl_sources = sysctl::inspect(machine, &facts.system);
     }
     if scope.files {

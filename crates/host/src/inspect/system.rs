@@ -41,6 +41,7 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLi
         managers: Vec::new(),
         kubelets: Vec::new(),
         residents: Vec::new(),
+        writers: Vec::new(),
         root: machine.is_root(),
     }
 }

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
 use crate::facts::{
-    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, Kubelet, Manager, Resident, SwapArea,
-    SwapKind, SysctlSource, ThpFacts, Transport, ZramDevice, ZramMmStat, ZswapFacts,
+    Availability, BlockDevice, Compressor, Encryption, KernelArgStore, KernelLogLine, KnobWriter, Kubelet, Manager, Resident,
+    SwapArea, SwapKind, SysctlSource, ThpFacts, Transport, WriterKind, ZramDevice, ZramMmStat, ZswapFacts,
 };
 use crate::settings::Settings;
 use crate::{Bytes, Fact, KernelVersion};

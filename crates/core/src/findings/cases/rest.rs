@@ -77,22 +77,59 @@ pub(super) const CASES: &[Case] = &[
             ("it does not act", asleep),
             ("it does other things", |f| f.system.managers[0].name = "earlyoom".into()),
         ],
+        also: &[],
+    },
+    Case {
+        code: "managers-knob-writer",
+        base: |f| {
+            file(f, "/etc/swaptune/applied.toml", "[knobs]\n\"vm.swappiness\" = 160\n");
+            let (unit, path) = ("x.service".to_owned(), "/etc/systemd/system/x.service".to_owned());
+            let writer = KnobWriter {
+                knob: "vm.swappiness".into(),
+                value: Some("10".into()),
+                path,
+                line: 3,
+                kind: WriterKind::Unit,
+                by: unit,
+            };
+            f.system.writers = vec![writer];
+        },
+        says: &[
+            "vm.swappiness is to be 160, but x.service sets 10 (/etc/systemd/system/x.service:3): it runs after",
+            "systemctl disable x.service",
+            "/etc/systemd/system/x.service line 3",
+        ],
+        but_not: &[
+            ("nothing was applied", |f| f.files.clear()),
+            ("it sets the same", |f| f.system.writers[0].value = Some("160".into())),
+            ("it sets something else", |f| f.system.writers[0].knob = "vm.page-cluster".into()),
+            ("it is an option of what is built in", |f| f.system.writers[0].kind = WriterKind::Modprobe),
+        ],
         also: &[
+            ("a value that only a shell knows", |f| f.system.writers[0].value = None, "sets what its command says"),
             (
                 "a file of a package",
                 |f| {
-                    f.system.managers[0].name = "udev rule".into();
-                    f.system.managers[0].evidence = "/usr/lib/udev/rules.d/9-zram.rules".into();
+                    let writer = &mut f.system.writers[0];
+                    (writer.kind, writer.path) = (WriterKind::Udev, "/usr/lib/udev/rules.d/9-zram.rules".into());
                 },
                 "ln -s /dev/null /etc/udev/rules.d/9-zram.rules",
             ),
             (
                 "a file",
                 |f| {
-                    f.system.managers[0].name = "tmpfiles.d".into();
-                    f.system.managers[0].evidence = "/etc/tmpfiles.d/z.conf".into();
+                    let writer = &mut f.system.writers[0];
+                    (writer.kind, writer.path) = (WriterKind::Tmpfiles, "/etc/tmpfiles.d/z.conf".into());
                 },
                 "mv /etc/tmpfiles.d/z.conf /etc/tmpfiles.d/z.conf.off",
+            ),
+            (
+                "rc.local",
+                |f| {
+                    let writer = &mut f.system.writers[0];
+                    (writer.kind, writer.path) = (WriterKind::RcLocal, "/etc/rc.local".into());
+                },
+                "sed -i '3s/^/#/' /etc/rc.local",
             ),
         ],
     },
