@@ -1174,7 +1174,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__plan)
-            opts="-h --profile --config --set --measured --no-measured --now --boot --simulate --page-set --app-size --seeds --explain --json --root --help"
+            opts="-h --profile --config --set --measured --no-measured --now --boot --simulate --page-set --app-size --seeds --explain --wipe --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1201,6 +1201,10 @@ _swaptune() {
                     return 0
                     ;;
                 --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wipe)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -55,10 +55,11 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -l json -d 'Pri
 complete -c swaptune -n "__fish_swaptune_using_subcommand knobs" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l set -d 'Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l wipe -d 'Plan as if mkswap were allowed on DEVICE whatever it carries now; `swaptune apply --wipe` does it' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l no-measured -d 'Rest on assumed figures only'
@@ -70,7 +71,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -l json -d 'Prin
 complete -c swaptune -n "__fish_swaptune_using_subcommand plan" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
@@ -87,7 +88,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l json -d 'Pri
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -s h -l help -d 'Print help'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l profile -d 'Start from this profile: auto, idle-guide or off [default: as configured, else auto]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l config -d 'Read this file instead of /etc/swaptune/config.toml and config.d/*.toml' -r -F
-complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l set -d 'Set one value over everything else, for example vm.swappiness=100 or zswap.pool=3G' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l set -d 'Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand verify" -l no-measured -d 'Rest on assumed figures only'

@@ -1,4 +1,5 @@
 //! What the real binary refuses, and what it says first: on copies of captured machines.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //!
 //! None of it forbids a plan, but for a kubelet, whose refusal is in `plan/kubernetes.rs`.
 
-use super::ask::{knob_exhibit, number, swap_lines};
+use super::ask::{knob_exhibit, number, paths, swap_lines};
 use super::{Evidence, Finding, Severity};
 use crate::facts::{Facts, Kubelet, Resident, SwapArea};
 use crate::plan::{APPLIED_FILE, APPLIED_NOW_FILE};
@@ -110,11 +110,12 @@ fn pods_without(facts: &Facts) -> Option<Evidence> {
 fn unlocked(facts: &Facts, name: &str) -> Option<Evidence> {
     let found = resident(facts, &[name]).filter(|found| found.memory_lock.value() != Some(&true))?;
     let areas = areas(facts);
-    let first = areas.first()?;
+    if areas.is_empty() {
+        return None;
+    }
     let what = format!(
-        "{name} runs beside swap ({} and {} more) and does not lock its memory ({}): a collection of garbage reads its whole heap back",
-        first.path,
-        areas.len() - 1,
+        "{name} runs beside swap ({}) and does not lock its memory ({}): a collection of garbage reads its whole heap back",
+        paths(&areas),
         found.memory_lock.source()
     );
     let evidence = Evidence::new(what, format!("editor /etc/{name}/{name}.yml"));

@@ -32,11 +32,15 @@ pub(super) fn guard(draft: &mut Draft<'_>) {
 }
 
 fn hint(kubelet: &Kubelet) -> String {
+    let file = match kubelet.name.as_str() {
+        "k3s" | "rke2" => format!("a file that kubelet-arg: config=FILE in {} names", kubelet.config),
+        "microk8s" => format!("a file that --config in {} names", kubelet.config),
+        _ => kubelet.config.clone(),
+    };
     format!(
-        "write failSwapOn: false and memorySwap.swapBehavior: {} in {} and restart it, or answer for it: \
+        "write failSwapOn: false and memorySwap.swapBehavior: {} in {file}, and restart it; or answer for it: \
          --set safety.kubelet=allow, or kubelet = \"allow\" under [safety]",
-        Kubelet::LIMITED_SWAP,
-        kubelet.config
+        Kubelet::LIMITED_SWAP
     )
 }
 
