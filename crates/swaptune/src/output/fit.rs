@@ -48,7 +48,7 @@ fn table(done: &Fitted, limit: Nanos) -> String {
     let mut page = format!("Applications that fit in {ram} of RAM when 99 % of their wakes take at most {limit}\n");
     if point.scale > 1 {
         let text = format!(
-            "Everything counted in pages is a {}th: times of wakes, pool and reads are multiplied by it. --set scale=1 takes the exact size, and hours.",
+            "Everything counted in pages is a {}th: times of wakes, pool and reads are multiplied by it. --set scale=1 takes the exact size, and long.",
             point.scale
         );
         page += &text::wrap(&text, 2);

@@ -213,6 +213,7 @@ fn sign(row: &Comparison) -> String {
     match row.sign() {
         None => String::new(),
         Some(Sign::AsPublished) => format!("as published, {seeds} of {seeds}"),
+        Some(Sign::Level) => "ours is level".to_owned(),
         Some(Sign::Against) => format!("against it, {seeds} of {seeds}"),
         Some(Sign::Undecided) if seeds < Sides::LEAST => format!("undecided: {}", text::count(seeds, "seed")),
         Some(Sign::Undecided) => format!("undecided: as published {with} of {seeds}"),

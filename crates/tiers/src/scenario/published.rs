@@ -41,6 +41,8 @@ pub enum Sign {
     AsPublished,
     /// With no seed.
     Against,
+    /// Ours is level with the base with each seed.
+    Level,
     /// With some, or there are too few seeds to say.
     Undecided,
 }
@@ -53,6 +55,7 @@ impl Comparison {
         (self.published != 1.0).then_some(match with {
             _ if seeds < Sides::LEAST => Sign::Undecided,
             with if with == seeds => Sign::AsPublished,
+            0 if self.sides.level == seeds => Sign::Level,
             0 => Sign::Against,
             _ => Sign::Undecided,
         })

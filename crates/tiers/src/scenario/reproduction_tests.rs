@@ -1,11 +1,12 @@
-//! The scenarios at the project's root have the shape of their sources.
+//! What the scenarios at the project's root show, and where that is not what their sources say.
 
 use super::tests::{A13, A13_IDLE, A15, A18, B2, B3, C2, D1, D7, E16, Runs, UPKEEP, scenario};
 use super::*;
 
-/// C2 and C3, of three seeds together because the margins are below 2 %: write-back is ahead of write-through while the pool is not full for
-/// good, write-through after that, both far ahead of no zswap, switching by fill is within 1 % of the
-/// better of the two, and cleaning ahead is level with it or better.
+/// C2 and C3, of three seeds together because the margins are small: write-back is ahead of write-through while the pool is not full for
+/// good, write-through after that. Both are ahead of no zswap here, at 112 and 175 % of RAM too, where **the table has no zswap ahead of
+/// both**: that the model does not show. Switching by fill costs up to a few percent more than the better of the two (single runs: 4 %),
+/// cleaning ahead is level with it or better.
 #[test]
 fn c2_write_back_wins_before_the_pool_is_full_and_write_through_after() {
     let seeds = |scale: i64, percent: f64| -> Vec<Runs> {
@@ -28,8 +29,12 @@ fn c2_write_back_wins_before_the_pool_is_full_and_write_through_after() {
     );
     for runs in [&below, &above] {
         let better = elapsed(runs, "write-back").min(elapsed(runs, "write-through"));
-        assert!(better < 0.8 * elapsed(runs, "no zswap"));
-        assert!(elapsed(runs, "switching") < 1.01 * better, "{} {better}", elapsed(runs, "switching"));
+        assert!(
+            better < 0.8 * elapsed(runs, "no zswap"),
+            "the model disagrees with the table; if it does not any more, the page must say so"
+        );
+        assert!(elapsed(runs, "switching") < 1.05 * better, "{} {better}", elapsed(runs, "switching"));
+        assert!(elapsed(runs, "switching") > 0.95 * better, "it is no more than a mixture of both");
         assert!(elapsed(runs, "cleaning") < 1.003 * better, "{} {better}", elapsed(runs, "cleaning"));
         let written = |name| runs[0].metric("disk-written", name, 0);
         assert!(written("cleaning") < 0.75 * written("write-through"));
@@ -37,9 +42,10 @@ fn c2_write_back_wins_before_the_pool_is_full_and_write_through_after() {
     }
 }
 
-/// D7: the published ratios within a tenth.
+/// D7: two ratios were fitted and stay near what they were fitted to. What was not fitted disagrees: system time of all six patches by that
+/// of the first three is published as 0.727.
 #[test]
-fn d7_ratios_are_those_of_the_series() {
+fn d7_fitted_ratios_stay_and_system_time_disagrees() {
     let runs = Runs::of(D7, 8, None);
     for row in runs.comparisons() {
         assert!(row.difference().abs() < 0.1, "{row:?}");
@@ -49,17 +55,32 @@ fn d7_ratios_are_those_of_the_series() {
     assert!(elapsed("1-3 and 5") < 0.9 * elapsed("patches 1-3"), "keeping what does not compress is what gains");
     assert!(runs.metric("rejected", "patches 1-3", 0) > 0.0 && runs.metric("rejected", "all six", 0) == 0.0);
     assert_eq!(runs.metric("written-back", "1-3 and 6", 0), 0.0, "a page is rejected more often than the pause is long");
+    assert!(runs.metric("system", "all six", 0) > 1.1 * runs.metric("system", "patches 1-3", 0), "published: it falls");
+    assert_eq!(runs.metric("user", "all six", 0), runs.metric("user", "patches 1-3", 0), "published: it falls");
 }
 
-/// A15: what zram holds is as old as what went past it to the disk; zswap the other way round. So with each seed.
+/// D7 with the other reading of "three quarters compressible", every page to three quarters: the sign of the first three patches is
+/// another one, so that neither reading predicts it.
 #[test]
-fn a15_zram_before_a_disk_keeps_the_old_and_zswap_the_young() {
+fn d7_the_other_reading_turns_the_sign() {
+    let set =
+        [("scale", Value::Integer(8)), ("workload.with.poor", Value::Integer(0)), ("workload.with.size", Value::Integer(3072))];
+    let runs = Runs::all(scenario(D7, &set, None).unwrap());
+    let by_off = |name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "zswap off", 0);
+    assert!(by_off("patches 1-3") < 1.0, "{}", by_off("patches 1-3"));
+}
+
+/// A15: zswap keeps the young pages, zram keeps what came first. That zram's pages are *older* than those on the disk, the inversion that is
+/// claimed, is not shown: both are about as old.
+#[test]
+fn a15_zswap_keeps_the_young_and_zram_is_as_old_as_its_disk() {
     for seed in 1..4 {
         let set = [("scale", Value::Integer(64)), ("workload.with.seed", Value::Integer(seed))];
         let runs = Runs::all(scenario(A15, &set, None).unwrap());
         let age = |tier: &str, name: &str| runs.metric(tier, name, 0);
-        assert!(age("age-pool", "zram, then disk") > 0.9 * age("age-disk", "zram, then disk"), "seed {seed}");
-        assert!(age("age-pool", "zswap, then disk") < 0.5 * age("age-disk", "zswap, then disk"), "seed {seed}");
+        let by_disk = |name: &str| age("age-pool", name) / age("age-disk", name);
+        assert!((0.8..1.25).contains(&by_disk("zram, then disk")), "seed {seed}: {}", by_disk("zram, then disk"));
+        assert!(by_disk("zswap, then disk") < 0.5, "seed {seed}: {}", by_disk("zswap, then disk"));
         assert!(
             runs.metric("disk-in", "zswap, then disk", 0) < 0.9 * runs.metric("disk-in", "zram, then disk", 0),
             "seed {seed}"
@@ -81,15 +102,20 @@ fn a18_areas_of_one_disk_are_one_disk() {
     }
 }
 
-/// D1 and D2: 60 empty groups end nearly each run of the broken walk; the mended one writes back instead of rejecting.
+/// D1 and D2: 60 empty groups end nearly each run of the broken walk; the mended one writes back instead of rejecting. Whether proactive
+/// write-back is faster than the mended walk alone depends on the seed, and is not asserted.
 #[test]
 fn d1_the_broken_walk_rejects_what_the_fair_one_writes_back() {
-    let runs = Runs::of(D1, 64, None);
-    let of = |metric: &str, name: &str| runs.metric(metric, name, 0);
-    assert!(of("rejected", "broken walk") > 4.0 * of("rejected", "fair walk"));
-    assert!(of("written-back", "broken walk") < 0.5 * of("written-back", "fair walk"));
-    let stalls = ["fair walk, proactive", "fair walk", "broken walk", "zswap off"].map(|name| of("stall", name));
-    assert!(stalls.is_sorted(), "{stalls:?}");
+    for seed in 1..4 {
+        let set = [("scale", Value::Integer(64)), ("workload.with.seed", Value::Integer(seed))];
+        let runs = Runs::all(scenario(D1, &set, None).unwrap());
+        let of = |metric: &str, name: &str| runs.metric(metric, name, 0);
+        for fair in ["fair walk", "fair walk, proactive"] {
+            assert!(of("rejected", "broken walk") > 4.0 * of("rejected", fair), "seed {seed}, {fair}");
+            assert!(of("written-back", "broken walk") < 0.5 * of("written-back", fair), "seed {seed}, {fair}");
+            assert!(of("stall", fair) < of("stall", "zswap off"), "seed {seed}, {fair}");
+        }
+    }
 }
 
 /// E16: zeros are in zswap until 6.11 and in the swap map since, and on the disk only where neither knows them.
@@ -106,8 +132,13 @@ fn e16_zeros_leave_zswap_for_the_swap_map() {
     assert!(of("density", "zswap, disk", 0) > 1.3 * of("density", "zswap, disk", 1), "it counted them as stored");
 }
 
-/// B2: small zram fills with what was there before and hurts, for two seeds of three at least; large zram helps and keeps the disk out
-/// of it; zswap of 10 % is too small here whatever its allocator, and not by much.
+/// Elapsed time of a tiering by that of the disk alone.
+fn by_disk(runs: &Runs, name: &str) -> f64 {
+    runs.metric("elapsed", name, 0) / runs.metric("elapsed", "disk alone", 0)
+}
+
+/// B2: with the programs that were there before, which are fitted, small zram hurts and large zram helps, in most seeds and by the median.
+/// Small zram fills with what is never wanted, large zram keeps the disk out of it.
 #[test]
 fn b2_small_zram_hurts_and_large_zram_helps() {
     let of = |seed| {
@@ -115,22 +146,33 @@ fn b2_small_zram_hurts_and_large_zram_helps() {
         Runs::all(scenario(B2, &set, None).unwrap())
     };
     let all: Vec<Runs> = (1..4).map(of).collect();
-    let elapsed = |runs: &Runs, name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "disk alone", 0);
-    let hurt = all.iter().filter(|runs| elapsed(runs, "zram 1 GiB") > 1.01).count();
+    let hurt = all.iter().filter(|runs| by_disk(runs, "zram 1 GiB") > 1.01).count();
     assert!(hurt >= 2, "{hurt} of 3 seeds");
     for runs in &all {
-        assert!(elapsed(runs, "zram 3.5 GiB") < 0.96, "{}", elapsed(runs, "zram 3.5 GiB"));
-        assert!(elapsed(runs, "zram 2 GiB") < elapsed(runs, "zram 1 GiB") + 0.02);
-        for name in ["zswap 10 % zbud", "zswap 10 % z3fold", "zswap 10 % zsmalloc", "zswap 20 % zbud"] {
-            assert!((1.01..1.2).contains(&elapsed(runs, name)), "{name}: {}", elapsed(runs, name));
-        }
+        assert!(by_disk(runs, "zram 3.5 GiB") < 0.96, "{}", by_disk(runs, "zram 3.5 GiB"));
         assert!(runs.metric("disk-in", "zram 3.5 GiB", 0) < 0.2 * runs.metric("disk-in", "zram 1 GiB", 0));
     }
-    let empty = Runs::with(B2, 128, ("workload.with.resident", Value::Integer(0)));
-    let (with, without) = (elapsed(&all[0], "zram 1 GiB"), elapsed(&empty, "zram 1 GiB"));
-    assert!(with > 1.02 * without, "what was there before is what makes it hurt: {with} and {without}");
     let crowded = Runs::with(B2, 256, ("workload.with.pages", Value::Integer(420_000)));
     assert!(crowded.metric("disk-in", "zram 3.5 GiB", 0) > crowded.metric("disk-in", "disk alone", 0));
+}
+
+/// B2: every zswap is slower than the disk alone here. **The table has one of three at 10 % faster** (0.986, taken for zsmalloc): the model
+/// does not show it.
+#[test]
+fn b2_each_zswap_hurts_also_the_one_that_helped_in_the_table() {
+    let runs = Runs::of(B2, 128, None);
+    for name in ["zswap 10 % zbud", "zswap 10 % z3fold", "zswap 10 % zsmalloc", "zswap 20 % zbud"] {
+        assert!((1.01..1.2).contains(&by_disk(&runs, name)), "{name}: {}", by_disk(&runs, name));
+    }
+}
+
+/// B2 without the programs that were there before: small zram does no harm, against the table. That it hurts is the fit's.
+#[test]
+fn b2_without_idle_programs_small_zram_does_not_hurt() {
+    let empty = Runs::with(B2, 128, ("workload.with.resident", Value::Integer(0)));
+    let with = Runs::of(B2, 128, None);
+    assert!(by_disk(&empty, "zram 1 GiB") < 1.01, "{}", by_disk(&empty, "zram 1 GiB"));
+    assert!(by_disk(&with, "zram 1 GiB") > 1.02 * by_disk(&empty, "zram 1 GiB"));
 }
 
 /// B3: at most two and three pages in a page, and zsmalloc the densest where it matters: pages that compress well.

@@ -3,7 +3,6 @@
 use swaptune_bench::predict::PAGES;
 use swaptune_core::stats::Nanos;
 use swaptune_tiers::scenario::{Changes, Look, Scenario, Search, Sweep, fill};
-use toml::Value;
 
 use super::asked::{Asked, Question, share_of_growing};
 use super::work::{Job, work};
@@ -38,11 +37,11 @@ pub fn run(context: &Context, args: &SimulateArgs, limit: Nanos) -> Result<u8, F
 
 /// The searches of one scenario, all tierings in step: they share the workloads.
 fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos) -> Result<page::Fitted, Failure> {
-    let mut set = question.changes.set.clone();
+    let mut changes = question.changes.clone();
     if matches!(asked, Asked::Flags(typed) if !typed.sleeps) {
         return Err(no_applications(asked));
     }
-    let first = at(question, asked, &set, &[1])?;
+    let first = at(question, asked, &changes, &[1])?;
     if first.seeds > 1 {
         let message = format!("{}: --fit searches with one seed, and here are {}", asked.label(), first.seeds);
         return Err(Failure::new(USAGE, message).hint("take one: --set seeds=1, and another: --set workload.with.seed=2"));
@@ -50,10 +49,10 @@ fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos)
     if first.points[0].tierings.iter().any(|tiering| fill(tiering, &first.points[0].source).is_none()) {
         return Err(no_applications(asked));
     }
-    if let Some(scale) = scale(asked, &question.changes, &first) {
-        set.push((SCALE.to_owned(), scale.into()));
+    if let Some(scale) = scale(asked, &changes, &first) {
+        changes.set.push((SCALE.to_owned(), scale.into()));
     }
-    let at = |applications: &[u32]| at(question, asked, &set, applications);
+    let at = |applications: &[u32]| at(question, asked, &changes, applications);
     let scenario = at(&[1, 2])?;
     let (one, two) = (&scenario.points[0], &scenario.points[1]);
     let fill_of = |tiering| fill(tiering, &one.source).ok_or_else(|| no_applications(asked));
@@ -89,10 +88,10 @@ fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos)
 }
 
 /// The scenario with each of these numbers of applications.
-fn at(question: &Question, asked: &Asked, set: &[(String, Value)], applications: &[u32]) -> Result<Scenario, Failure> {
+fn at(question: &Question, asked: &Asked, changes: &Changes, applications: &[u32]) -> Result<Scenario, Failure> {
     let values = applications.iter().map(|number| i64::from(*number).into()).collect();
     let sweep = Some(Sweep { key: KEY.to_owned(), values });
-    asked.read(&Changes { set: set.to_vec(), sweep, ..question.changes.clone() }, &question.traces)
+    asked.read(&Changes { sweep, ..changes.clone() }, &question.traces)
 }
 
 /// How much smaller machine and applications are made together, as `plan --simulate` does: at its full size a search takes hours. A
