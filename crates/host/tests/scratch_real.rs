@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -48,13 +48,13 @@ fn worker(folder: &Path) {
     let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
     set_everything(&mut scratch, folder).unwrap();
     let region = pushed();
-    writeln!(std::io::stdout(), "all set").unwrap();
+    println!("all set");
     while !stop.is_asked() {
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(region);
     scratch.close().unwrap();
-    writeln!(std::io::stdout(), "all back").unwrap();
+    println!("all back");
 }
 
 fn set_everything(scratch: &mut Scratch, folder: &Path) -> Result<(), ScratchError> {
