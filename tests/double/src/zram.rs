@@ -106,7 +106,7 @@ fn device(kernel: &FixtureKernel, name: &str) -> std::path::PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Kernel;
+    use swaptune_host::kernel::Kernel;
     use super::*;
 
     #[test]
