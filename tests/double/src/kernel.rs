@@ -85,7 +85,16 @@ impl FixtureKernel {
             let path = escape::escape(&area.path);
             text += &format!("{path:<39} {kind}\t{}\t\t{}\t\t{}\n", area.size.0 >> 10, area.used.0 >> 10, area.priority);
         }
-        fs::write(self.path("/proc/swaps"), text)
+        self.replace(&self.path("/proc/swaps"), &text)
+    }
+
+    /// Whole or not at all, as a kernel does it: a kill between two system calls must not leave an empty setting.
+    fn replace(&self, path: &Path, text: &str) -> io::Result<()> {
+        let beside = self.machine.root().join("var/lib/swaptune/fixture");
+        if fs::write(&beside, text).and_then(|()| fs::rename(&beside, path)).is_ok() {
+            return Ok(());
+        }
+        fs::write(path, text)
     }
 
     fn inside(&self, path: &Path) -> String {
@@ -128,13 +137,13 @@ impl Kernel for FixtureKernel {
     fn set(&self, path: &Path, value: &str) -> io::Result<()> {
         let shown = fs::read_to_string(path)?;
         self.check_compressor(path, value)?;
-        fs::write(path, show(&shown, value)?)?;
+        self.replace(path, &show(&shown, value)?)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let pairs = EXCLUSIVE.iter().flat_map(|(a, b)| [(a, b), (b, a)]);
         if let Some((_, other)) = pairs.into_iter().find(|(this, _)| **this == name) {
             let other = path.with_file_name(other);
             if other.exists() {
-                fs::write(other, "0\n")?;
+                self.replace(&other, "0\n")?;
             }
         }
         zram::written(self, path, value)
