@@ -8,11 +8,16 @@ use std::path::Path;
 use swaptune_core::Facts;
 use swaptune_core::change::Change;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, When, assume, plan};
+use swaptune_core::plan::{Plan, Request, Step, When, assume, plan};
 use swaptune_core::profiles;
 use swaptune_core::settings::read_toml;
+use swaptune_double::FixtureKernel;
+use swaptune_host::apply::{Options, UndoOutcome, execute};
 use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::journal::StateDir;
+use swaptune_host::kernel::ImageKernel;
 use swaptune_host::machine::Machine;
+use swaptune_host::rollback::rollback;
 use tempfile::TempDir;
 
 /// What an installer leaves behind, as far as it is looked at.
@@ -146,6 +151,57 @@ fn the_running_machine_mounted_into_an_image_is_not_the_image() {
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("IMAGE true RAM false"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A machine that does not boot any more is mended from another one.
+#[test]
+fn what_was_applied_while_it_ran_is_taken_back_while_it_does_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    for (path, text) in
+        [("proc/sys/vm/swappiness", "60\n"), ("etc/default/grub", "old\n"), ("boot/grub/grub.cfg", "# the distribution's\n")]
+    {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    }
+    let machine = Machine::at(root);
+    let (state, options) = (StateDir::persistent(&machine), Options::default());
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let changes = [
+        Change::Knob {
+            name: "vm.swappiness".into(),
+            path: "/proc/sys/vm/swappiness".into(),
+            before: "60".into(),
+            after: "100".into(),
+            fallbacks: Vec::new(),
+        },
+        Change::File { path: "/etc/default/grub".into(), before: Some("old\n".into()), after: Some("new\n".into()), mode: 0o644 },
+        Change::Generated {
+            what: "grub.cfg".into(),
+            command: words(&["update-grub"]),
+            outputs: words(&["/boot/grub/grub.cfg"]),
+            before: false,
+            after: true,
+        },
+    ];
+    let step = |change| Step {
+        change,
+        when: When::Now,
+        reason: "a test".into(),
+        evidence: "none".into(),
+        provenance: "test".into(),
+        risk: String::new(),
+    };
+    let steps = changes.map(step).to_vec();
+    let plan = Plan { schema: swaptune_core::plan::SCHEMA, profile: "test".into(), steps, ..Plan::default() };
+    let applied = execute(&machine, &FixtureKernel::new(root), &state, &plan, &options).unwrap();
+    // Switched off, its knobs are as its kernel will set them.
+    fs::remove_dir_all(root.join("proc")).unwrap();
+    let report = rollback(&machine, &ImageKernel::new(root), &state, &applied.id.unwrap(), &options).unwrap();
+    assert!(report.left().is_empty(), "{report:?}");
+    assert!(matches!(&report.steps[2].outcome, UndoOutcome::Kept { why } if why.contains("does not run")), "{report:?}");
+    assert_eq!(fs::read_to_string(root.join("etc/default/grub")).unwrap(), "old\n");
+    assert_eq!(fs::read_to_string(root.join("boot/grub/grub.cfg")).unwrap(), "# the distribution's\n");
 }
 
 /// Not a test of its own: looks at the image where `/proc` is mounted in it.

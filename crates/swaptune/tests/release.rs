@@ -1,5 +1,7 @@
 //! The program that is shipped has nothing that only tests know: no double of a kernel, no variable that asks for one or that kills.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 use std::path::Path;
 use std::process::Command;
 

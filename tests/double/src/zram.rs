@@ -106,8 +106,8 @@ fn device(kernel: &FixtureKernel, name: &str) -> std::path::PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use swaptune_host::kernel::Kernel;
     use super::*;
+    use swaptune_host::kernel::Kernel;
 
     #[test]
     fn a_device_lives_and_goes() {

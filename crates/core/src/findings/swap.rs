@@ -249,7 +249,7 @@ fn not_encrypted(facts: &Facts) -> Option<Evidence> {
 }
 
 fn none(facts: &Facts) -> Option<Evidence> {
-    if !facts.swaps.is_empty() || facts.zswap_is_on() || facts.system.container.is_known() {
+    if !facts.swaps.is_empty() || facts.zswap_is_on() || facts.system.container.is_known() || facts.image.is_some() {
         return None;
     }
     let what = "there is no swap: memory of idle programs can never leave RAM, and page cache is dropped instead";

@@ -5,12 +5,16 @@ use swaptune_host::inspect::{Scope, inspect};
 
 use super::Context;
 use super::unfinished::Unfinished;
-use crate::failure::Failure;
+use crate::failure::{Failure, REFUSED};
 use crate::output;
 
 /// Prints one screen.
 pub fn run(context: &Context) -> Result<u8, Failure> {
     let facts = inspect(&context.machine, Scope::STATUS);
+    if facts.image.is_some() {
+        let message = "status shows the memory of a running machine, and this image does not run";
+        return Err(Failure::new(REFUSED, message).hint("`swaptune plan` shows what it would be set up with"));
+    }
     let map = MemoryMap::from_facts(&facts);
     if context.json {
         output::json_versioned(&map)?;

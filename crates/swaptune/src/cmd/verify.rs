@@ -14,7 +14,7 @@ use swaptune_host::prove::{Options, prove};
 use super::unfinished::Unfinished;
 use super::{Context, plan};
 use crate::cli::{VerifyArgs, WhenArgs};
-use crate::failure::{FINDINGS, Failure, REFUSED};
+use crate::failure::{FINDINGS, Failure, REFUSED, at_root};
 use crate::{layers, output};
 
 /// The JSON form of the answer.
@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     if context.json {
         output::json_versioned(&answer)?;
     } else {
-        output::data(&text(&answer))?;
+        output::data(&at_root(&text(&answer), context.root()))?;
     }
     Ok(if answer.ok { 0 } else { FINDINGS })
 }
