@@ -31,6 +31,10 @@ struct Answer<'a> {
 
 /// Prints drift, findings and the proof. Exit code 0 only when nothing is wrong.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
+    // Only root may read the journals.
+    if !context.machine.is_live() || context.machine.is_root() {
+        super::history::remind(context)?;
+    }
     let mut facts = inspect(&context.machine, Scope::PLAN);
     let wanted = wanted(context, &facts, args)?;
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
