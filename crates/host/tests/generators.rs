@@ -26,7 +26,7 @@ const SCRIPT: &str = r#"
 cd "$1" || exit 1
 late() { sleep 2; cat etc/grub-real > boot/grub/grub.cfg; }
 late &
-(env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real > boot/grub/grub.cfg' > /dev/null 2>&1 &)
+(env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real >> boot/grub/grub.cfg' > /dev/null 2>&1 &)
 [ -e alone ] || setsid sh -c 'sleep 2; cat etc/grub-real > boot/grub/grub.cfg' &
 touch running
 late
@@ -155,5 +155,7 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
     let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
     assert_eq!(made.outcome, swaptune_host::apply::UndoOutcome::Restored);
+    // Longer than the one that nobody waited for would still have slept.
+    std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");
 }
