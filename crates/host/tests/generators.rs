@@ -21,13 +21,15 @@ use swaptune_host::machine::Machine;
 use swaptune_host::rollback::rollback;
 
 const ROOT: &str = "SWAPTUNE_GENERATOR_ROOT";
-/// Writes the configuration of the boot loader late, and so do two children of it, the second out of reach of its group.
+/// Writes the configuration of the boot loader late, and so do its children: one that it does not wait for, which has cleared its
+/// environment, and, unless it is told otherwise, one out of reach of its group.
 const SCRIPT: &str = r#"
 cd "$1" || exit 1
 late() { sleep 2; cat etc/grub-real > boot/grub/grub.cfg; }
 late &
-setsid sh -c 'touch running; sleep 2; cat etc/grub-real > boot/grub/grub.cfg' &
-env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real > boot/grub/grub.cfg' > /dev/null 2>&1 &
+(env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real >> boot/grub/grub.cfg' > /dev/null 2>&1 &)
+[ -e alone ] || setsid sh -c 'sleep 2; cat etc/grub-real > boot/grub/grub.cfg' &
+touch running
 late
 wait
 "#;
@@ -104,10 +106,8 @@ fn start(root: &Path) -> std::process::Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-#[test]
-fn a_generator_does_not_outlive_the_rollback() {
-    let fixture = Fixture::new();
-    let before = fixture.picture();
+/// Starts an apply and kills it while its generator runs.
+fn start_and_kill(fixture: &Fixture) {
     let mut apply = start(fixture.root());
     while !fixture.path("running").exists() {
         assert!(apply.try_wait().unwrap().is_none(), "it ended before its generator ran");
@@ -115,6 +115,24 @@ fn a_generator_does_not_outlive_the_rollback() {
     }
     apply.kill().unwrap();
     apply.wait().unwrap();
+}
+
+#[test]
+fn a_generator_dies_with_swaptune() {
+    let fixture = Fixture::new();
+    let before = fixture.text("boot/grub/grub.cfg");
+    fs::write(fixture.path("alone"), "").unwrap();
+    start_and_kill(&fixture);
+    // Longer than any of them would have slept.
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(fixture.text("boot/grub/grub.cfg"), before);
+}
+
+#[test]
+fn a_generator_does_not_outlive_the_rollback() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    start_and_kill(&fixture);
     let kernel = Running(fixture.kernel());
     let id = pending(&fixture.state()).unwrap().unwrap().id;
     let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
@@ -138,5 +156,7 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
     let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
     assert_eq!(made.outcome, swaptune_host::apply::UndoOutcome::Restored);
+    // Longer than the one that nobody waited for would still have slept.
+    std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");
 }

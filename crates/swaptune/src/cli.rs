@@ -226,8 +226,8 @@ pub struct ApplyArgs {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// Allow swap on this device or file whatever it holds now
-    #[arg(long, value_name = "DEVICE|FILE")]
+    /// Allow swap on the device or file PATH whatever it holds now
+    #[arg(long, value_name = "PATH")]
     pub wipe: Vec<String>,
     /// Finish an apply that was interrupted
     #[arg(long)]

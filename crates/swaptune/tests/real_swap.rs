@@ -63,6 +63,7 @@ fn circle() -> Result<(), Failed> {
     let config = dir.path().join("config.toml");
     fs::write(&config, format!("[[swap]]\npath = \"{}\"\nsize = \"256M\"\n", dir.path().join("swapfile").display()))?;
     let config = config.display().to_string();
+    somebodys_file_stays(&dir.path().join("swapfile"), &config)?;
     let report: serde_json::Value =
         serde_json::from_str(&expect(&["apply", "--now", "--yes", "--json", "--config", &config], &[0])?)?;
     let id = report["id"].as_str().ok_or("an apply that changed something has an id")?.to_owned();
@@ -77,8 +78,41 @@ fn circle() -> Result<(), Failed> {
     if proof["proof"]["verdict"] != "proved" || proof["drift"]["steps"] != serde_json::json!([]) {
         return Err(format!("not proved, or drifted: {proof:#}").into());
     }
+    off_and_on_again(&dir.path().join("swapfile"), &config)?;
     expect(&["rollback", "--yes", &id], &[0])?;
     drop(restore);
     let after = picture();
     if before == after { Ok(()) } else { Err(format!("before:\n{before}\nafter:\n{after}").into()) }
+}
+
+/// A file of the wanted size that swaptune did not make is not written to.
+fn somebodys_file_stays(path: &Path, config: &str) -> Result<(), Failed> {
+    let bytes: Vec<u8> = (0..(256_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
+    fs::write(path, &bytes)?;
+    let said = expect(&["apply", "--now", "--yes", "--config", config], &[3])?;
+    let same = fs::read(path)? == bytes;
+    fs::remove_file(path)?;
+    if same && said.contains("is there that is no swap file") { Ok(()) } else { Err(format!("same: {same}; {said}").into()) }
+}
+
+/// What `verify` gives as the cure after a swapoff cures it.
+fn off_and_on_again(path: &Path, config: &str) -> Result<(), Failed> {
+    let text = path.display().to_string();
+    if !Command::new("swapoff").arg(path).status()?.success() {
+        return Err("swapoff failed".into());
+    }
+    let drift = expect(&["verify"], &[1])?;
+    let report = expect(&["apply", "--now", "--yes", "--json", "--config", config], &[0])?;
+    let report: serde_json::Value = serde_json::from_str(&report)?;
+    let restore = Restore(report["id"].as_str().unwrap_or_default().to_owned());
+    let is_on = fs::read_to_string("/proc/swaps")?.lines().any(|line| line.starts_with(&text));
+    let steps = report["steps"].as_array().map_or(0, Vec::len);
+    expect(&["rollback", "--yes", &restore.0], &[0])?;
+    // The first apply finds its area as it left it.
+    let on = Command::new("swapon").args(["-p", "10"]).arg(path).status()?.success();
+    if is_on && on && steps == 1 && drift.contains(&text) {
+        Ok(())
+    } else {
+        Err(format!("on: {is_on} {on}; {steps} steps; {drift}").into())
+    }
 }

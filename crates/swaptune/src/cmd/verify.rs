@@ -37,6 +37,10 @@ struct Answer<'a> {
 /// Prints drift, findings and the proof. Exit code 0 only when nothing is wrong.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     let looked = Unfinished::look(context)?;
+    // Only root may read the journals.
+    if !context.machine.is_live() || context.machine.is_root() {
+        super::history::remind(context)?;
+    }
     let mut facts = inspect(&context.machine, Scope::PLAN);
     layers::assume(&context.machine, &mut facts, &args.wanted)?;
     let wanted = wanted(context, &facts, args)?;
