@@ -21,7 +21,7 @@ healthy() {
 healthy
 journalctl --no-pager -b -u swaptune
 dmesg | grep -i zswap
-cat /proc/cmdline
+expect_line "words on the command line" "zswap.enabled=1 " /proc/cmdline
 in_effect
 expect_status 0 swaptune verify --prove
 expect_status 0 swaptune status
