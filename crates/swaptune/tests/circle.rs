@@ -108,8 +108,9 @@ impl Machine {
 fn play_area(root: &Path, line: &str) -> Result<(), Failed> {
     let mut words = line.split_whitespace();
     let path = root.join(words.next().unwrap_or_default().trim_start_matches('/'));
-    let size = (words.nth(1).unwrap_or_default().parse::<u64>()? + 4) << 10;
-    let header = swap_header::page("5eaf00d0-0000-4000-8000-000000000009", "", size, 4096)?;
+    let page = swaptune_host::machine::Machine::at(root).page_size().0;
+    let size = (words.nth(1).unwrap_or_default().parse::<u64>()? << 10) + page;
+    let header = swap_header::page("5eaf00d0-0000-4000-8000-000000000009", "", size, page)?;
     fs::write(&path, header)?;
     fs::File::options().write(true).open(&path)?.set_len(size)?;
     Ok(())

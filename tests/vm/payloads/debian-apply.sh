@@ -11,6 +11,13 @@ cat > /usr/sbin/update-initramfs << 'STUB'
 echo "$*" >> /var/lib/guest-test/initramfs-calls
 STUB
 systemctl is-system-running --wait
+# An area that fstab calls by its partition, with a priority of its own, and a drop-in that GRUB reads last and that sets the variable anew.
+PARTITION=PARTUUID=5eaf00d0-0000-4000-8000-000000000010
+sed -i "s|^UUID=5eaf00d0-0000-4000-8000-000000000003 .*|$PARTITION none swap sw,pri=7 0 0|" /etc/fstab
+expect_line "area by its partition" "^$PARTITION none swap sw,pri=7" /etc/fstab
+swapoff /dev/vda3 && swapon -p 7 /dev/vda3
+mkdir -p /etc/default/grub.d
+echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' > /etc/default/grub.d/zz-last.cfg
 sync
 cp /etc/fstab /run/fstab
 cp /etc/default/grub /run/grub
@@ -22,15 +29,19 @@ file_state > /run/files
 expect_same "files after plan" $STORE/files /run/files
 expect_status 0 swaptune apply --yes
 
-# fstab: every line as it was, the swap lines with nofail, and one of the area that has its header from this apply.
+# fstab: every other line as it was; one line for each area, by its UUID, in the place of the one by partition too.
+grep -v ' swap ' /run/fstab > /run/fstab-wanted
+grep -v ' swap ' /etc/fstab > /run/fstab-others
+expect_file "other lines of fstab" /run/fstab-wanted /run/fstab-others
+expect "lines by partition" 0 "$(grep -c PARTUUID /etc/fstab)"
+expect "swap lines" 3 "$(grep -c ' swap ' /etc/fstab)"
 third=$(sed -n 's/^path = "\(.*\)"$/\1/p' config.toml | tail -n 1)
-{
-	sed 's/ sw,pri=10 / sw,pri=10,nofail /' /run/fstab
-	echo "UUID=$(blkid -p -s UUID -o value "$third") none swap sw,pri=10,nofail 0 0"
-} > /run/fstab-wanted
-expect_file "fstab" /run/fstab-wanted /etc/fstab
+for area in /dev/vda3 /dev/vda4 "$third"; do
+	expect_line "line of $area" "^UUID=$(blkid -p -s UUID -o value "$area") none swap sw,pri=10,nofail 0 0\$" /etc/fstab
+done
 
-# GRUB: the words in a file of our own, of which the generated one has them, and no file of the administrator is touched.
+# GRUB: the words in a file of our own and in the drop-in that is read after it, of which the generated one has them; the
+# administrator's main file is not touched.
 words="zswap.enabled=1 zswap.compressor=lzo-rle"
 [ -f $ZSWAP/zpool ] && words="$words zswap.zpool=zsmalloc"
 words="$words zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
@@ -38,6 +49,7 @@ words="$words zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
 echo "$words" > $STORE/words
 expect "variable of GRUB" "GRUB_CMDLINE_LINUX_DEFAULT=\"\$GRUB_CMDLINE_LINUX_DEFAULT $words\"" \
 	"$(grep -v '^#' /etc/default/grub.d/99-swaptune.cfg)"
+expect_line "words in the drop-in that is read last" "^GRUB_CMDLINE_LINUX_DEFAULT=\"quiet $words\"" /etc/default/grub.d/zz-last.cfg
 expect_file "defaults of GRUB" /run/grub /etc/default/grub
 expect_line "entry of GRUB" "^[[:space:]]*linux[[:space:]]*/boot/vmlinuz-$(uname -r) root=.* quiet $words\$" /boot/grub/grub.cfg
 expect "recovery entries with our words" 0 "$(grep -c 'single.*zswap' /boot/grub/grub.cfg)"

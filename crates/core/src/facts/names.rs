@@ -18,7 +18,7 @@ impl Facts {
     #[must_use]
     pub fn can_look_up(&self, spec: &str) -> bool {
         // Whether the links of udev are known: without them a name such as by-id cannot be told to be missing.
-        let links = self.block_devices.iter().any(|device| !device.links.is_empty());
+        let links = self.block_devices.iter().any(|device| !device.links.is_empty() || device.partuuid.is_some());
         let tag = tag(spec);
         match tag.as_ref().map(|(tag, _)| tag.as_str()) {
             Some("UUID" | "LABEL") => true,

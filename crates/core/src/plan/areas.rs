@@ -158,7 +158,7 @@ fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut 
     let path = active.path.clone();
     if active.used > Bytes(0) {
         let priority = (before != after).then(|| format!("its priority is {} and not {}", before.priority, after.priority));
-        let kind = disk.map(|disk| format!("{disk} below it counts as a disk that spins"));
+        let kind = disk.map(|disk| format!("its disk {disk} counts as one that spins"));
         let what: Vec<String> = priority.into_iter().chain(kind).collect();
         let text = format!("it holds {}, which is not moved now, so until the next boot {}", active.used, what.join(" and "));
         draft.pending(path, text, "/proc/swaps");

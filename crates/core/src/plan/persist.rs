@@ -260,7 +260,8 @@ fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(Strin
         }
         Err(error) if asked => {
             let hint = "write the value as one quoted text, or set [boot] kernel_arguments = false";
-            draft.refuse(error.path.clone(), error.to_string(), hint);
+            let why = grub::GrubError { path: String::new(), ..error.clone() };
+            draft.refuse(error.path, why.to_string(), hint);
         }
         Err(error) => {
             let text = format!(

@@ -165,13 +165,15 @@ struct Names {
 impl Names {
     /// What the links of a device tell.
     fn of_links(links: Vec<String>) -> Self {
+        // What is in a field of its own, or changes with each boot, is not kept twice.
+        let told = ["disk/by-uuid/", "disk/by-label/", "disk/by-partuuid/", "disk/by-partlabel/", "disk/by-diskseq/"];
         let last = |folder: &str| links.iter().find_map(|link| link.strip_prefix(folder)).map(udevdb::unescape);
         Self {
             uuid: last("disk/by-uuid/"),
             label: last("disk/by-label/"),
             partuuid: last("disk/by-partuuid/"),
             partlabel: last("disk/by-partlabel/"),
-            links,
+            links: links.iter().filter(|link| !told.iter().any(|folder| link.starts_with(folder))).cloned().collect(),
         }
     }
 
