@@ -105,6 +105,14 @@ fn a_plan_takes_the_flag_that_its_hint_names() {
     says(&host, &["plan", "--wipe", "/dev/vda5"], 0, &["/dev/vda5: no swap header"]);
 }
 
+#[test]
+fn a_benchmark_of_no_size_is_refused() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_swaptune")).args(["bench", "disk", "--size", "0", "--dir", "/tmp"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("expected a size above 0"), "{said}");
+}
+
 /// A journal that ends after the first of two steps.
 const CUT_SHORT: &str = concat!(
     r#"{"v":1,"record":"begin","id":"20261121-000001-0000","time":"2026-11-21T06:52:12Z","tool":"0.1.0","kind":"apply","boot":"b","#,

@@ -1,8 +1,8 @@
 //! The doctor: what is wrong on a machine, shown by evidence and cured by a command.
 //!
 //! [`TABLE`] is the single origin of codes, severities, titles and detectors; `verify`, the reference page and the tests
-//! walk it. A detector is a pure function of [`Facts`]: one snapshot, so counters are totals since boot, and where that
-//! matters the sentence says so. To add a finding is to add a row beside its detector and a case in `cases/`.
+//! walk it. A detector is a pure function of [`Facts`]: one snapshot, so counters are totals since the last change of
+//! the configuration in this boot ([`crate::facts::Counted`]), else since boot, and where that matters the sentence says so. To add a finding is to add a row beside its detector and a case in `cases/`.
 
 mod ask;
 mod boot;

@@ -378,7 +378,7 @@ fn make_file(draft: &mut Draft<'_>, wanted: &SwapWanted, path: &str, freed: Byte
 }
 
 /// The file system that holds a path: the longest mount point that is a prefix of it.
-fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
+pub(super) fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
     let holds = |mount: &&Mount| mount.at == "/" || path.strip_prefix(&mount.at).is_some_and(|rest| rest.starts_with('/'));
     facts.mounts.iter().filter(holds).max_by_key(|mount| mount.at.len())
 }

@@ -1,6 +1,8 @@
 //! Sizes that a machine cannot hold: refused with the largest one that makes sense.
 
+use super::areas::mount_of;
 use super::draft::Draft;
+use crate::change::Change;
 use crate::facts::{BlockDevice, Mount};
 use crate::settings::{SwapWanted, ZramWanted};
 use crate::units::Bytes;
@@ -42,11 +44,14 @@ pub(super) fn fits_device(draft: &mut Draft<'_>, wanted: &SwapWanted, device: &B
 /// False, with a refusal, for a swap file that its file system has no room for; `freed` is what another step gives back before.
 pub(super) fn fits_mount(draft: &mut Draft<'_>, mount: &Mount, size: Bytes, freed: Bytes, path: &str) -> bool {
     let Some(free) = mount.free.value().map(|free| Bytes(free.0.saturating_add(freed.0))) else { return true };
-    let most = whole(Bytes(free.0.saturating_sub(FILE_RESERVE.0)));
+    let others = promised(draft, mount);
+    let most = whole(Bytes(free.0.saturating_sub(FILE_RESERVE.0).saturating_sub(others.0)));
     if size <= most {
         return true;
     }
-    let why = format!("{size} wanted, {free} free on {}, of which {FILE_RESERVE} stay free: {most} is the most", mount.at);
+    let before = if others > Bytes(0) { format!(" and {others} go to files before it") } else { String::new() };
+    let why =
+        format!("{size} wanted, {free} free on {}, of which {FILE_RESERVE} stay free{before}: {most} is the most", mount.at);
     let hint = if most == Bytes(0) {
         format!("free some space on {}, or name another file system", mount.at)
     } else {
@@ -54,6 +59,16 @@ pub(super) fn fits_mount(draft: &mut Draft<'_>, mount: &Mount, size: Bytes, free
     };
     draft.refuse(path, why, hint);
     false
+}
+
+/// What the files of this plan take of a file system already.
+fn promised(draft: &Draft<'_>, mount: &Mount) -> Bytes {
+    let there = |path: &str| mount_of(draft.facts(), path).is_some_and(|other| other.at == mount.at);
+    let files = draft.steps().iter().filter_map(|step| match &step.change {
+        Change::SwapFile { path, after: Some(file), .. } if there(path) => Some(file.size.0),
+        _ => None,
+    });
+    Bytes(files.fold(0, u64::saturating_add))
 }
 
 /// Whole MiB, so that it reads well where it is to be typed.

@@ -73,11 +73,18 @@ impl Running {
 fn process(pid: u32) -> Option<Process> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
     let wanted = TABLE.iter().any(|row| row.processes.contains(&name.as_str())) || kubelet::is_process(&name);
-    if !wanted {
+    // A kubelet in a container of its own (kind, minikube) makes a node of that container and brings its configuration along.
+    if !wanted || kubelet::is_process(&name) && in_container(pid) {
         return None;
     }
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     Some(Process { pid, name, words: String::from_utf8_lossy(&words).replace('\0', "\n") })
+}
+
+/// True for a process with processes of its own, as far as we may see that.
+fn in_container(pid: u32) -> bool {
+    let namespace = |of: &str| fs::read_link(format!("/proc/{of}/ns/pid")).ok();
+    namespace(&pid.to_string()).zip(namespace("self")).is_some_and(|(its, ours)| its != ours)
 }
 
 pub(super) fn inspect(machine: &Machine, running: &Running) -> Vec<Resident> {

@@ -31,7 +31,7 @@ pub struct DiskArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// What a load is spread over; scratch files take up to twice as much
-    #[arg(long, value_name = "SIZE", default_value_t = Size(Bytes::from_gib(1)))]
+    #[arg(long, value_name = "SIZE", default_value_t = Size(Bytes::from_gib(1)), value_parser = some_size)]
     pub size: Size,
     /// The longest that 99 of 100 reads may take
     #[arg(long, value_name = "TIME", default_value = "1ms")]
@@ -54,6 +54,10 @@ impl std::fmt::Display for Size {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(&self.0.compact())
     }
+}
+
+fn some_size(text: &str) -> Result<Size, String> {
+    super::some(text).map(Size)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

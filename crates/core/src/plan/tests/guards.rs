@@ -71,6 +71,8 @@ fn sizes_that_nothing_holds_are_refused_with_the_largest_that_makes_sense() {
         "write size = \"30464M\" or less",
     );
     check("[[swap]]\npath = \"/swapfile\"\nsize = \"30G\"\n", "256 MiB stay free: 29.8 GiB is the most", "30464M");
+    let two = "[[swap]]\npath = \"/a\"\nsize = \"20G\"\n[[swap]]\npath = \"/b\"\nsize = \"20G\"\n";
+    check(two, "20 GiB wanted, 30 GiB free on /, of which 256 MiB stay free and 20 GiB go to files before it", "9984M");
     for fits in [
         "[[zram]]\nsize = \"32G\"\n",
         "[[zram]]\nsize = \"8G\"\nmem_limit = \"8G\"\n",

@@ -241,3 +241,67 @@ fn advice(figures: &SampleFigures, facts: &Facts, evidence: &Evidence, kept: boo
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use swaptune_core::facts::Availability;
+    use swaptune_core::measurement::{Conditions, Figures, Measurement, SCHEMA};
+    use swaptune_core::profiles;
+
+    use super::*;
+
+    fn facts() -> Facts {
+        let text = include_str!("../../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
+        serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+    }
+
+    fn sample(of: &str, ratios: &[(&str, f64)]) -> SampleFigures {
+        let exactly = |value: f64| Estimate { value, low: value, high: value };
+        let codec = |(name, ratio): &(&str, f64)| SampledCodec {
+            codec: (*name).into(),
+            ratio: exactly(*ratio),
+            incompressible: exactly(0.0),
+            stored: BTreeMap::from([("zsmalloc".into(), exactly(*ratio))]),
+        };
+        let (zero, same_filled) = (exactly(0.0), exactly(0.0));
+        let codecs = ratios.iter().map(codec).collect();
+        SampleFigures { of: of.into(), present: 9, sampled: 9, processes: 1, unread: 0, zero, same_filled, codecs, cold: None }
+    }
+
+    fn evidence(facts: &Facts, figures: &SampleFigures) -> Evidence {
+        let kernel = facts.kernel.release.value().unwrap();
+        let conditions = Conditions { machine: "m".into(), kernel: kernel.clone(), ..Conditions::default() };
+        let figures = Figures::Sample(SampleFigures { of: SampleFigures::ALL.into(), ..figures.clone() });
+        let (run, at, command) = ("r".into(), "2026-11-21T05:00:00Z".into(), "test".into());
+        Evidence::new(vec![Measurement { schema: SCHEMA, run, at, command, conditions, figures }], "m", kernel)
+    }
+
+    fn without(names: &[&str]) -> Facts {
+        let mut facts = facts();
+        facts.compressors.retain(|one| !names.contains(&one.name.as_str()));
+        facts.compressors.iter_mut().filter(|one| one.name == "deflate").for_each(|one| one.availability = Availability::BuiltIn);
+        facts
+    }
+
+    #[test]
+    fn a_sample_advises_what_a_plan_takes() {
+        let ratios = [("lz4", 2.0), ("zstd", 3.6), ("lz4hc", 2.4), ("deflate", 5.9)];
+        for missing in [&[][..], &["zstd"], &["zstd", "lz4"], &["lz4"]] {
+            let (facts, figures) = (without(missing), sample(SampleFigures::ALL, &ratios));
+            let evidence = evidence(&facts, &figures);
+            let settings = profiles::resolve(Vec::new(), &facts, &evidence).unwrap();
+            let names = settings.zswap.compressor.unwrap().value;
+            let planned = swaptune_core::plan::first_usable(&facts, &names).unwrap();
+            let text = advice(&figures, &facts, &evidence, true);
+            let advised = text.split([':', ',']).next().unwrap();
+            assert_eq!(advised, planned, "without {missing:?}: {text}");
+        }
+        let small = without(&["zstd", "lz4"]);
+        let figures = sample("unit nginx.service", &ratios);
+        let text = advice(&figures, &small, &evidence(&small, &figures), false);
+        assert!(text.starts_with("lzo-rle, as assumed: "), "deflate takes 80 µs a page: {text}");
+        assert!(text.contains("of unit nginx.service alone") && text.contains("not kept"), "{text}");
+    }
+}
