@@ -245,7 +245,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen
 complete -c swaptune -n "__fish_swaptune_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l tiering -d 'Run this tiering, from its fastest tier to its slowest: zswap:zstd:30%,disk:nvme:8G; now: as this machine is set up; repeat it to compare several' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l ram -d 'RAM of the machine with these tierings: 4G, 50% of the workload\'s pages, or this [default: 25%, 50% and 75%; with --fit 4G]' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l fit -d 'Search how many idle applications fit so that 99 % of their wakes take no longer than this, for each tiering' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l fit -d 'Search how many idle applications fit so that 99 % of their wakes take no longer than this, for each tiering; of a machine made smaller with its applications, unless --set scale=1' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l set -d 'Give a key of the scenario another value: scale=8, machine.kernel=6.12, tiering.*.zswap.limit=30' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l sweep -d 'Run the tierings for several values of a key instead of the scenario\'s own sweep: A..B (nine), A..B:STEP, or A,B,C' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l report -d 'Columns of the table; --list shows all there are [default: as the scenario says, else those that can differ]' -r
@@ -259,7 +259,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l policy -d
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l size -d 'Sizes of memory: pages (1000, 64k), percent of the trace\'s pages (10%), or a range with a number of steps (1%..100%:20)' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l curve -d 'The miss-ratio curve of lru: all sizes for the price of a few; sampled looks at a part of the pages only' -r -f -a "exact\t'Every access counts'
 sampled\t'A sample of the pages'"
-complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rate -d 'Share of the pages that a sampled curve looks at' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l rate -d 'Share of the pages that a sampled curve looks at, the same for all sizes [default: more for small sizes, all below 20000 pages]. With 0.01 small sizes are off by up to two points' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l threads -d 'Threads to work on [default: one for each processor]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l workload -d 'Only these workloads: sequential, zipf, idle, poor, same, full, paced [default: all but full and paced]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand simulate" -l compressor -d 'Only these compressors of zswap [default: all that this kernel has]' -r

@@ -84,11 +84,11 @@ fn refused() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Three workloads, with one compressor that every kernel has: what the report must hold on any machine, however busy. Whether the simulator
+/// One workload, with a compressor that every kernel has: what the report must hold on any machine, however busy. Whether the simulator
 /// counts what the kernel counts is measured by `make validate`, and asserted nowhere: other programs take part in it.
 fn compared() -> Result<(), Failed> {
     let folder = folder()?;
-    let words = ["--workload", "sequential,zipf,poor", "--compressor", "lzo", "--limit", "16M", "--rounds", "1"];
+    let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "8M", "--rounds", "1"];
     let output = validate(&words, folder.path()).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
@@ -96,7 +96,7 @@ fn compared() -> Result<(), Failed> {
     let answer: Value = serde_json::from_slice(&output.stdout)?;
     let rows = answer["rows"].as_array().ok_or("rows")?;
     let left_out = answer["left_out"].as_array().ok_or("left_out")?;
-    if rows.is_empty() || rows.len() + left_out.len() < 12 || answer["times"].as_array().is_none_or(Vec::is_empty) {
+    if rows.is_empty() || rows.len() + left_out.len() < 4 || answer["times"].as_array().is_none_or(Vec::is_empty) {
         return Err(format!("{answer:#}").into());
     }
     let whole = |row: &Value| {

@@ -305,7 +305,7 @@ mod tests {
         };
         let default = words(1_000_000);
         assert!(default.contains("sweet spot of vda: 1 job, 24400 IOPS with 99 of 100 reads within 803"), "{default}");
-        assert!(default.contains("(bound 1.0 ms)") && default.contains("1.5 ms ███████████████ > 1.0 ms"), "{default}");
+        assert!(default.contains("(bound 1.0 ms)") && default.contains("1.5 ms █████████████ > 1.0 ms"), "{default}");
         let wider = words(1_200_000);
         assert!(
             wider.contains("sweet spot of vda: 8 jobs, 25700 IOPS with 99 of 100 reads within 1.1 ms (bound 1.2 ms)"),
