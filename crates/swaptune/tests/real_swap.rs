@@ -4,6 +4,7 @@
 //! as it was.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::Failed;
