@@ -237,8 +237,8 @@ fn a_zram_area_that_was_taken_off_comes_back() {
 }
 
 #[test]
-fn a_file_of_somebody_is_not_made_swap() {
-    let Some(live) = Live::take("a_file_of_somebody_is_not_made_swap", &[]) else { return };
+fn an_existing_file_is_not_made_swap() {
+    let Some(live) = Live::take("an_existing_file_is_not_made_swap", &[]) else { return };
     let path = live.path("swap");
     let bytes: Vec<u8> = (0..(16_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
     fs::write(&path, &bytes).unwrap();
@@ -276,7 +276,7 @@ fn a_block_device_is_guarded_and_comes_back() {
         return;
     };
     let error = live.apply(vec![header(&device.0)]).unwrap_err();
-    assert!(error.to_string().contains("it holds bytes that no signature names"), "{error}");
+    assert!(error.to_string().contains("it is not blank, and no signature says what it holds"), "{error}");
     let mut wiped = header(&device.0);
     if let Change::SwapHeader { wipe, .. } = &mut wiped {
         *wipe = true;
