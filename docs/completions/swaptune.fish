@@ -75,7 +75,7 @@ complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l set -d 'Set 
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l page-set -d 'Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l app-size -d 'Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l seeds -d 'Simulate with so many seeds: their range is the uncertainty' -r
-complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow swap on this device or file whatever it holds now' -r
+complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l wipe -d 'Allow swap on the device or file PATH whatever it holds now' -r
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l root -d 'Work on the machine below DIR (an image, a captured folder) instead of this one' -r -F
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l measured -d 'Rest on what was measured on this machine, and fail when nothing was [default: if something was]'
 complete -c swaptune -n "__fish_swaptune_using_subcommand apply" -l no-measured -d 'Rest on assumed figures only'

@@ -129,7 +129,7 @@ fn a_file_that_is_replaced_on_demand_makes_room_for_the_new_one() {
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     assert!(fixture.text("proc/swaps").contains("/swap/file"));
     let report = undo(&fixture, &id, false).unwrap();
-    // Nobody is told that contents are back which were given up.
+    // It is not said that contents are back which were given up.
     assert!(
         report.steps.iter().any(|step| matches!(&step.outcome, UndoOutcome::Kept { why } if why.contains("given up"))),
         "{report:?}"
@@ -169,10 +169,10 @@ fn a_zram_area_that_was_taken_off_comes_back_as_it_was() {
 }
 
 #[test]
-fn a_zram_device_that_somebody_else_uses_is_not_taken() {
+fn a_zram_device_that_is_set_up_already_is_not_taken() {
     let fixture = Fixture::new();
     apply(&fixture, &plan(vec![zram("zram0", 2)])).unwrap();
-    // As it is wanted, but nobody expected it: what is in it may be needed.
+    // As it is wanted, but the plan did not expect it: what is in it may be needed.
     refused(&fixture, vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false)], "zram0 is 2 MiB with lz4");
     write_at(&fixture, "dev/zram0", 1080, &[0x53, 0xef]);
     let Change::Zram { after, .. } = zram("zram0", 2) else { panic!() };
@@ -201,7 +201,7 @@ fn headers_are_never_written_over_what_is_needed() {
     fs::create_dir_all(fixture.path("sys/class/block/vdb/holders/dm-0")).unwrap();
     refused(&fixture, head("/dev/vdb", true), "dm-0 lies on it");
     fs::remove_dir_all(fixture.path("sys/class/block/vdb")).unwrap();
-    let nameless = refused(&fixture, head("/dev/vdb", false), "it holds bytes that no signature names");
+    let nameless = refused(&fixture, head("/dev/vdb", false), "it is not blank, and no signature says what it holds");
     assert!(nameless.hint().contains("--wipe"));
     write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);
     let error = refused(&fixture, head("/dev/vdb", false), "it carries ext4");

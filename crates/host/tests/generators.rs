@@ -156,7 +156,7 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
     let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
     assert_eq!(made.outcome, swaptune_host::apply::UndoOutcome::Restored);
-    // Longer than the one that nobody waited for would still have slept.
+    // Longer than the one that was not waited for would still have slept.
     std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");
 }

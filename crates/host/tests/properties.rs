@@ -138,7 +138,7 @@ impl Model {
         }
         let after = SwapHeaderState { uuid: uuid.into(), label: "swaptune".into() };
         let before = self.headers.insert(path, after);
-        // It holds bytes that nobody can name.
+        // It holds bytes without a signature.
         let wipe = path == "/dev/vdb" && before.is_none();
         Some(header(path, before, uuid, wipe))
     }

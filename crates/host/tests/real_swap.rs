@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         a_failure_in_the_middle_undoes_real_swap,
         a_zram_device_comes_and_goes,
         a_zram_area_that_was_taken_off_comes_back,
-        a_file_of_somebody_is_not_made_swap,
+        an_existing_file_is_not_made_swap,
         a_block_device_is_guarded_and_comes_back,
         a_swap_file_on_btrfs,
         a_swap_file_on_xfs,
@@ -241,7 +241,7 @@ fn a_zram_area_that_was_taken_off_comes_back() -> TestResult {
     Ok(())
 }
 
-fn a_file_of_somebody_is_not_made_swap() -> TestResult {
+fn an_existing_file_is_not_made_swap() -> TestResult {
     let live = Live::take(&[])?;
     let path = live.path("swap");
     let bytes: Vec<u8> = (0..(16_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
@@ -277,7 +277,7 @@ fn a_block_device_is_guarded_and_comes_back() -> TestResult {
     fs::write(&image, &noise).unwrap();
     let device = Loop::over(&image).map_or_else(|| lacks("no loop device"), Ok)?;
     let error = live.apply(vec![header(&device.0)]).unwrap_err();
-    assert!(error.to_string().contains("it holds bytes that no signature names"), "{error}");
+    assert!(error.to_string().contains("it is not blank, and no signature says what it holds"), "{error}");
     let mut wiped = header(&device.0);
     if let Change::SwapHeader { wipe, .. } = &mut wiped {
         *wipe = true;

@@ -64,7 +64,7 @@ fn circle() -> Result<(), Failed> {
     let config = dir.path().join("config.toml");
     fs::write(&config, format!("[[swap]]\npath = \"{}\"\nsize = \"256M\"\n", dir.path().join("swapfile").display()))?;
     let config = config.display().to_string();
-    somebodys_file_stays(&dir.path().join("swapfile"), &config)?;
+    existing_file_stays(&dir.path().join("swapfile"), &config)?;
     let report: serde_json::Value =
         serde_json::from_str(&expect(&["apply", "--now", "--yes", "--json", "--config", &config], &[0])?)?;
     let id = report["id"].as_str().ok_or("an apply that changed something has an id")?.to_owned();
@@ -87,7 +87,7 @@ fn circle() -> Result<(), Failed> {
 }
 
 /// A file of the wanted size that swaptune did not make is not written to.
-fn somebodys_file_stays(path: &Path, config: &str) -> Result<(), Failed> {
+fn existing_file_stays(path: &Path, config: &str) -> Result<(), Failed> {
     let bytes: Vec<u8> = (0..(256_u32 << 20)).map(|n| (n.wrapping_mul(2_654_435_761) >> 11) as u8).collect();
     fs::write(path, &bytes)?;
     let said = expect(&["apply", "--now", "--yes", "--config", config], &[3])?;

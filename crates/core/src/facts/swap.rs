@@ -103,7 +103,7 @@ pub enum Holds {
     },
     /// Nothing: zeros or ones wherever it was looked at.
     Blank,
-    /// Bytes without a signature: nobody can say whether they are needed.
+    /// Bytes without a signature, which may be needed.
     Unknown,
 }
 

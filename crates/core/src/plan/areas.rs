@@ -238,7 +238,7 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
     true
 }
 
-/// A device gets a swap header unless it has one; what carries anything else is refused, and so is what nobody can name.
+/// A device gets a swap header unless it has one; what carries anything else is refused, and so is what has no name.
 fn prepare_device(
     draft: &mut Draft<'_>,
     device: &BlockDevice,
@@ -255,7 +255,7 @@ fn prepare_device(
     let kind = match held {
         Some(Holds::Swap { .. }) => Some("swap"),
         Some(Holds::Other { kind }) => Some(kind.as_str()),
-        Some(Holds::Unknown) => Some("bytes without a signature (neither zeros nor ones), which may be somebody's data"),
+        Some(Holds::Unknown) => Some("data without a known signature"),
         Some(Holds::Blank) | None => device.contents.value().map(String::as_str),
     };
     match kind {

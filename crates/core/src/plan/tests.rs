@@ -441,13 +441,13 @@ fn swap_header() -> Holds {
 }
 
 #[test]
-fn a_device_that_holds_what_nobody_can_name_is_not_overwritten_either() {
+fn a_device_that_holds_what_has_no_signature_is_not_overwritten_either() {
     let config = "[[swap]]\npath = \"/dev/vdb\"\n";
     let with = |holds: Holds, wipe: &[String]| {
         let facts = Facts { swap_places: vec![place("/dev/vdb", 4096, holds)], ..server() };
         plan_with(&facts, config, wipe)
     };
-    assert!(refused(&with(Holds::Unknown, &[]), "it carries bytes without a signature"));
+    assert!(refused(&with(Holds::Unknown, &[]), "it carries data without a known signature"));
     assert!(refused(&with(Holds::Other { kind: "gfs2".into() }, &[]), "it carries gfs2"));
     assert_eq!(with(Holds::Unknown, &["/dev/vdb".to_owned()]).refusals, []);
     assert_eq!(with(Holds::Blank, &[]).refusals, []);

@@ -58,7 +58,7 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report
         }
     }
     let warnings = settle::settle(run, journal).into_iter().collect();
-    // Before the last line: nobody looks for spares after it.
+    // Before the last line: spares are not looked for after it.
     let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(Record::End { ending: Ending::Applied })?));
     if let Err(error) = ended {
         let last = journal.transaction().steps.len().saturating_sub(1);

@@ -233,8 +233,8 @@ fn space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Result<(), StepErro
         let sizes = match &step.change {
             Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64 + length(run, path))],
             Change::File { path, .. } => vec![(path, length(run, path))],
-            // Going back needs room for a second copy of each.
-            Change::Generated { outputs, .. } => outputs.iter().map(|path| (path, length(run, path))).collect(),
+            // The generator makes a second copy of each beside the first, and going back has one reserved.
+            Change::Generated { outputs, .. } => outputs.iter().map(|path| (path, 2 * length(run, path))).collect(),
             _ => continue,
         };
         for (path, size) in sizes {

@@ -15,7 +15,7 @@ use super::undo;
 use crate::journal::record::SavedFile;
 use crate::journal::{Journal, Saved, StepLog};
 
-/// Nobody else may read what is brought back before it is dressed.
+/// Only root may read what is brought back before it is dressed.
 const MODE: u32 = 0o600;
 
 /// The name of the spare of a file.

@@ -1,5 +1,5 @@
 //! What lies where a configuration wants swap: whether a file or device that is not on holds swap, something else, nothing,
-//! or bytes that nobody can name.
+//! or bytes without a signature.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom};

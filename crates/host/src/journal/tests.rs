@@ -125,6 +125,27 @@ fn saved_bytes_are_checked_when_they_come_back() {
     assert!(!path.exists() && state.load(&other).is_ok());
 }
 
+/// Lines of version 1 have grown optional fields: without them they are read, and they are not written where they say nothing.
+#[test]
+fn what_was_added_to_version_1_is_optional() {
+    let (_dir, machine, state) = scratch();
+    let id = one_transaction(&state, &machine);
+    let left = |more: &str| {
+        let mut text = fs::read_to_string(state.journal(&id)).unwrap();
+        text += &format!("{{\"v\":1,\"record\":\"left\",\"seq\":0,\"found\":\"x\"{more}}}\n");
+        let read = parse(&state.journal(&id), text.as_bytes()).unwrap().unwrap();
+        (read.steps[0].left.clone(), read.steps[0].set_aside)
+    };
+    assert_eq!(left(""), (Some("x".into()), false));
+    assert_eq!(left(",\"set_aside\":true"), (Some("x".into()), true));
+    let plain = Record::Left { seq: 0, found: "x".into(), set_aside: false };
+    assert!(!serde_json::to_string(&plain).unwrap().contains("set_aside"));
+    let zram: Saved =
+        serde_json::from_str(r#"{"kind":"zram","driver":true,"device":true,"algorithm":null,"state":null}"#).unwrap();
+    assert!(matches!(&zram, Saved::Zram { head: None, .. }));
+    assert!(!serde_json::to_string(&zram).unwrap().contains("head"));
+}
+
 #[test]
 fn others_cannot_look_into_the_state_folder() {
     use std::os::unix::fs::PermissionsExt;

@@ -53,7 +53,7 @@ impl Doer for Header<'_> {
     fn make(&self, at: At<'_>) -> Result<Made, StepError> {
         let real = at.run.real(self.path)?;
         // Looked at again, right before the write: the user may have taken a long time to say yes. What is looked at stays
-        // open, so that the kernel lets nobody else take the device in between.
+        // open, so that nothing else can take the device in between.
         let file = guarded(&at.run, &real, self.before, self.wipe, true)?;
         let (_, ranges) = self.new_bytes(at, &real)?;
         at.run.overwrite(&real, &file, &ranges)?;
@@ -157,12 +157,12 @@ impl Header<'_> {
     }
 }
 
-/// Refuses a device or file that anybody may still need. `expected` is the swap header that may be replaced.
+/// Refuses a device or file that may still be needed. `expected` is the swap header that may be replaced.
 pub(crate) fn guard(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool) -> Result<(), StepError> {
     guarded(run, real, expected, wipe, false).map(drop)
 }
 
-/// The same, and the device stays open for nobody else.
+/// The same, and the device stays open, exclusively.
 fn guarded(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool, write: bool) -> Result<File, StepError> {
     refuse_if_used(run, real)?;
     let name = real.trim_start_matches("/dev/");
@@ -182,7 +182,7 @@ fn guarded(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: 
     Ok(file)
 }
 
-/// Refuses what carries anything but the swap header that may be replaced: by name, or as bytes that nobody can name.
+/// Refuses what carries anything but the swap header that may be replaced: by name, or as bytes without one.
 fn refuse_contents(run: &Run<'_>, real: &str, file: &mut File, expected: Option<&SwapHeaderState>) -> Result<(), StepError> {
     let failed = |error| StepError::io("read", real, error);
     let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -194,7 +194,7 @@ fn refuse_contents(run: &Run<'_>, real: &str, file: &mut File, expected: Option<
         return Err(refused(real, &format!("it carries {}", others.join(", ")), WIPE));
     }
     if !is_expected && !swap_header::is_blank(file, size).map_err(failed)? {
-        return Err(refused(real, "it holds bytes that no signature names, which may be somebody's data", WIPE));
+        return Err(refused(real, "it is not blank, and no signature says what it holds", WIPE));
     }
     Ok(())
 }

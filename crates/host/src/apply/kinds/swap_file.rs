@@ -27,7 +27,7 @@ impl Doer for SwapFile<'_> {
         let is_before = found == self.before.map(|side| side.size);
         Ok(match () {
             () if is_before && self.before != self.after => Stand::Before,
-            // A file of the right size that nobody asked us to take is somebody's file, not the one that is wanted.
+            // An existing file of the right size is not the one that is wanted: what it holds may be needed.
             () if is_before || self.after.is_none() && found.is_none() => Stand::After,
             () => Stand::Other(words(found)),
         })

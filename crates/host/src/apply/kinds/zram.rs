@@ -26,7 +26,7 @@ impl Doer for Zram<'_> {
     fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
         let found = state(at, self.name)?;
         Ok(match found.as_ref() {
-            // Set up as it is wanted, where nobody expected it to be set up: it is somebody else's, who may need what is in it.
+            // Set up as it is wanted, where the plan did not expect it: what is in it may be needed.
             found if same(at, found, self.after) && (found.is_none() || self.before.is_some()) => Stand::After,
             found if same(at, found, self.before) => Stand::Before,
             found => Stand::Other(words(found)),
