@@ -166,7 +166,12 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
         return Err(format!("a plan after the apply is not empty:\n{again}").into());
     }
     let verified = machine.run(&["verify"], None)?;
+    let code = verified.status.code();
     let verified = String::from_utf8_lossy(&verified.stdout).into_owned();
+    // What holds pages is not moved, and that it is not as wanted is said until the next boot.
+    if host.name == "area-in-use" && !(code == Some(1) && verified.contains("its priority is 5")) {
+        return Err(format!("verify with an area in use at another priority ended with {code:?}:\n{verified}").into());
+    }
     if verified.contains("Not in effect") {
         return Err(format!("verify after the apply:\n{verified}").into());
     }

@@ -47,6 +47,8 @@ fn kernel(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const DEBIAN: &str = "password_pbkdf2 root geheim\n### BEGIN /etc/grub.d/10_linux ###\nmenuentry 'Debian' --class debian {\n\
@@ -68,5 +70,15 @@ mod tests {
     fn a_file_by_hand_counts_with_its_first_entry() {
         assert_eq!(arguments("menuentry a {\nlinux16 /k a=1  b\n}\nmenuentry b {\nlinuxefi /k c\n}\n"), ["a=1  b"]);
         assert!(arguments("").is_empty() && arguments("# linux /x y\nlinux\n").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn a_capture_gives_the_same(
+            text in "(?s)(.|\n|linux |menuentry |-recovery-|### BEGIN /etc/grub.d/10_linux|### END){0,30}",
+        ) {
+            let kept: String = text.split_inclusive('\n').filter(|line| matters(line)).collect();
+            prop_assert_eq!(arguments(&kept), arguments(&text));
+        }
     }
 }

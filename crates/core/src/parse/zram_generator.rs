@@ -95,6 +95,8 @@ fn is_device(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -143,6 +145,16 @@ mod tests {
         ] {
             let all = devices(&[("a", &format!("[zram0]\n{key}\n"))]);
             assert_eq!(all[0].is_left_out(ram), left_out, "{key}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn arbitrary_text_is_safe(text in "(?s)(.|\n|\\[zram0\\]|host-memory-limit=){0,30}") {
+            for device in devices(&[("a", &text), ("b", &text)]) {
+                let _ = (device.is_swap(), device.is_left_out(Bytes::from_gib(1)));
+            }
+            let _ = in_order(&text.lines().collect::<Vec<_>>());
         }
     }
 }
