@@ -55,7 +55,7 @@ mod tests {
         let machine = Machine::at(dir.path());
         let known = || inspect(&machine, SCOPE).memory.counted;
         assert_eq!(keep(&machine, &LiveKernel, "apply a"), None);
-        assert!(!known().is_known(), "without a boot id nobody knows to which boot it belongs");
+        assert!(!known().is_known(), "without a boot id it belongs to no known boot");
         put(dir.path(), BOOT_ID, "one\n");
         assert_eq!(keep(&machine, &LiveKernel, "apply b"), None);
         let counted = known().value().cloned().unwrap();

@@ -39,7 +39,7 @@ fn says(machine: &TempDir, words: &[&str], code: i32, texts: &[&str]) -> String 
 }
 
 #[test]
-fn a_node_of_kubernetes_gets_swap_only_where_somebody_answers_for_it() {
+fn a_node_of_kubernetes_gets_swap_only_where_the_administrator_answers_for_it() {
     let node = machine("kubernetes-node");
     let refusal = ["failSwapOn is true (/var/lib/kubelet/config.yaml:6)", "--set safety.kubelet=allow"];
     let text = says(&node, &["plan"], 3, &refusal);

@@ -155,7 +155,7 @@ pub struct SwapWanted {
     pub size: Option<Bytes>,
     /// Priority.
     pub priority: i32,
-    /// Whether the machine may boot and run without it; `None` when nobody said so.
+    /// Whether the machine may boot and run without it; `None` where it is not written.
     pub optional: Option<bool>,
     /// Discard the whole area once when it is switched on.
     pub discard_once: bool,
