@@ -69,7 +69,9 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     if context.json {
         output::json_versioned(&answer)?;
     } else {
-        output::data(&at_root(&text(&answer), context.root()))?;
+        // What is said of a capture is meant for its machine.
+        let root = facts.image.as_ref().and(context.root());
+        output::data(&at_root(&text(&answer), root))?;
     }
     Ok(if answer.ok { 0 } else { FINDINGS })
 }

@@ -85,14 +85,14 @@ pub fn image(release: Release) -> Result<()> {
     let swaptune = |root: &Path, words: &[&str]| run(Command::new(swaptune::binary()?).arg("--root").arg(root).args(words));
     let mounted = guest.mount()?;
     let root = mounted.root();
-    fs::create_dir_all(root.join("etc/swaptune"))?;
-    fs::write(root.join("etc/swaptune/config.toml"), IMAGE_CONFIG)?;
+    fs::create_dir_all(root.join("etc/swaptune")).context("etc/swaptune of the image")?;
+    fs::write(root.join("etc/swaptune/config.toml"), IMAGE_CONFIG).context("config.toml of the image")?;
     run(command("install").args(["-m", "755"]).arg(swaptune::binary()?).arg(root.join("usr/local/bin/swaptune")))?;
     let picture = format!("{}\nmkdir -p /var/lib/guest-test; file_state > /var/lib/guest-test/files", payload::LIBRARY);
     mounted.script(&picture)?;
     let applied = swaptune(root, &["apply", "--boot", "--yes"])?;
     ensure!(applied.contains("done: boot loader configuration: run update-grub"), "{applied}");
-    let cfg = fs::read_to_string(root.join("boot/grub/grub.cfg"))?;
+    let cfg = fs::read_to_string(root.join("boot/grub/grub.cfg")).context("grub.cfg of the image")?;
     ensure!(cfg.contains(&format!("root=UUID={ROOT_UUID}")) && cfg.contains("zswap.enabled=1"), "{cfg}");
     let again = swaptune(root, &["plan"])?;
     ensure!(again.starts_with("Nothing to do"), "{again}");
