@@ -54,10 +54,11 @@ const COMMANDS: [&str; 5] = ["apply", "rollback", "history", "plan", "verify"];
 /// A text with the folder in every command that it names.
 pub fn at_root(text: &str, root: Option<&Path>) -> String {
     let Some(root) = root else { return text.to_owned() };
-    let flag = format!("--root {} ", root.display());
+    let program = env!("CARGO_PKG_NAME");
+    let below = format!("{program} --root {}", root.display());
     COMMANDS
         .iter()
-        .fold(text.to_owned(), |text, command| text.replace(&format!("swaptune {command}"), &format!("swaptune {flag}{command}")))
+        .fold(text.to_owned(), |text, command| text.replace(&format!("{program} {command}"), &format!("{below} {command}")))
 }
 
 impl From<swaptune_core::settings::SettingsError> for Failure {

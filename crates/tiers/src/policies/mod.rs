@@ -1,6 +1,6 @@
 //! How zswap's pool is kept below its limit: THE table of policies.
 //!
-//! A row says how it differs from an earlier one, or from [`KERNEL`], a current kernel as it comes. To add a policy is to add a row.
+//! A row says how it differs from an earlier one, or from `KERNEL`, a current kernel as it comes. To add a policy is to add a row.
 
 mod walk;
 

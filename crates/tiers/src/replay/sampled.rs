@@ -23,7 +23,7 @@ const FEW: u32 = 6400;
 const LEAST: f64 = 0.01;
 const MOST: f64 = 0.32;
 
-/// Share of accesses that miss memories of these sizes in pages, from as small a share of the pages as leaves [`FEW`] of them in each
+/// Share of accesses that miss memories of these sizes in pages, from as small a share of the pages as leaves `FEW` of them in each
 /// memory: small ones are looked at more closely. `None` where that would be nearly all pages; then [`super::exact_curve`] is what
 /// is wanted.
 #[must_use]
