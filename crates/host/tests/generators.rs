@@ -160,3 +160,20 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");
 }
+
+/// A generator that says that all went well is not believed: what it should have made is looked at.
+#[test]
+fn a_generator_that_made_nothing_is_not_believed() {
+    for script in ["rm -f \"$1/boot/grub/grub.cfg\"", ": > \"$1/boot/grub/grub.cfg\""] {
+        let fixture = Fixture::new();
+        let before = fixture.picture();
+        let root = fixture.root().to_str().unwrap().to_owned();
+        let change = generated("grub.cfg", &["sh", "-c", script, "update-grub", &root], &["/boot/grub/grub.cfg"]);
+        let (machine, kernel) = (fixture.machine(), Running(fixture.kernel()));
+        let error = execute(&machine, &kernel, &fixture.state(), &plan(vec![change]), &Options::default()).unwrap_err();
+        assert_eq!(error.exit_code(), 4, "{error}");
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(format!("{error} {source}").contains("/boot/grub/grub.cfg is "), "{error} {source}");
+        assert_same(&fixture.picture(), &before, script);
+    }
+}

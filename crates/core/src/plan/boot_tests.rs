@@ -4,7 +4,7 @@ use super::tests::*;
 use super::*;
 use crate::Fact;
 use crate::change::Change;
-use crate::facts::{Facts, KernelArgStore};
+use crate::facts::{Facts, ImageFacts, KernelArgStore};
 
 const DROPIN: &str = "/etc/default/grub.d/99-swaptune.cfg";
 const LAST: &str = "/etc/default/grub.d/zz-last.cfg";
@@ -144,6 +144,11 @@ fn the_words_name_a_compressor_that_this_plan_brings_into_the_initramfs() {
     let again = plan_with(&facts, config, &[]);
     let step = again.steps.iter().find(|step| step.change.target() == "initramfs").unwrap();
     assert!(step.reason.contains("lz4 is not in initrd") && file(&again, DROPIN).is_none());
+    // An image whose initramfs is left to its machine boots the one that it has.
+    facts.image = Some(ImageFacts { runs_here: Fact::absent("another architecture"), ..ImageFacts::default() });
+    let image = plan_with(&facts, config, &[]);
+    assert!(file(&image, DROPIN).unwrap().contains("zswap.compressor=lzo-rle") && !targets(&image).contains(&"initramfs"));
+    facts.image = None;
     // Without the library the module cannot be unpacked, whatever the plan asks for.
     facts.initramfs.contents = Fact::known(vec!["lz4.ko.xz".into()], "initrd");
     assert!(file(&plan_with(&facts, config, &[]), DROPIN).unwrap().contains("zswap.compressor=lzo-rle"));

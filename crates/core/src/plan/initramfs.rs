@@ -48,8 +48,15 @@ fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
     InitramfsText { path, text, mode }
 }
 
-/// Why this plan makes the initramfs anew with a compressor in it; `None` when it does not.
-pub(super) fn rebuild(draft: &Draft<'_>, compressor: &str) -> Option<String> {
+/// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it. That of an image may be left to its
+/// machine.
+pub(super) fn is_rebuilt(draft: &Draft<'_>, compressor: &str) -> bool {
+    let here = draft.facts().initramfs.tool.value().is_some_and(|tool| image::why_not_initramfs(draft, *tool).is_none());
+    here && rebuild(draft, compressor).is_some()
+}
+
+/// Why the initramfs is to be made anew with a compressor in it; `None` when it is not.
+fn rebuild(draft: &Draft<'_>, compressor: &str) -> Option<String> {
     let initramfs = &draft.facts().initramfs;
     let tool = *initramfs.tool.value().filter(|_| asks_for_initramfs(draft))?;
     let wanted = initramfs_text(tool, compressor);

@@ -47,6 +47,7 @@ impl Doer for Generated<'_> {
             let command = self.command.join(" ");
             return Err(StepError::Command { command, why: format!("{code}: {}", ran.output) });
         }
+        self.look(at, &reals)?;
         let outputs = prints(at, &reals)?;
         let outcome = if outputs == before {
             Outcome::Unchanged
@@ -78,6 +79,21 @@ impl Doer for Generated<'_> {
             }
         }
         Ok(Restored::Whole)
+    }
+}
+
+impl Generated<'_> {
+    /// A generator that says that all went well is not believed: what it should have made is there and holds something.
+    fn look(&self, at: At<'_>, reals: &[String]) -> Result<(), StepError> {
+        for real in reals {
+            let why = match at.run.read(real)? {
+                None => format!("it ended well, but {real} is not there"),
+                Some(bytes) if bytes.is_empty() => format!("it ended well, but {real} is empty"),
+                Some(_) => continue,
+            };
+            return Err(StepError::Command { command: self.command.join(" "), why });
+        }
+        Ok(())
     }
 }
 
