@@ -78,6 +78,8 @@ impl Doer for SwapFile<'_> {
             found if found == self.after.map(|after| after.size) => self.made_by_us(at, real)?,
             // A file is deleted before another is made in its place.
             None if past.torn => Back::Ours,
+            // A file without a swap header was given up, with all that came after it: there is nothing to bring back.
+            None if self.is_given_up(at, past)? => Back::Ours,
             found => Back::Other(words(found)),
         })
     }
@@ -101,6 +103,12 @@ impl Doer for SwapFile<'_> {
 }
 
 impl SwapFile<'_> {
+    /// Whether the file that was there is one that a rollback does not make again.
+    fn is_given_up(&self, at: At<'_>, past: Past<'_>) -> Result<bool, StepError> {
+        let Saved::SwapFile { file: Some(file), .. } = past.saved else { return Ok(false) };
+        Ok(!swap_header::is_header(&past.state.load(&file.head.blob)?, at.run.kernel.page_size()))
+    }
+
     /// A file of the right size is ours when it begins as we made it: the header that we wrote is taken back before, and swap
     /// never touches the first page. Anything else was put there since, and is left alone.
     fn made_by_us(&self, at: At<'_>, real: &str) -> Result<Back, StepError> {
