@@ -7,12 +7,14 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::Ran;
 
@@ -94,13 +96,24 @@ fn end_all(patience: Duration, mut find: impl FnMut() -> Vec<Process>) -> io::Re
             return Err(io::Error::other(format!("process {} does not end", first.id)));
         }
         if waited >= patience {
-            for process in &found {
-                // It may have ended by itself meanwhile.
-                let _ = Pid::from_raw(process.id).map(|pid| kill_process(pid, Signal::KILL));
-            }
+            let held: Vec<_> = found.iter().filter_map(|process| Some((process.id, hold(process.id)?))).collect();
+            kill(&held, &find());
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Kills processes that were found before and still are: held before the second look, an id that another process has got since is
+/// not signalled.
+fn kill(held: &[(i32, OwnedFd)], again: &[Process]) {
+    for (_, pidfd) in held.iter().filter(|(id, _)| again.iter().any(|process| process.id == *id)) {
+        // It may have ended by itself meanwhile.
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
+    }
+}
+
+fn hold(id: i32) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()
 }
 
 /// A process that runs.
@@ -140,8 +153,12 @@ fn name_of(id: u32) -> io::Result<String> {
     Ok(format!("{} {id} {start}", space.display()))
 }
 
-/// True for a process that was started by one of us that is gone.
+/// True for a process that was started by one of us that is gone. The mark of a process that belongs to another user is that user's
+/// word, by which nothing is killed.
 fn is_left(id: i32) -> bool {
+    if !fs::metadata(format!("/proc/{id}")).is_ok_and(|found| found.uid() == geteuid().as_raw()) {
+        return false;
+    }
     let Ok(bytes) = fs::read(format!("/proc/{id}/environ")) else { return false };
     let key = format!("{STARTED_BY}=");
     let name = bytes.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(key.as_bytes()));
@@ -178,6 +195,27 @@ mod tests {
         let file = dir.path().join("late");
         sh(&format!("(sleep 1; echo late > {}) > /dev/null 2>&1 &", file.display()));
         assert_eq!(fs::read_to_string(file).unwrap(), "late\n");
+    }
+
+    /// Whatever an ordinary user writes into an environment, root kills nothing for it.
+    #[test]
+    fn the_mark_of_another_user_is_not_believed() {
+        const NOBODY: u32 = 65_534;
+        let dead = format!("{} 1 1", fs::read_link("/proc/self/ns/pid").unwrap().display());
+        let mut sleep = Command::new("sleep");
+        let other = sleep.arg("30").env(STARTED_BY, &dead).process_group(0).uid(NOBODY).spawn();
+        if !geteuid().is_root() {
+            assert!(other.is_err(), "only root may start a process of another user");
+            return;
+        }
+        let mut other = other.unwrap();
+        let ours = Command::new("sleep").arg("30").env(STARTED_BY, &dead).process_group(0).spawn();
+        end_left().unwrap();
+        let is_alive = other.try_wait().unwrap().is_none();
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert!(is_alive, "it was killed");
+        assert!(!ours.unwrap().wait().unwrap().success(), "one of root's own with that mark is what it says");
     }
 
     #[test]
