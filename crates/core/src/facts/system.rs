@@ -115,7 +115,7 @@ pub enum WriterKind {
 pub struct KnobWriter {
     /// Row of the knob table.
     pub knob: String,
-    /// The value, where the line says it in so many words.
+    /// The value, where the line states it as plain text.
     pub value: Option<String>,
     /// The file.
     pub path: String,

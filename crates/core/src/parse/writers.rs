@@ -11,7 +11,7 @@ use crate::parse::sysctl::normal_key;
 pub struct Write {
     /// Name of the knob.
     pub knob: &'static str,
-    /// The value, where the line says it in so many words.
+    /// The value, where the line states it as plain text.
     pub value: Option<String>,
 }
 

@@ -82,7 +82,7 @@ pub(crate) struct Undoing {
 pub(crate) struct How<'a> {
     /// The transaction was cut short: what is found may be half of what was to be made.
     pub torn: bool,
-    /// Also what somebody else has changed since.
+    /// Also what was changed by another program since.
     pub force: bool,
     /// Steps that are left as they are, by their place.
     pub aside: &'a [usize],

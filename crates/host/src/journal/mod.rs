@@ -32,7 +32,7 @@ use crate::checkpoint::{self, Faults};
 use crate::machine::Machine;
 use record::{Line, Record, VERSION};
 
-/// Blocks that are reserved for a journal: so many bytes in any case, and so many for each step. A step has at most five lines;
+/// Bytes that are reserved for a journal: a base, and a part for each step. A step has at most five lines;
 /// what is long in them, the plan, is in the first, which is written before anything is changed.
 const RESERVE: (u64, u64) = (16 << 10, 4 << 10);
 
