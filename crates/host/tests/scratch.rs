@@ -13,6 +13,7 @@ use fixture::*;
 use swaptune_core::Bytes;
 use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
+use swaptune_host::kernel::Kernel as _;
 use swaptune_host::machine::Machine;
 use swaptune_host::scratch::guardian::{self, Program};
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY, recover};
@@ -182,6 +183,19 @@ fn what_somebody_else_changed_since_is_left_alone_and_told() {
     assert_eq!(fixture.text("proc/sys/vm/page-cluster").trim(), "5");
     assert_eq!(fixture.text("proc/sys/vm/swappiness").trim(), "60");
     assert!(nothing_is_left(&fixture), "trying again would not help");
+}
+
+#[test]
+fn a_swap_file_that_was_deleted_by_hand_leaves_nothing_to_put_back() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut scratch = open(&fixture.machine()).unwrap();
+    let path = scratch.swap_file(Path::new("/etc"), Bytes::from_mib(1), 7).unwrap();
+    let real = fixture.root().join(path.strip_prefix("/").unwrap());
+    fixture.kernel().swap_off(&real).unwrap();
+    std::fs::remove_file(real).unwrap();
+    scratch.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
@@ -165,26 +165,25 @@ fn killed() -> Result<(), Failed> {
     let folder = folder()?;
     // Beside a hog the free pattern comes first, the pressed one after it is what is killed.
     let words = ["--limit", "64M", "--hog=16M", "--swap", "zswap:lzo", "--seconds", "4", "--data", "low", "--order", "random"];
-    let mut bench = bench(&words, folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let result = kill_half_way(&mut bench);
-    let _ = bench.kill();
-    let _ = bench.wait();
-    result
+    let mut bench = bench(&words, folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let helpers = half_way(bench.id());
+    bench.kill()?;
+    // Standard error is the guardian's too: it ends when everything is put back.
+    bench.wait_with_output()?;
+    let helpers = helpers?;
+    wait_for("the helpers to die", || helpers.iter().all(|helper| !Path::new(&format!("/proc/{helper}")).exists()))?;
+    wait_for("the group to go", || groups(Path::new("/sys/fs/cgroup"), 4).is_empty())?;
+    let enabled = fs::read_to_string("/sys/module/zswap/parameters/enabled")?;
+    let files: Vec<_> = folder.path().read_dir()?.flatten().filter(|entry| entry.file_name() != "results").collect();
+    ensure(no_swap() && enabled == "N\n" && files.is_empty(), &format!("zswap {enabled}, {files:?}").into())
 }
 
-fn kill_half_way(bench: &mut Child) -> Result<(), Failed> {
-    let pid = bench.id();
+/// Waits until a helper swaps in its group beside the hog; says which they are.
+fn half_way(pid: u32) -> Result<Vec<String>, Failed> {
     wait_for("a helper in its group beside the hog", || {
         children(pid).len() >= 2 && !groups(Path::new("/sys/fs/cgroup"), 4).is_empty()
     })?;
-    let helpers = children(pid);
-    bench.kill()?;
-    bench.wait()?;
-    wait_for("the helpers to die", || helpers.iter().all(|helper| !Path::new(&format!("/proc/{helper}")).exists()))?;
-    wait_for("the group to go", || groups(Path::new("/sys/fs/cgroup"), 4).is_empty())?;
-    wait_for("the swap to go", no_swap)?;
-    let off = || fs::read_to_string("/sys/module/zswap/parameters/enabled").is_ok_and(|text| text == "N\n");
-    wait_for("zswap to be off", off)
+    Ok(children(pid))
 }
 
 /// Helper processes of this process.

@@ -2,8 +2,9 @@
 //! machine without active swap says so and is ignored otherwise. Whatever happens, the machine is left as it was.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
@@ -116,11 +117,13 @@ fn compared() -> Result<(), Failed> {
 fn killed() -> Result<(), Failed> {
     let (folder, before) = (folder()?, picture());
     let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "16M", "--rounds", "50"];
-    let mut child = validate(&words, folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    wait_for("swap of the first case", || !no_swap())?;
+    let mut child = validate(&words, folder.path()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    wait_for_swap(&mut child)?;
     child.kill()?;
-    child.wait()?;
-    wait_for("all to be put back", || picture() == before)
+    // Standard error is the guardian's too: it ends when everything is put back.
+    child.wait_with_output()?;
+    let (after, left) = (picture(), folder.path().read_dir()?.count());
+    if before == after && left == 0 { Ok(()) } else { Err(format!("{left} files; before:\n{before}\nafter:\n{after}").into()) }
 }
 
 /// A signal in the middle: whole rounds count, there is none, and everything is put back.
@@ -128,16 +131,27 @@ fn stopped() -> Result<(), Failed> {
     let folder = folder()?;
     let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "16M", "--rounds", "50"];
     let mut child = validate(&words, folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    wait_for("swap of the first case", || !no_swap())?;
+    wait_for_swap(&mut child)?;
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT)?;
     let code = child.wait()?.code();
     let mut answer = String::new();
-    std::io::Read::read_to_string(child.stdout.as_mut().ok_or("no pipe")?, &mut answer)?;
+    child.stdout.as_mut().ok_or("no pipe")?.read_to_string(&mut answer)?;
     let answer: Value = serde_json::from_str(&answer)?;
     if code == Some(1) && answer["stopped"] == true { Ok(()) } else { Err(format!("{code:?}: {answer:#}").into()) }
 }
 
-fn wait_for(what: &str, is_so: impl Fn() -> bool) -> Result<(), Failed> {
+/// Waits for the swap area of the first case; a program that ends before that says why.
+fn wait_for_swap(child: &mut Child) -> Result<(), Failed> {
+    wait_for("swap of the first case", || !no_swap() || !matches!(child.try_wait(), Ok(None)))?;
+    if let Some(status) = child.try_wait()? {
+        let mut said = String::new();
+        child.stderr.take().ok_or("no pipe")?.read_to_string(&mut said)?;
+        return Err(format!("ended before its first case, {status}: {said}").into());
+    }
+    Ok(())
+}
+
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Failed> {
     let start = Instant::now();
     while !is_so() {
         if start.elapsed() > PATIENCE {

@@ -221,7 +221,10 @@ fn auto_turns_the_shrinker_off_and_the_counts_say_why() {
     if let Fact::Known { value, .. } = &mut old.zswap {
         value.parameters.remove("shrinker_enabled");
     }
-    assert!(!plan_with(&old, "", &[]).notes.iter().any(|note| note.about == "zswap.shrinker_enabled"), "the settings do not name it");
+    assert!(
+        !plan_with(&old, "", &[]).notes.iter().any(|note| note.about == "zswap.shrinker_enabled"),
+        "the settings do not name it"
+    );
 }
 
 #[test]

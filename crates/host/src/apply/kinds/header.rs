@@ -70,7 +70,9 @@ impl Doer for Header<'_> {
         let Saved::Ranges { at: real, ranges } = past.saved else { return Err(mismatch(self.path)) };
         let is_zram = real.starts_with("/dev/zram");
         if !at.run.exists(real) {
-            return Ok(if is_zram { Back::Saved } else { Back::Other("not there any more".into()) });
+            // A file that had no header and is gone has none again. A device comes back, with what stands on it.
+            let has_none = is_zram || self.before.is_none() && !real.starts_with("/dev/");
+            return Ok(if has_none { Back::Saved } else { Back::Other("not there any more".into()) });
         }
         let (file, size) = open(&at.run, real)?;
         // A zram device that was reset since holds nothing of before and nothing of ours.
