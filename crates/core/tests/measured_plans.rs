@@ -157,8 +157,8 @@ fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> Figures {
     })
 }
 
-fn compressor(settings: &Settings) -> &str {
-    &settings.zswap.compressor.as_ref().unwrap().value[0]
+fn compressor(settings: &Settings) -> String {
+    settings.zswap.compressor().unwrap().value[0].clone()
 }
 
 fn knob<'a>(settings: &'a Settings, name: &str) -> &'a str {
@@ -170,7 +170,7 @@ fn without_results_everything_is_assumed() {
     let facts = host!("debian13-6.12");
     let settings = Bench::on(&facts).settings(&facts);
     assert_eq!(settings, profiles::resolve(Vec::new(), &facts, &Evidence::default()).unwrap());
-    assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
+    assert_eq!(settings.zswap.compressor().unwrap().provenance.to_string(), "derived");
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_quicker_compressor_is_taken_only_when_it_holds_nearly_as_much() {
             .run([zswap("lz4", 8, 3), zswap("zstd", 20, 8), zswap("lzo", 9, 4), zswap("lzo-rle", 9, 4)]);
         let settings = bench.settings(facts);
         assert_eq!(compressor(&settings), chosen, "lz4 at {lz4} on {:?} processors", facts.kernel.cpus.value());
-        let setting = settings.zswap.compressor.as_ref().unwrap();
+        let setting = settings.zswap.compressor().unwrap();
         assert_eq!(setting.provenance.to_string(), "measurement");
         let (_, evidence) = setting.provenance.reasoning().unwrap();
         assert!(evidence.contains("run 0 (sample") && evidence.contains("run 1 (bench swap"), "{evidence}");
@@ -196,7 +196,7 @@ fn a_quicker_compressor_is_taken_only_when_it_holds_nearly_as_much() {
 fn a_sample_of_one_compressor_compares_nothing() {
     let facts = host!("busybox-6.12-zswap");
     let settings = Bench::on(&facts).run([sample(&[("lz4", 4.0)])]).settings(&facts);
-    assert_eq!(settings.zswap.compressor.unwrap().provenance.to_string(), "derived");
+    assert_eq!(settings.zswap.compressor().unwrap().provenance.to_string(), "derived");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn the_pool_follows_the_cautious_end_of_the_sample() {
         let text = format!("[[swap]]\npath = \"/swapfile\"\nsize = \"{}\"\n", ram.compact());
         let layer = read_toml("c.toml", &text, None).unwrap();
         let settings = profiles::resolve(vec![layer], &facts, &bench.evidence(&facts)).unwrap();
-        settings.zswap.pool.unwrap()
+        settings.zswap.pool().unwrap()
     };
     // (1 - 0.3 * 2.75) / (1 - 0.3 * 2.2) = 0.514.
     let limit = pool(2.2);

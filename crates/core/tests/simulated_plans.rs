@@ -68,8 +68,7 @@ fn why(plan: &Plan, what: &str) -> (String, String) {
 fn without_a_clear_difference_the_rules_stand_and_say_so() {
     let evidence = evidence(&[(zswap("zstd", 43, false), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
     let (with, without) = (settings(&evidence, ""), settings(&Evidence::default(), ""));
-    let value =
-        |settings: &Settings| (settings.zswap.compressor.clone().unwrap().value, settings.zswap.enabled.clone().unwrap().value);
+    let value = |settings: &Settings| (settings.zswap.compressor().unwrap().value, settings.zswap.enabled().unwrap().value);
     assert_eq!(value(&with), value(&without));
     let plan = planned(&evidence, "");
     let (reason, rests_on) = why(&plan, "zswap.compressor: lzo → lz4");
@@ -93,8 +92,8 @@ fn without_a_clear_difference_the_rules_stand_and_say_so() {
 fn a_compressor_that_is_clearly_better_is_followed_with_both_figures() {
     let evidence = evidence(&[(zswap("zstd", 43, false), [41, 44, 47])]);
     let settings = settings(&evidence, "");
-    assert_eq!(settings.zswap.compressor.as_ref().unwrap().value, ["zstd", "lz4", "lzo-rle", "lzo"]);
-    assert!(matches!(settings.zswap.compressor.as_ref().unwrap().provenance, Provenance::Simulated { .. }));
+    assert_eq!(settings.zswap.compressor().unwrap().value, ["zstd", "lz4", "lzo-rle", "lzo"]);
+    assert!(matches!(settings.zswap.compressor().unwrap().provenance, Provenance::Simulated { .. }));
     let (reason, rests_on) = why(&planned(&evidence, ""), "zswap.compressor: lzo → zstd");
     assert_eq!(reason, "simulated: 41 to 47 with zstd, 30 to 34 with lz4 as the rules propose (idle applications)");
     assert_eq!(rests_on, "simulation; idle applications; seeds 1, 2, 3; sizes of 4096 pages; run 7 (bench swap)");
@@ -103,18 +102,18 @@ fn a_compressor_that_is_clearly_better_is_followed_with_both_figures() {
 #[test]
 fn limit_and_shrinker_are_followed_too() {
     let pool = settings(&evidence(&[(zswap("lz4", 20, false), [40, 41, 42])]), "");
-    assert_eq!(pool.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(20));
-    assert!(!pool.zswap.shrinker_enabled.as_ref().unwrap().value, "of the shrinker nothing was said");
+    assert_eq!(pool.zswap.pool().unwrap().value, PoolLimit::Percent(20));
+    assert!(!pool.zswap.shrinker_enabled().unwrap().value, "of the shrinker nothing was said");
     let shrinker = settings(&evidence(&[(zswap("lz4", 43, true), [40, 41, 42])]), "");
-    assert!(shrinker.zswap.shrinker_enabled.as_ref().unwrap().value);
-    assert_eq!(shrinker.zswap.pool.as_ref().unwrap().value, PoolLimit::Percent(43));
+    assert!(shrinker.zswap.shrinker_enabled().unwrap().value);
+    assert_eq!(shrinker.zswap.pool().unwrap().value, PoolLimit::Percent(43));
 }
 
 #[test]
 fn another_tier_is_followed_as_a_whole() {
     let evidence = evidence(&[(other(Tier::Zram, Some("zstd")), [50, 52, 55])]);
     let settings = settings(&evidence, "");
-    assert!(!settings.zswap.enabled.as_ref().unwrap().value);
+    assert!(!settings.zswap.enabled().unwrap().value);
     let zram = settings.zram.as_ref().unwrap();
     assert_eq!(zram.value[0].algorithm[0], "zstd");
     let plan = planned(&evidence, "");
@@ -124,7 +123,7 @@ fn another_tier_is_followed_as_a_whole() {
     assert!(from.starts_with("simulation; "), "{from}");
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     let disk = profiles::resolve(Vec::new(), &facts(), &disk_alone()).unwrap();
-    assert!(!disk.zswap.enabled.unwrap().value && disk.zram.is_none());
+    assert!(!disk.zswap.enabled().unwrap().value && disk.zram.is_none());
 }
 
 fn disk_alone() -> Evidence {
@@ -135,7 +134,7 @@ fn disk_alone() -> Evidence {
 fn what_somebody_asked_for_stands() {
     let evidence = evidence(&[(zswap("zstd", 43, false), [41, 44, 47])]);
     let settings = settings(&evidence, "[zswap]\ncompressor = \"lzo\"\n");
-    assert_eq!(settings.zswap.compressor.unwrap().value, ["lzo"]);
+    assert_eq!(settings.zswap.compressor().unwrap().value, ["lzo"]);
 }
 
 #[test]

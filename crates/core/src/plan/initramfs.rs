@@ -14,7 +14,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let Some(tool) = facts.initramfs.tool.value() else {
         return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
     };
-    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
+    let Some(name) = settings.zswap.compressor().and_then(|list| first_usable(facts, &list.value)) else { return };
     if is_built_in(facts, &name) {
         return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
     }

@@ -77,8 +77,8 @@ mod tests {
     fn the_guide_gives_what_the_guide_says() {
         let guide = load("idle-guide", &Facts::default(), &Evidence::default(), &Settings::default()).unwrap();
         let value = |name: &str| guide.knobs[name].value.as_str();
-        assert_eq!(guide.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
-        assert_eq!(guide.zswap.compressor.unwrap().value, ["lz4", "zstd", "lzo"]);
+        assert_eq!(guide.zswap.pool().unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
+        assert_eq!(guide.zswap.compressor().unwrap().value, ["lz4", "zstd", "lzo"]);
         assert_eq!(value("vm.swappiness"), "80");
         assert_eq!(value("vm.overcommit_memory"), "1");
         assert_eq!(value("transparent_hugepage.defrag"), "never");

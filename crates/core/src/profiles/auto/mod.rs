@@ -120,30 +120,31 @@ impl Ground<'_> {
             return ZswapSettings::default();
         }
         let on = tiering.tier == tiering::Tier::Zswap;
-        let enabled = Some(Setting::new(on, tiering.provenance()));
+        let zswap = ZswapSettings::default().with("enabled", Some(Setting::new(on, tiering.provenance())));
         if !on {
-            return ZswapSettings { enabled, ..ZswapSettings::default() };
+            return zswap;
         }
         let first = self.first(compressors);
-        ZswapSettings {
-            enabled,
-            compressor: Some(compressors.clone()),
-            zpool: Some(derived(
-                vec!["zsmalloc".into(), "zbud".into()],
-                "zsmalloc is the densest allocator",
-                "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
-            )),
-            // How much swap an image's machine has is not known: the kernel's own limit stands until an apply there.
-            pool: self.facts.image.is_none().then(|| {
-                self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent))
-            }),
-            accept_threshold_percent: Some(derived(
-                90,
-                "the kernel's default: a full pool takes pages again when it is a tenth emptier",
-                "Documentation/admin-guide/mm/zswap.rst",
-            )),
-            shrinker_enabled: self.shrinker(),
-        }
+        let zpool = derived(
+            vec!["zsmalloc".to_owned(), "zbud".to_owned()],
+            "zsmalloc is the densest allocator",
+            "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
+        );
+        // How much swap an image's machine has is not known: the kernel's own limit stands until an apply there.
+        let pool = self.facts.image.is_none().then(|| {
+            self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent))
+        });
+        let accept = derived(
+            90,
+            "the kernel's default: a full pool takes pages again when it is a tenth emptier",
+            "Documentation/admin-guide/mm/zswap.rst",
+        );
+        zswap
+            .with("compressor", Some(compressors.clone()))
+            .with("zpool", Some(zpool))
+            .with("max_pool_percent", pool)
+            .with("accept_threshold_percent", Some(accept))
+            .with("shrinker_enabled", self.shrinker())
     }
 
     /// Where the kernel has it.
@@ -216,8 +217,8 @@ impl Ground<'_> {
 
     /// The compressor that will be taken: the user's choice, or ours.
     fn first(&self, ours: &Setting<Vec<String>>) -> String {
-        let wanted = self.above.zswap.compressor.as_ref().unwrap_or(ours);
-        crate::plan::first_usable(self.facts, &wanted.value).unwrap_or_else(|| "lzo".into())
+        let wanted = self.above.zswap.compressor();
+        crate::plan::first_usable(self.facts, &wanted.as_ref().unwrap_or(ours).value).unwrap_or_else(|| "lzo".into())
     }
 
     /// The areas that are there, or files to be made: one a disk, unless several were measured to be faster.

@@ -101,7 +101,7 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
         }
         Tiering { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
     };
-    if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled.as_ref().is_none_or(|on| on.value) {
+    if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled().is_none_or(|on| on.value) {
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
         return decided(Tier::Zswap, reason.into(), facts.zswap.source().into());
     }

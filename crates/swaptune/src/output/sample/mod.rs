@@ -292,7 +292,7 @@ mod tests {
             let (facts, figures) = (without(missing), sample(SampleFigures::ALL, &ratios));
             let evidence = evidence(&facts, &figures);
             let settings = profiles::resolve(Vec::new(), &facts, &evidence).unwrap();
-            let names = settings.zswap.compressor.unwrap().value;
+            let names = settings.zswap.compressor().unwrap().value;
             let planned = swaptune_core::plan::first_usable(&facts, &names).unwrap();
             let text = advice(&figures, &facts, &evidence, true);
             let advised = text.split([':', ',']).next().unwrap();
