@@ -62,7 +62,7 @@ impl Bench {
     }
 
     fn settings(&self, facts: &Facts) -> Settings {
-        profiles::resolve(Vec::new(), facts, &self.evidence(facts)).unwrap()
+        profiles::resolve(Vec::new(), facts, &self.evidence(facts), None).unwrap()
     }
 
     fn plan(&self, facts: &Facts) -> Plan {
@@ -71,6 +71,7 @@ impl Bench {
             facts,
             settings: &settings,
             evidence: &evidence,
+            forecast: None,
             now: true,
             boot: true,
             record: false,
@@ -169,7 +170,7 @@ fn knob<'a>(settings: &'a Settings, name: &str) -> &'a str {
 fn without_results_everything_is_assumed() {
     let facts = host!("debian13-6.12");
     let settings = Bench::on(&facts).settings(&facts);
-    assert_eq!(settings, profiles::resolve(Vec::new(), &facts, &Evidence::default()).unwrap());
+    assert_eq!(settings, profiles::resolve(Vec::new(), &facts, &Evidence::default(), None).unwrap());
     assert_eq!(settings.zswap.compressor().unwrap().provenance.to_string(), "derived");
 }
 
@@ -207,7 +208,7 @@ fn the_pool_follows_the_cautious_end_of_the_sample() {
         let bench = Bench::on(&facts).run([sample(&[("zstd:3", ratio), ("lz4", ratio / 2.0)])]);
         let text = format!("[[swap]]\npath = \"/swapfile\"\nsize = \"{}\"\n", ram.compact());
         let layer = read_toml("c.toml", &text, None).unwrap();
-        let settings = profiles::resolve(vec![layer], &facts, &bench.evidence(&facts)).unwrap();
+        let settings = profiles::resolve(vec![layer], &facts, &bench.evidence(&facts), None).unwrap();
         settings.zswap.pool().unwrap()
     };
     // (1 - 0.3 * 2.75) / (1 - 0.3 * 2.2) = 0.514.
@@ -295,7 +296,7 @@ fn a_spinning_disk_is_read_ahead_unless_that_fills_ram_from_zswap() {
         facts.kernel.version = Fact::known(KernelVersion::from_release(release).unwrap(), "/proc/sys/kernel/osrelease");
         let text = format!("[zswap]\nenabled = {zswap}\n");
         let layer = read_toml("c.toml", &text, None).unwrap();
-        let settings = profiles::resolve(vec![layer], &facts, &Evidence::default()).unwrap();
+        let settings = profiles::resolve(vec![layer], &facts, &Evidence::default(), None).unwrap();
         settings.knobs.get("vm.page-cluster").map(|setting| setting.value.clone())
     };
     assert_eq!(with("6.15.9", true).as_deref(), Some("2"));

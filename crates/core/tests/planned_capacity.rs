@@ -16,11 +16,12 @@ fn facts() -> Facts {
 
 fn planned(facts: &Facts, config: &str, now: bool) -> Plan {
     let evidence = Evidence::default();
-    let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence).unwrap();
+    let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence, None).unwrap();
     plan(&Request {
         facts,
         settings: &settings,
         evidence: &evidence,
+        forecast: None,
         now,
         boot: true,
         record: true,

@@ -3,10 +3,9 @@
 //! Only what a rule chose is varied: what somebody asked for by name is not up for choice.
 
 use swaptune_core::facts::{Availability, SwapArea, SwapKind, ZramDevice};
-use swaptune_core::plan::first_usable;
-use swaptune_core::prediction::Candidate;
+use swaptune_core::forecast::{Candidate, Tier};
 use swaptune_core::profiles::auto::tiering::{Area, decide};
-use swaptune_core::profiles::auto::{DISK_PRIORITY, Tier, ZRAM_PRIORITY, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Fact, Facts};
 use swaptune_tiers::model::Figures;
@@ -43,7 +42,7 @@ impl<'a> Ground<'a> {
     /// `None` where no swap is wanted.
     pub(super) fn of(request: &'a Request<'a>, figures: &Figures) -> Option<Self> {
         let (facts, settings) = (request.facts, request.settings);
-        let tiering = decide(facts, request.evidence, settings);
+        let tiering = decide(facts, request.evidence, None, settings);
         let zswap = &settings.zswap;
         let is_on = zswap.enabled().is_some_and(|on| on.value) && !tiering.areas.is_empty();
         let zram = settings.zram.as_ref().and_then(|devices| devices.value.first());
@@ -54,7 +53,7 @@ impl<'a> Ground<'a> {
             None => return None,
         };
         let compressor = match tier {
-            Tier::Zswap => first_usable(facts, &zswap.compressor()?.value),
+            Tier::Zswap => facts.first_usable(&zswap.compressor()?.value),
             Tier::Zram => {
                 zram.and_then(|device| device.algorithm.iter().find(|name| figures.codec(true, name).is_some()).cloned())
             }
@@ -63,7 +62,7 @@ impl<'a> Ground<'a> {
         let is_zswap = tier == Tier::Zswap;
         let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
         let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
-        let usable = |name: &&&str| first_usable(facts, &[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
+        let usable = |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
         let zram_size = zram.map_or_else(|| zram_size(facts.memory.total()), |device| device.size);
         let proposed =
             Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };

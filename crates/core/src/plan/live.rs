@@ -1,7 +1,7 @@
 //! Live knobs: sysctls, huge pages, zswap's parameters.
 
 use super::When;
-use super::draft::{Draft, Why, first_usable};
+use super::draft::{Draft, Why};
 use swaptune_kernel::behaviours;
 
 use crate::change::Change;
@@ -136,7 +136,7 @@ fn zpool(draft: &mut Draft<'_>, names: &[String]) {
 /// The compressor: the first of the list that this kernel has or can load; the rest are tried if the kernel refuses it.
 fn compressor(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, names: &[String]) {
     let facts = draft.facts();
-    let Some(first) = first_usable(facts, names) else {
+    let Some(first) = facts.first_usable(names) else {
         let have: Vec<&str> = facts.compressors.iter().filter(|c| c.availability.usable()).map(|c| c.name.as_str()).collect();
         let why = format!("this kernel has none of {}; it has {}", names.join(", "), have.join(", "));
         return draft.refuse("zswap.compressor", why, "name one that it has under [zswap] compressor");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{Draft, Why, first_usable};
+use super::draft::{Draft, Why};
 use super::{When, image, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
@@ -139,7 +139,7 @@ fn word(draft: &mut Draft<'_>, row: &Knob, wanted: &Wanted) -> Option<String> {
     let facts = draft.facts();
     Some(match (wanted, row.name) {
         (Wanted::Flag(on), _) => u8::from(*on).to_string(),
-        (Wanted::Names(names), "zswap.compressor") => early_compressor(draft, first_usable(facts, names)?),
+        (Wanted::Names(names), "zswap.compressor") => early_compressor(draft, facts.first_usable(names)?),
         (Wanted::Names(names), "zswap.zpool") => early_zpool(draft, names.first()?),
         _ => wanted.text(facts.memory.total())?,
     })

@@ -5,7 +5,7 @@
 //! of them would close a cycle, and systemd would drop a unit to break it. So swaptune stays first, and a writer that comes
 //! later wins until it is taken away.
 
-use super::draft::{Draft, first_usable};
+use super::draft::Draft;
 use crate::facts::{Facts, KnobWriter, WriterKind};
 use crate::knobs;
 use crate::settings::{Settings, Wanted};
@@ -36,7 +36,7 @@ fn wanted(facts: &Facts, settings: &Settings, knob: &str) -> Option<String> {
     }
     let parameter = knob.strip_prefix("zswap.").filter(|name| settings.wants_zswap() || *name == "enabled")?;
     match &settings.zswap.get(parameter)?.value {
-        Wanted::Names(names) if parameter == "compressor" => first_usable(facts, names),
+        Wanted::Names(names) if parameter == "compressor" => facts.first_usable(names),
         wanted => wanted.text(facts.memory.total()),
     }
 }

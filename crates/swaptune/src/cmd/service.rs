@@ -50,7 +50,14 @@ fn start(
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
     };
     let when = WhenArgs { now: true, boot: false };
-    let plan = plan::for_settings(context, &facts, &settings, &Evidence::default(), &when, plan::Record(false), &[]);
+    let plan = plan::for_settings(
+        context,
+        &facts,
+        plan::Basis::recorded(&settings, &Evidence::default()),
+        &when,
+        plan::Record(false),
+        &[],
+    );
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
     for refusal in &plan.refusals {
         output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));

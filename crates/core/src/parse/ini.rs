@@ -3,8 +3,6 @@
 //! Remarks start with `#` or `;` at the start of a line. A key that comes twice in one section is kept twice; the last
 //! one wins in the programs that read these files.
 
-use super::lines;
-
 /// One section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
@@ -39,15 +37,14 @@ impl Section {
 #[must_use]
 pub fn sections(text: &str) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
-    for line in lines(text) {
-        let content = line.content.trim();
+    for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         if content.starts_with(['#', ';']) {
             continue;
         }
         if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            all.push(Section { name: name.trim().to_owned(), line: line.number, keys: Vec::new() });
+            all.push(Section { name: name.trim().to_owned(), line, keys: Vec::new() });
         } else if let Some((name, value)) = content.split_once('=') {
-            let key = Key { line: line.number, name: name.trim().to_owned(), value: value.trim().to_owned() };
+            let key = Key { line, name: name.trim().to_owned(), value: value.trim().to_owned() };
             match all.last_mut() {
                 Some(section) => section.keys.push(key),
                 None => all.push(Section { keys: vec![key], ..Section::default() }),

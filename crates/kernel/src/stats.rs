@@ -9,8 +9,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::Estimate;
-
 /// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -58,6 +56,17 @@ impl FromStr for Nanos {
         let nanos = number.parse::<f64>().map_err(|_| error())? * scale;
         if nanos < 1e18 { Ok(Self(nanos as u64)) } else { Err(error()) }
     }
+}
+
+/// A share or ratio with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
 }
 
 /// Fewer latencies than this give no p99.9: it would rest on less than ten of them.

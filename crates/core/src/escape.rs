@@ -1,4 +1,4 @@
-//! The octal escapes of `/proc/swaps`, mountinfo and fstab.
+//! Escapes of paths and names: octal in `/proc/swaps`, mountinfo and fstab, hexadecimal in what udev and the kernel's log write.
 //!
 //! The kernel writes space, tab, newline and backslash as `\040`, `\011`, `\012`, `\134` (`mangle_path`,
 //! fs/seq_file.c); fstab(5) reads the same form.
@@ -23,6 +23,22 @@ pub fn unescape(text: &str) -> String {
                 at += 1;
             }
         }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Resolves `\xNN`, which udev writes into `*_ENC` properties and link names under `/dev/disk/by-label`.
+#[must_use]
+pub fn unescape_hex(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = bytes.get(at..at + 4).filter(|group| group.starts_with(b"\\x"));
+        let byte =
+            escape.and_then(|group| std::str::from_utf8(&group[2..]).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 4 } else { 1 };
     }
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -66,6 +82,13 @@ mod tests {
     fn what_is_no_escape_stays() {
         for text in ["\\", "\\04", "\\999", "a\\x", "\\é"] {
             assert_eq!(unescape(text), text);
+        }
+    }
+
+    #[test]
+    fn escapes_in_labels() {
+        for (text, plain) in [("my\\x20swap", "my swap"), ("\\x", "\\x"), ("\\xzz", "\\xzz"), ("plain", "plain")] {
+            assert_eq!(unescape_hex(text), plain);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a simulation predicts, as data that a plan can rest on.
+//! The forecast: what a simulation says of candidates, as data that a plan can rest on.
 //!
 //! Candidates are ways to set up this machine; the first is what the rules of a profile propose. Each was asked with the same seeds
 //! how many idle applications fit. Another one is followed only when it is clearly better: its worst seed above the best seed of the
@@ -9,7 +9,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profiles::auto::{Tier, simulated_gain_percent};
+/// What stands behind RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tier {
+    /// zswap in front of disk swap.
+    Zswap,
+    /// zram, with disk areas below it if there are any.
+    Zram,
+    /// Plain disk swap.
+    Disk,
+    /// Nothing can or should be set.
+    Nothing,
+}
 
 /// One way to set up the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,14 +96,14 @@ impl Candidate {
 
 /// What the simulation says of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prediction {
+pub struct CandidateForecast {
     /// The candidate.
     pub candidate: Candidate,
     /// How many applications fit, for each seed; the same seeds for all candidates.
     pub applications: Vec<u32>,
 }
 
-impl Prediction {
+impl CandidateForecast {
     /// Of the worst seed.
     #[must_use]
     pub fn low(&self) -> u32 {
@@ -119,25 +131,27 @@ impl Prediction {
     }
 
     /// True when it is better than another beyond what seeds and the model scatter.
-    fn is_clearly_above(&self, other: &Self, measured: bool) -> bool {
-        let needed = u64::from(other.median()) * (100 + simulated_gain_percent(measured));
+    fn is_clearly_above(&self, other: &Self, gain_percent: u64) -> bool {
+        let needed = u64::from(other.median()) * (100 + gain_percent);
         self.low() > other.high() && u64::from(self.median()) * 100 >= needed
     }
 }
 
 /// What a simulation predicts for one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Predictions {
+pub struct Forecast {
     /// What was counted: `idle applications of 100 MiB that fit with 99 of 100 wakes within 100 ms`.
     pub counted: String,
     /// Whether sizes of pages and costs of swapping were measured on this machine.
     pub measured: bool,
+    /// By how much more applications must fit with another candidate for it to outweigh the rules, percent: what the model errs.
+    pub gain_percent: u64,
     /// What the figures rest on, measured and assumed, one sentence each.
     pub rests_on: Vec<String>,
     /// Seeds of the simulation.
     pub seeds: Vec<u64>,
     /// The candidates; the first is what the rules propose.
-    pub candidates: Vec<Prediction>,
+    pub candidates: Vec<CandidateForecast>,
 }
 
 /// What the simulation says of one setting.
@@ -149,18 +163,18 @@ pub enum Verdict {
     Keep(String),
 }
 
-impl Predictions {
+impl Forecast {
     /// What the rules propose.
     #[must_use]
-    pub fn proposed(&self) -> Option<&Prediction> {
+    pub fn proposed(&self) -> Option<&CandidateForecast> {
         self.candidates.first()
     }
 
     /// The best of those that are clearly better than what the rules propose.
     #[must_use]
-    pub fn preferred(&self) -> Option<&Prediction> {
+    pub fn preferred(&self) -> Option<&CandidateForecast> {
         let proposed = self.proposed()?;
-        let better = self.candidates.iter().filter(|other| other.is_clearly_above(proposed, self.measured));
+        let better = self.candidates.iter().filter(|other| other.is_clearly_above(proposed, self.gain_percent));
         // Of equals the first.
         better.min_by_key(|other| (Reverse(other.median()), Reverse(other.low())))
     }
@@ -178,11 +192,11 @@ impl Predictions {
                 format!("{} with {other_name}, {} with {our_name} as the rules propose", preferred.range(), proposed.range());
             return Some(Verdict::Follow(other.clone(), format!("simulated: {both} ({})", self.counted)));
         }
-        let name = |row: &Prediction| row.candidate.part(part).unwrap_or_default();
-        let others: Vec<&Prediction> =
+        let name = |row: &CandidateForecast| row.candidate.part(part).unwrap_or_default();
+        let others: Vec<&CandidateForecast> =
             self.candidates.iter().filter(|row| row.candidate.differs_in(&proposed.candidate, part)).collect();
         let best = others.iter().max_by_key(|row| row.median())?;
-        let verdict = if proposed.is_clearly_above(best, self.measured) { "confirmed" } else { "no clear difference" };
+        let verdict = if proposed.is_clearly_above(best, self.gain_percent) { "confirmed" } else { "no clear difference" };
         let each: Vec<String> = others.iter().map(|row| format!("{} with {}", row.range(), name(row))).collect();
         Some(Verdict::Keep(format!("simulated: {} with {}, {}: {verdict}", proposed.range(), name(proposed), each.join(", "))))
     }
@@ -197,10 +211,10 @@ impl Predictions {
     /// The whole answer as one sentence: every candidate with its range, and what follows.
     #[must_use]
     pub fn summary(&self) -> String {
-        let mut rows: Vec<&Prediction> = self.candidates.iter().collect();
+        let mut rows: Vec<&CandidateForecast> = self.candidates.iter().collect();
         rows.sort_by_key(|row| Reverse(row.median()));
-        let is_proposed = |row: &Prediction| self.proposed() == Some(row);
-        let line = |row: &&Prediction| {
+        let is_proposed = |row: &CandidateForecast| self.proposed() == Some(row);
+        let line = |row: &&CandidateForecast| {
             let proposed = if is_proposed(row) { " (as proposed)" } else { "" };
             format!("{} {}{proposed}", row.candidate, row.range())
         };
@@ -222,15 +236,22 @@ impl Predictions {
 mod tests {
     use super::*;
 
-    fn row(compressor: &str, pool: u64, applications: &[u32]) -> Prediction {
+    fn row(compressor: &str, pool: u64, applications: &[u32]) -> CandidateForecast {
         let compressor = Some(compressor.to_owned());
         let candidate = Candidate { tier: Tier::Zswap, compressor, pool_percent: Some(pool), shrinker: Some(true) };
-        Prediction { candidate, applications: applications.to_vec() }
+        CandidateForecast { candidate, applications: applications.to_vec() }
     }
 
-    fn of(candidates: Vec<Prediction>) -> Predictions {
+    fn of(candidates: Vec<CandidateForecast>) -> Forecast {
         let rests_on = vec!["run 7".into()];
-        Predictions { counted: "idle applications".into(), measured: true, rests_on, seeds: vec![1, 2, 3], candidates }
+        Forecast {
+            counted: "idle applications".into(),
+            measured: true,
+            gain_percent: 10,
+            rests_on,
+            seeds: vec![1, 2, 3],
+            candidates,
+        }
     }
 
     #[test]
@@ -250,9 +271,9 @@ mod tests {
             ([42, 42, 43], false),
             ([30, 31, 32], false),
         ] {
-            let predictions = of(vec![row("zstd", 20, &[38, 40, 41]), row("lz4", 20, &other)]);
-            assert_eq!(predictions.preferred().is_some(), is_followed, "{other:?}");
-            let verdict = predictions.verdict(Part::Compressor).unwrap();
+            let forecast = of(vec![row("zstd", 20, &[38, 40, 41]), row("lz4", 20, &other)]);
+            assert_eq!(forecast.preferred().is_some(), is_followed, "{other:?}");
+            let verdict = forecast.verdict(Part::Compressor).unwrap();
             assert_eq!(
                 matches!(&verdict, Verdict::Follow(candidate, _) if candidate.compressor.as_deref() == Some("lz4")),
                 is_followed
@@ -263,36 +284,37 @@ mod tests {
         assert!(of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[109])]).preferred().is_none());
         // Assumed figures err more.
         for (other, is_followed) in [(124, false), (125, true)] {
-            let assumed = Predictions { measured: false, ..of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[other])]) };
+            let assumed =
+                Forecast { measured: false, gain_percent: 25, ..of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[other])]) };
             assert_eq!(assumed.preferred().is_some(), is_followed, "{other}");
         }
     }
 
     #[test]
     fn the_best_of_several_is_followed_in_all_its_parts() {
-        let predictions = of(vec![row("zstd", 20, &[10]), row("lz4", 20, &[15]), row("zstd", 50, &[20]), row("zstd", 35, &[20])]);
-        assert_eq!(predictions.preferred().map(|row| row.candidate.pool_percent), Some(Some(50)));
-        assert!(matches!(predictions.verdict(Part::Pool), Some(Verdict::Follow(..))));
+        let forecast = of(vec![row("zstd", 20, &[10]), row("lz4", 20, &[15]), row("zstd", 50, &[20]), row("zstd", 35, &[20])]);
+        assert_eq!(forecast.preferred().map(|row| row.candidate.pool_percent), Some(Some(50)));
+        assert!(matches!(forecast.verdict(Part::Pool), Some(Verdict::Follow(..))));
         // Of the compressor the same candidate says what the rules say.
-        let Some(Verdict::Keep(said)) = predictions.verdict(Part::Compressor) else { panic!() };
+        let Some(Verdict::Keep(said)) = forecast.verdict(Part::Compressor) else { panic!() };
         assert_eq!(said, "simulated: 10 with zstd, 15 with lz4: no clear difference");
-        assert_eq!(predictions.verdict(Part::Shrinker), None, "nothing was compared");
-        assert_eq!(predictions.verdict(Part::Tier), None, "it is zswap in any case");
+        assert_eq!(forecast.verdict(Part::Shrinker), None, "nothing was compared");
+        assert_eq!(forecast.verdict(Part::Tier), None, "it is zswap in any case");
     }
 
     #[test]
     fn what_stands_says_whether_it_is_confirmed() {
-        let predictions = of(vec![row("zstd", 20, &[20, 22]), row("lz4", 20, &[12, 13])]);
+        let forecast = of(vec![row("zstd", 20, &[20, 22]), row("lz4", 20, &[12, 13])]);
         let keep = "simulated: 20 to 22 with zstd, 12 to 13 with lz4: confirmed";
-        assert_eq!(predictions.verdict(Part::Compressor), Some(Verdict::Keep(keep.into())));
+        assert_eq!(forecast.verdict(Part::Compressor), Some(Verdict::Keep(keep.into())));
         let summary = "idle applications: zswap zstd, limit 20 %, shrinker 20 to 22 (as proposed); zswap lz4, limit 20 %, shrinker \
                        12 to 13; no other is clearly better than the proposed one";
-        assert_eq!(predictions.summary(), summary);
+        assert_eq!(forecast.summary(), summary);
     }
 
     #[test]
     fn nothing_says_nothing() {
-        let nothing = Predictions::default();
+        let nothing = Forecast::default();
         assert_eq!((nothing.preferred(), nothing.verdict(Part::Tier)), (None, None));
     }
 }
