@@ -254,7 +254,7 @@ mod tests {
 
     fn facts() -> Facts {
         let text = include_str!("../../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
-        serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+        serde_json::from_str(text).unwrap()
     }
 
     fn sample(of: &str, ratios: &[(&str, f64)]) -> SampleFigures {
