@@ -2,12 +2,12 @@
 
 use swaptune_core::facts::Counted;
 
-use crate::apply::{Run, StepError};
 use crate::checkpoint::NoFaults;
 use crate::inspect::{Scope, inspect};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::stamp::Stamp;
+use crate::transaction::{Run, StepError};
 
 /// In `/run`: a reboot takes it away together with the counters.
 pub(crate) const FILE: &str = "/run/swaptune/counters.json";

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use fixture::*;
-use swaptune_host::journal::{Kind, Outcome, Saved, StateDir, Status, history, pending, transaction};
+use swaptune_host::journal::{Saved, StateDir, StepOutcome, TransactionKind, TransactionStatus, history, pending, transaction};
 
 fn old() -> (tempfile::TempDir, StateDir) {
     let dir = scratch();
@@ -29,7 +29,7 @@ fn every_ending_of_version_1_is_read() {
     let (_dir, state) = old();
     let rows = history(&state).unwrap();
     let statuses: Vec<_> = rows.iter().map(|row| row.status.unwrap_or_else(|| panic!("{row:?}"))).collect();
-    use Status::{Applied, Reverted, RolledBack, Undoing, Unfinished};
+    use TransactionStatus::{Applied, Reverted, RolledBack, Undoing, Unfinished};
     assert_eq!(statuses, [Applied, RolledBack, Reverted, Unfinished, Undoing]);
     assert!(pending(&state).unwrap().is_some());
 }
@@ -39,13 +39,13 @@ fn every_kind_of_saved_state_of_version_1_is_read() {
     let (_dir, state) = old();
     let id = &history(&state).unwrap()[0].id;
     let applied = transaction(&state, id).unwrap().unwrap();
-    assert_eq!((applied.kind, applied.profile.as_str(), applied.steps.len()), (Kind::Apply, "test", 24));
+    assert_eq!((applied.kind, applied.profile.as_str(), applied.steps.len()), (TransactionKind::Apply, "test", 24));
     let saved: Vec<&Saved> = applied.steps.iter().filter_map(|step| step.saved.as_ref()).collect();
     assert_eq!(saved[0], &Saved::Value { value: "lzo".into(), partner: None });
     for kind in ["Value", "Ranges", "Area", "SwapFile", "Zram", "File", "Link", "Outputs"] {
         assert!(saved.iter().any(|saved| format!("{saved:?}").starts_with(kind)), "{kind}");
     }
-    let skipped = applied.steps.iter().filter(|step| matches!(step.outcome, Some(Outcome::Skipped { .. })));
+    let skipped = applied.steps.iter().filter(|step| matches!(step.outcome, Some(StepOutcome::Skipped { .. })));
     assert_eq!(skipped.count(), 1);
     assert!(applied.steps.iter().any(|step| !step.outputs.is_empty()));
 }
@@ -68,8 +68,7 @@ fn journals_of_today_are_read_alike() {
 
 /// One journal of each kind of ending.
 fn write_journals(folder: &Path) {
-    use swaptune_host::apply::{Options, execute};
-    use swaptune_host::rollback::rollback;
+    use swaptune_host::transaction::{ApplyOptions, execute, rollback};
     let keep = |fixture: &Fixture, number: u32, lines: usize| {
         let id = history(&fixture.state()).unwrap().pop().unwrap().id;
         let text = fs::read_to_string(fixture.state().journal(&id)).unwrap();
@@ -77,13 +76,14 @@ fn write_journals(folder: &Path) {
         let lines = text.split_inclusive('\n').take(lines).collect::<String>().replace(&id, &new);
         fs::write(folder.join(format!("{new}.jsonl")), lines).unwrap();
     };
-    let apply =
-        |fixture: &Fixture, plan| execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &Options::default());
+    let apply = |fixture: &Fixture, plan| {
+        execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &ApplyOptions::default())
+    };
     let fixture = Fixture::new();
     let id = apply(&fixture, rich_plan()).unwrap().id.unwrap();
     keep(&fixture, 1, usize::MAX);
     keep(&fixture, 4, 21);
-    rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &Options::default()).unwrap();
+    rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &ApplyOptions::default()).unwrap();
     keep(&fixture, 2, usize::MAX);
     let all = fs::read_to_string(fixture.state().journal(&id)).unwrap().lines().count();
     keep(&fixture, 5, all - 4);

@@ -163,9 +163,9 @@ fn there_is_one_at_a_time_and_no_apply_beside_it() {
     assert_eq!(second.exit_code(), 3);
     assert!(matches!(recover(&fixture.machine()), Err(ScratchError::Busy(_))));
     let plan = plan(vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100")]);
-    let options = swaptune_host::apply::Options::default();
-    let apply = || swaptune_host::apply::execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &options);
-    assert!(matches!(apply().unwrap_err(), swaptune_host::apply::ApplyError::Locked(_)));
+    let options = swaptune_host::transaction::ApplyOptions::default();
+    let apply = || swaptune_host::transaction::execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &options);
+    assert!(matches!(apply().unwrap_err(), swaptune_host::transaction::ApplyError::Locked(_)));
     scratch.close().unwrap();
     apply().unwrap();
 }

@@ -4,9 +4,9 @@ use std::io;
 
 use swaptune_core::knobs::KnobError;
 
-use crate::apply::{ApplyError, NotUndone, StepError};
 use crate::journal::JournalError;
 use crate::lock::LockError;
+use crate::transaction::{ApplyError, NotUndone, StepError};
 
 /// Why a temporary setting was not made, or not put back.
 #[derive(Debug, thiserror::Error)]

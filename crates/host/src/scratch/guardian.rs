@@ -14,9 +14,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use super::{ScratchError, recover};
-use crate::apply::chain;
 use crate::machine::Machine;
 use crate::stop::Stop;
+use crate::transaction::chain;
 
 /// The argument with which a program is started as guardian.
 pub const ARGUMENT: &str = "scratch_guardian";

@@ -20,17 +20,19 @@ use swaptune_kernel::nearest;
 
 pub use error::ScratchError;
 
-use crate::apply::{How, NotUndone, Run, StepError, UndoReport, chain, grow, privileges, read_knob, undo_all, undo_from};
 use crate::checkpoint::NoFaults;
-use crate::journal::record::{Ending, Record};
-use crate::journal::{Beginning, Journal, Kind, Stamp, StateDir, Status, Transaction, all, pending};
+use crate::journal::record::{Ending, JournalRecord};
+use crate::journal::{Beginning, Journal, Stamp, StateDir, Transaction, TransactionKind, TransactionStatus, all, pending};
 use crate::kernel::{self, Kernel};
 use crate::lock::Lock;
 use crate::machine::Machine;
+use crate::transaction::{
+    NotUndone, Run, StepError, UndoOptions, UndoReport, chain, grow, privileges, read_knob, undo_all, undo_from,
+};
 use guardian::{Guardian, Program};
 
 /// A scratch is never finished.
-const TORN: How<'static> = How { torn: true, force: false, aside: &[] };
+const TORN: UndoOptions<'static> = UndoOptions { torn: true, force: false, aside: &[] };
 /// The highest priority an area can have.
 pub const TOP_PRIORITY: i32 = 32_767;
 
@@ -78,7 +80,7 @@ impl Scratch {
         enough_memory(&run(&machine, &*kernel))?;
         let recovered = put_back_left(&machine, &*kernel, &state)?;
         let beginning = Beginning {
-            kind: Kind::Scratch,
+            kind: TransactionKind::Scratch,
             boot: run(&machine, &*kernel).boot_id(),
             profile: "",
             summary: what.to_owned(),
@@ -357,15 +359,15 @@ fn count(transaction: &Transaction) -> String {
 
 /// Undoes every step that stands. An error means that some can be undone later.
 fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>, ScratchError> {
-    if journal.transaction().status != Status::Undoing {
-        journal.add(Record::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
+    if journal.transaction().status != TransactionStatus::Undoing {
+        journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
     }
     let undoing = undo_all(run, journal, TORN);
     if undoing.failure().is_some() {
         undoing.journal?;
         return Err(all_back(&undoing.steps).err().unwrap_or(ScratchError::NotRestored { left: Vec::new() }));
     }
-    journal.add(Record::End { ending: Ending::RolledBack })?;
+    journal.add(JournalRecord::End { ending: Ending::RolledBack })?;
     Ok(undoing.steps)
 }
 

@@ -7,11 +7,11 @@ use std::io;
 
 use swaptune_core::knobs;
 
-use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
-use crate::apply::error::{StepError, chain};
-use crate::apply::run::Run;
-use crate::journal::record::Outcome;
+use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::journal::record::StepOutcome;
 use crate::journal::{Journal, Saved};
+use crate::transaction::error::{StepError, chain};
+use crate::transaction::run::Run;
 
 /// Settings of which one is zero while the other is in use: a write to one sets the other to zero, and zero cannot be
 /// written to get back (mm/page-writeback.c, mm/util.c).
@@ -31,60 +31,60 @@ pub(super) struct Knob<'a> {
     pub fallbacks: &'a [String],
 }
 
-impl Doer for Knob<'_> {
-    fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
-        Ok(match read(&at.run, self.path)? {
-            None if is_of_device(self.path) => Stand::Gone(format!("{} is not there any more", self.path)),
-            None => Stand::Other("not in this kernel".into()),
-            Some(found) if same(self.name, &found, self.after) => Stand::After,
-            Some(found) if same(self.name, &found, self.before) => Stand::Before,
-            Some(found) => Stand::Other(found),
+impl ChangeHandler for Knob<'_> {
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
+        Ok(match read(&cx.run, self.path)? {
+            None if is_of_device(self.path) => Observed::Gone(format!("{} is not there any more", self.path)),
+            None => Observed::Other("not in this kernel".into()),
+            Some(found) if same(self.name, &found, self.after) => Observed::After,
+            Some(found) if same(self.name, &found, self.before) => Observed::Before,
+            Some(found) => Observed::Other(found),
         })
     }
 
-    fn save(&self, at: At<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
-        let value = read(&at.run, self.path)?.unwrap_or_default();
-        let partner = partner(self.path).and_then(|path| Some((path.to_owned(), read(&at.run, path).ok()??)));
+    fn save(&self, cx: StepContext<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
+        let value = read(&cx.run, self.path)?.unwrap_or_default();
+        let partner = partner(self.path).and_then(|path| Some((path.to_owned(), read(&cx.run, path).ok()??)));
         Ok(Saved::Value { value, partner })
     }
 
-    fn make(&self, at: At<'_>) -> Result<Made, StepError> {
-        let before = read(&at.run, self.path)?.unwrap_or_default();
-        let refused = match turn(&at.run, self.name, self.path, self.after) {
-            Ok(()) => return Ok(Made::changed(before, self.after)),
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
+        let before = read(&cx.run, self.path)?.unwrap_or_default();
+        let refused = match turn(&cx.run, self.name, self.path, self.after) {
+            Ok(()) => return Ok(Completed::changed(before, self.after)),
             Err(error) if self.fallbacks.is_empty() || !is_refusal(&error) => return Err(error),
             Err(error) => error,
         };
-        let outcome = fall_back(&at.run, self.name, self.path, (self.after, self.fallbacks), refused)?;
-        Ok(Made { outcome, outputs: Vec::new() })
+        let outcome = fall_back(&cx.run, self.name, self.path, (self.after, self.fallbacks), refused)?;
+        Ok(Completed { outcome, outputs: Vec::new() })
     }
 
-    fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError> {
-        let Saved::Value { value, partner } = past.saved else { return Err(mismatch(self.name)) };
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+        let Saved::Value { value, partner } = recorded.saved else { return Err(mismatch(self.name)) };
         // A device that has gone has taken its settings along.
-        let Some(found) = read(&at.run, self.path)? else { return Ok(Back::Saved) };
+        let Some(found) = read(&cx.run, self.path)? else { return Ok(UndoState::Saved) };
         let partner_is_saved = match partner {
-            Some((path, value)) => read(&at.run, path)?.is_none_or(|found| found.trim() == value.trim()),
+            Some((path, value)) => read(&cx.run, path)?.is_none_or(|found| found.trim() == value.trim()),
             None => true,
         };
         if same(self.name, &found, value) && partner_is_saved {
-            return Ok(Back::Saved);
+            return Ok(UndoState::Saved);
         }
-        let got = match &past.log.outcome {
-            Some(Outcome::FellBack { got, .. }) => Some(got),
+        let got = match &recorded.log.outcome {
+            Some(StepOutcome::FellBack { got, .. }) => Some(got),
             _ => None,
         };
         let ours = self.fallbacks.iter().chain(got).any(|ours| same(self.name, &found, ours));
-        let replaced = past.torn && REPLACED.contains(&self.name);
-        if ours || replaced || same(self.name, &found, self.after) { Ok(Back::Ours) } else { Ok(Back::Other(found)) }
+        let replaced = recorded.torn && REPLACED.contains(&self.name);
+        if ours || replaced || same(self.name, &found, self.after) { Ok(UndoState::Ours) } else { Ok(UndoState::Other(found)) }
     }
 
-    fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError> {
-        let result = match past.saved {
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+        let result = match recorded.saved {
             Saved::Value { value, partner: Some((path, other)) } if value.trim() == "0" && other.trim() != "0" => {
-                turn(&at.run, "", path, other)
+                turn(&cx.run, "", path, other)
             }
-            Saved::Value { value, .. } => turn(&at.run, self.name, self.path, value),
+            Saved::Value { value, .. } => turn(&cx.run, self.name, self.path, value),
             _ => return Err(mismatch(self.name)),
         };
         match result {
@@ -121,13 +121,13 @@ pub(crate) fn fall_back(
     path: &str,
     (wanted, fallbacks): (&str, &[String]),
     refused: StepError,
-) -> Result<Outcome, StepError> {
+) -> Result<StepOutcome, StepError> {
     for value in fallbacks {
         let taken = read(run, path)?.is_some_and(|found| same(name, &found, value));
         match if taken { Ok(()) } else { turn(run, name, path, value) } {
             Ok(()) => {
                 let why = chain(&refused);
-                return Ok(Outcome::FellBack { wanted: wanted.to_owned(), got: value.clone(), why });
+                return Ok(StepOutcome::FellBack { wanted: wanted.to_owned(), got: value.clone(), why });
             }
             Err(error) if is_refusal(&error) => {}
             Err(error) => return Err(error),

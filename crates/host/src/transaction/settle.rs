@@ -6,7 +6,7 @@ use swaptune_core::change::Change;
 
 use super::run::Run;
 use crate::journal::Journal;
-use crate::journal::record::Record;
+use crate::journal::record::JournalRecord;
 
 /// Folders that systemd reads units from, and the file that its generators read.
 const OF_SYSTEMD: [&str; 5] =
@@ -26,7 +26,7 @@ pub(crate) fn settle(run: &Run<'_>, journal: &mut Journal<'_>) -> Option<String>
         Ok(ran) => Some(format!("{} failed: {}", command.join(" "), ran.output)),
         Err(error) => Some(super::error::chain(&error)),
     };
-    let record = Record::Settled { command: command.join(" "), error: error.clone() };
+    let record = JournalRecord::Settled { command: command.join(" "), error: error.clone() };
     let noted = journal.add(record).err().map(|error| error.to_string());
     error.or(noted)
 }

@@ -7,7 +7,7 @@ use swaptune_core::plan::Step;
 use super::error::StepError;
 use super::kinds::{fall_back, read_knob, same_knob};
 use super::run::Run;
-use crate::journal::record::{Outcome, Record};
+use crate::journal::record::{JournalRecord, StepOutcome};
 use crate::journal::{Journal, StepLog};
 
 /// After the step `seq`: when it switched zswap on, the zswap settings before it are read again.
@@ -35,8 +35,8 @@ fn confirm_one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(
     let log = &journal.transaction().steps[seq];
     let Change::Knob { name, path, after, fallbacks, .. } = log.step.change.clone() else { return Ok(()) };
     let wanted = match &log.outcome {
-        Some(Outcome::FellBack { got, .. }) => got.clone(),
-        Some(Outcome::Skipped { .. }) | None => return Ok(()),
+        Some(StepOutcome::FellBack { got, .. }) => got.clone(),
+        Some(StepOutcome::Skipped { .. }) | None => return Ok(()),
         Some(_) => after.clone(),
     };
     let Some(found) = read_knob(run, &path)? else { return Ok(()) };
@@ -48,11 +48,11 @@ fn confirm_one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(
         // It was as wanted before this transaction, and only the switch showed that the kernel cannot do it: what is
         // there to go back to must be known before anything else is written.
         let saved = crate::journal::Saved::Value { value: wanted.clone(), partner: None };
-        journal.add(Record::Intent { seq, saved })?;
+        journal.add(JournalRecord::Intent { seq, saved })?;
     }
     let why = super::error::chain(&replaced);
-    let noted = Outcome::FellBack { wanted: wanted.clone(), got: found, why };
-    journal.add(Record::Done { seq, outcome: noted, outputs: Vec::new() })?;
+    let noted = StepOutcome::FellBack { wanted: wanted.clone(), got: found, why };
+    journal.add(JournalRecord::Done { seq, outcome: noted, outputs: Vec::new() })?;
     let outcome = fall_back(run, &name, &path, (&after, &fallbacks), replaced)?;
-    Ok(journal.add(Record::Done { seq, outcome, outputs: Vec::new() })?)
+    Ok(journal.add(JournalRecord::Done { seq, outcome, outputs: Vec::new() })?)
 }

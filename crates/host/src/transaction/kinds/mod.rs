@@ -1,4 +1,4 @@
-//! The kinds of change, one file each: how to look, what to save, how to make it, how to take it back.
+//! The kinds of change, one file each: how to observe it, what to save, how to make it, how to take it back.
 //!
 //! Making is a compare-and-set on what the plan expects, taking back is one on what was made. Both are repeatable: after
 //! a crash the same look decides what is still to be done.
@@ -15,17 +15,17 @@ mod zram;
 
 use swaptune_core::change::Change;
 
-pub(crate) use header::{guard, must_be_made, not_made_here};
+pub(crate) use header::{check_overwrite, is_made_by, must_be_made, not_made_here};
 pub(crate) use knob::{fall_back, read as read_knob, same as same_knob};
 
-use super::error::StepError;
-use super::run::Run;
-use crate::journal::record::{Outcome, Output, SavedFile};
+use crate::journal::record::{Output, SavedFile, StepOutcome};
 use crate::journal::{Journal, Saved, StateDir, StepLog};
+use crate::transaction::error::StepError;
+use crate::transaction::run::Run;
 
-/// How the machine stands before a step.
+/// What is found before a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stand {
+pub(crate) enum Observed {
     /// As the plan wants it.
     After,
     /// As the plan expects it.
@@ -36,9 +36,9 @@ pub(crate) enum Stand {
     Gone(String),
 }
 
-/// How the machine stands when a step is to be undone.
+/// What is found when a step is to be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Back {
+pub(crate) enum UndoState {
     /// As it was before the step.
     Saved,
     /// As the step made it, or as a crash in the middle left it.
@@ -58,22 +58,22 @@ pub(crate) enum Restored {
 
 /// What a step made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
-    pub outcome: Outcome,
+pub(crate) struct Completed {
+    pub outcome: StepOutcome,
     pub outputs: Vec<Output>,
 }
 
-/// One step at work.
+/// What a kind of change works with: the machine, and the step that is made or undone.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
+pub(crate) struct StepContext<'a> {
     pub run: Run<'a>,
     /// Distinguishes temporary files: transaction and step.
     pub tag: &'a str,
 }
 
-/// What is known about a step that is to be undone.
+/// What the journal records of a step that is to be undone.
 #[derive(Clone, Copy)]
-pub(crate) struct Past<'a> {
+pub(crate) struct Recorded<'a> {
     pub log: &'a StepLog,
     pub saved: &'a Saved,
     pub state: &'a StateDir,
@@ -81,26 +81,26 @@ pub(crate) struct Past<'a> {
     pub torn: bool,
 }
 
-/// One kind of change.
-pub(crate) trait Doer {
-    /// How the machine stands.
-    fn stand(&self, at: At<'_>) -> Result<Stand, StepError>;
+/// Observes, makes and undoes one kind of change.
+pub(crate) trait ChangeHandler {
+    /// Compares what is there with both sides of the change.
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError>;
 
     /// Saves what is there.
-    fn save(&self, at: At<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError>;
+    fn save(&self, cx: StepContext<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError>;
 
     /// Makes the change.
-    fn make(&self, at: At<'_>) -> Result<Made, StepError>;
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError>;
 
-    /// How the machine stands, against what was saved.
-    fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError>;
+    /// Compares what is there with what was saved and with what was made.
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError>;
 
     /// Brings back what was saved.
-    fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError>;
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError>;
 }
 
-/// The kind of a change.
-pub(crate) fn doer(change: &Change) -> Box<dyn Doer + '_> {
+/// The handler of a change.
+pub(crate) fn handler(change: &Change) -> Box<dyn ChangeHandler + '_> {
     match change {
         Change::Knob { name, path, before, after, fallbacks } => Box::new(knob::Knob { name, path, before, after, fallbacks }),
         Change::File { path, before, after, mode } => {
@@ -122,10 +122,10 @@ pub(crate) fn doer(change: &Change) -> Box<dyn Doer + '_> {
     }
 }
 
-impl Made {
+impl Completed {
     /// The usual case: the sides of the change, in short.
     pub fn changed(before: impl Into<String>, after: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Changed { before: before.into(), after: after.into() }, outputs: Vec::new() }
+        Self { outcome: StepOutcome::Changed { before: before.into(), after: after.into() }, outputs: Vec::new() }
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn mismatch(what: &str) -> StepError {
     }
 }
 
-impl At<'_> {
+impl StepContext<'_> {
     /// Saves a file as a whole; `None` when there is none.
     pub fn save_file(&self, journal: &Journal<'_>, seq: usize, part: usize, real: &str) -> Result<Option<SavedFile>, StepError> {
         let Some(bytes) = self.run.read(real)? else { return Ok(None) };
@@ -154,11 +154,12 @@ impl At<'_> {
         real: &str,
         bytes: &[u8],
     ) -> Result<SavedFile, StepError> {
-        let look = super::run::Look::of(&self.run.host(real)).map_err(|error| StepError::io("read", real, error))?;
+        let attributes =
+            super::run::FileAttributes::of(&self.run.host(real)).map_err(|error| StepError::io("read", real, error))?;
         let blob = journal.save(seq, part, bytes)?;
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let xattrs = look.xattrs.iter().map(|(name, value)| (name.clone(), hex(value))).collect();
-        Ok(SavedFile { blob, mode: look.mode, uid: look.uid, gid: look.gid, xattrs })
+        let xattrs = attributes.xattrs.iter().map(|(name, value)| (name.clone(), hex(value))).collect();
+        Ok(SavedFile { blob, mode: attributes.mode, uid: attributes.uid, gid: attributes.gid, xattrs })
     }
 
     /// Brings a saved file back, or deletes what is there when there was none.
@@ -166,7 +167,7 @@ impl At<'_> {
         let Some(file) = file else { return self.run.delete(real) };
         let bytes = state.load(&file.blob)?;
         self.run.make_folders(&self.run.missing_folders(real))?;
-        self.run.bring_back(real, self.tag, &bytes, &saved_look(file))
+        self.run.bring_back(real, self.tag, &bytes, &saved_attributes(file))
     }
 
     /// True when the file that is there is the saved one.
@@ -182,9 +183,9 @@ impl At<'_> {
     }
 }
 
-pub(crate) fn saved_look(file: &SavedFile) -> super::run::Look {
+pub(crate) fn saved_attributes(file: &SavedFile) -> super::run::FileAttributes {
     let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
     let bytes = |hex: &String| hex.as_bytes().chunks(2).filter_map(byte).collect();
     let xattrs = file.xattrs.iter().map(|(name, hex)| (name.clone(), bytes(hex))).collect();
-    super::run::Look { mode: file.mode, uid: file.uid, gid: file.gid, xattrs }
+    super::run::FileAttributes { mode: file.mode, uid: file.uid, gid: file.gid, xattrs }
 }

@@ -1,56 +1,18 @@
-//! Making the steps of a transaction, from its beginning or from where a crash cut it short.
+//! Making the steps of a transaction, from the first or from the one that a crash cut short.
 
 use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
 
 use super::error::{ApplyError, StepError, chain};
-use super::kinds::{At, Back, Made, Past, Stand, doer, must_be_made, not_made_here};
+use super::kinds::{Completed, Observed, Recorded, StepContext, UndoState, handler, is_made_by, must_be_made, not_made_here};
 use super::run::Run;
-use super::undo::{self, How, UndoReport};
-use super::{Options, Report, StepReport, offline, preflight, settle, spare, zswap};
-use crate::journal::record::{Ending, Outcome, Record};
-use crate::journal::{Journal, JournalError, Stamp, StateDir, Status, StepLog, Transaction};
-use crate::kernel::Kernel;
-use crate::machine::Machine;
-use crate::rollback::{self, RollbackReport};
-
-/// What finishing a transaction did.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Resumed {
-    /// The rest was done.
-    Applied(Report),
-    /// It was being undone, and now it is.
-    RolledBack(RollbackReport),
-}
-
-/// Finishes a transaction that was cut short, in the direction in which it went.
-///
-/// # Errors
-/// As [`super::execute`]; `NotStanding` when it needs no finishing.
-pub fn resume(
-    machine: &Machine,
-    kernel: &dyn Kernel,
-    state: &StateDir,
-    id: &str,
-    options: &Options<'_>,
-) -> Result<Resumed, ApplyError> {
-    let run = Run { machine, kernel, faults: options.faults, progress: options.progress };
-    preflight::privileges(&run)?;
-    let _lock = super::begin(&run, state)?;
-    let mut journal = Journal::open(machine, options.faults, state, id)?;
-    match journal.transaction().status {
-        Status::Undoing => rollback::go_on(&run, &mut journal, options.force, &[]).map(Resumed::RolledBack),
-        Status::Unfinished => {
-            spare::take(&run, &journal)?;
-            journal.add(Record::Resume { time: Stamp::now().text(), boot: run.boot_id() })?;
-            forward(&run, &mut journal).map(Resumed::Applied)
-        }
-        status => Err(ApplyError::NotStanding { id: id.to_owned(), status }),
-    }
-}
+use super::undo::{self, UndoOptions, UndoReport};
+use super::{ApplyReport, StepReport, offline, preflight, settle, spare, zswap};
+use crate::journal::record::{Ending, JournalRecord, StepOutcome};
+use crate::journal::{Journal, JournalError, Stamp, StepLog, Transaction};
 
 /// Makes every step that is not made yet. When one fails, all are undone.
-pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report, ApplyError> {
+pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<ApplyReport, ApplyError> {
     for seq in 0..journal.transaction().steps.len() {
         let result = one(run, journal, seq).and_then(|()| zswap::confirm(run, journal, seq));
         if let Err(cause) = result {
@@ -59,22 +21,22 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Report
     }
     let warnings = settle::settle(run, journal).into_iter().collect();
     // Before the last line: spares are not looked for after it.
-    let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(Record::End { ending: Ending::Applied })?));
+    let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(JournalRecord::End { ending: Ending::Applied })?));
     if let Err(error) = ended {
         let last = journal.transaction().steps.len().saturating_sub(1);
         return Err(fail(run, journal, last, error));
     }
     let transaction = journal.transaction();
     let step = |log: &StepLog| {
-        let outcome = log.outcome.clone().unwrap_or(Outcome::Unchanged);
+        let outcome = log.outcome.clone().unwrap_or(StepOutcome::Unchanged);
         StepReport { change: log.step.change.clone(), outcome }
     };
-    Ok(Report { id: Some(transaction.id.clone()), steps: transaction.steps.iter().map(step).collect(), warnings })
+    Ok(ApplyReport { id: Some(transaction.id.clone()), steps: transaction.steps.iter().map(step).collect(), warnings })
 }
 
 /// Adds a step to a transaction and makes it. When it fails it is for the caller to undo what it left.
 pub(crate) fn grow(run: &Run<'_>, journal: &mut Journal<'_>, step: Step) -> Result<(), StepError> {
-    journal.add(Record::Add { step: Box::new(step) })?;
+    journal.add(JournalRecord::Add { step: Box::new(step) })?;
     let seq = journal.transaction().steps.len() - 1;
     one(run, journal, seq).and_then(|()| zswap::confirm(run, journal, seq))
 }
@@ -92,17 +54,17 @@ fn one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepE
 fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let change = &log.step.change;
     let tag = undo::tag(&journal.transaction().id, seq);
-    let at = At { run: *run, tag: &tag };
-    let doer = doer(change);
-    match doer.stand(at)? {
-        Stand::After => done(journal, seq, Outcome::Unchanged.into()),
-        Stand::Gone(why) => done(journal, seq, Outcome::Skipped { why }.into()),
-        Stand::Other(found) => Err(preflight::conflict(change, found)),
-        Stand::Before => {
+    let cx = StepContext { run: *run, tag: &tag };
+    let handler = handler(change);
+    match handler.observe(cx)? {
+        Observed::After => done(journal, seq, StepOutcome::Unchanged.into()),
+        Observed::Gone(why) => done(journal, seq, StepOutcome::Skipped { why }.into()),
+        Observed::Other(found) => Err(preflight::conflict(change, found)),
+        Observed::Before => {
             only_our_files(run, journal, seq, change)?;
-            let saved = doer.save(at, journal, seq)?;
-            journal.add(Record::Intent { seq, saved })?;
-            let made = make(journal, seq, change, at)?;
+            let saved = handler.save(cx, journal, seq)?;
+            journal.add(JournalRecord::Intent { seq, saved })?;
+            let made = make(journal, seq, change, cx)?;
             done(journal, seq, made)
         }
     }
@@ -115,17 +77,12 @@ fn only_our_files(run: &Run<'_>, journal: &Journal<'_>, seq: usize, change: &Cha
     if journal.transaction().steps[..seq].iter().any(makes) { Ok(()) } else { Err(not_made_here(path)) }
 }
 
-/// True for the step that makes this swap file.
-pub(super) fn is_made_by(change: &Change, file: &str) -> bool {
-    matches!(change, Change::SwapFile { path, after: Some(_), .. } if path == file)
-}
-
 /// A step that a crash cut short: made after all, not begun, or in between.
 fn half_made(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let (id, state) = (journal.transaction().id.clone(), journal.state());
     match undo::take_back(run, state, &id, seq, log)? {
-        Back::Saved | Back::Ours => make_again(run, journal, seq, log),
-        Back::Other(found) => Err(preflight::conflict(&log.step.change, found)),
+        UndoState::Saved | UndoState::Ours => make_again(run, journal, seq, log),
+        UndoState::Other(found) => Err(preflight::conflict(&log.step.change, found)),
     }
 }
 
@@ -136,9 +93,9 @@ fn made_before(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepL
         return Ok(());
     }
     let tag = undo::tag(&journal.transaction().id, seq);
-    let at = At { run: *run, tag: &tag };
-    match doer(change).stand(at)? {
-        Stand::Before => make_again(run, journal, seq, log),
+    let cx = StepContext { run: *run, tag: &tag };
+    match handler(change).observe(cx)? {
+        Observed::Before => make_again(run, journal, seq, log),
         // What the kernel fell back to, or what a later step of this plan changed: neither is for this step to judge.
         _ => Ok(()),
     }
@@ -151,30 +108,30 @@ pub(super) fn is_lost_by_a_reboot(change: &Change) -> bool {
 
 fn make_again(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let tag = undo::tag(&journal.transaction().id, seq);
-    let made = make(journal, seq, &log.step.change, At { run: *run, tag: &tag })?;
+    let made = make(journal, seq, &log.step.change, StepContext { run: *run, tag: &tag })?;
     done(journal, seq, made)
 }
 
 /// Makes a change whose originals are saved. A generator that fails in an image puts its files back and leaves the rest to the
 /// machine: what it is made from is in place, and what it makes boots as before.
-fn make(journal: &Journal<'_>, seq: usize, change: &Change, at: At<'_>) -> Result<Made, StepError> {
-    let doer = doer(change);
-    let error = match doer.make(at) {
-        Err(error) if offline::is_left_to_the_machine(&at.run, change) => error,
+fn make(journal: &Journal<'_>, seq: usize, change: &Change, cx: StepContext<'_>) -> Result<Completed, StepError> {
+    let handler = handler(change);
+    let error = match handler.make(cx) {
+        Err(error) if offline::is_left_to_the_machine(&cx.run, change) => error,
         made => return made,
     };
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Err(error) };
-    doer.restore(at, Past { log, saved, state: journal.state(), torn: true })?;
-    Ok(Outcome::Skipped { why: offline::to_run_there(change, &error) }.into())
+    handler.restore(cx, Recorded { log, saved, state: journal.state(), torn: true })?;
+    Ok(StepOutcome::Skipped { why: offline::to_run_there(change, &error) }.into())
 }
 
-fn done(journal: &mut Journal<'_>, seq: usize, made: Made) -> Result<(), StepError> {
-    Ok(journal.add(Record::Done { seq, outcome: made.outcome, outputs: made.outputs })?)
+fn done(journal: &mut Journal<'_>, seq: usize, made: Completed) -> Result<(), StepError> {
+    Ok(journal.add(JournalRecord::Done { seq, outcome: made.outcome, outputs: made.outputs })?)
 }
 
-impl From<Outcome> for Made {
-    fn from(outcome: Outcome) -> Self {
+impl From<StepOutcome> for Completed {
+    fn from(outcome: StepOutcome) -> Self {
         Self { outcome, outputs: Vec::new() }
     }
 }
@@ -183,7 +140,7 @@ impl From<Outcome> for Made {
 fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) -> ApplyError {
     // The journal may be what failed; the machine is brought back in any case.
     let noted = note_failure(run, journal, seq, &cause);
-    let undoing = undo::undo(run, journal, How { torn: true, ..How::default() });
+    let undoing = undo::undo(run, journal, UndoOptions { torn: true, ..UndoOptions::default() });
     settle::settle(run, journal);
     let given = spare::give_back(run, journal);
     let left: Vec<_> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();
@@ -193,7 +150,7 @@ fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) 
             .and(undoing.journal)
             .map_err(StepError::from)
             .and(given)
-            .and_then(|()| Ok(journal.add(Record::End { ending: Ending::Reverted })?))
+            .and_then(|()| Ok(journal.add(JournalRecord::End { ending: Ending::Reverted })?))
             .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", chain(&error))),
     };
     let Transaction { id, steps, .. } = journal.transaction();
@@ -211,6 +168,6 @@ fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) 
 }
 
 fn note_failure(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: &StepError) -> Result<(), JournalError> {
-    journal.add(Record::Failed { seq, error: chain(cause) })?;
-    journal.add(Record::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: false })
+    journal.add(JournalRecord::Failed { seq, error: chain(cause) })?;
+    journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: false })
 }

@@ -1,7 +1,7 @@
-//! The guard of a folder that stands for something of the kernel, a control group or an instance of tracefs: a shell that waits for
+//! The guardian of a folder that stands for something of the kernel, a control group or an instance of tracefs: a shell that waits for
 //! the end of a pipe and removes the folder then.
 //!
-//! A process that is killed cleans nothing up, so somebody else must. The guard is in a process group of its own, where
+//! A process that is killed cleans nothing up, so another process must. The guardian is in a process group of its own, where
 //! Ctrl-C does not reach it, and holds nothing but the reading end of a pipe whose other end is ours alone.
 
 use std::io;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// `$1` is the folder, `$2` a file that hands the memory controller on, or nothing. A group whose last process has just
-/// been killed, and an instance that somebody reads, are busy for a moment.
+/// been killed, and an instance that is being read, are busy for a moment.
 const SCRIPT: &str = r#"
 while read -r _; do :; done
 left=100
@@ -21,11 +21,11 @@ done
 [ -z "$2" ] || echo -memory > "$2"
 "#;
 
-/// A running guard.
+/// A running guardian.
 #[derive(Debug)]
-pub(crate) struct Guard(Child);
+pub(crate) struct FolderGuardian(Child);
 
-impl Guard {
+impl FolderGuardian {
     pub(crate) fn start(folder: &Path, handed_on: Option<&Path>) -> io::Result<Self> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT, "swaptune-guard"]).arg(folder).arg(handed_on.unwrap_or(Path::new("")));

@@ -10,7 +10,7 @@ use std::fs;
 use swaptune_core::change::Change;
 
 use super::error::StepError;
-use super::run::{Look, Run, temporary};
+use super::run::{FileAttributes, Run, temporary};
 use super::undo;
 use crate::journal::record::SavedFile;
 use crate::journal::{Journal, Saved, StepLog};
@@ -31,11 +31,11 @@ pub(crate) fn take(run: &Run<'_>, journal: &Journal<'_>) -> Result<(), StepError
         if !run.missing_folders(real).is_empty() {
             return Ok(());
         }
-        let look = match found {
-            Some(_) => Look::of(&run.host(real)).map_err(|error| StepError::io("read", real, error))?,
-            None => Look::new(MODE),
+        let attributes = match found {
+            Some(_) => FileAttributes::of(&run.host(real)).map_err(|error| StepError::io("read", real, error))?,
+            None => FileAttributes::new(MODE),
         };
-        run.make_spare(real, tag, length, &look)
+        run.make_spare(real, tag, length, &attributes)
     })
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use swaptune_core::swapoff::TooFull;
 
-use crate::journal::{JournalError, Status};
+use crate::journal::{JournalError, TransactionStatus};
 use crate::lock::LockError;
 use crate::swap_header::HeaderError;
 
@@ -180,7 +180,7 @@ pub enum ApplyError {
         /// Its id.
         id: String,
         /// Where it stands.
-        status: Status,
+        status: TransactionStatus,
     },
     /// The transaction cannot be rolled back in the state in which it is; nothing was changed.
     #[error("transaction {id} is {}", status.word())]
@@ -188,7 +188,7 @@ pub enum ApplyError {
         /// Its id.
         id: String,
         /// Where it stands.
-        status: Status,
+        status: TransactionStatus,
     },
     /// A step was to be left out of a rollback that has no such step; nothing was changed.
     #[error("transaction {id} has no step {number} that is to be taken back")]
@@ -235,7 +235,7 @@ impl ApplyError {
             Self::Conflict { .. } => "something else changed it after the plan was made: make a new plan".into(),
             Self::Locked(LockError::Held { .. }) => "wait until it is done".into(),
             Self::Locked(LockError::Io { source, .. }) => io_hint(source).into(),
-            Self::Pending { id, status: Status::Undoing } => format!("finish it with `swaptune rollback {id}`"),
+            Self::Pending { id, status: TransactionStatus::Undoing } => format!("finish it with `swaptune rollback {id}`"),
             Self::Pending { id, .. } => {
                 format!("finish it with `swaptune apply --resume`, or take it back with `swaptune rollback {id}`")
             }
@@ -311,8 +311,8 @@ mod tests {
             (refused(), 3, "do this"),
             (failed, 4, "free some space on that file system"),
             (worse, 5, "remove the cause and run `swaptune rollback i` again"),
-            (pending(Status::Unfinished), 3, "finish it with `swaptune apply --resume`"),
-            (pending(Status::Undoing), 3, "finish it with `swaptune rollback i`"),
+            (pending(TransactionStatus::Unfinished), 3, "finish it with `swaptune apply --resume`"),
+            (pending(TransactionStatus::Undoing), 3, "finish it with `swaptune rollback i`"),
             (ApplyError::Locked(LockError::Held { pid: Some(7) }), 3, "wait until it is done"),
             (ApplyError::Journal(JournalError::Unknown { id: "x".into() }), 2, "`swaptune history` lists"),
             (ApplyError::from(enospc()), 3, "free some space"),

@@ -121,14 +121,14 @@ pub(crate) fn temporary(real: &str, tag: &str) -> String {
 
 /// Mode, owner and attributes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct FileAttributes {
     pub mode: u32,
     pub uid: u32,
     pub gid: u32,
     pub xattrs: Vec<(String, Vec<u8>)>,
 }
 
-impl Look {
+impl FileAttributes {
     /// Of a file that is created by root.
     pub fn new(mode: u32) -> Self {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use swaptune_core::change::{SwapFileState, SwapState};
 
 use super::error::StepError;
-use super::run::{Look, Run, is_missing, temporary};
+use super::run::{FileAttributes, Run, is_missing, temporary};
 use super::spare;
 use crate::checkpoint;
 use crate::kernel::Ran;
@@ -25,10 +25,10 @@ const PATIENCE: (u32, Duration) = (40, Duration::from_millis(25));
 
 impl Run<'_> {
     /// Puts a file with these bytes in the place of what is there: written beside it, synced, renamed over it.
-    pub fn put_file(&self, real: &str, tag: &str, bytes: &[u8], look: &Look) -> Result<(), StepError> {
+    pub fn put_file(&self, real: &str, tag: &str, bytes: &[u8], attributes: &FileAttributes) -> Result<(), StepError> {
         let (path, beside) = (self.host(real), self.host(&temporary(real, tag)));
         self.act("write", real, || {
-            let written = write_beside(&beside, bytes, look).and_then(|()| {
+            let written = write_beside(&beside, bytes, attributes).and_then(|()| {
                 checkpoint::pass(self.machine);
                 fs::rename(&beside, &path)
             });
@@ -40,14 +40,14 @@ impl Run<'_> {
     }
 
     /// Makes an empty file beside another with all the blocks that `length` bytes need.
-    pub fn make_spare(&self, real: &str, tag: &str, length: u64, look: &Look) -> Result<(), StepError> {
+    pub fn make_spare(&self, real: &str, tag: &str, length: u64, attributes: &FileAttributes) -> Result<(), StepError> {
         let beside = self.host(&spare::name(real, tag));
         self.act("reserve", real, || {
             // One that a crash left may hold bytes already; it gets its blocks all the same.
             let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&beside);
             let made = options.and_then(|mut file| {
                 reserve(&mut file, length)?;
-                dress(&file, &beside, look)?;
+                set_attributes(&file, &beside, attributes)?;
                 file.sync_all()
             });
             if made.is_err() {
@@ -58,17 +58,17 @@ impl Run<'_> {
     }
 
     /// Brings back the bytes of a file: in the blocks of its spare where it has one, else beside it, and renamed over it.
-    pub fn bring_back(&self, real: &str, tag: &str, bytes: &[u8], look: &Look) -> Result<(), StepError> {
+    pub fn bring_back(&self, real: &str, tag: &str, bytes: &[u8], attributes: &FileAttributes) -> Result<(), StepError> {
         let (path, beside) = (self.host(real), self.host(&spare::name(real, tag)));
         if !beside.exists() {
-            return self.put_file(real, tag, bytes, look);
+            return self.put_file(real, tag, bytes, attributes);
         }
         self.act("bring back", real, || {
             // Not truncated first: that would give its blocks away.
             let file = OpenOptions::new().write(true).open(&beside)?;
             file.write_all_at(bytes, 0)?;
             file.set_len(bytes.len() as u64)?;
-            dress(&file, &beside, look)?;
+            set_attributes(&file, &beside, attributes)?;
             file.sync_all()?;
             checkpoint::pass(self.machine);
             fs::rename(&beside, &path)?;
@@ -78,7 +78,7 @@ impl Run<'_> {
 
     /// The same for a text of our own that everybody may read.
     pub fn put_text(&self, real: &str, tag: &str, text: &str) -> Result<(), StepError> {
-        self.put_file(real, tag, text.as_bytes(), &Look::new(0o644))
+        self.put_file(real, tag, text.as_bytes(), &FileAttributes::new(0o644))
     }
 
     /// Deletes a file or link; it is fine when there is none.
@@ -139,10 +139,16 @@ impl Run<'_> {
     }
 
     /// Makes a swap file with all its blocks; it gets its name when it is whole.
-    pub fn make_swap_file(&self, real: &str, tag: &str, state: &SwapFileState, look: &Look) -> Result<(), StepError> {
+    pub fn make_swap_file(
+        &self,
+        real: &str,
+        tag: &str,
+        state: &SwapFileState,
+        attributes: &FileAttributes,
+    ) -> Result<(), StepError> {
         let (path, beside) = (self.host(real), self.host(&temporary(real, tag)));
         self.act("create", real, || {
-            let made = self.allocate(&beside, state, look).and_then(|()| rename_new(&beside, &path));
+            let made = self.allocate(&beside, state, attributes).and_then(|()| rename_new(&beside, &path));
             if made.is_err() {
                 let _ = fs::remove_file(&beside);
             }
@@ -150,10 +156,10 @@ impl Run<'_> {
         })
     }
 
-    fn allocate(&self, path: &Path, state: &SwapFileState, look: &Look) -> io::Result<()> {
+    fn allocate(&self, path: &Path, state: &SwapFileState, attributes: &FileAttributes) -> io::Result<()> {
         let mut file = create_new(path)?;
         self.kernel.allocate(&mut file, state.size.0, state.nocow, self.progress)?;
-        dress(&file, path, look)?;
+        set_attributes(&file, path, attributes)?;
         file.sync_all()?;
         checkpoint::pass(self.machine);
         Ok(())
@@ -237,10 +243,10 @@ impl Run<'_> {
     }
 }
 
-fn write_beside(beside: &Path, bytes: &[u8], look: &Look) -> io::Result<()> {
+fn write_beside(beside: &Path, bytes: &[u8], attributes: &FileAttributes) -> io::Result<()> {
     let mut file = create_new(beside)?;
     file.write_all(bytes)?;
-    dress(&file, beside, look)?;
+    set_attributes(&file, beside, attributes)?;
     file.sync_all()
 }
 
@@ -267,19 +273,19 @@ fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
-fn dress(file: &File, path: &Path, look: &Look) -> io::Result<()> {
-    let now = Look::of(path)?;
-    if (now.uid, now.gid) != (look.uid, look.gid) {
-        fchown(file, Some(look.uid), Some(look.gid))?;
+fn set_attributes(file: &File, path: &Path, attributes: &FileAttributes) -> io::Result<()> {
+    let now = FileAttributes::of(path)?;
+    if (now.uid, now.gid) != (attributes.uid, attributes.gid) {
+        fchown(file, Some(attributes.uid), Some(attributes.gid))?;
     }
-    for (name, value) in look.xattrs.iter().filter(|attribute| !now.xattrs.contains(attribute)) {
+    for (name, value) in attributes.xattrs.iter().filter(|attribute| !now.xattrs.contains(attribute)) {
         match rustix::fs::fsetxattr(file, name.as_str(), value, XattrFlags::empty()) {
             Ok(()) | Err(Errno::NOTSUP) => {}
             Err(error) => return Err(error.into()),
         }
     }
     // Last: changing the owner clears the set-user-id bits, and an access list changes the group's.
-    file.set_permissions(fs::Permissions::from_mode(look.mode))
+    file.set_permissions(fs::Permissions::from_mode(attributes.mode))
 }
 
 /// Gives a file its name unless that is taken.

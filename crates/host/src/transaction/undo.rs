@@ -4,10 +4,10 @@ use serde::Serialize;
 use swaptune_core::change::Change;
 
 use super::error::{NotUndone, StepError, chain};
-use super::kinds::{At, Back, Past, Restored, doer};
+use super::kinds::{Recorded, Restored, StepContext, UndoState, handler};
 use super::offline;
 use super::run::Run;
-use crate::journal::record::Record;
+use crate::journal::record::JournalRecord;
 use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
 
 /// What became of one step that was to be undone.
@@ -72,14 +72,14 @@ impl UndoReport {
 }
 
 /// What was undone, and whether the journal could be told.
-pub(crate) struct Undoing {
+pub(crate) struct Undone {
     pub steps: Vec<UndoReport>,
     pub journal: Result<(), JournalError>,
 }
 
 /// How steps are undone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct How<'a> {
+pub(crate) struct UndoOptions<'a> {
     /// The transaction was cut short: what is found may be half of what was to be made.
     pub torn: bool,
     /// Also what was changed by another program since.
@@ -89,25 +89,25 @@ pub(crate) struct How<'a> {
 }
 
 /// Undoes all steps that stand. A step that cannot be undone does not keep the others from it.
-pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, how: How<'_>) -> Undoing {
-    undo_from(run, journal, 0, how)
+pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, options: UndoOptions<'_>) -> Undone {
+    undo_from(run, journal, 0, options)
 }
 
 /// Undoes the steps that stand from this one on, newest first.
-pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, how: How<'_>) -> Undoing {
+pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, options: UndoOptions<'_>) -> Undone {
     let standing: Vec<usize> = (first..journal.transaction().steps.len()).rev().collect();
-    let mut undoing = Undoing { steps: Vec::new(), journal: Ok(()) };
+    let mut undoing = Undone { steps: Vec::new(), journal: Ok(()) };
     let mut again = Vec::new();
     for seq in standing {
         if !journal.transaction().steps[seq].is_standing() {
             continue;
         }
-        if how.aside.contains(&seq) {
+        if options.aside.contains(&seq) {
             let why = journal.transaction().steps[seq].failed.clone().unwrap_or_default();
             undoing.note(journal, seq, UndoOutcome::SetAside { why });
             continue;
         }
-        match undo_one(run, journal, seq, how) {
+        match undo_one(run, journal, seq, options) {
             Ok(None) => again.push(seq),
             Ok(Some(outcome)) => undoing.note(journal, seq, outcome),
             Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: chain(&error) }),
@@ -127,7 +127,7 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
     undoing
 }
 
-impl Undoing {
+impl Undone {
     /// Why it is not finished: a step that could not be undone, or the journal.
     pub fn failure(&self) -> Option<String> {
         let failed = self.steps.iter().find_map(|step| match &step.outcome {
@@ -141,10 +141,10 @@ impl Undoing {
     /// undone is found so the next time.
     fn note(&mut self, journal: &mut Journal<'_>, seq: usize, outcome: UndoOutcome) {
         let record = match &outcome {
-            UndoOutcome::Left { found, .. } => Some(Record::Left { seq, found: found.clone(), set_aside: false }),
-            UndoOutcome::SetAside { why } => Some(Record::Left { seq, found: why.clone(), set_aside: true }),
-            UndoOutcome::Failed { why } => Some(Record::Failed { seq, error: why.clone() }),
-            _ => Some(Record::Undone { seq }),
+            UndoOutcome::Left { found, .. } => Some(JournalRecord::Left { seq, found: found.clone(), set_aside: false }),
+            UndoOutcome::SetAside { why } => Some(JournalRecord::Left { seq, found: why.clone(), set_aside: true }),
+            UndoOutcome::Failed { why } => Some(JournalRecord::Failed { seq, error: why.clone() }),
+            _ => Some(JournalRecord::Undone { seq }),
         };
         let change = journal.transaction().steps[seq].step.change.clone();
         self.steps.push(UndoReport { number: seq + 1, change, outcome });
@@ -155,59 +155,64 @@ impl Undoing {
 }
 
 /// Undoes one step. `None` when its files must be made again, after everything else.
-fn undo_one(run: &Run<'_>, journal: &Journal<'_>, seq: usize, how: How<'_>) -> Result<Option<UndoOutcome>, StepError> {
+fn undo_one(
+    run: &Run<'_>,
+    journal: &Journal<'_>,
+    seq: usize,
+    options: UndoOptions<'_>,
+) -> Result<Option<UndoOutcome>, StepError> {
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
     if let Some(outcome) = offline::gone_with_the_power(run, &log.step.change) {
         return Ok(Some(outcome));
     }
     let tag = tag(&journal.transaction().id, seq);
-    let at = At { run: *run, tag: &tag };
-    sweep(at, saved)?;
-    let past = Past { log, saved, state: journal.state(), torn: how.torn };
-    let doer = doer(&log.step.change);
-    let outcome = match doer.stand_back(at, past)? {
-        Back::Saved => UndoOutcome::AlreadyThere,
-        Back::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
-        Back::Other(found) if !how.force => {
+    let cx = StepContext { run: *run, tag: &tag };
+    sweep(cx, saved)?;
+    let recorded = Recorded { log, saved, state: journal.state(), torn: options.torn };
+    let handler = handler(&log.step.change);
+    let outcome = match handler.undo_state(cx, recorded)? {
+        UndoState::Saved => UndoOutcome::AlreadyThere,
+        UndoState::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
+        UndoState::Other(found) if !options.force => {
             return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
         }
-        Back::Ours | Back::Other(_) => match doer.restore(at, past)? {
+        UndoState::Ours | UndoState::Other(_) => match handler.restore(cx, recorded)? {
             Restored::Kept(why) => UndoOutcome::Kept { why },
-            Restored::Whole => confirm(&log.step.change, doer.stand_back(at, past)?)?,
+            Restored::Whole => confirm(&log.step.change, handler.undo_state(cx, recorded)?)?,
         },
     };
     run.remove_folders(made(saved))?;
     Ok(Some(outcome))
 }
 
-fn confirm(change: &Change, stand: Back) -> Result<UndoOutcome, StepError> {
-    let found = match stand {
-        Back::Saved => return Ok(UndoOutcome::Restored),
-        Back::Ours => change.sides().1,
-        Back::Other(found) => found,
+fn confirm(change: &Change, found: UndoState) -> Result<UndoOutcome, StepError> {
+    let found = match found {
+        UndoState::Saved => return Ok(UndoOutcome::Restored),
+        UndoState::Ours => change.sides().1,
+        UndoState::Other(found) => found,
     };
     Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
 }
 
 fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {
     let tag = "again";
-    doer(change).make(At { run: *run, tag }).map(|_| ())
+    handler(change).make(StepContext { run: *run, tag }).map(|_| ())
 }
 
 /// Brings a half-made step back to what was saved, so that it can be made again. For a transaction that goes on.
-pub(super) fn take_back(run: &Run<'_>, state: &StateDir, id: &str, seq: usize, log: &StepLog) -> Result<Back, StepError> {
-    let Some(saved) = &log.saved else { return Ok(Back::Saved) };
+pub(super) fn take_back(run: &Run<'_>, state: &StateDir, id: &str, seq: usize, log: &StepLog) -> Result<UndoState, StepError> {
+    let Some(saved) = &log.saved else { return Ok(UndoState::Saved) };
     let tag = tag(id, seq);
-    let at = At { run: *run, tag: &tag };
-    sweep(at, saved)?;
-    let past = Past { log, saved, state, torn: true };
-    let doer = doer(&log.step.change);
-    let stand = doer.stand_back(at, past)?;
-    if stand == Back::Ours {
-        doer.restore(at, past)?;
+    let cx = StepContext { run: *run, tag: &tag };
+    sweep(cx, saved)?;
+    let recorded = Recorded { log, saved, state, torn: true };
+    let handler = handler(&log.step.change);
+    let found = handler.undo_state(cx, recorded)?;
+    if found == UndoState::Ours {
+        handler.restore(cx, recorded)?;
     }
-    Ok(stand)
+    Ok(found)
 }
 
 /// What tells the temporary files of one step from others.
@@ -216,12 +221,12 @@ pub(super) fn tag(id: &str, seq: usize) -> String {
 }
 
 /// Takes away temporary files that a crash left.
-fn sweep(at: At<'_>, saved: &Saved) -> Result<(), StepError> {
+fn sweep(cx: StepContext<'_>, saved: &Saved) -> Result<(), StepError> {
     match saved {
         Saved::File { at: real, .. } | Saved::Link { at: real, .. } | Saved::SwapFile { at: real, .. } => {
-            at.run.sweep(real, at.tag)
+            cx.run.sweep(real, cx.tag)
         }
-        Saved::Outputs { files } => files.iter().try_for_each(|(real, _)| at.run.sweep(real, at.tag)),
+        Saved::Outputs { files } => files.iter().try_for_each(|(real, _)| cx.run.sweep(real, cx.tag)),
         _ => Ok(()),
     }
 }

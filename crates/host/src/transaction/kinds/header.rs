@@ -1,4 +1,4 @@
-//! Swap headers on devices and files, and the guard before them.
+//! Swap headers on devices and files, and what is checked before one is overwritten.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -7,12 +7,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use swaptune_core::change::{Change, SwapHeaderState};
 use swaptune_core::parse::mountinfo;
 
-use super::{At, Back, Doer, Made, Past, Restored, Stand, mismatch};
-use crate::apply::error::StepError;
-use crate::apply::run::Run;
+use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
 use crate::journal::record::SavedRange;
 use crate::journal::{Journal, Saved, fingerprint};
 use crate::swap_header::{self, END, INFO};
+use crate::transaction::error::StepError;
+use crate::transaction::run::Run;
 
 /// Bytes and where they go.
 type Piece = (u64, Vec<u8>);
@@ -24,23 +24,23 @@ pub(super) struct Header<'a> {
     pub wipe: bool,
 }
 
-impl Doer for Header<'_> {
-    fn stand(&self, at: At<'_>) -> Result<Stand, StepError> {
-        let real = at.run.real(self.path)?;
-        if !at.run.exists(&real) {
-            return Ok(Stand::Gone(format!("{} is not there", self.path)));
+impl ChangeHandler for Header<'_> {
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
+        let real = cx.run.real(self.path)?;
+        if !cx.run.exists(&real) {
+            return Ok(Observed::Gone(format!("{} is not there", self.path)));
         }
-        let found = current(&at.run, &real)?;
+        let found = current(&cx.run, &real)?;
         Ok(match found {
-            found if self.after.is_some() && same(found.as_ref(), self.after) => Stand::After,
-            found if same(found.as_ref(), self.before) || self.before.is_none() && self.wipe => Stand::Before,
-            found => Stand::Other(words(found.as_ref())),
+            found if self.after.is_some() && same(found.as_ref(), self.after) => Observed::After,
+            found if same(found.as_ref(), self.before) || self.before.is_none() && self.wipe => Observed::Before,
+            found => Observed::Other(words(found.as_ref())),
         })
     }
 
-    fn save(&self, at: At<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
-        let real = at.run.real(self.path)?;
-        let (file, ranges) = self.new_bytes(at, &real)?;
+    fn save(&self, cx: StepContext<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
+        let real = cx.run.real(self.path)?;
+        let (file, ranges) = self.new_bytes(cx, &real)?;
         let save = |(part, (from, bytes)): (usize, &(u64, Vec<u8>))| {
             let old = swap_header::range(&file, *from, bytes.len() as u64);
             let old = old.map_err(|error| StepError::io("read", &real, error))?;
@@ -50,61 +50,63 @@ impl Doer for Header<'_> {
         Ok(Saved::Ranges { at: real, ranges })
     }
 
-    fn make(&self, at: At<'_>) -> Result<Made, StepError> {
-        let real = at.run.real(self.path)?;
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
+        let real = cx.run.real(self.path)?;
         // Looked at again, right before the write: the user may have taken a long time to say yes. What is looked at stays
         // open, so that nothing else can take the device in between.
-        let file = guarded(&at.run, &real, self.before, self.wipe, true)?;
-        let (_, ranges) = self.new_bytes(at, &real)?;
-        at.run.overwrite(&real, &file, &ranges)?;
+        let file = open_to_overwrite(&cx.run, &real, self.before, self.wipe, true)?;
+        let (_, ranges) = self.new_bytes(cx, &real)?;
+        cx.run.overwrite(&real, &file, &ranges)?;
         drop(file);
-        let found = current(&at.run, &real)?;
+        let found = current(&cx.run, &real)?;
         if !same(found.as_ref(), self.after) {
             let (wanted, found) = (words(self.after), words(found.as_ref()));
             return Err(StepError::NotTaken { path: real, wanted, found });
         }
-        Ok(Made::changed(words(self.before), words(self.after)))
+        Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn stand_back(&self, at: At<'_>, past: Past<'_>) -> Result<Back, StepError> {
-        let Saved::Ranges { at: real, ranges } = past.saved else { return Err(mismatch(self.path)) };
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+        let Saved::Ranges { at: real, ranges } = recorded.saved else { return Err(mismatch(self.path)) };
         let is_zram = real.starts_with("/dev/zram");
-        if !at.run.exists(real) {
+        if !cx.run.exists(real) {
             // A file that had no header and is gone has none again. A device comes back, with what stands on it.
             let has_none = is_zram || self.before.is_none() && !real.starts_with("/dev/");
-            return Ok(if has_none { Back::Saved } else { Back::Other("not there any more".into()) });
+            return Ok(if has_none { UndoState::Saved } else { UndoState::Other("not there any more".into()) });
         }
-        let (file, size) = open(&at.run, real)?;
+        let (file, size) = open(&cx.run, real)?;
         // A zram device that was reset since holds nothing of before and nothing of ours.
         if is_zram && size == 0 {
-            return Ok(Back::Saved);
+            return Ok(UndoState::Saved);
         }
         let read = |range: &SavedRange| swap_header::range(&file, range.at, range.blob.length);
         let found = ranges.iter().map(read).collect::<Result<Vec<_>, _>>();
         let found = found.map_err(|error| StepError::io("read", real, error))?;
         let is_saved = |(range, bytes): (&SavedRange, &Vec<u8>)| fingerprint(bytes) == range.blob.print;
         if ranges.iter().zip(&found).all(is_saved) {
-            return Ok(Back::Saved);
+            return Ok(UndoState::Saved);
         }
-        let header = current(&at.run, real)?;
-        let ours = same(header.as_ref(), self.after) || is_zram || past.torn && self.is_torn(at, past, (ranges, &found), size)?;
-        if ours { Ok(Back::Ours) } else { Ok(Back::Other(words(header.as_ref()))) }
+        let header = current(&cx.run, real)?;
+        let ours = same(header.as_ref(), self.after)
+            || is_zram
+            || recorded.torn && self.is_torn(cx, recorded, (ranges, &found), size)?;
+        if ours { Ok(UndoState::Ours) } else { Ok(UndoState::Other(words(header.as_ref()))) }
     }
 
-    fn restore(&self, at: At<'_>, past: Past<'_>) -> Result<Restored, StepError> {
-        let Saved::Ranges { at: real, ranges } = past.saved else { return Err(mismatch(self.path)) };
-        refuse_if_used(&at.run, real)?;
-        let load = |range: &SavedRange| Ok((range.at, past.state.load(&range.blob)?));
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+        let Saved::Ranges { at: real, ranges } = recorded.saved else { return Err(mismatch(self.path)) };
+        refuse_if_used(&cx.run, real)?;
+        let load = |range: &SavedRange| Ok((range.at, recorded.state.load(&range.blob)?));
         let bytes = ranges.iter().map(load).collect::<Result<Vec<_>, StepError>>()?;
-        let file = at.run.open_exclusive(real)?;
-        at.run.overwrite(real, &file, &bytes)?;
+        let file = cx.run.open_exclusive(real)?;
+        cx.run.overwrite(real, &file, &bytes)?;
         Ok(Restored::Whole)
     }
 }
 
 impl Header<'_> {
     /// The bytes to be written, by where they go, and the file to be read.
-    fn new_bytes(&self, at: At<'_>, real: &str) -> Result<(File, Vec<Piece>), StepError> {
+    fn new_bytes(&self, cx: StepContext<'_>, real: &str) -> Result<(File, Vec<Piece>), StepError> {
         let Some(after) = self.after else {
             return Err(StepError::Refused {
                 what: self.path.to_owned(),
@@ -112,8 +114,8 @@ impl Header<'_> {
                 hint: "`swaptune rollback` brings it back".into(),
             });
         };
-        let (file, size) = open(&at.run, real)?;
-        let mut page = swap_header::page(&after.uuid, &after.label, size, at.run.kernel.page_size())
+        let (file, size) = open(&cx.run, real)?;
+        let mut page = swap_header::page(&after.uuid, &after.label, size, cx.run.kernel.page_size())
             .map_err(|source| StepError::Header { path: real.to_owned(), source })?;
         if self.wipe {
             let head = size.min(END);
@@ -134,20 +136,20 @@ impl Header<'_> {
     /// sectors, but a killed process may have got to any byte of what it wrote to the page cache.
     fn is_torn(
         &self,
-        at: At<'_>,
-        past: Past<'_>,
+        cx: StepContext<'_>,
+        recorded: Recorded<'_>,
         (ranges, found): (&[SavedRange], &[Vec<u8>]),
         size: u64,
     ) -> Result<bool, StepError> {
         let mut ours = vec![0; found.first().map_or(0, Vec::len)];
-        let page_size = at.run.kernel.page_size();
+        let page_size = cx.run.kernel.page_size();
         let page = self.after.map(|after| swap_header::page(&after.uuid, &after.label, size, page_size));
         if let Some(Ok(page)) = page {
             let length = page.len().min(ours.len());
             ours[..length].copy_from_slice(&page[..length]);
         }
         for (index, (range, found)) in ranges.iter().zip(found).enumerate() {
-            let saved = past.state.load(&range.blob)?;
+            let saved = recorded.state.load(&range.blob)?;
             let zeros = vec![0; found.len()];
             let new = if index == 0 { &ours } else { &zeros };
             let mut bytes = found.iter().zip(&saved).zip(new);
@@ -160,12 +162,23 @@ impl Header<'_> {
 }
 
 /// Refuses a device or file that may still be needed. `expected` is the swap header that may be replaced.
-pub(crate) fn guard(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool) -> Result<(), StepError> {
-    guarded(run, real, expected, wipe, false).map(drop)
+pub(crate) fn check_overwrite(
+    run: &Run<'_>,
+    real: &str,
+    expected: Option<&SwapHeaderState>,
+    wipe: bool,
+) -> Result<(), StepError> {
+    open_to_overwrite(run, real, expected, wipe, false).map(drop)
 }
 
 /// The same, and the device stays open, exclusively.
-fn guarded(run: &Run<'_>, real: &str, expected: Option<&SwapHeaderState>, wipe: bool, write: bool) -> Result<File, StepError> {
+fn open_to_overwrite(
+    run: &Run<'_>,
+    real: &str,
+    expected: Option<&SwapHeaderState>,
+    wipe: bool,
+    write: bool,
+) -> Result<File, StepError> {
     refuse_if_used(run, real)?;
     let name = real.trim_start_matches("/dev/");
     if !wipe && !partitions(run, name).is_empty() {
@@ -207,6 +220,11 @@ pub(crate) fn must_be_made<'a>(run: &Run<'_>, change: &'a Change) -> Option<&'a 
     let Change::SwapHeader { path, before: None, wipe: false, .. } = change else { return None };
     let real = run.real(path).ok()?;
     (!real.starts_with("/dev/")).then_some(path.as_str())
+}
+
+/// True for the step that makes this swap file.
+pub(crate) fn is_made_by(change: &Change, file: &str) -> bool {
+    matches!(change, Change::SwapFile { path, after: Some(_), .. } if path == file)
 }
 
 /// Why such a file is left alone.

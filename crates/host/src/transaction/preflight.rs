@@ -2,25 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{Access, access, statvfs};
-use swaptune_core::Bytes;
-use swaptune_core::change::{Change, SwapFileState};
+use rustix::fs::{Access, access};
+use swaptune_core::change::Change;
 use swaptune_core::plan::{Plan, Step};
 
 use super::error::{ApplyError, StepError, skip};
-use super::forward::is_made_by;
-use super::kinds::{At, Stand, doer, guard, must_be_made, not_made_here};
+use super::kinds::{Observed, StepContext, check_overwrite, handler, is_made_by, must_be_made, not_made_here};
 use super::room;
 use super::run::{Run, is_missing};
-use crate::journal::{Saved, StateDir, Status, StepLog, Transaction};
-use crate::swap_header::END;
-use crate::swapfile;
-
-/// What must stay free where files are written: the journal, temporary files, the bytes that are kept.
-const SLACK: Bytes = Bytes::from_mib(1);
+use crate::journal::{Saved, StateDir, Transaction};
 
 /// Refuses what cannot or must not be done.
 pub(super) fn check(run: &Run<'_>, state: &StateDir, plan: &Plan) -> Result<(), ApplyError> {
@@ -28,11 +20,11 @@ pub(super) fn check(run: &Run<'_>, state: &StateDir, plan: &Plan) -> Result<(), 
         return Err(ApplyError::Refused { what: refusal.what, why: refusal.why, hint: refusal.hint });
     }
     only_files_offline(run, &plan.steps)?;
-    stands(run, &plan.steps)?;
+    check_targets(run, &plan.steps)?;
     let off = plan.steps.iter().filter_map(|step| switched_off(run, &step.change)).collect::<Vec<_>>();
-    room::check(run, &off)?;
+    room::check_swapoff(run, &off)?;
     writable(run, plan.steps.iter().map(|step| &step.change))?;
-    space(run, state, &plan.steps)?;
+    room::check_space(run, state, &plan.steps)?;
     Ok(())
 }
 
@@ -69,7 +61,7 @@ fn only_files_offline(run: &Run<'_>, steps: &[Step]) -> Result<(), ApplyError> {
 }
 
 /// Compares every target with what the plan expects, as far as no earlier step of the plan changes it.
-fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
+fn check_targets(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
     let mut touched = BTreeSet::new();
     let mut promised: BTreeMap<u64, i64> = BTreeMap::new();
     let mut drivers = false;
@@ -77,43 +69,26 @@ fn stands(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
         let change = &step.change;
         if let Some(file) = must_be_made(run, change)
             && !steps[..seq].iter().any(|step| is_made_by(&step.change, file))
-            && doer(change).stand(At { run: *run, tag: "check" })? != Stand::After
+            && handler(change).observe(StepContext { run: *run, tag: "check" })? != Observed::After
         {
             return Err(not_made_here(file));
         }
-        room_for(run, change, &mut promised)?;
+        room::check_swap_files(run, change, &mut promised)?;
         let first = touched.insert(target(run, change));
         drivers |= matches!(change, Change::Module { .. } | Change::Zram { .. });
         let appears_later = drivers && matches!(change, Change::Knob { path, .. } if !run.exists_inside(path));
         if !first || appears_later {
             continue;
         }
-        let stand = doer(change).stand(At { run: *run, tag: "check" })?;
-        match (stand, change) {
-            (Stand::Other(found), _) => return Err(conflict(change, found)),
-            (Stand::Before, Change::SwapHeader { path, before, wipe, .. }) => {
-                guard(run, &run.real(path)?, before.as_ref(), *wipe)?;
+        let observed = handler(change).observe(StepContext { run: *run, tag: "check" })?;
+        match (observed, change) {
+            (Observed::Other(found), _) => return Err(conflict(change, found)),
+            (Observed::Before, Change::SwapHeader { path, before, wipe, .. }) => {
+                check_overwrite(run, &run.real(path)?, before.as_ref(), *wipe)?;
             }
             _ => {}
         }
     }
-    Ok(())
-}
-
-/// Refuses a swap file without room. `promised` is what earlier steps of the plan take of each file system, or give back.
-fn room_for(run: &Run<'_>, change: &Change, promised: &mut BTreeMap<u64, i64>) -> Result<(), StepError> {
-    let Change::SwapFile { path, before, after } = change else { return Ok(()) };
-    if before == after {
-        return Ok(());
-    }
-    let real = run.real(path)?;
-    let others = promised.entry(device(run, &real)).or_default();
-    let size = |side: &Option<SwapFileState>| side.as_ref().map_or(0, |side| i64::try_from(side.size.0).unwrap_or(i64::MAX));
-    *others = others.saturating_sub(size(before));
-    if let Some(after) = after {
-        swapfile::check(run, &real, after, *others)?;
-    }
-    *others = others.saturating_add(size(after));
     Ok(())
 }
 
@@ -123,7 +98,7 @@ pub(super) fn conflict(change: &Change, found: String) -> StepError {
 }
 
 /// What two steps must not both be compared with: the second sees what the first left.
-fn target(run: &Run<'_>, change: &Change) -> String {
+pub(super) fn target(run: &Run<'_>, change: &Change) -> String {
     match change {
         Change::Zram { name, .. } => format!("/dev/{name}"),
         Change::Knob { path, .. } => path.clone(),
@@ -176,7 +151,7 @@ pub(crate) fn check_rollback(run: &Run<'_>, transaction: &Transaction, aside: &[
         }
     }
     let (seqs, reals): (Vec<usize>, Vec<String>) = off.into_iter().unzip();
-    room::check(run, &reals).map_err(|error| or_skip(error, transaction, &seqs))?;
+    room::check_swapoff(run, &reals).map_err(|error| or_skip(error, transaction, &seqs))?;
     for (seq, log) in &standing {
         writable(run, std::iter::once(&log.step.change)).map_err(|error| or_skip(error, transaction, &[*seq]))?;
     }
@@ -194,85 +169,9 @@ fn or_skip(error: StepError, transaction: &Transaction, seqs: &[usize]) -> Apply
     }
 }
 
-/// The steps that are left out with those that the user names, by their place: what was done to the same thing before rests on
-/// what stays.
-pub(crate) fn set_aside(run: &Run<'_>, transaction: &Transaction, skip: &[usize]) -> Result<Vec<usize>, ApplyError> {
-    let steps = &transaction.steps;
-    let mut aside: Vec<usize> = Vec::new();
-    for number in skip {
-        let seq = number.checked_sub(1).filter(|seq| steps.get(*seq).is_some_and(StepLog::is_standing));
-        let id = || transaction.id.clone();
-        aside.push(seq.ok_or_else(|| ApplyError::NoStep { id: id(), number: *number })?);
-    }
-    // A rollback that goes on keeps to what was given up when it began.
-    let going_on = transaction.status == Status::Undoing;
-    aside.extend((0..steps.len()).filter(|seq| going_on && steps[*seq].set_aside));
-    let places: Vec<(usize, String)> = aside.iter().map(|seq| (*seq, target(run, &steps[*seq].step.change))).collect();
-    let rests = |seq: &usize| {
-        let place = target(run, &steps[*seq].step.change);
-        steps[*seq].is_standing() && places.iter().any(|(later, other)| *later > *seq && *other == place)
-    };
-    aside.extend((0..steps.len()).filter(rests));
-    Ok(aside)
-}
-
 fn may_write(path: &Path, real: &str) -> Result<(), StepError> {
     match access(path, Access::WRITE_OK) {
         Err(error) if !is_missing(&io::Error::from(error)) => Err(StepError::io("write", real, error.into())),
         _ => Ok(()),
     }
-}
-
-/// Refuses when what is to be written does not fit, file system by file system.
-fn space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Result<(), StepError> {
-    // Everything that is overwritten is kept.
-    let kept = steps.iter().map(|step| overwritten(run, &step.change)).fold(SLACK.0, u64::saturating_add);
-    let state_device = std::fs::metadata(state.path()).map_or(0, |found| found.dev());
-    let mut needed = BTreeMap::from([(state_device, (Bytes(kept), state.path().to_owned()))]);
-    for step in steps {
-        let sizes = match &step.change {
-            Change::File { path, after: Some(text), .. } => vec![(path, text.len() as u64 + length(run, path))],
-            Change::File { path, .. } => vec![(path, length(run, path))],
-            // The generator makes a second copy of each beside the first, and going back has one reserved.
-            Change::Generated { outputs, .. } => outputs.iter().map(|path| (path, 2 * length(run, path))).collect(),
-            _ => continue,
-        };
-        for (path, size) in sizes {
-            let real = run.real(path)?;
-            let entry = needed.entry(device(run, &real)).or_insert((SLACK, run.nearest_folder(&real)));
-            entry.0 = Bytes(entry.0.0.saturating_add(size));
-        }
-    }
-    for (need, path) in needed.into_values() {
-        let Ok(found) = statvfs(&path) else { continue };
-        let free = Bytes(found.f_bfree.saturating_mul(found.f_frsize));
-        if free < need {
-            return Err(StepError::Refused {
-                what: format!("writing to {}", path.display()),
-                why: format!("its file system has {free} free, {need} are needed"),
-                hint: "free some space on that file system".into(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// How many bytes a change overwrites.
-fn overwritten(run: &Run<'_>, change: &Change) -> u64 {
-    match change {
-        Change::File { path, .. } => length(run, path),
-        Change::Generated { outputs, .. } => outputs.iter().map(|path| length(run, path)).sum(),
-        Change::SwapHeader { wipe: true, .. } => 2 * END,
-        _ => 0,
-    }
-}
-
-/// Number of the file system that a path lies on, or would lie on.
-fn device(run: &Run<'_>, real: &str) -> u64 {
-    std::fs::metadata(run.nearest_folder(real)).map_or(0, |found| found.dev())
-}
-
-fn length(run: &Run<'_>, path: &str) -> u64 {
-    let real = run.real(path).unwrap_or_default();
-    std::fs::metadata(run.host(&real)).map_or(0, |found| found.len())
 }
