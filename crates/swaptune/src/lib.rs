@@ -30,7 +30,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let failure = failure.at(cli.global.root.as_deref());
-            failure.report();
+            output::talk(&failure.text());
             ExitCode::from(failure.code)
         }
     }

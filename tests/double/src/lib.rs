@@ -7,7 +7,6 @@
 mod checkpoints;
 mod image;
 mod kernel;
-mod zram;
 
 use std::path::Path;
 

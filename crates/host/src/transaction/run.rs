@@ -9,6 +9,7 @@ use swaptune_core::parse::swaps::{self, SwapLine};
 
 use super::error::StepError;
 use crate::checkpoint::Faults;
+use crate::inspect::BOOT_ID;
 use crate::kernel::{Kernel, Progress};
 use crate::machine::Machine;
 
@@ -97,7 +98,7 @@ impl Run<'_> {
 
     /// Id of the running boot, empty when unknown.
     pub fn boot_id(&self) -> String {
-        self.read_setting("/proc/sys/kernel/random/boot_id").ok().flatten().unwrap_or_default()
+        self.read_setting(BOOT_ID).ok().flatten().unwrap_or_default()
     }
 
     /// A number of kB from `/proc/meminfo`, in bytes.

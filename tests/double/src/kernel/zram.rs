@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::FixtureKernel;
+use super::FixtureKernel;
 
 /// Attributes of a device that is not set up.
 const ATTRIBUTES: [(&str, &str); 8] = [
