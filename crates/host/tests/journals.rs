@@ -11,7 +11,11 @@ use std::fs;
 use std::path::Path;
 
 use fixture::*;
-use swaptune_host::journal::{Saved, StateDir, StepOutcome, TransactionKind, TransactionStatus, history, pending, transaction};
+use swaptune_core::change::Change;
+use swaptune_host::journal::{
+    JournalError, Saved, StateDir, StepOutcome, Transaction, TransactionKind, TransactionStatus, fingerprint, history, parse,
+    pending, transaction,
+};
 
 fn old() -> (tempfile::TempDir, StateDir) {
     let dir = scratch();
@@ -48,6 +52,50 @@ fn every_kind_of_saved_state_of_version_1_is_read() {
     let skipped = applied.steps.iter().filter(|step| matches!(step.outcome, Some(StepOutcome::Skipped { .. })));
     assert_eq!(skipped.count(), 1);
     assert!(applied.steps.iter().any(|step| !step.outputs.is_empty()));
+}
+
+fn documented(name: &str, text: &str) -> Result<Option<Transaction>, JournalError> {
+    parse(Path::new(name), text.as_bytes())
+}
+
+#[test]
+fn the_journal_of_the_page_about_journals_is_read_as_it_says() {
+    let page = page();
+    let example = page.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
+    let read = documented("example", example).unwrap().unwrap();
+    assert_eq!((read.status, read.steps.len(), read.undo_asked), (TransactionStatus::RolledBack, 2, true));
+    assert!(read.steps.iter().all(|step| step.saved.is_some() && step.undone));
+    let Change::File { before: Some(text), .. } = &read.steps[1].step.change else { panic!("{:?}", read.steps[1]) };
+    let Some(Saved::File { file: Some(file), .. }) = &read.steps[1].saved else { panic!("{:?}", read.steps[1]) };
+    assert_eq!((text.len() as u64, fingerprint(text.as_bytes())), (file.blob.length, file.blob.print.clone()));
+
+    let torn = documented("torn", &example[..example.len() - 10]).unwrap().unwrap();
+    assert_eq!(torn.status, TransactionStatus::Undoing, "a line without its end tells nothing");
+    assert_eq!(documented("begun", &example[..100]).unwrap(), None, "nothing was changed before the first line was whole");
+    let newer = documented("newer", &example.replacen("\"v\":1", "\"v\":2", 1)).unwrap_err();
+    assert_eq!(newer.to_string(), "newer, line 1: version 2; this program reads version 1");
+    assert!(page.contains("`version 2; this program reads version 1`"));
+    let more = documented("more", &example.replace("\"seq\":0", "\"unheard\":[],\"seq\":0")).unwrap().unwrap();
+    assert_eq!(more.steps, read.steps, "a field that is not known is passed over");
+    assert!(documented("other", &example.replace("\"undone\"", "\"unheard\"")).is_err());
+}
+
+#[test]
+fn the_page_about_journals_names_every_word_of_them() {
+    let page = page();
+    let (_dir, state) = old();
+    for row in history(&state).unwrap() {
+        let text = fs::read_to_string(state.journal(&row.id)).unwrap();
+        for key in ["record", "kind", "is", "when", "ending"] {
+            let key_and_quote = format!("\"{key}\":\"");
+            let words = text.split(&key_and_quote).skip(1).filter_map(|rest| rest.split('"').next());
+            words.for_each(|word| assert!(page.contains(&format!("`{word}`")), "{key}: {word}"));
+        }
+    }
+}
+
+fn page() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/journal.md")).unwrap()
 }
 
 /// What is written today has the same endings. `SWAPTUNE_ACCEPT=1` keeps it, for when the form of the lines has changed.

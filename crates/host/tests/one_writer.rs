@@ -41,7 +41,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("processes/cold.rs", "marks of pages as touched, when it is asked which are cold"),
     ("processes/idle.rs", "marks of pages as idle, for the same"),
     ("prove/", "opens for reading"),
-    ("scratch/guardian.rs", "starts the process that puts temporary settings back"),
+    ("temporary/guardian.rs", "starts the process that puts temporary settings back"),
     ("service.rs", "tells systemd what is so already"),
     ("sys.rs", "the calls themselves"),
 ];

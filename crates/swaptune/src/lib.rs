@@ -51,6 +51,6 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sample(args) => cmd::sample::run(&context, args),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
-        Command::ScratchGuardian => Ok(cmd::scratch::guardian()),
+        Command::TemporaryGuardian => Ok(cmd::temporary::guardian()),
     }
 }

@@ -106,7 +106,7 @@ impl StateDir {
 
     /// `/run/swaptune/scratch` of the machine: for temporary settings, each of which is taken back.
     #[must_use]
-    pub fn scratch(machine: &Machine) -> Self {
+    pub fn temporary(machine: &Machine) -> Self {
         Self::inside(machine, "/run/swaptune/scratch")
     }
 

@@ -21,7 +21,8 @@ pub enum TransactionKind {
     /// The end of the boot service, which switches it off.
     ServiceStop,
     /// Temporary settings, step by step as they are asked for, and taken back at the end.
-    Scratch,
+    #[serde(rename = "scratch")]
+    Temporary,
 }
 
 /// How a transaction ended.

@@ -9,7 +9,7 @@ use swaptune_host::service;
 use swaptune_host::transaction::{Resumed, execute, resume, rollback};
 
 use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
 use crate::{failure, output};
@@ -17,7 +17,7 @@ use crate::{failure, output};
 /// Plans, asks, applies.
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     needs_root(context)?;
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     super::history::remind(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {

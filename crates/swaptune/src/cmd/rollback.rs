@@ -6,7 +6,7 @@ use swaptune_host::service;
 use swaptune_host::transaction::{ApplyOptions, RollbackReport, UndoOutcome, rollback};
 
 use super::change::{confirmed, kernel, needs_root, options};
-use super::{Context, scratch};
+use super::{Context, temporary};
 use crate::cli::RollbackArgs;
 use crate::failure::{FINDINGS, Failure, USAGE};
 use crate::output::{self, text};
@@ -14,7 +14,7 @@ use crate::output::{self, text};
 /// Takes back the named apply, else the one that was cut short, else the newest that stands.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
     needs_root(context)?;
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let state = StateDir::persistent(&context.machine);
     let id = match &args.id {
         Some(id) => id.clone(),

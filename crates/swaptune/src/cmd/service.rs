@@ -11,14 +11,14 @@ use swaptune_host::journal::{StateDir, TransactionKind};
 use swaptune_host::transaction::{ApplyOptions, ApplyReport, deactivate, execute};
 
 use super::change::{kernel, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
 use crate::{layers, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let volatile = StateDir::volatile(&context.machine);
     let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     let kernel = kernel(context, true)?;

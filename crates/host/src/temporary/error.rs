@@ -10,7 +10,7 @@ use crate::transaction::{ApplyError, NotUndone, StepError};
 
 /// Why a temporary setting was not made, or not put back.
 #[derive(Debug, thiserror::Error)]
-pub enum ScratchError {
+pub enum TemporaryError {
     /// It would do harm, or cannot succeed; nothing was changed.
     #[error("{what}: {why}")]
     Refused {
@@ -50,7 +50,7 @@ pub enum ScratchError {
     },
 }
 
-impl ScratchError {
+impl TemporaryError {
     /// What to type or to change next; empty when there is nothing that always helps.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -83,7 +83,7 @@ fn words(left: &[NotUndone]) -> String {
 }
 
 /// An error before anything was changed.
-impl From<ApplyError> for ScratchError {
+impl From<ApplyError> for TemporaryError {
     fn from(error: ApplyError) -> Self {
         match error {
             ApplyError::Locked(error) => Self::Busy(error),

@@ -1,6 +1,6 @@
 //! Temporary settings: the guardian process, and what a killed benchmark left.
 
-use swaptune_host::scratch::{self, ScratchError, guardian};
+use swaptune_host::temporary::{self, TemporaryError, guardian};
 
 use super::Context;
 use crate::failure::{FINDINGS, Failure};
@@ -13,14 +13,14 @@ pub fn guardian() -> u8 {
 
 /// Puts back what a killed benchmark left, before anything else is looked at or changed.
 pub fn recover(context: &Context) -> Result<(), Failure> {
-    if let Some(what) = scratch::recover(&context.machine)? {
+    if let Some(what) = temporary::recover(&context.machine)? {
         output::talk(&what);
     }
     Ok(())
 }
 
-impl From<ScratchError> for Failure {
-    fn from(error: ScratchError) -> Self {
+impl From<TemporaryError> for Failure {
+    fn from(error: TemporaryError) -> Self {
         let mut message = error.to_string();
         let mut source = std::error::Error::source(&error);
         while let Some(cause) = source {

@@ -4,7 +4,7 @@
 //! closes, SIGKILL, the out-of-memory killer) does not end it. It holds the reading end of a pipe; when that ends without
 //! a word, the other process is gone.
 //!
-//! A program that opens a [`Scratch`](super::Scratch) calls [`play`] when its first argument is [`ARGUMENT`]. A test
+//! A program that opens a [`TemporarySettings`](super::TemporarySettings) calls [`play`] when its first argument is [`ARGUMENT`]. A test
 //! program of Rust's harness does so in a test of that name, which the argument selects.
 
 use std::ffi::OsString;
@@ -13,15 +13,15 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use super::{ScratchError, recover};
+use super::{TemporaryError, recover};
 use crate::machine::Machine;
 use crate::stop::Stop;
 use crate::transaction::chain;
 
 /// The argument with which a program is started as guardian.
-pub const ARGUMENT: &str = "scratch_guardian";
+pub const ARGUMENT: &str = "temporary_guardian";
 /// The variable that names the root of the guarded machine; without it [`play`] does nothing.
-pub const ROOT: &str = "SWAPTUNE_SCRATCH_GUARDIAN";
+pub const ROOT: &str = "SWAPTUNE_TEMPORARY_GUARDIAN";
 
 /// What the guardian says when it is there.
 const READY: &str = "ready";
@@ -90,13 +90,13 @@ impl Guardian {
 /// left. Says what was put back.
 ///
 /// # Errors
-/// [`ScratchError`] when something could not be put back; [`recover`] can be called again.
-pub fn play() -> Result<Option<String>, ScratchError> {
+/// [`TemporaryError`] when something could not be put back; [`recover`] can be called again.
+pub fn play() -> Result<Option<String>, TemporaryError> {
     let Some(root) = std::env::var_os(ROOT) else { return Ok(None) };
     let machine = if root == "/" { Machine::live() } else { Machine::at(root) };
     // In a session of its own no terminal can reach it. It fails only for one that leads a session already.
     let _ = rustix::process::setsid();
-    Stop::ignore_signals().map_err(ScratchError::Guardian)?;
+    Stop::ignore_signals().map_err(TemporaryError::Guardian)?;
     let mut out = io::stdout().lock();
     // The owner may be gone by now; then this fails, and the pipe below ends at once.
     let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
@@ -110,10 +110,10 @@ pub fn play() -> Result<Option<String>, ScratchError> {
 }
 
 /// The lock is free a moment after the pipe ends, and memory when the dead process is taken apart.
-fn patiently(machine: &Machine) -> Result<Option<String>, ScratchError> {
+fn patiently(machine: &Machine) -> Result<Option<String>, TemporaryError> {
     for _ in 1..PATIENCE.0 {
         match recover(machine) {
-            Err(ScratchError::Busy(_) | ScratchError::NotRestored { .. }) => std::thread::sleep(PATIENCE.1),
+            Err(TemporaryError::Busy(_) | TemporaryError::NotRestored { .. }) => std::thread::sleep(PATIENCE.1),
             result => return result,
         }
     }

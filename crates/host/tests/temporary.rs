@@ -15,16 +15,16 @@ use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
 use swaptune_host::kernel::Kernel as _;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::guardian::{self, Program};
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY, recover};
+use swaptune_host::temporary::guardian::{self, Program};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, recover};
 
-const ROOT: &str = "SWAPTUNE_SCRATCH_TEST_ROOT";
+const ROOT: &str = "SWAPTUNE_TEMPORARY_TEST_ROOT";
 /// At which checkpoint the guardian is killed, for the process that starts it.
-const GUARDIAN_DIES: &str = "SWAPTUNE_SCRATCH_TEST_GUARDIAN_DIES";
+const GUARDIAN_DIES: &str = "SWAPTUNE_TEMPORARY_TEST_GUARDIAN_DIES";
 
 /// Not a test: the guardian of the others, when this program is started as one.
 #[test]
-fn scratch_guardian() {
+fn temporary_guardian() {
     install();
     assert!(guardian::play_and_tell());
 }
@@ -34,35 +34,35 @@ fn scratch_guardian() {
 fn worker() {
     let Ok(root) = std::env::var(ROOT) else { return };
     let machine = Machine::at(&root);
-    let mut scratch = open(&machine).unwrap();
-    set_everything(&mut scratch).unwrap();
+    let mut temporary = open(&machine).unwrap();
+    set_everything(&mut temporary).unwrap();
     let passed = swaptune_double::passed();
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", swaptune_double::passed())).unwrap();
 }
 
-fn open(machine: &Machine) -> Result<Scratch, ScratchError> {
+fn open(machine: &Machine) -> Result<TemporarySettings, TemporaryError> {
     install();
-    let Ok(number) = std::env::var(GUARDIAN_DIES) else { return Scratch::open(machine, "a test") };
+    let Ok(number) = std::env::var(GUARDIAN_DIES) else { return TemporarySettings::open(machine, "a test") };
     let program = Program::default();
     let mut arguments = vec![format!("{KILL_GUARDIAN_AT}={number}").into(), std::env::current_exe().unwrap().into_os_string()];
     arguments.extend(program.arguments);
-    Scratch::open_guarded(machine, "a test", &Program { path: "/usr/bin/env".into(), arguments })
+    TemporarySettings::open_with_guardian(machine, "a test", &Program { path: "/usr/bin/env".into(), arguments })
 }
 
-fn set_everything(scratch: &mut Scratch) -> Result<(), ScratchError> {
-    scratch.knob("vm.page-cluster", "0")?;
-    scratch.knob("vm.page-cluster", "1")?;
-    scratch.knob("zswap.compressor", "lz4")?;
-    scratch.knob("zswap.enabled", "on")?;
-    scratch.swap_file(Path::new("/new/folder"), Bytes::from_mib(1), TOP_PRIORITY)?;
-    scratch.swap_file(Path::new("/etc"), Bytes(50_000), 7)?;
-    scratch.zram("lz4", Bytes::from_mib(1), Some(100))?;
-    scratch.zram("zstd", Bytes::from_mib(1), None).map(|_| ())
+fn set_everything(temporary: &mut TemporarySettings) -> Result<(), TemporaryError> {
+    temporary.knob("vm.page-cluster", "0")?;
+    temporary.knob("vm.page-cluster", "1")?;
+    temporary.knob("zswap.compressor", "lz4")?;
+    temporary.knob("zswap.enabled", "on")?;
+    temporary.swap_file(Path::new("/new/folder"), Bytes::from_mib(1), TOP_PRIORITY)?;
+    temporary.swap_file(Path::new("/etc"), Bytes(50_000), 7)?;
+    temporary.zram("lz4", Bytes::from_mib(1), Some(100))?;
+    temporary.zram("zstd", Bytes::from_mib(1), None).map(|_| ())
 }
 
 fn nothing_is_left(fixture: &Fixture) -> bool {
-    history(&StateDir::scratch(&fixture.machine())).unwrap().is_empty()
+    history(&StateDir::temporary(&fixture.machine())).unwrap().is_empty()
 }
 
 #[track_caller]
@@ -75,15 +75,15 @@ fn assert_as_before(fixture: &Fixture, before: &Picture, when: &str) {
 fn everything_is_set_and_put_back() {
     let fixture = Fixture::new();
     let (machine, before) = (fixture.machine(), fixture.picture());
-    let mut scratch = open(&machine).unwrap();
-    set_everything(&mut scratch).unwrap();
+    let mut temporary = open(&machine).unwrap();
+    set_everything(&mut temporary).unwrap();
     assert_eq!(fixture.text("proc/sys/vm/page-cluster").trim(), "1");
     assert_eq!(fixture.text("sys/module/zswap/parameters/enabled").trim(), "Y");
     let swaps = fixture.text("proc/swaps");
     assert_eq!(swaps.lines().count(), 1 + 1 + 2 + 1, "{swaps}");
     assert!(swaps.contains("32767") && swaps.contains("/dev/zram0"), "{swaps}");
     assert!(fixture.text("sys/block/zram1/comp_algorithm").contains("[zstd]"));
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after close");
 }
 
@@ -91,13 +91,13 @@ fn everything_is_set_and_put_back() {
 fn what_is_dropped_or_unwound_is_put_back() {
     let fixture = Fixture::new();
     let (machine, before) = (fixture.machine(), fixture.picture());
-    let mut scratch = open(&machine).unwrap();
-    set_everything(&mut scratch).unwrap();
-    drop(scratch);
+    let mut temporary = open(&machine).unwrap();
+    set_everything(&mut temporary).unwrap();
+    drop(temporary);
     assert_as_before(&fixture, &before, "after drop");
     let panicked = std::panic::catch_unwind(|| {
-        let mut scratch = open(&machine).unwrap();
-        set_everything(&mut scratch).unwrap();
+        let mut temporary = open(&machine).unwrap();
+        set_everything(&mut temporary).unwrap();
         panic!("in the middle");
     });
     assert!(panicked.is_err());
@@ -108,16 +108,16 @@ fn what_is_dropped_or_unwound_is_put_back() {
 fn a_mark_is_gone_back_to() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let mut scratch = open(&fixture.machine()).unwrap();
-    scratch.knob("vm.page-cluster", "0").unwrap();
-    let (mark, then) = (scratch.mark().unwrap(), fixture.picture());
+    let mut temporary = open(&fixture.machine()).unwrap();
+    temporary.knob("vm.page-cluster", "0").unwrap();
+    let (mark, then) = (temporary.mark().unwrap(), fixture.picture());
     for algorithm in ["lz4", "zstd"] {
-        let path = scratch.zram(algorithm, Bytes::from_mib(1), Some(TOP_PRIORITY)).unwrap();
+        let path = temporary.zram(algorithm, Bytes::from_mib(1), Some(TOP_PRIORITY)).unwrap();
         assert_eq!(path, "/dev/zram0");
-        scratch.back_to(mark).unwrap();
+        temporary.back_to(mark).unwrap();
         assert_same(&fixture.picture(), &then, algorithm);
     }
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after close");
 }
 
@@ -125,14 +125,14 @@ fn a_mark_is_gone_back_to() {
 fn zswap_can_be_switched_on_again_with_what_it_had_before() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let mut scratch = open(&fixture.machine()).unwrap();
-    let mark = scratch.mark().unwrap();
-    scratch.knob("zswap.compressor", "lz4").unwrap();
-    scratch.knob("zswap.enabled", "Y").unwrap();
-    scratch.back_to(mark).unwrap();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    let mark = temporary.mark().unwrap();
+    temporary.knob("zswap.compressor", "lz4").unwrap();
+    temporary.knob("zswap.enabled", "Y").unwrap();
+    temporary.back_to(mark).unwrap();
     // The compressor is the one of before: what was set and taken back is not expected any more.
-    scratch.knob("zswap.enabled", "Y").unwrap();
-    scratch.close().unwrap();
+    temporary.knob("zswap.enabled", "Y").unwrap();
+    temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after the second turn");
 }
 
@@ -140,44 +140,44 @@ fn zswap_can_be_switched_on_again_with_what_it_had_before() {
 fn what_fails_leaves_nothing_behind() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let mut scratch = open(&fixture.machine()).unwrap();
+    let mut temporary = open(&fixture.machine()).unwrap();
     for (name, value, code) in [("vm.nosuch", "1", 2), ("vm.page-cluster", "x", 2), ("vm.overcommit_memory", "1", 3)] {
-        let error = scratch.knob(name, value).unwrap_err();
+        let error = temporary.knob(name, value).unwrap_err();
         assert_eq!(error.exit_code(), code, "{error}");
     }
-    let huge = scratch.swap_file(Path::new("/etc"), Bytes::from_gib(1 << 20), 1).unwrap_err();
+    let huge = temporary.swap_file(Path::new("/etc"), Bytes::from_gib(1 << 20), 1).unwrap_err();
     assert_eq!(huge.exit_code(), 3, "{huge:?}");
-    let used = scratch.swap_on(Path::new("/dev/vdc"), 1).unwrap_err();
+    let used = temporary.swap_on(Path::new("/dev/vdc"), 1).unwrap_err();
     assert!(used.to_string().contains("in use as swap"), "{used}");
     assert_same(&fixture.picture(), &before, "nothing could be set");
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after close");
 }
 
 #[test]
 fn there_is_one_at_a_time_and_no_apply_beside_it() {
     let fixture = Fixture::new();
-    let scratch = open(&fixture.machine()).unwrap();
+    let temporary = open(&fixture.machine()).unwrap();
     let second = open(&fixture.machine()).unwrap_err();
-    assert!(matches!(second, ScratchError::Busy(_)), "{second}");
+    assert!(matches!(second, TemporaryError::Busy(_)), "{second}");
     assert_eq!(second.exit_code(), 3);
-    assert!(matches!(recover(&fixture.machine()), Err(ScratchError::Busy(_))));
+    assert!(matches!(recover(&fixture.machine()), Err(TemporaryError::Busy(_))));
     let plan = plan(vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100")]);
     let options = swaptune_host::transaction::ApplyOptions::default();
     let apply = || swaptune_host::transaction::execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &plan, &options);
     assert!(matches!(apply().unwrap_err(), swaptune_host::transaction::ApplyError::Locked(_)));
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     apply().unwrap();
 }
 
 #[test]
 fn what_somebody_else_changed_since_is_left_alone_and_told() {
     let fixture = Fixture::new();
-    let mut scratch = open(&fixture.machine()).unwrap();
-    scratch.knob("vm.page-cluster", "0").unwrap();
-    scratch.knob("vm.swappiness", "10").unwrap();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    temporary.knob("vm.page-cluster", "0").unwrap();
+    temporary.knob("vm.swappiness", "10").unwrap();
     std::fs::write(fixture.path("proc/sys/vm/page-cluster"), "5\n").unwrap();
-    let error = scratch.close().unwrap_err();
+    let error = temporary.close().unwrap_err();
     assert!(error.to_string().contains("it is 5, expected 0"), "{error}");
     assert_eq!(error.exit_code(), 5);
     assert_eq!(fixture.text("proc/sys/vm/page-cluster").trim(), "5");
@@ -189,12 +189,12 @@ fn what_somebody_else_changed_since_is_left_alone_and_told() {
 fn a_swap_file_that_was_deleted_by_hand_leaves_nothing_to_put_back() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let mut scratch = open(&fixture.machine()).unwrap();
-    let path = scratch.swap_file(Path::new("/etc"), Bytes::from_mib(1), 7).unwrap();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    let path = temporary.swap_file(Path::new("/etc"), Bytes::from_mib(1), 7).unwrap();
     let real = fixture.root().join(path.strip_prefix("/").unwrap());
     fixture.kernel().swap_off(&real).unwrap();
     std::fs::remove_file(real).unwrap();
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after close");
 }
 
@@ -204,8 +204,8 @@ fn nothing_is_set_without_a_guardian() {
     let before = fixture.picture();
     for path in ["/nonexistent/guardian", "/bin/true"] {
         let program = Program { path: path.into(), arguments: Vec::new() };
-        let error = Scratch::open_guarded(&fixture.machine(), "a test", &program).unwrap_err();
-        assert!(matches!(error, ScratchError::Guardian(_)), "{error}");
+        let error = TemporarySettings::open_with_guardian(&fixture.machine(), "a test", &program).unwrap_err();
+        assert!(matches!(error, TemporaryError::Guardian(_)), "{error}");
         assert_as_before(&fixture, &before, path);
     }
 }
@@ -264,7 +264,7 @@ fn when_both_are_killed_the_next_one_puts_everything_back() {
     }
     let fixture = Fixture::new();
     run_worker(&fixture, Some(set), Some(1));
-    let scratch = open(&fixture.machine()).unwrap();
-    assert!(scratch.recovered().is_some());
+    let temporary = open(&fixture.machine()).unwrap();
+    assert!(temporary.recovered().is_some());
     assert_same(&fixture.picture(), &before, "opened");
 }

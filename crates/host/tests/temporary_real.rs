@@ -16,13 +16,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use swaptune_core::Bytes;
 use swaptune_core::proof::Class;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY, guardian, recover};
 use swaptune_host::stop::Stop;
 use swaptune_host::sys::{Advice, Region};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, guardian, recover};
 use swaptune_trials::{End, TestResult, no_swap, root, run, swap_lock, trials, zswap};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
-const FOLDER: &str = "SWAPTUNE_SCRATCH_REAL_FOLDER";
+const FOLDER: &str = "SWAPTUNE_TEMPORARY_REAL_FOLDER";
 const REGION: usize = 4 << 20;
 
 fn main() -> ExitCode {
@@ -45,29 +45,29 @@ fn main() -> ExitCode {
 /// The process that gets the signals.
 fn worker(folder: &Path) {
     let stop = Stop::on_signals().unwrap();
-    let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
-    set_everything(&mut scratch, folder).unwrap();
+    let mut temporary = TemporarySettings::open(&Machine::live(), "a test").unwrap();
+    set_everything(&mut temporary, folder).unwrap();
     let region = pushed();
     println!("all set");
     while !stop.is_asked() {
         std::thread::sleep(Duration::from_millis(5));
     }
     drop(region);
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     println!("all back");
 }
 
-fn set_everything(scratch: &mut Scratch, folder: &Path) -> Result<(), ScratchError> {
-    scratch.knob("vm.page-cluster", "0")?;
-    scratch.knob("vm.swappiness", "111")?;
-    scratch.knob("zswap.max_pool_percent", "11")?;
-    scratch.swap_file(&folder.join("below"), Bytes::from_mib(16), TOP_PRIORITY)?;
-    scratch.swap_file(folder, Bytes::from_mib(16), TOP_PRIORITY)?;
+fn set_everything(temporary: &mut TemporarySettings, folder: &Path) -> Result<(), TemporaryError> {
+    temporary.knob("vm.page-cluster", "0")?;
+    temporary.knob("vm.swappiness", "111")?;
+    temporary.knob("zswap.max_pool_percent", "11")?;
+    temporary.swap_file(&folder.join("below"), Bytes::from_mib(16), TOP_PRIORITY)?;
+    temporary.swap_file(folder, Bytes::from_mib(16), TOP_PRIORITY)?;
     if Path::new("/sys/class/zram-control").exists() {
-        scratch.zram("lzo", Bytes::from_mib(16), Some(TOP_PRIORITY))?;
+        temporary.zram("lzo", Bytes::from_mib(16), Some(TOP_PRIORITY))?;
     }
-    scratch.knob("zswap.compressor", "lzo-rle")?;
-    scratch.knob("zswap.enabled", "Y")
+    temporary.knob("zswap.compressor", "lzo-rle")?;
+    temporary.knob("zswap.enabled", "Y")
 }
 
 /// Pages of ours that are out.
@@ -160,14 +160,14 @@ fn by_parent(parent: u32) -> Option<i32> {
 fn real_settings_are_put_back_when_closed_and_when_dropped() -> TestResult {
     let live = Live::take()?;
     for close in [true, false] {
-        let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
-        set_everything(&mut scratch, live.folder.path()).unwrap();
+        let mut temporary = TemporarySettings::open(&Machine::live(), "a test").unwrap();
+        set_everything(&mut temporary, live.folder.path()).unwrap();
         assert_eq!(fs::read_to_string(format!("{ZSWAP}/compressor")).unwrap().trim(), "lzo-rle");
         assert!(areas() >= 2);
         drop(pushed());
         match close {
-            true => scratch.close().unwrap(),
-            false => drop(scratch),
+            true => temporary.close().unwrap(),
+            false => drop(temporary),
         }
         live.assert_as_before(if close { "closed" } else { "dropped" });
     }
@@ -176,17 +176,17 @@ fn real_settings_are_put_back_when_closed_and_when_dropped() -> TestResult {
 
 fn what_this_kernel_does_not_have_is_an_error_and_leaves_nothing() -> TestResult {
     let live = Live::take()?;
-    let mut scratch = Scratch::open(&Machine::live(), "a test").unwrap();
+    let mut temporary = TemporarySettings::open(&Machine::live(), "a test").unwrap();
     // Whether the kernel refuses it at once or replaces it when zswap is switched on.
-    let result = scratch.knob("zswap.compressor", "nosuch").and_then(|()| scratch.knob("zswap.enabled", "Y"));
-    assert!(matches!(result, Err(ScratchError::Step { .. })), "{result:?}");
+    let result = temporary.knob("zswap.compressor", "nosuch").and_then(|()| temporary.knob("zswap.enabled", "Y"));
+    assert!(matches!(result, Err(TemporaryError::Step { .. })), "{result:?}");
     if Path::new("/sys/class/zram-control").exists() {
-        let error = scratch.zram("nosuch", Bytes::from_mib(1), None).unwrap_err();
+        let error = temporary.zram("nosuch", Bytes::from_mib(1), None).unwrap_err();
         assert_eq!(error.exit_code(), 4, "{error}");
     }
-    let error = scratch.swap_file(Path::new("/proc/nosuch"), Bytes::from_mib(1), 1).unwrap_err();
+    let error = temporary.swap_file(Path::new("/proc/nosuch"), Bytes::from_mib(1), 1).unwrap_err();
     assert_eq!(error.exit_code(), 3, "{error}");
-    scratch.close().unwrap();
+    temporary.close().unwrap();
     live.assert_as_before("closed");
     Ok(())
 }

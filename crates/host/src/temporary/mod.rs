@@ -1,8 +1,8 @@
 //! Temporary settings: what a benchmark sets for a moment, and puts back whatever happens.
 //!
-//! All settings of a [`Scratch`] are steps of one transaction that is never finished: each is journalled, durably, before it
+//! All settings of a [`TemporarySettings`] are steps of one transaction that is never finished: each is journalled, durably, before it
 //! is made, and taken back, newest first, as a transaction that was cut short is taken back. Three do that, whichever
-//! comes first: the scratch itself when it is closed or dropped; the [`guardian`], a process of its own, when this process
+//! comes first: its owner when it is closed or dropped; the [`guardian`], a process of its own, when this process
 //! is killed; and [`recover`], when both were killed. The journal lies in `/run`: a reboot takes it away together with
 //! most of what it tells of (a swap file that is left then is a plain file).
 
@@ -17,8 +17,9 @@ use swaptune_core::knobs::{self, KnobError};
 use swaptune_core::plan::{Step, When};
 use swaptune_core::swapoff::Room;
 use swaptune_kernel::nearest;
+use uuid::Uuid;
 
-pub use error::ScratchError;
+pub use error::TemporaryError;
 
 use crate::checkpoint::NoFaults;
 use crate::journal::record::{Ending, JournalRecord};
@@ -31,14 +32,14 @@ use crate::transaction::{
 };
 use guardian::{Guardian, Program};
 
-/// A scratch is never finished.
+/// Temporary settings are never finished.
 const TORN: UndoOptions<'static> = UndoOptions { torn: true, force: false, aside: &[] };
 /// The highest priority an area can have.
 pub const TOP_PRIORITY: i32 = 32_767;
 
 /// Temporary settings: each change is journalled before it is made, and all are put back, newest first, when this is closed
 /// or dropped; a guardian process puts them back when this process is killed. One at a time on a machine.
-pub struct Scratch {
+pub struct TemporarySettings {
     machine: Machine,
     kernel: Box<dyn Kernel>,
     state: StateDir,
@@ -49,44 +50,44 @@ pub struct Scratch {
     _locks: Locks,
 }
 
-impl std::fmt::Debug for Scratch {
+impl std::fmt::Debug for TemporarySettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scratch").field("id", &self.id).finish_non_exhaustive()
+        f.debug_struct("TemporarySettings").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-/// A moment in the life of a [`Scratch`], to go back to.
+/// A moment in the life of a [`TemporarySettings`], to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
 
-impl Scratch {
+impl TemporarySettings {
     /// Begins; `what` says for what, to whoever finds it. What a killed run left is put back first.
     ///
     /// # Errors
-    /// [`ScratchError`]: refused without root, busy while another process has temporary settings or applies a plan.
-    pub fn open(machine: &Machine, what: &str) -> Result<Self, ScratchError> {
-        Self::open_guarded(machine, what, &Program::default())
+    /// [`TemporaryError`]: refused without root, busy while another process has temporary settings or applies a plan.
+    pub fn open(machine: &Machine, what: &str) -> Result<Self, TemporaryError> {
+        Self::open_with_guardian(machine, what, &Program::default())
     }
 
     /// The same with another program as guardian.
     ///
     /// # Errors
-    /// As [`Scratch::open`].
-    pub fn open_guarded(machine: &Machine, what: &str, program: &Program) -> Result<Self, ScratchError> {
+    /// As [`TemporarySettings::open`].
+    pub fn open_with_guardian(machine: &Machine, what: &str, program: &Program) -> Result<Self, TemporaryError> {
         let (machine, kernel) = copy(machine);
         privileges(&run(&machine, &*kernel))?;
-        let state = StateDir::scratch(&machine);
+        let state = StateDir::temporary(&machine);
         let locks = Locks::take(&machine, &state)?;
         enough_memory(&run(&machine, &*kernel))?;
         let recovered = put_back_left(&machine, &*kernel, &state)?;
         let beginning = Beginning {
-            kind: TransactionKind::Scratch,
+            kind: TransactionKind::Temporary,
             boot: run(&machine, &*kernel).boot_id(),
             profile: "",
             summary: what.to_owned(),
             steps: Vec::new(),
         };
-        let guardian = Guardian::start(program, &machine).map_err(ScratchError::Guardian)?;
+        let guardian = Guardian::start(program, &machine).map_err(TemporaryError::Guardian)?;
         let created = Journal::create(&machine, &NoFaults, &state, beginning).map(|journal| journal.transaction().id.clone());
         let id = match created {
             Ok(id) => id,
@@ -110,15 +111,15 @@ impl Scratch {
     /// read again, and it is an error when the kernel replaced it.
     ///
     /// # Errors
-    /// [`ScratchError`]; the knob is as before then.
-    pub fn knob(&mut self, name: &str, value: &str) -> Result<(), ScratchError> {
+    /// [`TemporaryError`]; the knob is as before then.
+    pub fn knob(&mut self, name: &str, value: &str) -> Result<(), TemporaryError> {
         let unknown = || {
             let nearest = nearest(name, knobs::all().map(|knob| knob.name)).map(str::to_owned);
             KnobError::Unknown { name: name.to_owned(), nearest }
         };
         let knob = knobs::find(name).ok_or_else(unknown)?;
         let after = knob.normalise(value)?.into_owned();
-        let absent = |why: &str| ScratchError::Refused { what: name.to_owned(), why: why.into(), hint: String::new() };
+        let absent = |why: &str| TemporaryError::Refused { what: name.to_owned(), why: why.into(), hint: String::new() };
         if knob.path.contains('*') {
             return Err(absent("it stands for one setting of each device, and no device was named"));
         }
@@ -132,15 +133,15 @@ impl Scratch {
     /// Makes a swap file in a folder and switches it on; it is deleted in the end.
     ///
     /// # Errors
-    /// [`ScratchError`]: refused where the file system has too little room or takes no swap files. No file is left then.
-    pub fn swap_file(&mut self, folder: &Path, size: Bytes, priority: i32) -> Result<PathBuf, ScratchError> {
+    /// [`TemporaryError`]: refused where the file system has too little room or takes no swap files. No file is left then.
+    pub fn swap_file(&mut self, folder: &Path, size: Bytes, priority: i32) -> Result<PathBuf, TemporaryError> {
         let folder = self.inside(folder);
         let path = self.free_name(&folder);
         let page = self.kernel.page_size();
         let size = Bytes(size.0.div_ceil(page).max(1) * page);
         let found = {
             let run = run(&self.machine, &*self.kernel);
-            let failed = |error| ScratchError::Refused { what: path.clone(), why: chain(&error), hint: String::new() };
+            let failed = |error| TemporaryError::Refused { what: path.clone(), why: chain(&error), hint: String::new() };
             let nearest = run.nearest_folder(&run.real(&path).map_err(failed)?);
             self.kernel.file_system(&nearest).map_err(|error| failed(StepError::io("look at", &folder, error)))?
         };
@@ -152,14 +153,14 @@ impl Scratch {
     /// Switches on an area that exists and is not in use.
     ///
     /// # Errors
-    /// [`ScratchError`]: refused when it is in use.
-    pub fn swap_on(&mut self, path: &Path, priority: i32) -> Result<(), ScratchError> {
+    /// [`TemporaryError`]: refused when it is in use.
+    pub fn swap_on(&mut self, path: &Path, priority: i32) -> Result<(), TemporaryError> {
         let path = self.inside(path);
         let found = {
             let run = run(&self.machine, &*self.kernel);
             run.real(&path).and_then(|real| run.area(&real))
         };
-        let refused = |why: String, hint: &str| ScratchError::Refused { what: path.clone(), why, hint: hint.into() };
+        let refused = |why: String, hint: &str| TemporaryError::Refused { what: path.clone(), why, hint: hint.into() };
         match found {
             Err(error) => Err(refused(chain(&error), "")),
             Ok(Some(_)) => Err(refused("it is in use as swap".into(), "name an area that is not, or a folder for a swap file")),
@@ -170,8 +171,8 @@ impl Scratch {
     /// Sets up a zram device that nobody uses, or a new one, and says its path; with a priority it is swap too.
     ///
     /// # Errors
-    /// [`ScratchError`]; the device is as before then.
-    pub fn zram(&mut self, algorithm: &str, size: Bytes, swap_priority: Option<i32>) -> Result<String, ScratchError> {
+    /// [`TemporaryError`]; the device is as before then.
+    pub fn zram(&mut self, algorithm: &str, size: Bytes, swap_priority: Option<i32>) -> Result<String, TemporaryError> {
         let name = self.free_zram();
         let path = format!("/dev/{name}");
         let page = self.kernel.page_size();
@@ -186,16 +187,16 @@ impl Scratch {
     /// This moment.
     ///
     /// # Errors
-    /// [`ScratchError::Journal`].
-    pub fn mark(&self) -> Result<Mark, ScratchError> {
+    /// [`TemporaryError::Journal`].
+    pub fn mark(&self) -> Result<Mark, TemporaryError> {
         Ok(Mark(self.journal()?.transaction().steps.len()))
     }
 
     /// Puts back what was set since.
     ///
     /// # Errors
-    /// [`ScratchError::NotRestored`].
-    pub fn back_to(&mut self, mark: Mark) -> Result<(), ScratchError> {
+    /// [`TemporaryError::NotRestored`].
+    pub fn back_to(&mut self, mark: Mark) -> Result<(), TemporaryError> {
         let mut journal = self.journal()?;
         let undoing = undo_from(&run(&self.machine, &*self.kernel), &mut journal, mark.0, TORN);
         undoing.journal?;
@@ -205,17 +206,17 @@ impl Scratch {
     /// Puts everything back, newest first. Pages of this process that went out are best given up before.
     ///
     /// # Errors
-    /// [`ScratchError::NotRestored`] with what could not be put back; the guardian goes on trying.
-    pub fn close(mut self) -> Result<(), ScratchError> {
+    /// [`TemporaryError::NotRestored`] with what could not be put back; the guardian goes on trying.
+    pub fn close(mut self) -> Result<(), TemporaryError> {
         self.end()
     }
 
-    fn end(&mut self) -> Result<(), ScratchError> {
+    fn end(&mut self) -> Result<(), TemporaryError> {
         let Some(guardian) = self.guardian.take() else { return Ok(()) };
         let result = self
             .journal()
             .and_then(|mut journal| put_back(&run(&self.machine, &*self.kernel), &mut journal))
-            .and_then(|left| self.state.erase(&self.id).map_err(ScratchError::from).and(all_back(&left)));
+            .and_then(|left| self.state.erase(&self.id).map_err(TemporaryError::from).and(all_back(&left)));
         match &result {
             Err(error) if is_unfinished(error, &self.state) => guardian.leave(),
             _ => guardian.dismiss(),
@@ -224,7 +225,7 @@ impl Scratch {
     }
 
     /// Makes changes that belong together: all of them or none.
-    fn make(&mut self, changes: Vec<Change>) -> Result<(), ScratchError> {
+    fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
         let run = run(&self.machine, &*self.kernel);
         let mut journal = self.journal()?;
         let first = journal.transaction().steps.len();
@@ -234,13 +235,13 @@ impl Scratch {
             if let Err(cause) = grow(&run, &mut journal, step(change, &what)) {
                 let undoing = undo_from(&run, &mut journal, first, TORN);
                 all_back(&undoing.steps)?;
-                return Err(ScratchError::Step { change: words, cause: Box::new(cause) });
+                return Err(TemporaryError::Step { change: words, cause: Box::new(cause) });
             }
         }
         Ok(())
     }
 
-    fn journal(&self) -> Result<Journal<'_>, ScratchError> {
+    fn journal(&self) -> Result<Journal<'_>, TemporaryError> {
         Ok(Journal::open(&self.machine, &NoFaults, &self.state, &self.id)?)
     }
 
@@ -270,7 +271,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporarySettings {
     /// What fails here the guardian tries again, and tells.
     fn drop(&mut self) {
         let _ = self.end();
@@ -280,10 +281,10 @@ impl Drop for Scratch {
 /// Puts back what a killed run left, and says what it was.
 ///
 /// # Errors
-/// [`ScratchError`]: busy while a living process has temporary settings.
-pub fn recover(machine: &Machine) -> Result<Option<String>, ScratchError> {
+/// [`TemporaryError`]: busy while a living process has temporary settings.
+pub fn recover(machine: &Machine) -> Result<Option<String>, TemporaryError> {
     let (machine, kernel) = copy(machine);
-    let state = StateDir::scratch(&machine);
+    let state = StateDir::temporary(&machine);
     if !machine.exists("/run/swaptune/scratch") || machine.is_live() && !machine.is_root() || all(&state)?.is_empty() {
         return Ok(None);
     }
@@ -291,7 +292,7 @@ pub fn recover(machine: &Machine) -> Result<Option<String>, ScratchError> {
     put_back_left(&machine, &*kernel, &state)
 }
 
-/// One scratch at a time, and no apply beside it.
+/// One command with temporary settings at a time, and no apply beside it.
 #[derive(Debug)]
 struct Locks {
     _scratch: Lock,
@@ -299,7 +300,7 @@ struct Locks {
 }
 
 impl Locks {
-    fn take(machine: &Machine, state: &StateDir) -> Result<Self, ScratchError> {
+    fn take(machine: &Machine, state: &StateDir) -> Result<Self, TemporaryError> {
         let persistent = StateDir::persistent(machine);
         state.create()?;
         persistent.create()?;
@@ -318,7 +319,7 @@ fn run<'a>(machine: &'a Machine, kernel: &'a dyn Kernel) -> Run<'a> {
 }
 
 /// A machine without any memory left could not switch a temporary area off again.
-fn enough_memory(run: &Run<'_>) -> Result<(), ScratchError> {
+fn enough_memory(run: &Run<'_>) -> Result<(), TemporaryError> {
     let read = |key| run.meminfo(key).ok().flatten();
     let (Some(available), Some(total)) = (read("MemAvailable"), read("MemTotal")) else { return Ok(()) };
     let (available, total) = (Bytes(available), Bytes(total));
@@ -326,7 +327,7 @@ fn enough_memory(run: &Run<'_>) -> Result<(), ScratchError> {
     if available > margin {
         return Ok(());
     }
-    Err(ScratchError::Refused {
+    Err(TemporaryError::Refused {
         what: "temporary swap".into(),
         why: format!("{available} of memory are available, and {margin} must be to switch it off again"),
         hint: "end some applications first".into(),
@@ -334,7 +335,7 @@ fn enough_memory(run: &Run<'_>) -> Result<(), ScratchError> {
 }
 
 /// Puts back what a killed run left. The locks are held.
-fn put_back_left(machine: &Machine, kernel: &dyn Kernel, state: &StateDir) -> Result<Option<String>, ScratchError> {
+fn put_back_left(machine: &Machine, kernel: &dyn Kernel, state: &StateDir) -> Result<Option<String>, TemporaryError> {
     let mut said = None;
     for transaction in all(state)? {
         let mut left = Vec::new();
@@ -358,40 +359,32 @@ fn count(transaction: &Transaction) -> String {
 }
 
 /// Undoes every step that stands. An error means that some can be undone later.
-fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>, ScratchError> {
+fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>, TemporaryError> {
     if journal.transaction().status != TransactionStatus::Undoing {
         journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
     }
     let undoing = undo_all(run, journal, TORN);
     if undoing.failure().is_some() {
         undoing.journal?;
-        return Err(all_back(&undoing.steps).err().unwrap_or(ScratchError::NotRestored { left: Vec::new() }));
+        return Err(all_back(&undoing.steps).err().unwrap_or(TemporaryError::NotRestored { left: Vec::new() }));
     }
     journal.add(JournalRecord::End { ending: Ending::RolledBack })?;
     Ok(undoing.steps)
 }
 
-fn all_back(steps: &[UndoReport]) -> Result<(), ScratchError> {
+fn all_back(steps: &[UndoReport]) -> Result<(), TemporaryError> {
     let left: Vec<NotUndone> = steps.iter().filter_map(UndoReport::not_undone).collect();
-    if left.is_empty() { Ok(()) } else { Err(ScratchError::NotRestored { left }) }
+    if left.is_empty() { Ok(()) } else { Err(TemporaryError::NotRestored { left }) }
 }
 
 /// True when trying again may help.
-fn is_unfinished(error: &ScratchError, state: &StateDir) -> bool {
-    matches!(error, ScratchError::NotRestored { .. } | ScratchError::Journal(_)) && !matches!(pending(state), Ok(None))
+fn is_unfinished(error: &TemporaryError, state: &StateDir) -> bool {
+    matches!(error, TemporaryError::NotRestored { .. } | TemporaryError::Journal(_)) && !matches!(pending(state), Ok(None))
 }
 
 fn header(path: &str) -> Change {
-    let after = Some(SwapHeaderState { uuid: uuid(), label: "swaptune-scratch".into() });
+    let after = Some(SwapHeaderState { uuid: Uuid::new_v4().to_string(), label: "swaptune-scratch".into() });
     Change::SwapHeader { path: path.to_owned(), before: None, after, wipe: false }
-}
-
-/// A UUID of version 4 in form; no other area on this machine has it.
-fn uuid() -> String {
-    let seed = format!("{} {}", Stamp::now().id(), std::process::id());
-    let print = |text: &str| crate::journal::fingerprint(text.as_bytes());
-    let hex = print(&seed) + &print(&(seed + "2"));
-    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
 }
 
 fn on(path: &str, priority: i32) -> Change {
