@@ -10,8 +10,8 @@ use swaptune_host::cgroup::{LimitedGroup, Version};
 use swaptune_host::inspect::inspect;
 use swaptune_host::machine::Machine;
 use swaptune_host::prove::counters::Counters;
-use swaptune_host::scratch::{Scratch, ScratchError};
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TemporaryError, TemporarySettings};
 use swaptune_tiers::model::Settings;
 use swaptune_tiers::trace::Trace;
 
@@ -40,7 +40,7 @@ pub(super) struct Bench<'a> {
     pub options: &'a Options,
     pub program: &'a Program,
     pub stop: &'a Stop,
-    pub scratch: &'a mut Scratch,
+    pub temporary: &'a mut TemporarySettings,
 }
 
 /// A case at work.
@@ -96,7 +96,7 @@ impl Bench<'_> {
             if let Some(pool) = &work.case.tiering.pool
                 && !sizes.contains_key(&pool.compressor)
             {
-                match sizes::of_contents(self.machine, self.scratch, self.facts, &pool.compressor)? {
+                match sizes::of_contents(self.machine, self.temporary, self.facts, &pool.compressor)? {
                     Some(found) => _ = sizes.insert(pool.compressor.clone(), found),
                     None => work.failed = Some(format!("nothing here says what {} makes of a page", pool.compressor)),
                 }
@@ -155,9 +155,9 @@ impl Bench<'_> {
                 show(&work.words(), done, all);
                 done += 1;
                 let Some(sequence) = sequences.get(work.case.workload.name).filter(|_| work.failed.is_none()) else { continue };
-                let mark = self.scratch.mark()?;
+                let mark = self.temporary.mark()?;
                 let played = self.play(&work.case.tiering, sequence);
-                self.scratch.back_to(mark)?;
+                self.temporary.back_to(mark)?;
                 self.note(work, played)?;
             }
         }
@@ -173,7 +173,7 @@ impl Bench<'_> {
                 (work.machine, work.version) = (Some(machine), Some(version));
             }
             Err(ValidateError::Corrupt { count, .. }) => return Err(ValidateError::Corrupt { case: work.words(), count }),
-            Err(ValidateError::Scratch(error @ (ScratchError::Step { .. } | ScratchError::Refused { .. }))) => {
+            Err(ValidateError::Temporary(error @ (TemporaryError::Step { .. } | TemporaryError::Refused { .. }))) => {
                 work.failed = Some(crate::swap::tell(&error));
             }
             Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
@@ -187,7 +187,7 @@ impl Bench<'_> {
     /// the group.
     pub(super) fn play(&mut self, tiering: &Tiering, sequence: &Sequence) -> Result<(Seen, Settings, Version), ValidateError> {
         let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
-        tiering.set_up(self.machine, self.scratch, &self.options.folder, room)?;
+        tiering.set_up(self.machine, self.temporary, &self.options.folder, room)?;
         let facts = inspect(self.machine, SCOPE);
         let group = LimitedGroup::create(self.machine, "validate", self.options.limit)?;
         let settings = model::machine(&facts, group.version(), self.options.limit)?;

@@ -27,8 +27,8 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use swaptune_tiers::generate::GenerateError;
 use thiserror::Error;
 
@@ -73,7 +73,7 @@ pub enum ValidateError {
     },
     /// A temporary setting could not be made or put back.
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Temporary(#[from] TemporaryError),
     /// No control group for the limit.
     #[error(transparent)]
     Group(#[from] CgroupError),
@@ -205,11 +205,11 @@ pub fn run(
 ) -> Result<Report, ValidateError> {
     let facts = inspect(machine, SCOPE);
     check(machine, &facts, options)?;
-    let mut scratch = Scratch::open(machine, "swaptune simulate --validate")?;
-    let recovered = scratch.recovered().map(str::to_owned);
-    let played = Bench { machine, facts: &facts, options, program, stop, scratch: &mut scratch }.all(cases, show);
+    let mut temporary = TemporarySettings::open(machine, "swaptune simulate --validate")?;
+    let recovered = temporary.recovered().map(str::to_owned);
+    let played = Bench { machine, facts: &facts, options, program, stop, temporary: &mut temporary }.all(cases, show);
     // Whatever happened, what was set is put back first.
-    scratch.close()?;
+    temporary.close()?;
     let mut report = report::of(&facts, options, &played?)?;
     report.recovered = recovered;
     Ok(report)

@@ -2,7 +2,7 @@
 
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::Version;
-use swaptune_host::scratch::TOP_PRIORITY;
+use swaptune_host::temporary::TOP_PRIORITY;
 use swaptune_tiers::model::{Figures, Model, Outcome, Pools, Settings, Sizes};
 use swaptune_tiers::trace::Event;
 

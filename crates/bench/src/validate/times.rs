@@ -228,9 +228,9 @@ impl Bench<'_> {
     /// Plays it once more.
     fn again(&mut self, played: &mut Played) -> Result<(), ValidateError> {
         let tiering = Tiering { pool: played.probe.pool.clone(), ..Tiering::plain() };
-        let mark = self.scratch.mark()?;
+        let mark = self.temporary.mark()?;
         let seen = self.play(&tiering, &played.sequence);
-        self.scratch.back_to(mark)?;
+        self.temporary.back_to(mark)?;
         let (seen, machine, _) = seen?;
         played.nanos.extend(seen.nanos.map(|nanos| nanos as f64));
         played.machine = Some(machine);

@@ -5,23 +5,22 @@
 
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::Plan;
-use swaptune_host::apply::{Options, Report, execute};
 use swaptune_host::counted;
 use swaptune_host::inspect::{Scope, inspect};
-use swaptune_host::journal::{Kind, StateDir};
-use swaptune_host::rollback::deactivate;
+use swaptune_host::journal::{StateDir, TransactionKind};
+use swaptune_host::transaction::{ApplyOptions, ApplyReport, deactivate, execute};
 
 use super::change::{kernel, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
 use crate::{layers, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let volatile = StateDir::volatile(&context.machine);
-    let options = Options { kind: Kind::Service, ..Options::default() };
+    let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     let kernel = kernel(context, true)?;
     let report = match args.action {
         ServiceAction::Start => {
@@ -42,8 +41,8 @@ fn start(
     context: &Context,
     kernel: &dyn swaptune_host::kernel::Kernel,
     state: &StateDir,
-    options: &Options<'_>,
-) -> Result<Report, Failure> {
+    options: &ApplyOptions<'_>,
+) -> Result<ApplyReport, Failure> {
     let facts = inspect(&context.machine, Scope::PLAN);
     let Some(settings) = layers::applied_for_boot(&facts)? else {
         let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);

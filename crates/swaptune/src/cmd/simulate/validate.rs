@@ -67,7 +67,7 @@ impl From<ValidateError> for Failure {
         match &error {
             ValidateError::Refused { hint, .. } => Self::new(REFUSED, &error).hint(hint),
             ValidateError::Group(group) => Self::new(REFUSED, &error).hint(group.hint()),
-            ValidateError::Scratch(scratch) => Self::new(scratch.exit_code(), &error).hint(scratch.hint()),
+            ValidateError::Temporary(temporary) => Self::new(temporary.exit_code(), &error).hint(temporary.hint()),
             ValidateError::Corrupt { .. } => {
                 Self::new(1, &error).hint("memory, disk or kernel of this machine lost data: look into its log")
             }
