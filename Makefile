@@ -44,8 +44,8 @@ guests-newest:
 # The simulator beside this kernel, counter by counter; needs root, takes minutes, asserts nothing: other programs take part in it.
 # VALIDATE="--workload zipf --rounds 9" asks for something else.
 VALIDATE ?= --rounds 3
-validate: $(BIN)
-	@$(BIN) simulate --validate $(VALIDATE)
+validate:
+	@$(CARGO) run --release --quiet --package swaptune-validate -- $(VALIDATE)
 
 # Figures with their conditions; asserts nothing.
 bench: $(BIN)

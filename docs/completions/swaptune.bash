@@ -79,9 +79,6 @@ _swaptune() {
             swaptune__subcmd__bench,memory-helper)
                 cmd="swaptune__subcmd__bench__subcmd__memory__subcmd__helper"
                 ;;
-            swaptune__subcmd__bench,replay-helper)
-                cmd="swaptune__subcmd__bench__subcmd__replay__subcmd__helper"
-                ;;
             swaptune__subcmd__bench,show)
                 cmd="swaptune__subcmd__bench__subcmd__show"
                 ;;
@@ -108,9 +105,6 @@ _swaptune() {
                 ;;
             swaptune__subcmd__bench__subcmd__help,memory-helper)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper"
-                ;;
-            swaptune__subcmd__bench__subcmd__help,replay-helper)
-                cmd="swaptune__subcmd__bench__subcmd__help__subcmd__replay__subcmd__helper"
                 ;;
             swaptune__subcmd__bench__subcmd__help,show)
                 cmd="swaptune__subcmd__bench__subcmd__help__subcmd__show"
@@ -178,14 +172,62 @@ _swaptune() {
             swaptune__subcmd__help__subcmd__bench,memory-helper)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper"
                 ;;
-            swaptune__subcmd__help__subcmd__bench,replay-helper)
-                cmd="swaptune__subcmd__help__subcmd__bench__subcmd__replay__subcmd__helper"
-                ;;
             swaptune__subcmd__help__subcmd__bench,show)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__show"
                 ;;
             swaptune__subcmd__help__subcmd__bench,swap)
                 cmd="swaptune__subcmd__help__subcmd__bench__subcmd__swap"
+                ;;
+            swaptune__subcmd__help__subcmd__simulate,convert)
+                cmd="swaptune__subcmd__help__subcmd__simulate__subcmd__convert"
+                ;;
+            swaptune__subcmd__help__subcmd__simulate,fit)
+                cmd="swaptune__subcmd__help__subcmd__simulate__subcmd__fit"
+                ;;
+            swaptune__subcmd__help__subcmd__simulate,list)
+                cmd="swaptune__subcmd__help__subcmd__simulate__subcmd__list"
+                ;;
+            swaptune__subcmd__help__subcmd__simulate,replay)
+                cmd="swaptune__subcmd__help__subcmd__simulate__subcmd__replay"
+                ;;
+            swaptune__subcmd__help__subcmd__simulate,run)
+                cmd="swaptune__subcmd__help__subcmd__simulate__subcmd__run"
+                ;;
+            swaptune__subcmd__simulate,convert)
+                cmd="swaptune__subcmd__simulate__subcmd__convert"
+                ;;
+            swaptune__subcmd__simulate,fit)
+                cmd="swaptune__subcmd__simulate__subcmd__fit"
+                ;;
+            swaptune__subcmd__simulate,help)
+                cmd="swaptune__subcmd__simulate__subcmd__help"
+                ;;
+            swaptune__subcmd__simulate,list)
+                cmd="swaptune__subcmd__simulate__subcmd__list"
+                ;;
+            swaptune__subcmd__simulate,replay)
+                cmd="swaptune__subcmd__simulate__subcmd__replay"
+                ;;
+            swaptune__subcmd__simulate,run)
+                cmd="swaptune__subcmd__simulate__subcmd__run"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,convert)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__convert"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,fit)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__fit"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,help)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__help"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,list)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__list"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,replay)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__replay"
+                ;;
+            swaptune__subcmd__simulate__subcmd__help,run)
+                cmd="swaptune__subcmd__simulate__subcmd__help__subcmd__run"
                 ;;
             *)
                 ;;
@@ -258,7 +300,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench)
-            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper replay-helper swap list show help"
+            opts="-h --results --no-save --json --root --help codecs disk cipher memory memory-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -410,7 +452,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help)
-            opts="codecs disk cipher memory memory-helper replay-helper swap list show help"
+            opts="codecs disk cipher memory memory-helper swap list show help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -508,20 +550,6 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__bench__subcmd__help__subcmd__memory__subcmd__helper)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        swaptune__subcmd__bench__subcmd__help__subcmd__replay__subcmd__helper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -669,28 +697,6 @@ _swaptune() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        swaptune__subcmd__bench__subcmd__replay__subcmd__helper)
-            opts="-h --results --no-save --json --root --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --results)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --root)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         swaptune__subcmd__bench__subcmd__show)
             opts="-h --results --no-save --json --root --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -808,7 +814,7 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench)
-            opts="codecs disk cipher memory memory-helper replay-helper swap list show"
+            opts="codecs disk cipher memory memory-helper swap list show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -892,20 +898,6 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__bench__subcmd__memory__subcmd__helper)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        swaptune__subcmd__help__subcmd__bench__subcmd__replay__subcmd__helper)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1074,8 +1066,78 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__help__subcmd__simulate)
-            opts=""
+            opts="run fit replay convert list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__simulate__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__simulate__subcmd__fit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__simulate__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__simulate__subcmd__replay)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__help__subcmd__simulate__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1348,40 +1410,30 @@ _swaptune() {
             return 0
             ;;
         swaptune__subcmd__simulate)
-            opts="-h --tiering --ram --fit --set --sweep --report --page-set --measured --trace --generate --format --columns --output --policy --size --curve --rate --csv --threads --list --validate --workload --compressor --limit --rounds --seed --swap-dir --json --root --help"
+            opts="-h --json --root --help run fit replay convert list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --tiering)
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --ram)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
+                *)
+                    COMPREPLY=()
                     ;;
-                --fit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --sweep)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --report)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --page-set)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__convert)
+            opts="-h --trace --generate --format --columns --output --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --trace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1399,6 +1451,206 @@ _swaptune() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__fit)
+            opts="-h --within --generate --ram --tiering --write-back --set --page-set --measured --csv --threads --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --generate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ram)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tiering)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-back)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help)
+            opts="run fit replay convert list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__fit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__replay)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__help__subcmd__run)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__list)
+            opts="-h --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__replay)
+            opts="-h --trace --generate --format --columns --policy --size --curve --rate --csv --threads --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --trace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --generate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --columns)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1422,27 +1674,73 @@ _swaptune() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --workload)
+                --root)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --compressor)
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        swaptune__subcmd__simulate__subcmd__run)
+            opts="-h --trace --generate --format --columns --ram --tiering --write-back --set --page-set --measured --csv --threads --sweep --report --write-scenario --json --root --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --trace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --limit)
+                --generate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --rounds)
+                --format)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --seed)
+                --columns)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --swap-dir)
+                --ram)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tiering)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-back)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page-set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sweep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-scenario)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

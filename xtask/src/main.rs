@@ -10,7 +10,7 @@ mod bench_codecs;
 mod bench_pools;
 mod bench_sampling;
 mod bench_sim;
-#[path = "../../crates/swaptune/src/cli.rs"]
+#[path = "../../crates/swaptune/src/cli/mod.rs"]
 mod cli;
 mod reference;
 

@@ -15,4 +15,3 @@ pub mod results;
 pub mod sample;
 pub mod swap;
 pub mod this_machine;
-pub mod validate;

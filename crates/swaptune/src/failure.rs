@@ -41,9 +41,9 @@ impl Failure {
 
     /// Prints it to standard error.
     pub fn report(&self) {
-        crate::output::talk(&format!("error: {}", self.message));
+        crate::output::message(&format!("error: {}", self.message));
         if !self.hint.is_empty() {
-            crate::output::talk(&format!("\nhint: {}", self.hint));
+            crate::output::message(&format!("\nhint: {}", self.hint));
         }
     }
 }

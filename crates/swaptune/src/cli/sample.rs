@@ -44,7 +44,7 @@ pub struct SampleArgs {
     /// Draw the same pages again as long as processes do not change
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Instead of sampling, record which pages are used, as a trace for `swaptune simulate --trace FILE`: each page that was used
+    /// Instead of sampling, record which pages are used, as a trace for `swaptune simulate replay --trace FILE`: each page that was used
     /// between two looks is one access, in the order of processes and addresses; how often and in which order is not known.
     /// Each look clears the accessed marks of the processes, which for a while misleads reclaim, and their soft-dirty marks,
     /// by which CRIU tracks memory. Without idle page tracking in the kernel only the number of touched pages of each mapping is

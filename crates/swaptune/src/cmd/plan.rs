@@ -15,7 +15,7 @@ use super::Context;
 use super::unfinished::Unfinished;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
@@ -45,12 +45,12 @@ pub fn make(
         let message = "live changes need a running kernel, and --root is not one";
         return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
     }
-    layers::assume(&context.machine, &mut facts, wanted)?;
-    let (mut evidence, unread) = layers::evidence(&context.machine, wanted)?;
-    let mut settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+    configuration::assume(&context.machine, &mut facts, wanted)?;
+    let (mut evidence, unread) = configuration::evidence(&context.machine, wanted)?;
+    let mut settings = configuration::resolve(&context.machine, &facts, &evidence, wanted)?;
     if simulated.simulate {
         evidence = predict::with_predictions(&facts, evidence, &settings, simulated)?;
-        settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+        settings = configuration::resolve(&context.machine, &facts, &evidence, wanted)?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
     let mut plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);

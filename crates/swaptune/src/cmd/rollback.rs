@@ -22,7 +22,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
         None => newest(&state)?,
     };
     if !confirmed(args.yes, &format!("Take back {id}?"))? {
-        output::talk("nothing was changed");
+        output::message("nothing was changed");
         return Ok(0);
     }
     let kernel = kernel(context, false)?;

@@ -15,7 +15,7 @@ use super::change::{kernel, print_report};
 use super::{Context, plan, scratch};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
@@ -45,7 +45,7 @@ fn start(
     options: &Options<'_>,
 ) -> Result<Report, Failure> {
     let facts = inspect(&context.machine, Scope::PLAN);
-    let Some(settings) = layers::applied_for_boot(&facts)? else {
+    let Some(settings) = configuration::applied_for_boot(&facts)? else {
         let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
     };
@@ -53,7 +53,7 @@ fn start(
     let plan = plan::for_settings(context, &facts, &settings, &Evidence::default(), &when, plan::Record(false), &[]);
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
     for refusal in &plan.refusals {
-        output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));
+        output::message(&format!("left out: {}: {}", refusal.what, refusal.why));
     }
     let plan = Plan { refusals: Vec::new(), ..plan }.without(|step| !step.change.is_of_service());
     Ok(execute(&context.machine, kernel, state, &plan, options)?)

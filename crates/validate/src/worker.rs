@@ -15,12 +15,12 @@ use swaptune_host::work_trace::WorkTrace;
 use swaptune_tiers::generate::generate;
 use swaptune_tiers::policies::{Groups, Walk};
 
-use super::ValidateError;
-use super::content::{self, PAGE};
-use super::kernel::{Bench, Sequence};
-use super::player::Script;
-use super::tiering::{FULL_PERCENT, Pool, Tiering, full_pool};
-use super::times::{Timed, Times};
+use crate::ValidateError;
+use crate::content::{self, PAGE};
+use crate::kernel::{Bench, Sequence};
+use crate::player::Script;
+use crate::tiering::{FULL_PERCENT, Pool, Tiering, full_pool};
+use crate::times::{Timed, Times};
 
 /// The kernel's function.
 const WORKER: &str = "shrink_worker";

@@ -1,4 +1,4 @@
-//! What scenarios ask for: traces, made or read once and kept while somebody needs them, and page sets.
+//! What scenarios refer to: page sets, and traces, each made or read once and kept until its last run has ended.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use swaptune_tiers::page_set::PageSet;
 use swaptune_tiers::scenario::{Outside, Source};
 use swaptune_tiers::trace::{Keep, Reading, Trace, read_at_most};
 
-use super::source;
+use super::trace_file;
 
 /// A folder and a workload that is named in it.
 type Key = (PathBuf, Source);
@@ -21,19 +21,19 @@ type Made = Arc<OnceLock<Result<Arc<Trace>, String>>>;
 pub struct Traces(Mutex<HashMap<Key, Made>>);
 
 impl Traces {
-    /// The trace of a workload; whoever asks first makes it.
+    /// The trace of a workload; the first call makes it.
     pub fn get(&self, folder: &Path, source: &Source) -> Result<Arc<Trace>, String> {
         let made = Arc::clone(self.map().entry((folder.to_owned(), source.clone())).or_default());
         made.get_or_init(|| make(folder, source).map(Arc::new)).clone()
     }
 
-    /// Keeps a trace that is there already.
+    /// Keeps a trace that was read already.
     pub fn put(&self, folder: &Path, source: &Source, trace: Trace) {
         let made = OnceLock::from(Ok(Arc::new(trace)));
         self.map().insert((folder.to_owned(), source.clone()), Arc::new(made));
     }
 
-    /// Nobody will ask for it again.
+    /// Frees a trace after its last run.
     pub fn forget(&self, folder: &Path, source: &Source) {
         self.map().remove(&(folder.to_owned(), source.clone()));
     }
@@ -47,9 +47,9 @@ fn make(folder: &Path, source: &Source) -> Result<Trace, String> {
     match source {
         Source::Generated(spec) => generate(spec).map_err(|error| error.to_string()),
         Source::Trace(name) => {
-            let file = source::open(&folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            let file = trace_file::open(&folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
             let reading = Reading { format: None, layout: None, keep: Keep::Everything };
-            read_at_most(file, &reading, source::most()).map_err(|error| format!("{name}: {error}"))
+            read_at_most(file, &reading, trace_file::events_max()).map_err(|error| format!("{name}: {error}"))
         }
     }
 }

@@ -3,12 +3,12 @@
 use swaptune_core::Facts;
 use swaptune_host::cgroup::Version;
 
-use super::compare::{compare, pairs};
-use super::kernel::{Everything, Work};
-use super::level::Level;
-use super::model::{self, Simulated};
-use super::tiering::full_pool;
-use super::{LeftOut, Options, Report, Row, ValidateError};
+use crate::compare::{compare, pairs};
+use crate::kernel::{Everything, Work};
+use crate::level::Level;
+use crate::model::{self, Simulated};
+use crate::tiering::full_pool;
+use crate::{LeftOut, Options, Report, Row, ValidateError};
 
 /// Runs the simulator and compares.
 pub(super) fn of(facts: &Facts, options: &Options, played: &Everything) -> Result<Report, ValidateError> {

@@ -13,9 +13,9 @@ use swaptune_host::child;
 use swaptune_host::sys::{Advice, Region};
 use swaptune_tiers::trace::{Op, Trace};
 
-use super::content::{self, PAGE};
-use super::workload::Pauses;
-use crate::process::say;
+use crate::content::{self, PAGE};
+use crate::workload::Pauses;
+use swaptune_bench::process::say;
 
 /// Words of 8 bytes in a page.
 const WORDS: usize = PAGE / 8;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use swaptune_bench::validate::{Compared, METRICS, Pair, Report, Row, Verdict};
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
+use swaptune_validate::{Compared, METRICS, Pair, Report, Row, Verdict};
 
-use super::text;
+use swaptune::text;
 
 /// For people.
 pub fn tables(report: &Report) -> String {

@@ -32,9 +32,9 @@ use swaptune_host::stop::Stop;
 use swaptune_tiers::generate::GenerateError;
 use thiserror::Error;
 
-use crate::process::Program;
 use content::PAGE;
 use kernel::Bench;
+use swaptune_bench::process::Program;
 
 pub use compare::{Compared, METRICS, Metric, Pair, Verdict};
 pub use player::serve;
@@ -205,7 +205,7 @@ pub fn run(
 ) -> Result<Report, ValidateError> {
     let facts = inspect(machine, SCOPE);
     check(machine, &facts, options)?;
-    let mut scratch = Scratch::open(machine, "swaptune simulate --validate")?;
+    let mut scratch = Scratch::open(machine, "swaptune-validate")?;
     let recovered = scratch.recovered().map(str::to_owned);
     let played = Bench { machine, facts: &facts, options, program, stop, scratch: &mut scratch }.all(cases, show);
     // Whatever happened, what was set is put back first.

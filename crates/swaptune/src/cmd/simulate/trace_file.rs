@@ -1,4 +1,4 @@
-//! Where a trace comes from and goes to.
+//! Reads, generates and writes traces.
 
 use std::fs::File;
 use std::io::{BufWriter, Write, stdin};
@@ -13,8 +13,9 @@ use swaptune_tiers::trace::{
     EVENTS_MAX, FORMATS, Format, Keep, Layout, Reading, Trace, TraceError, read_at_most, write as write_trace,
 };
 
-use crate::cli::SimulateArgs;
+use crate::cli::TraceArgs;
 use crate::failure::{Failure, USAGE};
+use crate::output::progress::Progress;
 
 /// Bytes of memory that an event takes at most while a trace is read and replayed: its columns, the page, and what grows meanwhile.
 const BYTES_OF_EVENT: u64 = 32;
@@ -22,12 +23,12 @@ const BYTES_OF_EVENT: u64 = 32;
 const TOO_LONG: &str = "half of the available memory holds no more: read a part, or on a machine with more memory";
 
 /// Most events of a trace: as many as half of the available memory holds. A source without end would take all of it.
-pub fn most() -> u64 {
+pub fn events_max() -> u64 {
     let text = Machine::live().read_text("/proc/meminfo").unwrap_or_default();
-    meminfo(&text).get("MemAvailable").map_or(EVENTS_MAX, |&available| most_in(available))
+    meminfo(&text).get("MemAvailable").map_or(EVENTS_MAX, |&available| events_max_in(available))
 }
 
-fn most_in(available: Bytes) -> u64 {
+fn events_max_in(available: Bytes) -> u64 {
     (available.0 / 2 / BYTES_OF_EVENT).min(EVENTS_MAX)
 }
 
@@ -40,23 +41,25 @@ pub fn open(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// The trace that the flags name.
-pub fn trace(args: &SimulateArgs, keep: Keep) -> Result<Trace, Failure> {
+/// The trace that the flags name, read or generated.
+pub fn read(args: &TraceArgs, keep: Keep) -> Result<Trace, Failure> {
+    let progress = Progress::start();
+    progress.show(if args.trace.is_some() { "reading the trace" } else { "generating the trace" }, 0, 1);
     let Some(path) = &args.trace else {
         return generate(args.generate.as_deref().unwrap_or_default()).map_err(|error| no_generator(&error));
     };
     let reading = Reading { format: format(args)?, layout: layout(args)?, keep };
     let found = if path == Path::new("-") {
-        read_at_most(stdin().lock(), &reading, most())
+        read_at_most(stdin().lock(), &reading, events_max())
     } else {
-        let hint = "--trace takes the path of a file of accesses; --generate makes one";
+        let hint = "--trace takes the path of a file of accesses; without a file, --generate makes a trace";
         read_at_most(
             open(path).map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint))?,
             &reading,
-            most(),
+            events_max(),
         )
     };
-    let hint = "--format says what the file is; `swaptune simulate --list` describes each";
+    let hint = "--format says what the file is; `swaptune simulate list` describes each";
     let wrong = |error: TraceError| match &error {
         TraceError::TooLong { .. } => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(TOO_LONG),
         _ => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint),
@@ -72,8 +75,8 @@ pub fn trace(args: &SimulateArgs, keep: Keep) -> Result<Trace, Failure> {
 pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
     let Some(format) = Format::of_name(&path.to_string_lossy()) else {
         let endings: Vec<&str> = FORMATS.iter().flat_map(|row| row.endings).copied().collect();
-        let message = format!("--output {}: the end of the name tells no format", path.display());
-        return Err(Failure::new(USAGE, message).hint(format!("end it with one of {}", endings.join(", "))));
+        let message = format!("--output {}: no format has this ending", path.display());
+        return Err(Failure::new(USAGE, message).hint(format!("end the name with one of {}", endings.join(", "))));
     };
     let store = || {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
@@ -83,20 +86,20 @@ pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
     store().map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))
 }
 
-fn format(args: &SimulateArgs) -> Result<Option<Format>, Failure> {
+fn format(args: &TraceArgs) -> Result<Option<Format>, Failure> {
     let Some(name) = &args.format else { return Ok(None) };
     let known: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
-    let unknown = || Failure::new(USAGE, format!("--format {name}: expected one of {}", known.join(", ")));
+    let unknown = || Failure::new(USAGE, format!("--format: unknown format `{name}`; expected one of {}", known.join(", ")));
     Format::named(name).map(Some).ok_or_else(unknown)
 }
 
-fn layout(args: &SimulateArgs) -> Result<Option<Layout>, Failure> {
+fn layout(args: &TraceArgs) -> Result<Option<Layout>, Failure> {
     let parse = |text: &String| Layout::parse(text).map_err(|error| Failure::new(USAGE, format!("--columns: {error}")));
     args.columns.as_ref().map(parse).transpose()
 }
 
 fn no_generator(error: &GenerateError) -> Failure {
-    Failure::new(USAGE, format!("--generate: {error}")).hint("`swaptune simulate --list` shows generators and their parameters")
+    Failure::new(USAGE, format!("--generate: {error}")).hint("`swaptune simulate list` shows generators and their parameters")
 }
 
 #[cfg(test)]
@@ -105,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_trace_takes_no_more_than_half_of_what_is_available() {
-        assert_eq!(most_in(Bytes::from_gib(4)) * BYTES_OF_EVENT, Bytes::from_gib(2).0);
-        assert_eq!(most_in(Bytes(u64::MAX)), EVENTS_MAX);
+        assert_eq!(events_max_in(Bytes::from_gib(4)) * BYTES_OF_EVENT, Bytes::from_gib(2).0);
+        assert_eq!(events_max_in(Bytes(u64::MAX)), EVENTS_MAX);
         assert!(
-            most() < EVENTS_MAX
+            events_max() < EVENTS_MAX
                 || Bytes::from_gib(256).0 < meminfo(&Machine::live().read_text("/proc/meminfo").unwrap())["MemAvailable"].0
         );
     }

@@ -5,22 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
 
-#[path = "cli/bench.rs"]
 mod bench;
-#[path = "cli/sample.rs"]
 mod sample;
-#[path = "cli/simulate.rs"]
 mod simulate;
-#[path = "cli/storage.rs"]
 mod storage;
-#[path = "cli/validate.rs"]
-mod validate;
 
 pub use bench::*;
 pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
-pub use validate::*;
 
 /// Compressed swap that is measured, planned, applied, proved and reversible.
 ///
@@ -105,11 +98,11 @@ pub enum Command {
         after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` rests on it.\nWhat a benchmark must set for a moment it puts back, also on Ctrl-C."
     )]
     Bench(BenchArgs),
-    /// Ask a model what other tierings would make of a workload, or what a trace misses with how much memory
+    /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
     #[command(
-        after_help = "Examples:\n  swaptune simulate scenarios/c2-write-through.toml             RAM, pool and disk under several policies\n  swaptune simulate scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate --generate compile --tiering disk --tiering zswap:zstd,disk --tiering zram:lz4,disk\n  swaptune simulate --trace web.swtrace --ram 4G --tiering zswap:zstd:30%,disk:nvme:8G --policy limit,shrinker\n  swaptune simulate --fit 200ms --ram 8G --page-set mine.json   how many idle applications fit, each tiering\n  swaptune simulate --generate zipf:pages=100k,events=2M       misses of a few sizes under every policy\n  swaptune simulate --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate --trace web.swtrace --curve sampled         a long trace in seconds, within half a point of each size\n  swaptune simulate --generate idle:apps=80,wake=300 --output idle.swtrace\n  swaptune simulate --list                                      policies, generators, formats\n  sudo swaptune simulate --validate                             the simulator beside this kernel, counter by counter\n\nPages are numbered in the order of their first access. A size is a number of pages that fit in memory; a miss is\nan access to a page that is not there, the first access to a page included. Equal traces and flags give equal results,\nexcept that --measured takes this machine's figures. --validate sets\nup swap files and zswap for a moment and puts them back, also on Ctrl-C and when this is killed."
+        after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
     )]
-    Simulate(Box<SimulateArgs>),
+    Simulate(SimulateArgs),
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),

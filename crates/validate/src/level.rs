@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::content::PAGE;
-use super::tiering::ACCEPT_PERCENT;
+use crate::content::PAGE;
+use crate::tiering::ACCEPT_PERCENT;
 
 /// Time between two looks, the kernel's and the simulator's.
 pub(super) const LOOK: Duration = Duration::from_millis(4);

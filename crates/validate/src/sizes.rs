@@ -12,10 +12,10 @@ use swaptune_host::scratch::Scratch;
 use swaptune_host::sys::Region;
 use swaptune_kernel::behaviours;
 
-use super::ValidateError;
-use super::content::{self, PAGE};
-use crate::codec::{CODECS, Codec, Setting, counted, room, same_filled};
-use crate::codecs::in_zram;
+use crate::ValidateError;
+use crate::content::{self, PAGE};
+use swaptune_bench::codec::{CODECS, Codec, Setting, counted, room, same_filled};
+use swaptune_bench::codecs::in_zram;
 
 /// Codecs of which zram calls the very function that zswap calls. Its zstd and deflate have other parameters.
 const AS_IN_ZRAM: [&str; 5] = ["lzo", "lzo-rle", "lz4", "lz4hc", "842"];

@@ -14,13 +14,13 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::generate::generate;
 use swaptune_tiers::model::{Codec, Costs, DeviceTimes, Settings};
 
-use super::content::{self, PAGE};
-use super::kernel::{Bench, Sequence, Sizes};
-use super::player::Script;
-use super::tiering::{Pool, Tiering};
-use super::worker::Worked;
-use super::{ValidateError, model};
-use crate::codecs::Rates;
+use crate::content::{self, PAGE};
+use crate::kernel::{Bench, Sequence, Sizes};
+use crate::player::Script;
+use crate::tiering::{Pool, Tiering};
+use crate::worker::Worked;
+use crate::{ValidateError, model};
+use swaptune_bench::codecs::Rates;
 
 /// Each sequence is played so often, all in turn, and the median counts. Of twenty plays in a row the middle half was 3 to 20 % wide, and
 /// now and then one of the disk took three times as long; the median of nine leaves that out, and of five it sometimes did not.

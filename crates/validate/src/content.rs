@@ -64,7 +64,7 @@ pub(super) fn all() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::{CODECS, Setting, same_filled};
+    use swaptune_bench::codec::{CODECS, Setting, same_filled};
 
     #[test]
     fn pages_compress_to_about_what_they_are_said_to() {

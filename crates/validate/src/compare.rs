@@ -6,9 +6,9 @@ use swaptune_core::proof::Snapshot;
 use swaptune_core::stats::paired_ratio;
 use swaptune_tiers::model::Counters;
 
-use super::content::PAGE;
-use super::model::Simulated;
-use crate::codecs::Rates;
+use crate::content::PAGE;
+use crate::model::Simulated;
+use swaptune_bench::codecs::Rates;
 
 /// Differences up to this many pages are within every bound: the kernel charges memory to a group in batches of this size
 /// (`MEMCG_CHARGE_BATCH`).

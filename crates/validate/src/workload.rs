@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use swaptune_tiers::generate::{GenerateError, generate};
 use swaptune_tiers::trace::{Builder, Event, Keep, Op, Trace};
 
-use super::content;
+use crate::content;
 
 /// Where its accesses come from.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-#[path = "codecs.rs"]
 mod codecs;
-#[path = "memory.rs"]
 mod memory;
-#[path = "swap.rs"]
 mod swap;
 
 pub use codecs::*;
@@ -63,9 +60,6 @@ pub enum BenchCommand {
     /// Access or hold memory for `bench memory`
     #[command(hide = true)]
     MemoryHelper(MemoryHelperArgs),
-    /// Play a sequence of accesses for `simulate --validate`
-    #[command(hide = true)]
-    ReplayHelper(MemoryHelperArgs),
     /// Measure the kernel's own swap path: what a page costs on its way out and back, in zswap, zram and on a disk
     #[command(
         after_help = "Examples:\n  sudo swaptune bench swap --quick\n  sudo swaptune bench swap --tier zswap --compressor lzo,zstd --rounds 9\n  sudo swaptune bench swap --tier disk --dir /home --page-cluster 0,3\n  sudo swaptune bench swap --tier disk --device /dev/vdb2\n\nSwap files, zswap and zram are set up for a moment and put back, also on Ctrl-C and when this is killed. Areas in use are\nnever touched. The kernel's counters tell whether pages went where they were meant: what did not is not taken for it."

@@ -10,9 +10,9 @@ use swaptune_host::machine::Machine;
 use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_kernel::behaviours;
 
-use super::content::PAGE;
-use super::workload::Workload;
-use crate::codecs::NAMES;
+use crate::content::PAGE;
+use crate::workload::Workload;
+use swaptune_bench::codecs::NAMES;
 
 /// max_pool_percent of a pool that is meant to fill, and of one that is not.
 pub(super) const FULL_PERCENT: u64 = 1;

@@ -1,4 +1,4 @@
-//! Jobs of the model on all cores.
+//! Runs of the model on all cores.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -7,12 +7,12 @@ use std::thread::available_parallelism;
 
 use swaptune_tiers::scenario::{Point, Run, Tiering, run};
 
-use super::outside::Traces;
+use super::traces::Traces;
 use crate::output::progress::Progress;
 
 /// One tiering at one point of one scenario.
 pub struct Job<'a> {
-    /// Where the workload is looked for.
+    /// Folder that paths of the workload are relative to.
     pub folder: &'a Path,
     /// The point.
     pub point: &'a Point,

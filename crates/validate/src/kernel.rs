@@ -15,15 +15,15 @@ use swaptune_host::stop::Stop;
 use swaptune_tiers::model::Settings;
 use swaptune_tiers::trace::Trace;
 
-use super::compare::Seen;
-use super::content::PAGE;
-use super::level::{LOOK, Level};
-use super::player::{PAGES_MAX, Played, Ready, Script};
-use super::tiering::{Case, Pool, Tiering, full_pool};
-use super::times::{Passes, Times};
-use super::workload::Workload;
-use super::{Options, SCOPE, ValidateError, model, sizes};
-use crate::process::{Helper, HelperError, Program};
+use crate::compare::Seen;
+use crate::content::PAGE;
+use crate::level::{LOOK, Level};
+use crate::player::{PAGES_MAX, Played, Ready, Script};
+use crate::tiering::{Case, Pool, Tiering, full_pool};
+use crate::times::{Passes, Times};
+use crate::workload::Workload;
+use crate::{Options, SCOPE, ValidateError, model, sizes};
+use swaptune_bench::process::{Helper, HelperError, Program};
 
 /// Areas are so many times larger than the workload: swap that is more than half full is used differently.
 const ROOM: u64 = 5;
@@ -174,7 +174,7 @@ impl Bench<'_> {
             }
             Err(ValidateError::Corrupt { count, .. }) => return Err(ValidateError::Corrupt { case: work.words(), count }),
             Err(ValidateError::Scratch(error @ (ScratchError::Step { .. } | ScratchError::Refused { .. }))) => {
-                work.failed = Some(crate::swap::tell(&error));
+                work.failed = Some(swaptune_bench::swap::tell(&error));
             }
             Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
             Err(ValidateError::Player(why)) => work.failed = Some(why),

@@ -6,11 +6,11 @@ use swaptune_host::scratch::TOP_PRIORITY;
 use swaptune_tiers::model::{Figures, Model, Outcome, Pools, Settings, Sizes};
 use swaptune_tiers::trace::Event;
 
-use super::ValidateError;
-use super::content::PAGE;
-use super::kernel::Sequence;
-use super::level::{LOOK, Level};
-use crate::this_machine;
+use crate::ValidateError;
+use crate::content::PAGE;
+use crate::kernel::Sequence;
+use crate::level::{LOOK, Level};
+use swaptune_bench::this_machine;
 
 /// Entries of a page table, and page tables above the lowest level that a small process has.
 const ENTRIES: u64 = 512;

@@ -1,4 +1,4 @@
-//! `simulate --validate` with the real binary: small workloads on this kernel beside the simulator. What needs root, zswap, or a
+//! `swaptune-validate` with the real binary: small workloads on this kernel beside the simulator. What needs root, zswap, or a
 //! machine without active swap says so and is ignored otherwise. Whatever happens, the machine is left as it was.
 
 use std::fs;
@@ -57,8 +57,8 @@ fn picture() -> String {
 }
 
 fn validate(words: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
-    command.args(["simulate", "--validate", "--json", "--swap-dir"]).arg(folder).args(words);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune-validate"));
+    command.args(["--json", "--swap-dir"]).arg(folder).args(words);
     command
 }
 
@@ -72,7 +72,7 @@ fn refused() -> Result<(), Failed> {
     for (words, code, says) in [
         (&["--workload", "zip"][..], 2, "did you mean `zipf`?"),
         (&["--limit", "1M"], 3, "--limit 8M or more"),
-        (&["--root", "/"], 2, "leave out --root"),
+        (&["--root", "/"], 2, "unexpected argument '--root'"),
     ] {
         let output = validate(words, folder.path()).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
