@@ -53,7 +53,7 @@ pub struct Global {
 pub enum Command {
     /// Show what this machine is: every fact with its source, or why it is absent
     #[command(
-        after_help = "Examples:\n  swaptune inspect --json | jq .zswap\n  sudo swaptune inspect --capture my-machine      a folder to attach to a bug report\n  swaptune inspect --root my-machine              what somebody else sees of it"
+        after_help = "Examples:\n  swaptune inspect --json | jq .zswap\n  sudo swaptune inspect --capture my-machine      a folder to attach to a bug report\n  swaptune inspect --root my-machine              what that folder says, on any machine"
     )]
     Inspect(InspectArgs),
     /// Show what memory really is: applications, compressed pool, swap, capacity
@@ -66,36 +66,36 @@ pub enum Command {
         after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it\n  swaptune knobs --behaviours     what this kernel does that no knob changes"
     )]
     Knobs(KnobsArgs),
-    /// Show what would change, from what to what, when, and why; changes nothing
+    /// Show what would change, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n\nExit code 3 when something forbids to carry it out."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n\nExit code 3: the plan cannot be applied, and says why."
     )]
     Plan(PlanArgs),
-    /// Carry the plan out: journalled, checked, reversible
+    /// Apply the plan: journalled, checked, reversible
     #[command(
-        after_help = "Examples:\n  sudo swaptune apply --now       try it; `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. What fails half-way is undone."
+        after_help = "Examples:\n  sudo swaptune apply --now       try it; `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. An apply that fails half-way is undone."
     )]
     Apply(ApplyArgs),
-    /// Check that what was applied is in effect, and what else is wrong
+    /// Check that what was applied is in effect, and find what else is wrong
     #[command(
-        after_help = "Examples:\n  swaptune verify || mail -s \"swap of $(hostname)\" root\n  sudo swaptune verify --prove\n\nExit code 0 only when nothing is wrong."
+        after_help = "Examples:\n  swaptune verify || mail -s \"swap of $(hostname)\" root\n  sudo swaptune verify --prove\n\nExit code 0: nothing is wrong. Terms are explained in docs/reference/glossary.md."
     )]
     Verify(VerifyArgs),
     /// Undo an apply: files, live values, swap areas and boot entries
     #[command(
-        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but its step 5, which cannot be taken back"
+        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but step 5, which cannot be undone"
     )]
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
     History,
-    /// Show how well the pages of the running processes compress, and which of them are cold
+    /// Sample how well the pages of running processes compress, and which of them are cold
     #[command(
-        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages nobody touches for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           sizes and classes for a simulation, never contents\n  sudo swaptune sample --record a.swtrace --for 5m  which pages are used when, as a trace for a simulation\n\nDraws anonymous pages that are in RAM, each with the same chance, reads them and keeps only what they compress to. Reading\nchanges nothing but that the kernel takes these few pages for just used. Processes that end meanwhile or may not be read are\ncounted. The result is kept like that of a benchmark, and `swaptune plan` rests on one of all processes. LZO and LZO-RLE can only\nbe measured in the kernel: `swaptune bench codecs --kernel`."
+        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages stay untouched for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           for a simulation: sizes and classes, no contents\n  sudo swaptune sample --record a.swtrace --for 5m  which pages are used when: a trace to simulate\n\nDraws anonymous pages in RAM at random, reads them and keeps only what they compress to. Reading marks these few pages as accessed and changes nothing else. Processes that end meanwhile or may not be read are counted. The result is kept like that of a benchmark, and `swaptune plan` uses one of all processes. LZO and LZO-RLE can only be measured in the kernel: `swaptune bench codecs --kernel`."
     )]
     Sample(SampleArgs),
     /// Measure what this machine's codecs, disks, ciphers and swap paths really do
     #[command(
-        after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` rests on it.\nWhat a benchmark must set for a moment it puts back, also on Ctrl-C."
+        after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` uses it. Temporary settings are put back, also on Ctrl-C."
     )]
     Bench(BenchArgs),
     /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
@@ -114,7 +114,7 @@ pub enum Command {
 /// `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// Copy just the files that were read into DIR: a test fixture, or an attachment to a bug report
+    /// Copy the files that were read, and no others, into DIR: for a bug report or a test fixture
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
 }
@@ -141,10 +141,10 @@ pub struct WantedArgs {
     /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
-    /// Rest on what was measured on this machine, and fail when nothing was [default: if something was]
+    /// Use figures measured on this machine; fail if there are none [default: use them if there are any]
     #[arg(long, conflicts_with = "no_measured")]
     pub measured: bool,
-    /// Rest on assumed figures only
+    /// Use assumed figures only
     #[arg(long)]
     pub no_measured: bool,
 }
@@ -152,10 +152,10 @@ pub struct WantedArgs {
 /// When to change: both by default.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WhenArgs {
-    /// Only the running system; live settings go with a reboot, a swap file it made stays until `swaptune rollback`
+    /// Change only the running system: a reboot undoes all of it but a new swap file, which `swaptune rollback` removes
     #[arg(long, conflicts_with = "boot")]
     pub now: bool,
-    /// Only what takes effect at the next boot
+    /// Change only what takes effect at the next boot
     #[arg(long)]
     pub boot: bool,
 }
@@ -163,17 +163,18 @@ pub struct WhenArgs {
 /// Whether candidates are simulated first.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SimulatedArgs {
-    /// First simulate what this machine could be set up as: how many idle applications fit with each candidate. What is
-    /// clearly better than the rules is followed, and either is cited. Takes seconds; reads only
+    /// First simulate alternatives: how many idle applications fit with each. One that is clearly better than the rules is planned,
+    /// and the plan cites the result. Takes seconds
     #[arg(long)]
     pub simulate: bool,
-    /// Simulate pages with the sizes in FILE, of `swaptune sample --save` [default: shares and ratios of the newest sample]
+    /// Simulate pages with the compressed sizes in FILE, written by `swaptune sample --save` [default: shares and ratios of the newest
+    /// sample]
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub page_set: Option<PathBuf>,
     /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
     #[arg(long, value_name = "SIZE", requires = "simulate", value_parser = some)]
     pub app_size: Option<Bytes>,
-    /// Simulate with so many seeds: their range is the uncertainty
+    /// Number of seeds to simulate with; their range is the uncertainty
     #[arg(long, value_name = "N", default_value_t = 3, requires = "simulate", value_parser = clap::value_parser!(u32).range(2..=50))]
     pub seeds: u32,
 }
@@ -196,10 +197,10 @@ pub struct PlanArgs {
     /// What is simulated first.
     #[command(flatten)]
     pub simulated: SimulatedArgs,
-    /// Show the evidence and origin of each line, and the files as differences
+    /// Show the evidence and origin of each line, and files as diffs; docs/reference/glossary.md explains the terms
     #[arg(long)]
     pub explain: bool,
-    /// Plan as if mkswap were allowed on DEVICE whatever it carries now; `swaptune apply --wipe` does it
+    /// Plan mkswap on DEVICE even if it holds data; `swaptune apply --wipe` does it
     #[arg(long, value_name = "DEVICE")]
     pub wipe: Vec<String>,
 }
@@ -219,7 +220,7 @@ pub struct ApplyArgs {
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,
-    /// Allow swap on the device or file PATH whatever it holds now
+    /// Make swap of the device or file PATH even if it holds data
     #[arg(long, value_name = "PATH")]
     pub wipe: Vec<String>,
     /// Finish an apply that was interrupted
@@ -243,7 +244,7 @@ pub struct VerifyArgs {
 pub struct RollbackArgs {
     /// The apply to undo, as `history` shows it [default: the newest]
     pub id: Option<String>,
-    /// Leave the step with this number as it is and take back the rest; numbers as an error or `history` shows them
+    /// Leave this step as it is and undo the rest; `swaptune history` numbers the steps
     #[arg(long, value_name = "STEP")]
     pub skip: Vec<usize>,
     /// Do not ask

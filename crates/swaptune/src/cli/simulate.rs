@@ -18,7 +18,7 @@ pub struct SimulateArgs {
 pub enum SimulateCommand {
     /// Run a workload on several tierings of RAM, pool and disk: time, stalls, faults, disk traffic
     #[command(
-        after_help = "Examples:\n  swaptune simulate run scenarios/c2-write-through.toml\n  swaptune simulate run scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate run my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk --tiering zram:lz4,disk\n  swaptune simulate run --trace web.swtrace --ram 4G --tiering zswap:zstd:30%,disk:nvme:8G --write-back limit,shrinker\n  swaptune simulate run --generate zipf --tiering now --tiering zswap:zstd,disk --ram this\n\nThe workload comes from scenario files, a trace or a generator. Without --tiering it runs on a disk, on zram before a disk, and on\nzswap with and without its shrinker. Equal input gives equal results, except that --measured takes this machine's figures."
+        after_help = "Examples:\n  swaptune simulate run scenarios/c2-write-through.toml\n  swaptune simulate run scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate run my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk --tiering zram:lz4,disk\n  swaptune simulate run --trace web.swtrace --ram 4G --tiering zswap:zstd:30%,disk:nvme:8G --write-back limit,shrinker\n  swaptune simulate run --generate zipf --tiering now --tiering zswap:zstd,disk --ram this\n\nThe workload comes from scenario files, a trace or a generator. Without --tiering it runs on a disk, on zram before a disk, and on zswap with and without its shrinker. Equal input gives equal results, except that --measured takes this machine's figures."
     )]
     Run(Box<RunArgs>),
     /// Find how many idle applications fit before their wakes take too long, for each tiering
@@ -28,7 +28,7 @@ pub enum SimulateCommand {
     Fit(Box<FitArgs>),
     /// Count exactly what a trace misses under lru, fifo and clock, for several sizes of memory
     #[command(
-        after_help = "Examples:\n  swaptune simulate replay --generate zipf:pages=100k,events=2M\n  swaptune simulate replay --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate replay --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate replay --trace web.swtrace --curve sampled     a long trace in seconds, within half a point of each size\n\nA size is a number of pages that fit in memory. A miss is an access to a page that is not there; the first access to a page\nis one."
+        after_help = "Examples:\n  swaptune simulate replay --generate zipf:pages=100k,events=2M\n  swaptune simulate replay --trace web.oracleGeneral.zst --size 1%..50%:20 --policy lru,clock --csv\n  swaptune simulate replay --trace web.csv --columns time_us=1,page=3 --curve\n  swaptune simulate replay --trace web.swtrace --curve sampled     a long trace in seconds, within half a point of each size\n\nA size is a number of pages that fit in memory. A miss is an access to a page that is not there; the first access to a page is one."
     )]
     Replay(ReplayArgs),
     /// Write a trace, read or generated, in another format

@@ -80,7 +80,7 @@ fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
 fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<Option<u8>, Failure> {
     let Some(transaction) = pending(state).map_err(swaptune_host::apply::ApplyError::from)? else {
         if args.resume {
-            return Err(Failure::new(failure::USAGE, "there is no interrupted apply to resume").hint("swaptune history"));
+            return Err(Failure::new(failure::USAGE, "found no interrupted apply to resume").hint("swaptune history"));
         }
         return Ok(None);
     };

@@ -10,7 +10,7 @@ pub struct CodecsArgs {
     /// Which pages: `live` (all processes that may be read), a file or folder, or synthetic:CLASS (text, compressible, random, zero)
     #[arg(long, value_name = "SOURCE", default_value = "live")]
     pub pages_of: String,
-    /// How many pages; of a larger source a random choice
+    /// Number of pages, drawn at random from a larger source
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1..=4_194_304))]
     pub pages: u32,
     /// Only these codecs, with a level if not the kernel's own: lz4, lz4:17, zstd:1; with --kernel also lzo, lzo-rle, 842
@@ -29,10 +29,10 @@ pub struct CodecsArgs {
     /// Compress same-filled pages too, which no kernel does
     #[arg(long)]
     pub same_filled: bool,
-    /// Also drive this kernel's own codecs: each algorithm of a scratch zram device, each compressor of zswap; needs root
+    /// Also measure this kernel's own codecs: each algorithm of a scratch zram device, each compressor of zswap (root)
     #[arg(long)]
     pub kernel: bool,
-    /// Make the swap file that zswap needs in this folder; deleted in the end
+    /// Folder of the temporary swap file that zswap needs
     #[arg(long, value_name = "DIR", default_value = "/var/tmp", requires = "kernel")]
     pub dir: PathBuf,
 }

@@ -8,7 +8,7 @@ use swaptune_core::Bytes;
 /// `bench memory`.
 #[derive(Debug, Args)]
 pub struct MemoryArgs {
-    /// Size of the memory that is accessed [default: twice the limit, else 1G or a quarter of what is free]
+    /// Size of the accessed memory [default: twice the limit, else 1G or a quarter of what is free]
     #[arg(long)]
     pub size: Option<Bytes>,
     /// Contents of its pages: high (random bytes), low (i mod 8), zero
@@ -20,25 +20,25 @@ pub struct MemoryArgs {
     /// Write instead of read
     #[arg(long)]
     pub write: bool,
-    /// 1 for byte by byte; larger ones are blocks, accessed word by word
+    /// Block size: 1 accesses byte by byte, larger blocks word by word
     #[arg(long, value_delimiter = ',', value_name = "SIZES", default_value = "1")]
     pub block: Vec<Bytes>,
     /// Numbers of threads
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1")]
     pub threads: Vec<u32>,
-    /// Measure each pattern also in a control group with so much RAM; the rest is swapped
+    /// Measure each pattern also in a control group with this much RAM; the rest is swapped
     #[arg(long, value_name = "SIZE")]
     pub limit: Option<Bytes>,
-    /// Measure each pattern also while another process holds so much RAM [default: 95 % of what is available]
+    /// Measure each pattern also while another process holds this much RAM [default: 95 % of what is available]
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true)]
     pub hog: Option<Option<Bytes>>,
-    /// How long each pattern is accessed
+    /// Seconds for each pattern
     #[arg(long, value_name = "SECONDS", default_value = "2")]
     pub seconds: f64,
-    /// Make swap for as long as it runs: zswap:COMPRESSOR, zswap:COMPRESSOR/ZPOOL, zram:ALGORITHM, disk
+    /// Set up temporary swap: zswap:COMPRESSOR, zswap:COMPRESSOR/ZPOOL, zram:ALGORITHM, disk
     #[arg(long, value_name = "TIER")]
     pub swap: Option<String>,
-    /// Where a temporary swap file lies
+    /// Folder of the temporary swap file
     #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
     pub swap_dir: PathBuf,
 }

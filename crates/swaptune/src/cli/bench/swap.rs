@@ -13,7 +13,7 @@ pub struct SwapArgs {
     /// Only these compressors, for zswap and zram [default: all that this kernel has]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub compressor: Vec<String>,
-    /// What is in the pages [default: what suits each tier]
+    /// Contents of the pages [default: what suits each tier]
     #[arg(long, value_enum, value_delimiter = ',')]
     pub class: Vec<ClassArg>,
     /// Pages of each thread, for tiers in memory
@@ -31,16 +31,16 @@ pub struct SwapArgs {
     /// Numbers of swap files on the disk [default: 1 and 8]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=20))]
     pub areas: Vec<u32>,
-    /// Make swap files in this folder: its disk is measured
+    /// Folder of the temporary swap files: its disk is measured
     #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
     pub dir: PathBuf,
     /// Use this swap area, which must not be in use, instead of swap files
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["dir", "areas"])]
     pub device: Option<PathBuf>,
-    /// How often everything is measured, in changing order
+    /// Number of rounds, each in another order
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// One round of few pages: a look, no figures to rest on
+    /// One round of few pages: a first impression, not evidence
     #[arg(long, conflicts_with_all = ["pages", "disk_pages", "rounds"])]
     pub quick: bool,
 }
