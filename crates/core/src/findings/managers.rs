@@ -11,7 +11,7 @@ pub(super) static ROWS: &[Finding] = &[
         code: "managers-two",
         severity: Severity::Warning,
         title: "two programs set up compressed swap",
-        source: "systemd.unit(5): whoever comes second finds the device busy or undoes the first",
+        source: "systemd.unit(5): the second one finds the device busy or undoes the first",
         detect: two,
     },
     Finding {

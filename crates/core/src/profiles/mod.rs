@@ -54,8 +54,8 @@ fn named(mut settings: Settings, name: &str) -> Settings {
 fn unknown(name: &str) -> SettingsError {
     let names = NAMES.iter().map(|(name, _)| *name);
     let problem = match nearest(name, names.clone()) {
-        Some(near) => format!("there is no such profile; did you mean `{near}`?"),
-        None => format!("there is no such profile; known are {}", names.collect::<Vec<_>>().join(", ")),
+        Some(near) => format!("unknown profile; did you mean `{near}`?"),
+        None => format!("unknown profile; expected one of {}", names.collect::<Vec<_>>().join(", ")),
     };
     SettingsError { place: format!("profile `{name}`"), problem }
 }
@@ -110,6 +110,6 @@ mod tests {
     #[test]
     fn an_unknown_profile_gets_its_nearest() {
         let error = load("idle-guid", &Facts::default(), &Evidence::default(), None, &Settings::default()).unwrap_err();
-        assert_eq!(error.to_string(), "profile `idle-guid`: there is no such profile; did you mean `idle-guide`?");
+        assert_eq!(error.to_string(), "profile `idle-guid`: unknown profile; did you mean `idle-guide`?");
     }
 }

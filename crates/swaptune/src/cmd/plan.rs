@@ -16,7 +16,7 @@ use super::Context;
 use super::unfinished::Unfinished;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
@@ -46,9 +46,9 @@ pub fn make(
         let message = "live changes need a running kernel, and --root is not one";
         return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
     }
-    layers::assume(&context.machine, &mut facts, wanted)?;
-    let (evidence, unread) = layers::evidence(&context.machine, wanted)?;
-    let resolve = |forecast: Option<&Forecast>| layers::resolve(&context.machine, &facts, &evidence, forecast, wanted);
+    configuration::assume(&context.machine, &mut facts, wanted)?;
+    let (evidence, unread) = configuration::evidence(&context.machine, wanted)?;
+    let resolve = |forecast: Option<&Forecast>| configuration::resolve(&context.machine, &facts, &evidence, forecast, wanted);
     let mut settings = resolve(None)?;
     let forecast = simulated.simulate.then(|| predict::forecast(&facts, &evidence, &settings, simulated)).transpose()?;
     if forecast.is_some() {
