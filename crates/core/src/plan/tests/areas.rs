@@ -1,0 +1,186 @@
+//! Areas: devices, files, fstab, priorities.
+
+use super::*;
+
+#[test]
+fn a_virtual_disk_that_says_it_spins_is_corrected_between_swapoff_and_swapon() {
+    let plan = plan_with(&server(), "", &[]);
+    let at = |wanted: &dyn Fn(&Change) -> bool| plan.steps.iter().position(|step| wanted(&step.change)).unwrap();
+    let off = at(&|change| matches!(change, Change::Swap { after: None, .. }));
+    let flag = at(&|change| matches!(change, Change::Knob { path, .. } if path == "/sys/class/block/vda/queue/rotational"));
+    let on = at(&|change| matches!(change, Change::Swap { after: Some(SwapState { priority: 10, .. }), .. }));
+    assert!(off < flag && flag < on);
+    assert!(file(&plan, "/etc/udev/rules.d/60-swaptune.rules").unwrap().contains("KERNEL==\"vda\""));
+}
+
+#[test]
+fn with_huge_pages_always_on_an_old_kernel_keeps_the_disk_rotational() {
+    let config = "[knobs]\n\"transparent_hugepage.enabled\" = \"always\"\n";
+    let plan = plan_with(&server(), config, &[]);
+    assert!(!targets(&plan).contains(&"block.rotational") && noted(&plan, "past zswap"));
+    let mut facts = server();
+    facts.kernel.version = Fact::known(v(6, 18), "t");
+    assert!(targets(&plan_with(&facts, config, &[])).contains(&"block.rotational"));
+}
+
+#[test]
+fn two_areas_of_one_disk_go_off_before_it_is_corrected_once() {
+    let mut facts = server();
+    facts.swaps.push(area("/dev/vdb", "vdb", 10, 0));
+    facts.block_devices.iter_mut().filter(|device| device.name == "vdb").for_each(|device| device.parent = Some("vda".into()));
+    let plan = plan_with(&facts, "", &[]);
+    let kinds: Vec<&str> = plan
+        .steps
+        .iter()
+        .filter_map(|step| match &step.change {
+            Change::Swap { after: None, .. } => Some("off"),
+            Change::Swap { .. } => Some("on"),
+            Change::Knob { name, .. } if name == "block.rotational" => Some("flag"),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(kinds, ["off", "off", "flag", "on", "on"]);
+}
+
+#[test]
+fn an_area_in_use_is_not_moved_now() {
+    let mut facts = server();
+    facts.swaps[0].used = Bytes::from_mib(300);
+    let plan = plan_with(&facts, "", &[]);
+    assert!(!plan.steps.iter().any(|step| matches!(step.change, Change::Swap { .. })));
+    assert!(noted(&plan, "holds 300 MiB") && noted(&plan, "until the next boot its priority is -2 and not 10"));
+    carry_out(&mut facts, &plan);
+    let again = plan_with(&facts, "", &[]);
+    assert!(again.is_empty() && !again.is_in_effect(), "nothing is left to do, and it is not as wanted");
+    let settings = resolved(&facts, "");
+    let at_boot = Request { now: false, ..request(&facts, &settings, &[]) };
+    assert!(super::plan(&at_boot).is_in_effect(), "for the next boot it is");
+    facts.swaps[0].priority = 10;
+    facts.block_devices.iter_mut().for_each(|device| device.rotational = Fact::known(false, "t"));
+    assert!(plan_with(&facts, "", &[]).is_in_effect());
+    assert!(file(&plan, "/etc/fstab").unwrap().contains("pri=10"));
+}
+
+#[test]
+fn fstab_gets_one_line_by_uuid_that_cannot_hold_up_the_boot() {
+    let plan = plan_with(&server(), "", &[]);
+    assert_eq!(file(&plan, "/etc/fstab").unwrap(), "UUID=root / ext4 defaults 0 1\nUUID=5a5a none swap sw,pri=10,nofail 0 0\n");
+}
+
+#[test]
+fn a_broken_fstab_is_refused_by_its_line() {
+    let mut facts = server();
+    facts.files.insert("/etc/fstab".into(), Fact::known("UUID=x\n".into(), "t"));
+    assert!(refused(&plan_with(&facts, "", &[]), "line 1 is broken"));
+}
+
+#[test]
+fn a_priority_that_inverts_the_tiers_is_raised() {
+    let mut facts = server();
+    facts.zswap = Fact::absent("none");
+    facts.swaps = vec![area("/dev/zram0", "zram0", 5, 0), area("/dev/vda3", "vda3", 10, 0)];
+    let plan = plan_with(&facts, "", &[]);
+    let raised = |step: &Step| matches!(&step.change, Change::Swap { path, after: Some(SwapState { priority: 100, .. }), .. } if path == "/dev/zram0");
+    assert!(plan.steps.iter().any(raised));
+}
+
+#[test]
+fn a_device_with_contents_is_never_overwritten_unless_named() {
+    let config = "[[swap]]\npath = \"/dev/vda4\"\n";
+    assert!(refused(&plan_with(&server(), config, &[]), "it carries ext4"));
+    let plan = plan_with(&server(), config, &["/dev/vda4".to_owned()]);
+    assert_eq!(plan.refusals, []);
+    let header = plan.steps.iter().find(|step| matches!(step.change, Change::SwapHeader { wipe: true, .. })).unwrap();
+    assert!(!header.risk.is_empty());
+    assert!(refused(&plan_with(&server(), "[[swap]]\npath = \"/dev/vda2\"\n", &["/dev/vda2".to_owned()]), "mounted at /"));
+    assert!(refused(&plan_with(&server(), "[[swap]]\npath = \"/dev/vda\"\n", &[]), "partition table"));
+}
+
+#[test]
+fn a_device_that_holds_what_has_no_signature_is_not_overwritten_either() {
+    let config = "[[swap]]\npath = \"/dev/vdb\"\n";
+    let with = |holds: Holds, wipe: &[String]| {
+        let facts = Facts { swap_places: vec![place("/dev/vdb", 4096, holds)], ..server() };
+        plan_with(&facts, config, wipe)
+    };
+    assert!(refused(&with(Holds::Unknown, &[]), "it carries data without a known signature"));
+    assert!(refused(&with(Holds::Other { kind: "gfs2".into() }, &[]), "it carries gfs2"));
+    assert_eq!(with(Holds::Unknown, &["/dev/vdb".to_owned()]).refusals, []);
+    assert_eq!(with(Holds::Blank, &[]).refusals, []);
+    let on = with(swap_header(), &[]);
+    assert!(!on.steps.iter().any(|step| matches!(step.change, Change::SwapHeader { .. })), "its header is as good as ours");
+}
+
+/// Steps that change the swap file itself.
+fn of_the_file(plan: &Plan) -> Vec<String> {
+    let steps = plan.steps.iter().filter(|step| step.change.target() == "/swapfile");
+    steps.map(|step| step.change.to_string()).collect()
+}
+
+#[test]
+fn a_file_that_is_there_is_never_written_to_unless_named() {
+    let config = "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n";
+    let with = |mib: u64, holds: Holds, wipe: &[String]| {
+        plan_with(&Facts { swap_places: vec![place("/swapfile", mib, holds)], ..server() }, config, wipe)
+    };
+    for holds in [Holds::Unknown, Holds::Blank, Holds::Other { kind: "ext4".into() }] {
+        for mib in [1, 48] {
+            let plan = with(mib, holds.clone(), &[]);
+            assert!(refused(&plan, "is there that is no swap file, and swaptune did not make it"), "{holds:?}");
+            assert_eq!(of_the_file(&plan), [] as [&str; 0]);
+        }
+    }
+    let named = with(48, Holds::Unknown, &["/swapfile".to_owned()]);
+    assert_eq!(named.refusals, []);
+    let steps = of_the_file(&named);
+    assert_eq!(steps[..2], ["/swapfile: 48 MiB → no file", "/swapfile: no file → 48 MiB"], "{steps:?}");
+    assert!(named.steps.iter().any(|step| step.risk.contains("what the file holds is lost")));
+    let mut unread = place("/swapfile", 48, Holds::Blank);
+    unread.holds = Fact::absent("/swapfile: permission denied");
+    let plan = plan_with(&Facts { swap_places: vec![unread], ..server() }, config, &[]);
+    assert!(refused(&plan, "what it holds is unknown: /swapfile: permission denied"));
+}
+
+#[test]
+fn a_swap_file_that_is_off_is_switched_on_as_it_is() {
+    let config = "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n";
+    let with = |mib: u64, config: &str| {
+        plan_with(&Facts { swap_places: vec![place("/swapfile", mib, swap_header())], ..server() }, config, &[])
+    };
+    let plan = with(48, config);
+    assert_eq!((of_the_file(&plan), plan.refusals.len()), (vec!["/swapfile: off → on, priority 10".to_owned()], 0));
+    assert!(file(&plan, "/etc/fstab").unwrap().contains("/swapfile none swap sw,pri=10,nofail 0 0"));
+    assert!(refused(&with(32, config), "it is a swap file of 32 MiB, and 48 MiB are wanted"));
+    assert_eq!(with(32, "[[swap]]\npath = \"/swapfile\"\n").refusals, []);
+    // What a rule would make is not forced on a swap file that is there already.
+    let mut facts = server();
+    facts.swaps.clear();
+    facts.swap_places = vec![place("/swapfile", 32, swap_header())];
+    assert_eq!(of_the_file(&plan_with(&facts, "", &[])), ["/swapfile: off → on, priority 10"]);
+}
+
+#[test]
+fn a_missing_device_that_is_optional_is_skipped_and_the_rest_done() {
+    let config =
+        "[[swap]]\npath = \"/dev/vdz\"\noptional = true\n[[swap]]\npath = \"/dev/vdb\"\n[[swap]]\npath = \"UUID=5a5a\"\n";
+    let plan = plan_with(&server(), config, &[]);
+    assert_eq!(plan.refusals, []);
+    assert!(noted(&plan, "/dev/vdz is not there: skipped"));
+    let fstab = file(&plan, "/etc/fstab").unwrap();
+    assert!(!fstab.contains("vdz") && fstab.matches("pri=10,nofail").count() == 2, "{fstab}");
+    let strict = "[[swap]]\npath = \"/dev/vdz\"\noptional = false\n";
+    assert!(refused(&plan_with(&server(), strict, &[]), "no device of this name is there"));
+}
+
+#[test]
+fn a_machine_without_swap_gets_one_file() {
+    let mut facts = server();
+    facts.swaps.clear();
+    let plan = plan_with(&facts, "", &[]);
+    let names = targets(&plan);
+    assert_eq!(names.iter().filter(|name| **name == "/swapfile").count(), 3, "file, header, on: {names:?}");
+    assert!(file(&plan, "/etc/fstab").unwrap().contains("/swapfile none swap sw,pri=10,nofail 0 0"));
+    facts.mounts = vec![root("overlay")];
+    let plan = plan_with(&facts, "", &[]);
+    assert!(targets(&plan).contains(&"zram0"), "no disk is fit: zram");
+}
