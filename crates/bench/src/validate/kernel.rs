@@ -14,6 +14,7 @@ use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TemporaryError, TemporarySettings};
 use swaptune_tiers::model::Settings;
 use swaptune_tiers::trace::Trace;
+use tracing::info;
 
 use super::compare::Seen;
 use super::content::PAGE;
@@ -186,6 +187,7 @@ impl Bench<'_> {
     /// Sets a tiering up and plays a sequence once. Tells what the kernel showed, the machine as the simulator has it, and the version of
     /// the group.
     pub(super) fn play(&mut self, tiering: &Tiering, sequence: &Sequence) -> Result<(Seen, Settings, Version), ValidateError> {
+        info!("play {} pages with {tiering:?}", sequence.script.task.pages);
         let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
         tiering.set_up(self.machine, self.temporary, &self.options.folder, room)?;
         let facts = inspect(self.machine, SCOPE);
