@@ -16,4 +16,3 @@ pub mod results;
 pub mod sample;
 pub mod swap;
 pub mod this_machine;
-pub mod validate;

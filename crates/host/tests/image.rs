@@ -33,11 +33,12 @@ fn planned(root: &Path, config: &str) -> (Facts, Plan) {
     let evidence = Evidence::default();
     let layer = read_toml("c.toml", config, None).unwrap();
     assume(&mut facts, &layer);
-    let settings = profiles::resolve(vec![layer], &facts, &evidence).unwrap();
+    let settings = profiles::resolve(vec![layer], &facts, &evidence, None).unwrap();
     let request = Request {
         facts: &facts,
         settings: &settings,
         evidence: &evidence,
+        forecast: None,
         now: false,
         boot: true,
         record: true,

@@ -4,15 +4,15 @@
 //! 0 done or nothing to do, 1 findings or drift, 2 usage or configuration error, 3 refused for safety,
 //! 4 failed and rolled back, 5 failed and not rolled back.
 //!
-//! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`); the program
-//! itself is `main.rs`, which has nothing but the call.
+//! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`), and so that
+//! `swaptune-validate` prints and fails as it does; the program itself is `main.rs`, which has nothing but the call.
 
 mod cli;
 mod cmd;
-mod failure;
+mod configuration;
+pub mod failure;
 #[cfg(test)]
 mod hints;
-mod layers;
 mod log;
 mod output;
 
@@ -22,6 +22,7 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 use failure::Failure;
+pub use output::{data, json_versioned, message, progress, text};
 
 /// The program.
 #[must_use]
@@ -31,7 +32,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let failure = failure.at(cli.global.root.as_deref());
-            output::talk(&failure.text());
+            output::message(&failure.text());
             ExitCode::from(failure.code)
         }
     }

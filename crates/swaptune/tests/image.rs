@@ -167,7 +167,7 @@ const COMMANDS: [&[&str]; 13] = [
     &["rollback", "--yes"],
     &["history"],
     &["service", "start"],
-    &["simulate", "--list"],
+    &["simulate", "list"],
     &["bench", "list"],
 ];
 

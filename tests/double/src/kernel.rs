@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use swaptune_core::change::SwapState;
-use swaptune_core::parse::escape;
+use swaptune_core::escape;
 use swaptune_core::parse::swaps;
 
 use swaptune_host::checkpoint;

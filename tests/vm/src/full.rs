@@ -46,7 +46,7 @@ impl Full {
             work,
             files: Vec::new(),
             spares: Vec::new(),
-            limits: Limits { boot: Duration::from_secs(300), total: Duration::from_secs(1200) },
+            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(3600) },
         }
     }
 

@@ -23,7 +23,7 @@ use swaptune_core::stats::Quantiles;
 use thiserror::Error;
 
 pub use kernel::{KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Predicted, measure_kernel};
-pub(crate) use kernel_has::in_zram;
+pub use kernel_has::in_zram;
 pub use kernel_has::{InKernel, Place};
 pub use pages::{Pages, PagesError, Source, SourceError};
 pub use pass::{Bench, Buffers, Laps, clock_overhead};

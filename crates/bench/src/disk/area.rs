@@ -54,7 +54,7 @@ pub enum PlaceError {
         filesystem: String,
     },
     /// No block device.
-    #[error("{0} is no block device of this machine")]
+    #[error("{0} is not a block device of this machine")]
     NoDevice(String),
     /// The system says no.
     #[error("{path}: {source}")]

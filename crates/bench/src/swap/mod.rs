@@ -224,7 +224,7 @@ fn one_tier(
 }
 
 /// An error with what caused it, in one line.
-pub(crate) fn tell(error: &dyn std::error::Error) -> String {
+pub fn tell(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

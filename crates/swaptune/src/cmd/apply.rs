@@ -32,9 +32,9 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     let kernel = kernel(context, plan.steps.iter().any(|step| step.when == When::Now))?;
     not_installed(context, &plan)?;
     if !args.yes {
-        output::talk(&output::plan::text(&plan, false));
+        output::message(&output::plan::text(&plan, false));
         if !confirmed(args.yes, "Apply this?")? {
-            output::talk("nothing was changed");
+            output::message("nothing was changed");
             return Ok(0);
         }
     }
@@ -79,7 +79,7 @@ fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
 fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<Option<u8>, Failure> {
     let Some(transaction) = pending(state).map_err(swaptune_host::transaction::ApplyError::from)? else {
         if args.resume {
-            return Err(Failure::new(failure::USAGE, "there is no interrupted apply to resume").hint("swaptune history"));
+            return Err(Failure::new(failure::USAGE, "found no interrupted apply to resume").hint("swaptune history"));
         }
         return Ok(None);
     };
@@ -95,19 +95,19 @@ fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<O
             report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
             print_report(context, &report)?;
         }
-        Resumed::RolledBack(report) => output::talk(&format!("apply {} is taken back", report.id)),
+        Resumed::RolledBack(report) => output::message(&format!("apply {} is taken back", report.id)),
     }
     Ok(Some(0))
 }
 
 /// Asks what to do about it. Taking it back happens here, and the answer is then no.
 fn wants_resume(transaction: &Transaction, context: &Context, state: &StateDir) -> Result<bool, Failure> {
-    output::talk(&format!("apply {} was interrupted", transaction.id));
+    output::message(&format!("apply {} was interrupted", transaction.id));
     match answer("finish it (r)esume, take it (b)ack, or leave it? [r/b/N] ").as_str() {
         "r" | "resume" => Ok(true),
         "b" | "back" => {
             rollback(&context.machine, &*kernel(context, false)?, state, &transaction.id, &options())?;
-            output::talk("taken back; run the command again");
+            output::message("taken back; run the command again");
             Ok(false)
         }
         _ => Ok(false),

@@ -46,7 +46,10 @@ fn line(step: &Standing) -> String {
 /// Reminds of what rollbacks have set aside, before anything else is said about this machine.
 pub fn remind(context: &Context) -> Result<(), Failure> {
     for (id, step) in set_aside(&StateDir::persistent(&context.machine)).map_err(ApplyError::from)? {
-        output::talk(&format!("not taken back by the rollback of {id}: {}; `swaptune rollback {id}` tries again", line(&step)));
+        output::message(&format!(
+            "not taken back by the rollback of {id}: {}; `swaptune rollback {id}` tries again",
+            line(&step)
+        ));
     }
     Ok(())
 }

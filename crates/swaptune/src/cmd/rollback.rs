@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
         None => newest(&state)?,
     };
     if !confirmed(args.yes, &format!("Take back {id}?"))? {
-        output::talk("nothing was changed");
+        output::message("nothing was changed");
         return Ok(0);
     }
     let kernel = kernel(context, false)?;
@@ -39,7 +39,7 @@ fn newest(state: &StateDir) -> Result<String, Failure> {
         Some(transaction) => Some(transaction),
         None => newest_applied(state, TransactionKind::Apply).map_err(error)?,
     };
-    let none = || Failure::new(USAGE, "there is no apply to take back").hint("`swaptune history` lists what was done");
+    let none = || Failure::new(USAGE, "found no apply to take back").hint("`swaptune history` lists what was done");
     found.map(|transaction| transaction.id).ok_or_else(none)
 }
 
@@ -55,7 +55,7 @@ fn print(context: &Context, report: &RollbackReport) -> Result<(), Failure> {
             UndoOutcome::Regenerated => format!("made anew: {}", step.change.target()),
             UndoOutcome::Kept { why } => format!("kept: {} ({why})", step.change.target()),
             UndoOutcome::Left { found, expected } => {
-                format!("left alone: {} is {found}, expected {expected}: somebody else changed it", step.change.target())
+                format!("left alone: {} is {found}, expected {expected}: it was changed since the apply", step.change.target())
             }
             UndoOutcome::Failed { why } => format!("failed: step {}, {} ({why})", step.number, step.change),
             UndoOutcome::SetAside { why } if why.is_empty() => format!("set aside: step {}, {}", step.number, step.change),

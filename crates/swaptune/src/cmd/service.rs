@@ -14,7 +14,7 @@ use super::change::{kernel, print_report};
 use super::{Context, plan, temporary};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
@@ -44,15 +44,22 @@ fn start(
     options: &ApplyOptions<'_>,
 ) -> Result<ApplyReport, Failure> {
     let facts = inspect(&context.machine, Scope::PLAN);
-    let Some(settings) = layers::applied_for_boot(&facts)? else {
+    let Some(settings) = configuration::applied_for_boot(&facts)? else {
         let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
     };
     let when = WhenArgs { now: true, boot: false };
-    let plan = plan::for_settings(context, &facts, &settings, &Evidence::default(), &when, plan::Record(false), &[]);
+    let plan = plan::for_settings(
+        context,
+        &facts,
+        plan::Basis::recorded(&settings, &Evidence::default()),
+        &when,
+        plan::Record(false),
+        &[],
+    );
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
     for refusal in &plan.refusals {
-        output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));
+        output::message(&format!("left out: {}: {}", refusal.what, refusal.why));
     }
     let plan = Plan { refusals: Vec::new(), ..plan }.without(|step| !step.change.is_of_service());
     Ok(execute(&context.machine, kernel, state, &plan, options)?)

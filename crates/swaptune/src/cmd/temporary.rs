@@ -14,7 +14,7 @@ pub fn guardian() -> u8 {
 /// Puts back what a killed benchmark left, before anything else is looked at or changed.
 pub fn recover(context: &Context) -> Result<(), Failure> {
     if let Some(what) = temporary::recover(&context.machine)? {
-        output::talk(&what);
+        output::message(&what);
     }
     Ok(())
 }

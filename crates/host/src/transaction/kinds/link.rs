@@ -69,7 +69,7 @@ fn read(cx: StepContext<'_>, real: &str) -> Result<Option<String>, StepError> {
         Err(error) if is_missing(&error) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Err(StepError::Refused {
             what: real.to_owned(),
-            why: "it is no symbolic link".into(),
+            why: "it is not a symbolic link".into(),
             hint: "move it away by hand".into(),
         }),
         Err(error) => Err(StepError::io("read", real, error)),

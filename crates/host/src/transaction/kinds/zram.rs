@@ -144,7 +144,7 @@ impl Zram<'_> {
         }
         Err(StepError::Refused {
             what: path,
-            why: "it holds something that is no swap, and a reset would destroy it".into(),
+            why: "it holds something other than swap, which a reset would destroy".into(),
             hint: format!("if nothing in it is needed any more: zramctl --reset /dev/{}", self.name),
         })
     }

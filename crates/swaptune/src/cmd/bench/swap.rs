@@ -35,7 +35,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<
         measure(&context.machine, &plan, &stop, &mut |what, done, of| progress.show(what, done, of))?
     };
     if let Some(what) = &outcome.recovered {
-        output::talk(what);
+        output::message(what);
     }
     let figures = outcome.figures.iter().cloned().map(Figures::Swap);
     let measurements = recorder.record_all(figures)?;
