@@ -14,7 +14,7 @@ use crate::units::Bytes;
 /// How a swap area is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapState {
-    /// Priority, 0 to 32767; negative only for an area that somebody switched on without one.
+    /// Priority, 0 to 32767; negative only for an area that was switched on without one.
     pub priority: i32,
     /// Discard the whole area once at swapon.
     #[serde(default)]

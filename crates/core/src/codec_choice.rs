@@ -20,7 +20,7 @@ pub struct Candidate {
 const USUAL: &[(&str, Nanos)] =
     &[("lz4", Nanos(5_600)), ("zstd", Nanos(17_000)), ("lz4hc", Nanos(46_000)), ("deflate", Nanos(80_000))];
 
-/// What a page usually costs out and back; `None` for a codec that nobody here has measured.
+/// What a page usually costs out and back; `None` for a codec that was not measured.
 #[must_use]
 pub fn usual_cost(codec: &str) -> Option<Nanos> {
     USUAL.iter().find(|(name, _)| *name == codec).map(|(_, cost)| *cost)

@@ -23,7 +23,7 @@ pub fn share(hits: u64, sampled: u64, population: u64) -> Option<Estimate> {
     if left == 0.0 {
         return Some(Estimate { value, low: value, high: value });
     }
-    // Drawing without replacement tells as much as so many more draws with it.
+    // Drawing without replacement tells as much as this many more draws with it.
     let n = sampled as f64 / left;
     let z2 = Z * Z;
     let middle = (value + z2 / (2.0 * n)) / (1.0 + z2 / n);
@@ -31,7 +31,7 @@ pub fn share(hits: u64, sampled: u64, population: u64) -> Option<Estimate> {
     Some(Estimate { value, low: (middle - half).clamp(0.0, value), high: (middle + half).clamp(value, 1.0) })
 }
 
-/// A ratio of totals `Σx / Σy` over a population of so many elements, from a sample of pairs `(x, y)`.
+/// A ratio of totals `Σx / Σy` over a population of known size, from a sample of pairs `(x, y)`.
 ///
 /// `None` with fewer than two pairs, which have no interval, and when the denominators are all zero.
 #[must_use]

@@ -58,7 +58,7 @@ pub struct Ram {
     pub kernel: Bytes,
     /// `Cached` + `Buffers` − `Shmem`.
     pub page_cache: Bytes,
-    /// The rest: pages that drivers took directly, swap-cache pages that nobody maps, per-CPU lists, and the error of
+    /// The rest: pages that drivers took directly, swap-cache pages that no process maps, per-CPU lists, and the error of
     /// counters that are read at slightly different moments.
     pub other: Bytes,
     /// `MemAvailable`: an estimate that overlaps the parts; `None` when this kernel does not say.

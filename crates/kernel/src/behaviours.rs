@@ -145,7 +145,7 @@ table! {
     ZSMALLOC_LEAST_WASTE: "zsmalloc-least-waste", since(6, 3), ["tiers"],
         "zsmalloc chooses the length of a class's zspages by least waste, up to a configured length (default 8)",
         "mm/zsmalloc.c, calculate_zspage_chain_size(); CONFIG_ZSMALLOC_CHAIN_SIZE";
-    ONLY_ZSMALLOC: "zsmalloc-only", since(6, 15), ["core", "tiers", "bench"],
+    ONLY_ZSMALLOC: "zsmalloc-only", since(6, 15), ["core", "tiers"],
         "zbud and z3fold are gone; zsmalloc is the only allocator",
         "mm/Kconfig";
     NO_ZPOOL: "zswap-no-zpool", since(6, 18), ["core"],

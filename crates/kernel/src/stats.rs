@@ -1,4 +1,4 @@
-//! Quantiles of latencies.
+//! Medians, quantiles of latencies, ratios of pairs.
 //!
 //! A latency without its tail says nothing about swap: the median page comes back in microseconds and the
 //! hundredth may wait for a disk. Quantiles are nearest-rank, so each is a latency that really occurred.
@@ -141,6 +141,38 @@ impl Quantiles {
     }
 }
 
+/// The middle value, or the mean of the two in the middle; `None` of none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+}
+
+/// The median with an interval in which the true one lies with at least 95 % (sign test): as many values are left out at each end as a
+/// fair coin makes improbable. With fewer than six values that is none, and the interval is their range. `None` of none.
+#[must_use]
+pub fn median_interval(values: &[f64]) -> Option<Estimate> {
+    let value = median(values)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    let (mut term, mut below, mut drop) = (0.5f64.powi(count as i32), 0.0, 0);
+    // `below` is the chance that at most `drop` values lie below the true median.
+    while drop < count / 2 {
+        below += term;
+        if below > 0.025 {
+            break;
+        }
+        term *= (count - drop) as f64 / (drop + 1) as f64;
+        drop += 1;
+    }
+    let end = drop.saturating_sub(1);
+    Some(Estimate { value, low: sorted[end], high: sorted[count - 1 - end] })
+}
+
 /// Two-sided 97.5 % points of Student's t for 1, 2, … degrees of freedom.
 const T: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
@@ -167,6 +199,15 @@ pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_median_is_the_one_of_the_sign_test() {
+        let of = |count: u32| median_interval(&(1..=count).rev().map(f64::from).collect::<Vec<_>>());
+        let is = |low, value, high| Some(Estimate { value, low, high });
+        // Tables of the sign test: 10 values leave out one at each end, 20 five, 5 none.
+        assert_eq!((of(10), of(20), of(5)), (is(2.0, 5.5, 9.0), is(6.0, 10.5, 15.0), is(1.0, 3.0, 5.0)));
+        assert_eq!((of(0), of(1), median(&[])), (None, is(1.0, 1.0, 1.0), None));
+    }
 
     #[test]
     fn quantiles_are_latencies_that_occurred() {

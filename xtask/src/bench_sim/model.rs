@@ -18,7 +18,7 @@ pub const NAME: &str = "model";
 const SWAP: [(&str, u32); 2] =
     [("swap never half full: slots stay", 2), ("swap just large enough: more than half full, slots are given back", 1)];
 
-/// zswap with lz4 and zsmalloc in front of a disk that holds everything so many times; RAM is what the peer's memory is.
+/// zswap with lz4 and zsmalloc in front of a disk that holds everything this many times; RAM is what the peer's memory is.
 fn settings(ram: u32, pages: u32, times: u32) -> anyhow::Result<Settings> {
     // Chain length 8, the kernel's default.
     let allocator = Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).context("zsmalloc of chains of 8")?);
@@ -34,7 +34,7 @@ fn settings(ram: u32, pages: u32, times: u32) -> anyhow::Result<Settings> {
     })
 }
 
-/// Major faults of a machine of so many pages of RAM.
+/// Major faults of a machine with this many pages of RAM.
 pub fn faults(trace: &Trace, ram: u32, times: u32) -> anyhow::Result<u64> {
     let outcome = Model::new(settings(ram, trace.page_count(), times)?, trace.page_count())?.run(trace);
     Ok(outcome.counters.pgmajfault)

@@ -1,5 +1,7 @@
 //! Times of several things that were done in turn, and what they say.
 
+use swaptune_core::stats::{median, median_interval};
+
 /// Seconds of each thing in each round.
 pub struct Rounds<const N: usize> {
     names: [&'static str; N],
@@ -19,7 +21,7 @@ impl<const N: usize> Rounds<N> {
 
     /// The median time of one thing.
     pub fn median(&self, which: usize) -> f64 {
-        median(self.rounds.iter().map(|round| round[which]).collect()).1
+        median(&self.rounds.iter().map(|round| round[which]).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
 
     /// `work` per second of each: median, and the best.
@@ -33,42 +35,8 @@ impl<const N: usize> Rounds<N> {
 
     /// The median over rounds of how many times as long one took as the other, with an interval of at least 95 %.
     pub fn ratio(&self, of: usize, to: usize) -> String {
-        let (low, middle, high) = median(self.rounds.iter().map(|round| round[of] / round[to]).collect());
-        format!("{middle:.1}× [{low:.1}, {high:.1}]")
-    }
-}
-
-/// The median, and the values between which the true median lies with at least 95 %: as many from each end as a fair coin makes
-/// improbable. With fewer than six values that is none, and the ends are given.
-fn median(mut values: Vec<f64>) -> (f64, f64, f64) {
-    values.sort_by(f64::total_cmp);
-    let count = values.len();
-    let (mut term, mut below, mut drop) = (0.5f64.powi(count as i32), 0.0, 0);
-    // `below` is the chance that at most `drop` values lie below the true median.
-    while drop < count / 2 {
-        below += term;
-        if below > 0.025 {
-            break;
-        }
-        term *= (count - drop) as f64 / (drop + 1) as f64;
-        drop += 1;
-    }
-    let end = drop.saturating_sub(1);
-    let middle = (values[(count - 1) / 2] + values[count / 2]) / 2.0;
-    (values[end], middle, values[count - 1 - end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::median;
-
-    #[test]
-    fn the_interval_is_the_one_of_the_sign_test() {
-        let of = |count: u32| median((1..=count).map(f64::from).collect());
-        // Tables of the sign test: 10 values leave out one at each end, 20 five, 5 none.
-        assert_eq!(of(10), (2.0, 5.5, 9.0));
-        assert_eq!(of(20), (6.0, 10.5, 15.0));
-        assert_eq!(of(5), (1.0, 3.0, 5.0));
-        assert_eq!(of(1), (1.0, 1.0, 1.0));
+        let ratios: Vec<f64> = self.rounds.iter().map(|round| round[of] / round[to]).collect();
+        median_interval(&ratios)
+            .map_or_else(String::new, |ratio| format!("{:.1}× [{:.1}, {:.1}]", ratio.value, ratio.low, ratio.high))
     }
 }

@@ -28,7 +28,7 @@ impl Buffers {
     }
 }
 
-/// Bytes that so many pages take at most: no codec makes a page longer by a sixteenth and 64 bytes.
+/// Most bytes that these pages take: no codec makes a page longer by a sixteenth and 64 bytes.
 fn packed_size(pages: usize, page_size: usize) -> usize {
     pages * (page_size + page_size / 16 + 64) + room(page_size)
 }

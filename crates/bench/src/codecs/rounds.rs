@@ -10,6 +10,8 @@ use tracing::info;
 use super::BenchError;
 use super::pages::Pages;
 use super::pass::{Bench, Buffers};
+use swaptune_core::stats::median;
+
 use crate::codec::Setting;
 
 /// A codec on a number of threads.
@@ -55,13 +57,7 @@ impl Rates {
     /// Median of the rounds.
     #[must_use]
     pub fn median(rates: &[f64]) -> f64 {
-        let mut sorted = rates.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        match sorted.len() {
-            0 => 0.0,
-            length if length % 2 == 1 => sorted[length / 2],
-            length => f64::midpoint(sorted[length / 2 - 1], sorted[length / 2]),
-        }
+        median(rates).unwrap_or(0.0)
     }
 }
 

@@ -100,7 +100,7 @@ pub struct Area {
 }
 
 impl Area {
-    /// A path under which fio, and nobody without our rights, finds it.
+    /// A path under which fio finds it, and no process without our rights does.
     #[must_use]
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use swaptune_core::measurement::IoFigures;
-use swaptune_core::stats::Quantiles;
+use swaptune_core::stats::{Quantiles, median};
 use thiserror::Error;
 
 /// Output of fio that is no result.
@@ -67,17 +67,9 @@ impl Load {
             quantile.0 = quantile.0.min(all.longest);
         }
         latency.p999 = latency.p999.map(|p999| p999.min(latency.max));
-        let median = |of: fn(&Self) -> f64| median(rounds.iter().map(|round| of(round)).collect());
+        let median = |of: fn(&Self) -> f64| median(&rounds.iter().map(|round| of(round)).collect::<Vec<_>>());
         Some(IoFigures { iops: median(|load| load.iops)?, bytes_per_second: median(|load| load.bytes_per_second)?, latency })
     }
-}
-
-/// The middle one, or the mean of the two in the middle.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    let upper = values.get(middle)?;
-    Some(if values.len() % 2 == 1 { *upper } else { f64::midpoint(values[middle - 1], *upper) })
 }
 
 /// What one run of fio did.

@@ -102,7 +102,7 @@ pub struct Sample {
     pub set: PageSet,
     /// What was looked at.
     pub tally: Tally,
-    /// How it was seen which pages are cold; `None` when nobody asked.
+    /// How it was seen which pages are cold; `None` when it was not asked for.
     pub cold: Option<Cold>,
 }
 
@@ -132,7 +132,7 @@ pub enum SampleError {
     Codec(#[from] CodecError),
 }
 
-/// What is being done, for somebody who watches.
+/// What is being done, for a line of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Finding pages, process by process.

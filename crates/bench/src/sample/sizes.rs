@@ -4,7 +4,7 @@ use swaptune_tiers::page_set::PageClass;
 
 use crate::codec::{self, CodecError, PageCodec, Setting};
 
-/// Codecs whose sizes are asked for when nobody says otherwise: those of the kernel that can be computed here. `zstd:1` is what
+/// Codecs whose sizes are asked for unless others are named: those of the kernel that can be computed here. `zstd:1` is what
 /// zram can be told to use.
 pub const USUAL: &[&str] = &["lz4", "lz4hc", "zstd", "zstd:1", "deflate"];
 

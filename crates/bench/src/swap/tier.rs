@@ -42,7 +42,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// Sets it up for so many bytes of pages.
+    /// Sets it up for this many bytes of pages.
     pub(super) fn set_up(
         &self,
         machine: &Machine,

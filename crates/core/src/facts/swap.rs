@@ -43,7 +43,7 @@ pub struct SwapArea {
     pub size: Bytes,
     /// Slots in use, in bytes: includes pages that are only in zswap.
     pub used: Bytes,
-    /// Priority; negative when nobody chose one.
+    /// Priority; negative when none was chosen.
     pub priority: i32,
     /// Kernel name of the block device that holds it (`vda3`; for a file, that of its file system).
     pub device: Fact<String>,

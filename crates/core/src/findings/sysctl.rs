@@ -83,7 +83,7 @@ fn is_ours(source: &SysctlSource) -> bool {
     source.path.rsplit('/').next().is_some_and(|name| name.contains("swaptune"))
 }
 
-/// Values that mean the same to the knob, or to nobody else either.
+/// Values that mean the same to the knob, or that no other program sets.
 fn same(name: &str, a: &str, b: &str) -> bool {
     knobs::find(name).map_or(a.trim() == b.trim(), |row| row.same(a, b))
 }

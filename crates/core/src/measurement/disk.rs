@@ -5,7 +5,7 @@ use crate::stats::{self, Nanos};
 
 /// The row of the mixed load with the most operations a second whose reads keep to `bound` in 99 of 100 cases.
 ///
-/// Reads, because a fault waits for one; nobody waits for a write of reclaim. `None` when no row keeps to it.
+/// Reads, because a fault waits for one; reclaim waits for no write. `None` when no row keeps to it.
 pub fn sweet_spot<'a>(rows: impl IntoIterator<Item = &'a DiskFigures>, bound: Nanos) -> Option<&'a DiskFigures> {
     let keeps = |row: &&DiskFigures| row.shape == DiskShape::Mixed && row.read.is_some_and(|read| read.latency.p99 <= bound);
     rows.into_iter().filter(keeps).max_by(|a, b| a.iops().total_cmp(&b.iops()))

@@ -130,7 +130,7 @@ const ASSUMED: &[(&str, u32)] = &[
     ("lz4hc", 210),
     ("zstd", 230),
     ("deflate", 230),
-    // Sizes of 842 come in steps of a hardware block; nobody has published a ratio for mixed pages.
+    // Sizes of 842 come in steps of a hardware block; no ratio for mixed pages is published.
     ("842", 150),
 ];
 

@@ -1,6 +1,6 @@
 //! Flat files of `key value` lines: meminfo, vmstat, memory.stat, `/proc/cgroups`-like counters.
 //!
-//! Keys that nobody here has heard of are kept: a new kernel's counter is still a counter.
+//! Unknown keys are kept: a new kernel's counter is still a counter.
 
 use std::collections::BTreeMap;
 

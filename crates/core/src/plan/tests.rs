@@ -597,7 +597,7 @@ fn a_binary_that_is_not_installed_is_said() {
 }
 
 #[test]
-fn a_compressor_that_nobody_has_is_refused() {
+fn a_compressor_that_no_kernel_has_is_refused() {
     assert!(refused(&plan_with(&server(), "[zswap]\ncompressor = \"snappy\"", &[]), "it has lzo, lzo-rle, lz4, zstd"));
 }
 

@@ -11,7 +11,7 @@ use crate::measurement::Evidence;
 use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
 use swaptune_kernel::nearest;
 
-/// Name of the profile that is taken when nobody chose one.
+/// The profile that is taken when none is named.
 pub const DEFAULT: &str = "auto";
 
 /// Every profile: name and what it is for.

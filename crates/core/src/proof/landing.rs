@@ -2,7 +2,7 @@
 //!
 //! Of our `n` swapped pages at most Δ`zswpout` entered zswap, at most Δ`pswpout` − Δ`zswpwb` were written to an area,
 //! at most Δ`swpout_zero` got a zero mark, and at most those still in the swap cache stayed in RAM. What one place
-//! holds at least is what the upper bounds of all others leave over. When nobody else swaps, both bounds meet.
+//! holds at least is what the upper bounds of all others leave over. When no other process swaps, both bounds meet.
 
 use serde::{Deserialize, Serialize};
 

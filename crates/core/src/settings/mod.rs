@@ -1,7 +1,7 @@
 //! Settings: what is wanted, every field with its provenance.
 //!
 //! A profile, each configuration file and the command line are all read into the same structure; later layers are laid
-//! over earlier ones field by field. A field that nobody set is `None` and is left alone on the machine.
+//! over earlier ones field by field. A field that no layer sets is `None` and is left alone on the machine.
 
 mod read;
 #[cfg(test)]

@@ -164,11 +164,11 @@ struct Recorder<W: Write> {
     recording: Recording,
 }
 
-/// Records until the time is over, until somebody asks to stop, or until the last of the processes that were named by number has
+/// Records until the time is over, until it is told to stop, or until the last of the processes that were named by number has
 /// ended. Tells `on` how far it is. Gives back what was written to.
 ///
 /// # Errors
-/// [`RecordError`] when nobody is there to look at, or when writing fails.
+/// [`RecordError`] when there is no process to look at, or when writing fails.
 pub fn record<W: Write>(
     machine: &Machine,
     request: &Request,

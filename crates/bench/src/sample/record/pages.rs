@@ -152,7 +152,7 @@ impl Pages {
         trusted
     }
 
-    /// Of a mapping so many pages were touched, of which some are known. The others are taken to be those that were used last, in
+    /// Pages of a mapping that were touched, of which some are known. The others are taken to be those that were used last, in
     /// the order of addresses among equals: a program that goes on doing what it did.
     fn spread(&self, mapping: &Counted, uses: &mut [Option<Basis>]) {
         let place = |address: u64| self.pages.partition_point(|page| page.seen.address() < address);

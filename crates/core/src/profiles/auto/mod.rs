@@ -243,7 +243,7 @@ impl Ground<'_> {
         let size = zram_size(facts.memory.total());
         let mut device = ZramWanted { size, algorithm: compressors.value.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
         if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
-            // What a manager set up is the manager's; what nobody sets up at boot is kept as it is.
+            // What a manager set up is the manager's; what no manager sets up at boot is kept as it is.
             if facts.managers_of_zram().any(|manager| manager.active) {
                 return None;
             }

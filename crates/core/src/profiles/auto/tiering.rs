@@ -144,7 +144,7 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
         return listed_areas(facts);
     }
     let on = active_areas(facts);
-    // Where zram is the only swap somebody chose that; a disk area beside it would only invert the tiers.
+    // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers.
     if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
