@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use swaptune_host::cgroup::{CgroupError, LimitedGroup};
 use thiserror::Error;
+use tracing::info;
 
 /// The signal of the out-of-memory killer, the same number everywhere.
 const SIGKILL: i32 = 9;
@@ -57,6 +58,7 @@ impl Helper {
         let failed = |error: std::io::Error| HelperError::Lost(format!("{}: {error}", program.path.display()));
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).arg(std::process::id().to_string());
+        info!("start {command:?}");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take();
         let mut helper = match output {

@@ -8,6 +8,7 @@ use swaptune_core::measurement::{Conditions, Figures, Measurement, SCHEMA};
 use swaptune_host::machine::Machine;
 use swaptune_host::stamp::Stamp;
 use thiserror::Error;
+use tracing::info;
 
 use crate::conditions::Watch;
 
@@ -96,6 +97,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub fn append(&self, measurement: &Measurement) -> Result<(), StoreError> {
+        info!("append to {}", self.path.display());
         let written = || -> io::Result<()> {
             // A line that a crash cut short must not swallow this one.
             let mut line = if ends_in_a_line(&self.path)? { String::new() } else { "\n".into() };

@@ -16,7 +16,7 @@ const FIRST_TO_GO: &str = "1000";
 /// What the kernel says, or that the parent is gone already.
 pub fn tether(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // A parent that died before the call above killed nobody.
+    // A parent that died before the call above did not kill this process.
     if getppid().map(Pid::as_raw_nonzero).is_none_or(|pid| pid.get() as u32 != parent) {
         return Err(io::Error::other("the process that started this one is gone"));
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use tracing::info;
 
 /// Why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,7 @@ impl Lock {
             Err(Errno::WOULDBLOCK) => return Err(LockError::Held { pid: holder(&mut file) }),
             Err(error) => return Err(failed(error.into())),
         }
+        info!("lock {}", path.display());
         let write = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
         write.map_err(failed)?;
         Ok(Self { file })

@@ -18,6 +18,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use record::Offline;
 use swaptune_core::parse::mountinfo;
+use tracing::{debug, trace};
 
 pub use error::ReadError;
 pub use live::Space;
@@ -132,6 +133,7 @@ impl Machine {
         });
         match read {
             Ok(bytes) => {
+                debug!("read {path}: {} bytes", bytes.len());
                 self.note(|record| {
                     record.files.insert(inside, bytes.clone());
                 });
@@ -190,6 +192,7 @@ impl Machine {
         match read {
             Ok(mut names) => {
                 names.retain(|name| keep(name));
+                trace!("list {dir}: {} names", names.len());
                 names.sort_unstable();
                 self.note(|record| record.folders.entry(inside).or_default().extend(names.iter().cloned()));
                 Ok(names)
@@ -215,6 +218,7 @@ impl Machine {
         match fs::read_link(self.host_path(&inside)) {
             Ok(target) => {
                 let target = target.to_string_lossy().into_owned();
+                trace!("link {path}: {target}");
                 self.note(|record| {
                     record.links.insert(inside, target.clone());
                 });
@@ -287,6 +291,7 @@ impl Machine {
             Some(known) => ReadError { path: path.to_owned(), ..known.clone() },
             None => ReadError::from_io(path, error),
         };
+        trace!("not read: {error}");
         if !error.missing {
             self.note(|record| {
                 record.index.failed.insert(inside, error.clone());

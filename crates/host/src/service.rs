@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use swaptune_core::plan::{Plan, UNIT_FILE};
+use tracing::info;
 
 use crate::machine::Machine;
 
@@ -35,6 +36,7 @@ fn is_active() -> bool {
 }
 
 fn systemctl(verb: &str) -> Option<String> {
+    info!("run systemctl {verb} {UNIT}");
     let output = Command::new("systemctl").args([verb, UNIT]).stdin(Stdio::null()).output();
     match output {
         Ok(output) if output.status.success() => None,

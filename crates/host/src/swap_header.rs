@@ -1,4 +1,4 @@
-//! The swap header: written, read, and kept away from everything that somebody may still need.
+//! The swap header: written, read, and kept away from everything that may still be needed.
 //!
 //! The header is `union swap_header` of include/linux/swap.h: 1024 bytes that belong to boot loaders, then version, last
 //! page, UUID and label in the byte order of the machine, and `SWAPSPACE2` as the last ten bytes of the page. A page
@@ -176,7 +176,7 @@ fn zfs(tail: &[u8]) -> bool {
     tail.chunks(1024).any(|block| is_uberblock(&block))
 }
 
-/// What `signature::probe` does not know and nobody wants overwritten: name, offset, magic.
+/// What `signature::probe` does not know and must not be overwritten: name, offset, magic.
 const HEAD: [(&str, u64, &[u8]); 22] = [
     ("crypto_LUKS", 0x4000, b"SKUL\xba\xbe"),
     ("crypto_LUKS", 0x8000, b"SKUL\xba\xbe"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_somebody_needs_is_seen() {
+    fn everything_that_is_needed_is_seen() {
         let size = 4 << 20;
         let check = |parts: &[(usize, &[u8])], name: &str| {
             let found = probe(&mut image(parts), size).unwrap();

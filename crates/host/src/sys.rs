@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_lets_nobody_reach_outside() {
+    fn a_region_is_not_reached_outside_of_it() {
         let page = rustix::param::page_size();
         let region = Region::new(page).unwrap();
         let mut few = [0; 1];

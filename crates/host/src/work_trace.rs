@@ -1,6 +1,6 @@
 //! Looking at a work of the kernel's workqueues: trace events, in an instance of tracefs of our own.
 //!
-//! An instance has buffers and switches of its own, so that nobody else's tracing is touched. It goes away with this process: its
+//! An instance has buffers and switches of its own, so that no other tracing is touched. It goes away with this process: its
 //! folder has a guardian that removes it once our end of a pipe closes, even when we are killed. Should the guardian be killed too, the next
 //! one that is made removes what is left.
 

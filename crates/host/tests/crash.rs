@@ -73,7 +73,7 @@ fn is_killed(status: ExitStatus) -> bool {
     status.signal() == Some(9)
 }
 
-/// How many checkpoints a task passes when nobody kills it.
+/// How many checkpoints a task passes when it is not killed.
 fn checkpoints(task: &str, fixture: &Fixture) -> u64 {
     assert!(run(task, fixture.root(), None).success());
     let path = fixture.path("run/swaptune-checkpoints");

@@ -171,7 +171,7 @@ fn there_is_one_at_a_time_and_no_apply_beside_it() {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_left_alone_and_told() {
+fn what_another_program_changed_since_is_left_alone_and_told() {
     let fixture = Fixture::new();
     let mut temporary = open(&fixture.machine()).unwrap();
     temporary.knob("vm.page-cluster", "0").unwrap();

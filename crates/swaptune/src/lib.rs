@@ -13,6 +13,7 @@ mod configuration;
 pub mod failure;
 #[cfg(test)]
 mod hints;
+mod log;
 mod output;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<u8, Failure> {
+    log::start(cli.global.verbose)?;
     let context = cmd::Context::new(&cli.global)?;
     match &cli.command {
         Command::Inspect(args) => cmd::inspect::run(&context, args),

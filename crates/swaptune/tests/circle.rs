@@ -5,12 +5,9 @@
 //! again: the whole of swaptune, linked with the double of `tests/double`. What is shipped has no double and no way to ask for one
 //! (`release.rs`).
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -18,12 +15,12 @@ use swaptune_double::KILL_AT;
 use swaptune_host::swap_header;
 use tempfile::TempDir;
 
+#[path = "support/picture.rs"]
+mod picture;
 mod support;
 
+use picture::{Picture, look, same};
 use support::{Host, hosts};
-
-/// Every path of a folder with what it is.
-type Picture = BTreeMap<PathBuf, String>;
 
 /// Set for the process that plays swaptune on a folder.
 const PLAYS: &str = "SWAPTUNE_CIRCLE_PLAYS";
@@ -114,39 +111,6 @@ fn play_area(root: &Path, line: &str) -> Result<(), Failed> {
     fs::write(&path, header)?;
     fs::File::options().write(true).open(&path)?.set_len(size)?;
     Ok(())
-}
-
-fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
-    for entry in fs::read_dir(at)?.flatten() {
-        let path = entry.path();
-        let name = path.strip_prefix(root).unwrap_or(&path).to_owned();
-        let kind = entry.file_type()?;
-        let what = if kind.is_symlink() {
-            format!("link to {}", fs::read_link(&path)?.display())
-        } else if kind.is_dir() {
-            look(root, &path, picture)?;
-            "folder".into()
-        } else {
-            // Areas are large and sparse; whatever is written to them is written to their first page.
-            let mut start = Vec::new();
-            fs::File::open(&path)?.take(1 << 20).read_to_end(&mut start)?;
-            let metadata = entry.metadata()?;
-            format!("{:o} {} {}", metadata.permissions().mode() & 0o7777, metadata.len(), String::from_utf8_lossy(&start))
-        };
-        picture.insert(name, what);
-    }
-    Ok(())
-}
-
-fn same(left: &Picture, right: &Picture, when: &str) -> Result<(), Failed> {
-    let keys = left.keys().chain(right.keys());
-    match keys.into_iter().find(|path| left.get(*path) != right.get(*path)) {
-        None => Ok(()),
-        Some(path) => {
-            let show = |picture: &Picture| picture.get(path).cloned().unwrap_or_else(|| "nothing".into());
-            Err(format!("{when}: {} differs\n  before: {}\n  after:  {}", path.display(), show(left), show(right)).into())
-        }
-    }
 }
 
 fn circle(host: &Host, profile: &str) -> Result<(), Failed> {

@@ -3,16 +3,19 @@
 //! An apply that is cut short needs a process that kills itself: that one is this test, started again with the double of
 //! `tests/double`. What it leaves is finished by the real program.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use swaptune_double::{KILL_AT, debian_image};
 use tempfile::TempDir;
+
+#[path = "support/picture.rs"]
+mod picture;
+
+use picture::{Picture, look, same};
 
 /// Set for the process that is killed.
 const PLAYS: &str = "SWAPTUNE_CIRCLE_PLAYS";
@@ -34,9 +37,6 @@ fn main() -> ExitCode {
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
-
-/// Path → mode and content of everything but our own records.
-type Picture = BTreeMap<PathBuf, String>;
 
 struct Image(TempDir);
 
@@ -67,38 +67,12 @@ impl Image {
         if ended.code() == Some(code) { Ok(text) } else { Err(format!("{words:?} ended with {ended}: {text}").into()) }
     }
 
+    /// Everything but swaptune's own records.
     fn picture(&self) -> Result<Picture, Failed> {
         let mut picture = Picture::new();
         look(self.0.path(), self.0.path(), &mut picture)?;
         picture.retain(|path, _| !path.starts_with("var/lib/swaptune"));
         Ok(picture)
-    }
-}
-
-fn look(root: &Path, at: &Path, picture: &mut Picture) -> std::io::Result<()> {
-    for entry in fs::read_dir(at)?.flatten() {
-        let path = entry.path();
-        let kind = entry.file_type()?;
-        let what = if kind.is_symlink() {
-            format!("link to {}", fs::read_link(&path)?.display())
-        } else if kind.is_dir() {
-            look(root, &path, picture)?;
-            "folder".into()
-        } else {
-            let mode = entry.metadata()?.permissions().mode();
-            format!("{mode:o} {}", String::from_utf8_lossy(&fs::read(&path)?))
-        };
-        picture.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), what);
-    }
-    Ok(())
-}
-
-fn same(left: &Picture, right: &Picture, when: &str) -> Result<(), Failed> {
-    match left.keys().chain(right.keys()).find(|path| left.get(*path) != right.get(*path)) {
-        None => Ok(()),
-        Some(path) => {
-            Err(format!("{when}: {}\n  before: {:?}\n  after: {:?}", path.display(), left.get(path), right.get(path)).into())
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use swaptune_core::measurement::{CipherFigures, Figures, Measurement};
 use swaptune_host::machine::Machine;
 use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
+use tracing::info;
 
 use crate::results::{Recorder, StoreError};
 
@@ -97,6 +98,7 @@ fn benchmark(cipher: &str, bits: u32) -> Result<Output, CipherError> {
     let mut command = Command::new("cryptsetup");
     // Words of messages are matched: they must not be translated.
     command.args(["benchmark", "--cipher", cipher, "--key-size", &bits.to_string()]).env("LC_ALL", "C");
+    info!("run {command:?}");
     match dies_with_us(&mut command).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(CipherError::Missing),
         output => Ok(output?),

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use tracing::info;
 
 use super::BenchError;
 use super::pages::Pages;
@@ -65,6 +66,7 @@ impl Rates {
 /// # Errors
 /// [`BenchError`] of any thread.
 pub fn round(job: Job, pages: &Pages, buffers: &mut Buffers, time: Duration, rates: &mut Rates) -> Result<(), BenchError> {
+    info!("measure {job:?} for {time:?}");
     let benches = Bench::split(job.setting, pages, buffers, job.threads)?;
     let barrier = Barrier::new(benches.len());
     let results: Vec<Result<(Work, Work), BenchError>> = thread::scope(|scope| {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use swaptune_core::Bytes;
 use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
+use tracing::{info, trace};
 
 use super::output::{self, Outcome, OutputError};
 
@@ -103,6 +104,8 @@ impl Fio {
         let mut command = Command::new("fio");
         command.args(["--output-format=json+", "-"]).envs(environment(load, self.engine));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        info!("run {command:?}");
+        trace!("{}", load.template);
         let mut child = dies_with_us(&mut command).spawn()?;
         if let Some(mut input) = child.stdin.take() {
             input.write_all(load.template.as_bytes())?;

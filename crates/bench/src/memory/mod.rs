@@ -25,6 +25,7 @@ use swaptune_host::temporary::TemporaryError;
 use thiserror::Error;
 
 use crate::process::{Helper, HelperError};
+use tracing::info;
 use work::{Done, Ready, Task};
 
 pub use crate::process::Program;
@@ -166,6 +167,7 @@ impl Bench<'_> {
     }
 
     fn turn(&mut self, turn: &Turn) -> Result<MemoryFigures, MemoryError> {
+        info!("measure {turn:?}");
         if turn.pressed {
             self.press()?;
         }

@@ -12,6 +12,7 @@ use swaptune_host::prove::counters::Counters;
 use swaptune_host::prove::pages::Canary;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::TemporarySettings;
+use tracing::info;
 
 use super::{Job, SwapError, Tier, landing, places};
 
@@ -52,6 +53,7 @@ pub(super) fn once(
     job: &Job,
     stop: &Stop,
 ) -> Result<Option<Seen>, SwapError> {
+    info!("measure {job}");
     let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
     let counters = Counters::new(machine, &facts);
     let page = machine.page_size();

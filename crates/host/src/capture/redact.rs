@@ -3,7 +3,7 @@
 
 use crate::machine::Record;
 
-/// Beginnings of values that are nobody's business.
+/// Beginnings of values that are private.
 const KEYS: [&str; 7] = ["password=", "passwd=", "passphrase=", "pass=", "secret=", "token=", "apikey="];
 /// What stands in their place.
 const BLANK: &str = "REDACTED";

@@ -44,7 +44,7 @@ pub(super) fn find(machine: &Machine) -> Result<Place, CgroupError> {
     }
     let top = &hierarchy.mount.at;
     if hierarchy.version == Version::V1 {
-        // Every group of version 1 has the controller, and the top belongs to nobody.
+        // Every group of version 1 has the controller, and the top is no group of a service.
         let parents = vec![path(machine, top)?];
         return Ok(Place::Folders { version: Version::V1, parents, enable: None });
     }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_hands_memory_on_the_top_is_told_to() {
+    fn without_a_group_that_hands_memory_on_the_top_does() {
         let (root, machine) =
             machine(&[V2, CONTROLLERS, ("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cgroup.subtree_control", "\n")]);
         let expect = Place::Folders { version: Version::V2, parents: vec![], enable: Some(root.path().join("sys/fs/cgroup")) };

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use swaptune_core::Bytes;
+use tracing::info;
 
 use super::CgroupError;
 
@@ -19,6 +20,7 @@ impl Scope {
         command.args(user.then_some("--user")).args(["--scope", "--quiet", "--collect", "--unit", name, "-p", "Delegate=yes"]);
         command.arg("-p").arg(format!("MemoryMax={}", limit.0)).args(["--", "cat"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        info!("run {command:?}");
         let mut scope = Self(command.spawn().map_err(failed)?);
         match scope.greet() {
             Ok(true) => Ok(scope),

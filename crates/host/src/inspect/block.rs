@@ -214,7 +214,7 @@ fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Conte
         return Contents { kind, names: Names::of_udev(&text, links) };
     }
     let names = Names::of_links(links);
-    // zram's content is RAM, and reading a loop device reads a file that belongs to somebody.
+    // zram's content is RAM, and reading a loop device reads the file behind it.
     if name.starts_with("zram") || name.starts_with("loop") {
         return Contents { kind: Fact::absent(format!("{path}: no such file")), names };
     }

@@ -30,6 +30,7 @@ mod zswap;
 
 use swaptune_core::Facts;
 use swaptune_core::facts::SCHEMA;
+use tracing::info;
 
 use crate::machine::Machine;
 
@@ -68,6 +69,7 @@ impl Scope {
 /// Looks at a machine.
 #[must_use]
 pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
+    info!("inspect {}", machine.root().display());
     let kernel = kernel::inspect(machine, scope);
     let mount_lines = mounts::lines(machine);
     let system = system::inspect(machine, &kernel, &mount_lines);

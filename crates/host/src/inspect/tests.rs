@@ -234,7 +234,7 @@ fn a_capture_of_the_laptop_gives_the_same_facts() {
     let report = capture(&Machine::at(dir.path()), copy.path()).unwrap();
     assert_eq!(inspect(&Machine::at(copy.path()), Scope::FULL), report.facts);
     assert_eq!(report.facts, inspect(&Machine::at(dir.path()), Scope::FULL));
-    // What nobody looked at is not copied, and images and loaders' files only as names.
+    // What was not looked at is not copied, and images and loaders' files only as names.
     assert!(!copy.path().join("proc/swaps/x").exists());
     assert_eq!(std::fs::read(copy.path().join("boot/grub/grub.cfg")).unwrap(), b"");
     assert_eq!(std::fs::read_to_string(copy.path().join("proc/modules")).unwrap().lines().count(), 2);

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use tracing::debug;
+
 use super::record::Blob;
 use super::{Journal, JournalError, StateDir, sync_dir};
 use crate::checkpoint;
@@ -25,6 +27,7 @@ impl Journal<'_> {
         let path = self.state.blobs().join(&name);
         let failed = |source| JournalError::Io { operation: "write", path: path.clone(), source };
         self.faults.before("save", &path).map_err(failed)?;
+        debug!("keep {} bytes in {}", bytes.len(), path.display());
         let open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
         let write = |mut file: File| file.write_all(bytes).and_then(|()| file.sync_all());
         open.and_then(write).map_err(failed)?;

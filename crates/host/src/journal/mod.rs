@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use swaptune_core::plan::Step;
+use tracing::{info, trace};
 
 pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
@@ -110,7 +111,7 @@ impl StateDir {
         Self::inside(machine, "/run/swaptune/scratch")
     }
 
-    /// Deletes the journal of a transaction that was taken back as a whole and that nobody will ask for.
+    /// Deletes the journal of a transaction that was taken back as a whole and has no place in the history.
     pub(crate) fn erase(&self, id: &str) -> Result<(), JournalError> {
         self.forget(id);
         let path = self.journal(id);
@@ -154,6 +155,7 @@ impl<'a> Journal<'a> {
         beginning: Beginning<'_>,
     ) -> Result<Self, JournalError> {
         let (id, path, file) = create_file(state)?;
+        info!("journal {}", path.display());
         let Beginning { kind, boot, profile, summary, steps } = beginning;
         let tool = env!("CARGO_PKG_VERSION").to_owned();
         let time = Stamp::now().text();
@@ -231,6 +233,7 @@ impl<'a> Journal<'a> {
         let may_wait = matches!(record, JournalRecord::Done { .. } | JournalRecord::Undone { .. } | JournalRecord::Left { .. });
         let is_end = matches!(record, JournalRecord::End { .. });
         let mut line = serde_json::to_vec(&JournalLine { v: VERSION, record }).map_err(|error| failed(error.into()))?;
+        trace!("journal {}: {}", self.path.display(), String::from_utf8_lossy(&line));
         line.push(b'\n');
         let mut written = self.file.write_all(&line);
         if !may_wait {

@@ -111,7 +111,7 @@ pub struct Output {
     pub print: Option<String>,
 }
 
-/// A swap file that is to be deleted. What it held is of no use to anybody, so only its shape and header are kept.
+/// A swap file that is to be deleted. What it held is of no use any more, so only its shape and header are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedSwapFile {
     /// Size and kind.
@@ -273,7 +273,7 @@ pub enum JournalRecord {
         /// Which.
         seq: usize,
     },
-    /// A step was not undone, since somebody else has changed the same thing, or since the user gave it up.
+    /// A step was not undone, since another program has changed the same thing, or since the user gave it up.
     Left {
         /// Which.
         seq: usize,

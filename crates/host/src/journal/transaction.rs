@@ -66,7 +66,7 @@ pub struct StepLog {
 }
 
 impl StepLog {
-    /// A step that nobody has begun.
+    /// A step that is not begun.
     fn new(step: Step) -> Self {
         Self { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None, set_aside: false }
     }

@@ -1,5 +1,5 @@
 //! What a running machine has that is not a file: who we are, free space, the kernel log, block device contents, and
-//! debugfs when nobody mounted it.
+//! debugfs when it is not mounted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -103,7 +103,7 @@ impl Machine {
 
     /// The files of one folder of debugfs, by name.
     ///
-    /// When nobody mounted debugfs and we are root, a private instance is opened that has no mount point: nothing of it
+    /// When debugfs is not mounted and we are root, a private instance is opened that has no mount point: nothing of it
     /// is seen by others, and it is gone when this function returns.
     ///
     /// # Errors

@@ -101,7 +101,7 @@ mod tests {
 
     use super::super::Machine;
 
-    /// Nobody writes into the pipe: who opens it for reading as usual waits for ever.
+    /// The pipe has no writer: an ordinary open for reading waits for ever.
     #[test]
     fn pipes_and_devices_in_a_capture_are_refused_and_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 //! Two ways, by what the kernel has:
 //!
 //! - Idle page tracking (`/sys/kernel/mm/page_idle/bitmap`, root, CONFIG_IDLE_PAGE_TRACKING): single page frames are marked idle, and
-//!   lose the mark when somebody touches them. Made for this; reclaim does not notice.
+//!   lose the mark when they are accessed. Made for this; reclaim does not notice.
 //! - `clear_refs`: the accessed marks of all anonymous mappings of a process are cleared, and `smaps` says later how much of each
 //!   mapping was touched. These are the marks that reclaim itself goes by: for a while it takes every page of the process for
 //!   unused. And where reclaim clears marks meanwhile (memory is short), pages look colder than they are.
@@ -27,9 +27,9 @@ pub const BITMAP: &str = "/sys/kernel/mm/page_idle/bitmap";
 /// What became of a page that was watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Somebody touched it.
+    /// It was accessed.
     Touched,
-    /// Nobody did.
+    /// It was not.
     Cold,
     /// It could not be marked, or is no longer where it was: moved, swapped out, given back.
     Unknown,

@@ -1,5 +1,5 @@
 //! Idle page tracking (Documentation/admin-guide/mm/idle_page_tracking.rst): a bit for each page frame, which we set and the kernel
-//! clears when somebody touches the page.
+//! clears when the page is accessed.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -57,14 +57,14 @@ impl Bitmap {
         Ok(())
     }
 
-    /// Whether nobody touched it since.
+    /// Whether it was not accessed since.
     pub(super) fn is_idle(&self, frame: u64) -> io::Result<bool> {
         let mut word = [0; 8];
         self.file.read_exact_at(&mut word, frame / 64 * 8)?;
         Ok(u64::from_ne_bytes(word) >> (frame % 64) & 1 == 1)
     }
 
-    /// Plays the kernel: somebody touches a frame.
+    /// Plays the kernel: a frame is accessed.
     #[cfg(test)]
     pub(super) fn touch(&self, frame: u64) {
         let mut word = [0; 8];

@@ -4,8 +4,8 @@
 //! Linux 6.7 the kernel searches them itself (`PAGEMAP_SCAN`); before, `/proc/PID/pagemap` has eight bytes for each page of
 //! each of these mappings, present or not. Which of them works is found out by trying.
 //!
-//! A huge page counts as its small pages. The shared page of zeros is nobody's memory and is left out; pagemap shows to root
-//! alone which page that is, and to nobody the huge one, so the second way counts what it cannot tell apart.
+//! A huge page counts as its small pages. The shared zero page is no memory of the process and is left out; pagemap shows to root
+//! alone which page that is, and never the huge one, so the second way counts what it cannot tell apart.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -134,7 +134,7 @@ pub enum Unseen {
     /// It has ended.
     #[error("process {0} has ended")]
     Vanished(u32),
-    /// It belongs to somebody else, or the kernel forbids it (`kernel.yama.ptrace_scope`, a container).
+    /// It belongs to another user, or the kernel forbids it (`kernel.yama.ptrace_scope`, a container).
     #[error("the pages of process {0} may not be read")]
     Forbidden(u32),
     /// Something else.

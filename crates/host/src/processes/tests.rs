@@ -46,7 +46,7 @@ fn pages_in(located: &Located, region: &Region) -> Vec<u64> {
 #[test]
 fn both_ways_find_the_same_pages() {
     let region = half_written(200);
-    // Pages that were only read share the page of zeros and are nobody's memory.
+    // Pages that were only read share the zero page and are no memory of theirs.
     for index in 101..150 {
         region.touch(index * page_bytes());
     }

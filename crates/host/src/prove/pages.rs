@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use swaptune_core::Bytes;
 use swaptune_core::proof::{Class, Corruption};
 use swaptune_core::stats::{Nanos, Quantiles};
+use tracing::info;
 
 use super::{ProveError, nanos, slots};
 use crate::sys::{Advice, Region};
@@ -17,7 +18,7 @@ use crate::sys::{Advice, Region};
 const STRAGGLERS: u64 = 62;
 /// Calls that measure what a call costs when there is nothing to do.
 const OVERHEAD_SAMPLES: usize = 64;
-/// Loads that make a p99; a slow device gets this many even past its time budget, up to so many times the budget.
+/// Loads that make a p99; a slow device gets this many even past its time budget, up to the second number times the budget.
 const ENOUGH_LOADS: usize = 100;
 const PATIENCE: u32 = 5;
 /// Rounds to push pages that were not on a list yet.
@@ -113,6 +114,7 @@ impl Canary {
     /// # Errors
     /// What `MADV_PAGEOUT` says.
     pub fn push(&mut self) -> io::Result<Option<Quantiles>> {
+        info!("canary: push {} pages of {:?}", self.count(), self.class);
         let mut samples = Vec::with_capacity(self.count());
         for number in 0..self.count() {
             let start = Instant::now();
@@ -210,6 +212,7 @@ impl Canary {
     /// # Errors
     /// [`ProveError::Resident`].
     pub fn settle(&mut self, limit: Duration, keeps_slots: bool) -> Result<u64, ProveError> {
+        info!("canary: wait until no copy is left in RAM, {limit:?} at most");
         let deadline = Instant::now() + limit;
         let mut wait = Duration::from_micros(250);
         let mut stuck = 0;
@@ -254,6 +257,7 @@ impl Canary {
     /// # Errors
     /// [`ProveError::Resident`].
     pub fn load(&mut self, budget: Duration) -> Result<(Option<Quantiles>, u64), ProveError> {
+        info!("canary: load them again");
         let begun = Instant::now();
         let mut samples = Vec::with_capacity(self.count());
         let mut order = scattered(self.count());
@@ -291,6 +295,7 @@ impl Canary {
     /// Compares every byte with what was written, but those of pages that cannot be read.
     #[must_use]
     pub fn check(&self) -> Option<Corruption> {
+        info!("canary: compare every byte");
         let mut expected = vec![0; self.page];
         let pages = (0..).zip(self.region.bytes().chunks(self.page));
         let mut readable = pages.filter(|(number, _)| !self.unreadable.contains(&(*number as usize)));

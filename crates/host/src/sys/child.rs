@@ -13,7 +13,7 @@ pub fn dies_with_us(command: &mut Command) -> &mut Command {
         let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
         // SAFETY: takes nothing and cannot fail.
         let parent = unsafe { libc::getppid() };
-        // When we died before the child asked, nobody will tell it.
+        // When we died before the child asked, no signal comes.
         if asked != 0 || u32::try_from(parent) != Ok(us) { Err(io::Error::last_os_error()) } else { Ok(()) }
     };
     // SAFETY: between fork and exec the closure calls prctl and getppid only, both async-signal-safe, and does not allocate.

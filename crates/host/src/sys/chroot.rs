@@ -35,7 +35,7 @@ pub fn rooted<'a>(command: &'a mut Command, root: &Path) -> io::Result<&'a mut C
         let mut watch = libc::pollfd { fd: reader.as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: one initialised element, and its number.
         let ended = unsafe { libc::poll(&raw mut watch, 1, 0) };
-        // When our starter died before we asked, nobody will tell us. Its number says nothing in a world of our own; its end of the pipe does.
+        // When our starter died before we asked, no signal comes. Its number says nothing in a world of our own; its end of the pipe does.
         if asked != 0 || closed != 0 || ended != 0 {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }

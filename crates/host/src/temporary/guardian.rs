@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use tracing::info;
+
 use super::{TemporaryError, recover};
 use crate::machine::Machine;
 use crate::stop::Stop;
@@ -60,6 +62,7 @@ impl Guardian {
         let root = std::fs::canonicalize(machine.root())?;
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).env(ROOT, root).current_dir("/");
+        info!("start the guardian: {command:?}");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let mut said = child.stdout.take().map(BufReader::new).ok_or_else(|| io::Error::other("no pipe from it"))?;
         // A test program says other things first.
@@ -128,7 +131,7 @@ pub fn play_and_tell() -> bool {
         Ok(Some(what)) => (format!("swaptune: {what}"), true),
         Err(error) => (format!("swaptune: {}\nhint: {}", chain(&error), error.hint()), false),
     };
-    // If nobody can be told, what was done is right all the same.
+    // Without a reader of it, what was done is right all the same.
     let _ = writeln!(io::stderr().lock(), "{line}");
     ok
 }

@@ -168,7 +168,7 @@ impl TemporarySettings {
         }
     }
 
-    /// Sets up a zram device that nobody uses, or a new one, and says its path; with a priority it is swap too.
+    /// Sets up an unused zram device, or a new one, and says its path; with a priority it is swap too.
     ///
     /// # Errors
     /// [`TemporaryError`]; the device is as before then.

@@ -2,6 +2,7 @@
 
 use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
+use tracing::info;
 
 use super::error::{ApplyError, StepError, chain};
 use super::kinds::{Completed, Observed, Recorded, StepContext, UndoState, handler, is_made_by, must_be_made, not_made_here};
@@ -43,6 +44,7 @@ pub(crate) fn grow(run: &Run<'_>, journal: &mut Journal<'_>, step: Step) -> Resu
 
 fn one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepError> {
     let log = journal.transaction().steps[seq].clone();
+    info!("step {}: {}", seq + 1, log.step.change);
     match (&log.saved, &log.outcome) {
         (None, None) => fresh(run, journal, seq, &log),
         (Some(_), None) => half_made(run, journal, seq, &log),
@@ -50,7 +52,7 @@ fn one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(), StepE
     }
 }
 
-/// A step that nobody has begun.
+/// A step that is not begun.
 fn fresh(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog) -> Result<(), StepError> {
     let change = &log.step.change;
     let tag = undo::tag(&journal.transaction().id, seq);

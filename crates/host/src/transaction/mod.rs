@@ -65,7 +65,7 @@ pub fn execute(
         if options.kind == TransactionKind::Apply {
             return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
         }
-        // Nobody is there to ask: what an earlier start or stop left half-done is taken back first.
+        // There is no user to ask: what an earlier start or stop left half-done is taken back first.
         let mut journal = Journal::open(machine, options.faults, state, &transaction.id)?;
         rollback::go_on_alone(&run, &mut journal, options.force)?;
     }

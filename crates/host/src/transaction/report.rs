@@ -16,7 +16,7 @@ pub struct ApplyOptions<'a> {
     pub progress: &'a dyn Fn(Progress),
     /// For tests.
     pub faults: &'a dyn Faults,
-    /// In a rollback: also take back what somebody else has changed since.
+    /// In a rollback: also take back what another program has changed since.
     pub force: bool,
     /// In a rollback: numbers of steps, from 1, that are left as they are.
     pub skip: &'a [usize],

@@ -25,14 +25,14 @@ pub struct RollbackReport {
 }
 
 impl RollbackReport {
-    /// The steps that were left alone, since somebody else has changed the same thing.
+    /// The steps that were left alone, since another program has changed the same thing.
     #[must_use]
     pub fn left(&self) -> Vec<NotUndone> {
         self.steps.iter().filter_map(UndoReport::not_undone).collect()
     }
 }
 
-/// Takes back a transaction, finished or not. What somebody else has changed since is left alone, unless forced.
+/// Takes back a transaction, finished or not. What another program has changed since is left alone, unless forced.
 ///
 /// # Errors
 /// [`ApplyError`]. Up to `Journal` nothing was changed; after `RollbackFailed` it can be called again and goes on.
@@ -61,7 +61,7 @@ pub fn rollback(
     go_on(&run, &mut journal, options.force, options.skip)
 }
 
-/// The same where nobody is there to ask: what cannot be undone is set aside, so that it reaches an end.
+/// The same without a user to ask: what cannot be undone is set aside, so that it reaches an end.
 pub(crate) fn go_on_alone(run: &Run<'_>, journal: &mut Journal<'_>, force: bool) -> Result<RollbackReport, ApplyError> {
     match go_on(run, journal, force, &[]) {
         Err(ApplyError::RollbackFailed { left, .. }) if left.iter().any(|step| step.failed) => {

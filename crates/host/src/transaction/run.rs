@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use swaptune_core::parse::swaps::{self, SwapLine};
+use tracing::trace;
 
 use super::error::StepError;
 use crate::checkpoint::Faults;
@@ -44,6 +45,7 @@ impl Run<'_> {
     /// The bytes of a file; `None` when there is none. Anything else than a regular file is refused.
     pub fn read(&self, real: &str) -> Result<Option<Vec<u8>>, StepError> {
         let path = self.host(real);
+        trace!("read {real}");
         match fs::metadata(&path) {
             Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(StepError::io("read", real, error)),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use swaptune_core::change::Change;
+use tracing::info;
 
 use super::error::{NotUndone, StepError, chain};
 use super::kinds::{Recorded, Restored, StepContext, UndoState, handler};
@@ -56,7 +57,7 @@ pub struct UndoReport {
 }
 
 impl UndoReport {
-    /// The step and the reason, when the change stands as it was made or as somebody else made it.
+    /// The step and the reason, when the change stands as it was made or as another program made it.
     #[must_use]
     pub fn not_undone(&self) -> Option<NotUndone> {
         let why = match &self.outcome {
@@ -147,6 +148,7 @@ impl Undone {
             _ => Some(JournalRecord::Undone { seq }),
         };
         let change = journal.transaction().steps[seq].step.change.clone();
+        info!("undo step {}, {change}: {outcome:?}", seq + 1);
         self.steps.push(UndoReport { number: seq + 1, change, outcome });
         if let Some(Err(error)) = record.map(|record| journal.add(record)) {
             self.journal = Err(error);

@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, FallocateFlags, RenameFlags, XattrFlags, fallocate};
 use rustix::io::Errno;
 use swaptune_core::change::{SwapFileState, SwapState};
+use tracing::info;
 
 use super::error::StepError;
 use super::run::{FileAttributes, Run, is_missing, temporary};
@@ -116,7 +117,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes away folders that we made, innermost first, as far as nobody put anything into them.
+    /// Takes away folders that we made, innermost first, as far as they are empty.
     pub fn remove_folders(&self, reals: &[String]) -> Result<(), StepError> {
         for real in reals.iter().rev() {
             let path = self.host(real);
@@ -225,6 +226,7 @@ impl Run<'_> {
     }
 
     fn act<T>(&self, operation: &'static str, what: &str, act: impl FnOnce() -> io::Result<T>) -> Result<T, StepError> {
+        info!("{operation} {what}");
         let result = self.faults.before(operation, Path::new(what)).and_then(|()| act());
         let value = result.map_err(|error| StepError::io(operation, what, error))?;
         checkpoint::pass(self.machine);
@@ -264,7 +266,7 @@ fn reserve(file: &mut File, length: u64) -> io::Result<()> {
     }
 }
 
-/// A new file that nobody else can read yet, in place of a leftover.
+/// A new file that only root can read yet, in place of a leftover.
 fn create_new(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if !is_missing(&error) => return Err(error),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
 
 mod bench;
@@ -46,6 +46,9 @@ pub struct Global {
     /// Work on the machine below DIR (an image, a captured folder) instead of this one
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Say on standard error what is done: -v each write, command and measurement, -vv each file read, -vvv all; RUST_LOG likewise
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
 }
 
 /// The verbs.

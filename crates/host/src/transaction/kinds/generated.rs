@@ -1,7 +1,7 @@
 //! Files that a command makes out of others: `grub.cfg`, an initramfs.
 //!
-//! There is nothing to compare before the command runs. Going back restores the captured bytes, unless somebody has run
-//! the command since: then the files may list newer kernels, and the caller runs it again after their sources are back.
+//! There is nothing to compare before the command runs. Going back restores the captured bytes, unless the command
+//! was run again since: then the files may list newer kernels, and the caller runs it again after their sources are back.
 
 use crate::journal::record::{Output, StepOutcome};
 use crate::journal::{Journal, Saved, fingerprint};

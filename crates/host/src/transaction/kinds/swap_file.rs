@@ -13,7 +13,7 @@ use crate::transaction::error::StepError;
 use crate::transaction::room;
 use crate::transaction::run::{FileAttributes, is_missing};
 
-/// Nobody but root may read what was in memory.
+/// Only root may read what was in memory.
 const MODE: u32 = 0o600;
 
 pub(super) struct SwapFile<'a> {

@@ -113,7 +113,7 @@ impl ChangeHandler for Zram<'_> {
             }
         }
         if !driver && cx.run.exists_inside(CONTROL) {
-            // Somebody else's device may keep the driver busy.
+            // Another device may keep the driver busy.
             if let Err(error) = cx.run.unload_module("zram") {
                 return Ok(Restored::Kept(chain(&error)));
             }
@@ -162,7 +162,7 @@ fn add(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
     if added == name {
         return Ok(());
     }
-    // Devices are numbered by the kernel; somebody took or freed a number since the plan was made.
+    // Devices are numbered by the kernel; a number was taken or freed since the plan was made.
     cx.run.zram_remove(&added)?;
     Err(StepError::Conflict { what: "the next zram device".into(), expected: name.to_owned(), found: added })
 }

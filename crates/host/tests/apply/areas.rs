@@ -1,0 +1,86 @@
+//! Swap files, headers and zram devices come back as they were.
+
+use std::fs;
+
+use swaptune_core::change::{Change, SwapHeaderState};
+use swaptune_host::transaction::UndoOutcome;
+
+use crate::fixture::*;
+use crate::{apply, undo, write_at};
+
+#[test]
+fn a_file_that_is_replaced_on_demand_makes_room_for_the_new_one() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("swap")).unwrap();
+    fs::write(fixture.path("swap/file"), vec![7; 2 << 20]).unwrap();
+    let Change::SwapFile { after, .. } = swap_file("/swap/file", 2) else { panic!() };
+    let gone = Change::SwapFile { path: "/swap/file".into(), before: after, after: None };
+    let changes =
+        vec![gone, swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    assert!(fixture.text("proc/swaps").contains("/swap/file"));
+    let report = undo(&fixture, &id, false).unwrap();
+    // It is not said that contents are back which were given up.
+    assert!(
+        report.steps.iter().any(|step| matches!(&step.outcome, UndoOutcome::Kept { why } if why.contains("given up"))),
+        "{report:?}"
+    );
+    assert!(!fixture.path("swap/file").exists());
+}
+
+#[test]
+fn a_file_that_took_the_place_of_ours_is_left_alone() {
+    let fixture = Fixture::new();
+    let swaps = fixture.text("proc/swaps");
+    let changes = vec![swap_file("/swap/file", 2), header("/swap/file", None, UUIDS[1], false), on("/swap/file", None, Some(1))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    fs::write(fixture.path("proc/swaps"), swaps).unwrap();
+    fs::write(fixture.path("swap/file"), vec![7; 2 << 20]).unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert_eq!(report.left().len(), 2, "{:?}", report.left());
+    assert!(fs::read(fixture.path("swap/file")).unwrap() == vec![7; 2 << 20]);
+}
+
+#[test]
+fn a_zram_area_that_was_taken_off_comes_back_as_it_was() {
+    let fixture = Fixture::new();
+    let on_again = |id: &str| undo(&fixture, id, false);
+    apply(
+        &fixture,
+        &plan(vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false), on("/dev/zram0", None, Some(100))]),
+    )
+    .unwrap();
+    let before = fixture.picture();
+    let Change::Zram { after, .. } = zram("zram0", 2) else { panic!() };
+    let reset = Change::Zram { name: "zram0".into(), before: after, after: None };
+    let id = apply(&fixture, &plan(vec![on("/dev/zram0", Some(100), None), reset])).unwrap().id.unwrap();
+    assert!(!fixture.text("proc/swaps").contains("zram0"));
+    assert!(on_again(&id).unwrap().left().is_empty());
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_wiped_device_comes_back_byte_for_byte() {
+    let fixture = Fixture::new();
+    write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);
+    write_at(&fixture, "dev/vdb", VDB - 512, b"EFI PART");
+    let before = fixture.picture();
+    let changes = vec![header("/dev/vdb", None, UUIDS[0], true), on("/dev/vdb", None, Some(1))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    let mut device = fs::File::open(fixture.path("dev/vdb")).unwrap();
+    assert_eq!(swaptune_host::swap_header::probe(&mut device, VDB).unwrap(), ["swap"]);
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_header_replaces_the_one_that_is_expected() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let old = SwapHeaderState { uuid: "0DD00000-0000-0000-0000-00000000000D".into(), label: "old".into() };
+    let changes =
+        vec![on("/dev/vdc", Some(-2), None), header("/dev/vdc", Some(old), UUIDS[0], false), on("/dev/vdc", None, Some(7))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}

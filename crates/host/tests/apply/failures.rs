@@ -1,0 +1,75 @@
+//! Whatever operation fails, everything is as before, or a later rollback finishes.
+
+use std::cell::Cell;
+
+use swaptune_host::journal::{TransactionStatus, history, pending};
+use swaptune_host::transaction::{ApplyError, ApplyOptions, Resumed, StepError, execute, resume};
+
+use crate::fixture::*;
+use crate::{FailAt, apply, undo};
+
+#[test]
+fn whatever_fails_everything_is_as_before() {
+    let mut failures = 0;
+    for at in 0.. {
+        let fixture = Fixture::new();
+        let before = fixture.picture();
+        let faults = FailAt { at, lasting: false, count: Cell::new(0) };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
+        match execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &options) {
+            Ok(_) => break,
+            Err(error) => {
+                failures += 1;
+                assert_same(&fixture.picture(), &before, &format!("operation {at} failed: {error}"));
+                assert!(pending(&fixture.state()).unwrap().is_none(), "operation {at}");
+                assert!(matches!(error.exit_code(), 3 | 4), "{error}");
+            }
+        }
+    }
+    assert!(failures > 80, "only {failures} operations");
+}
+
+#[test]
+fn when_undoing_fails_too_a_later_rollback_finishes() {
+    // The first ones take room, and nothing has been changed yet.
+    for at in (10..80).step_by(7) {
+        let fixture = Fixture::new();
+        let before = fixture.picture();
+        let faults = FailAt { at, lasting: true, count: Cell::new(0) };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
+        let (machine, kernel, state) = (fixture.machine(), fixture.kernel(), fixture.state());
+        let error = execute(&machine, &kernel, &state, &rich_plan(), &options).unwrap_err();
+        assert_eq!(error.exit_code(), 5, "{error}");
+        let transaction = pending(&state).unwrap().unwrap();
+        let error = apply(&fixture, &rich_plan()).unwrap_err();
+        assert!(matches!(error, ApplyError::Pending { .. }), "{error}");
+        if at % 2 == 0 {
+            undo(&fixture, &transaction.id, false).unwrap();
+        } else {
+            // A transaction whose failure could not even be written down goes on as if it had been killed.
+            match resume(&machine, &kernel, &state, &transaction.id, &ApplyOptions::default()).unwrap() {
+                Resumed::RolledBack(_) => {}
+                Resumed::Applied(_) => {
+                    undo(&fixture, &transaction.id, false).unwrap();
+                }
+            }
+        }
+        assert_same(&fixture.picture(), &before, &format!("operations from {at} on failed"));
+        assert!(pending(&state).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_failed_step_says_what_and_why() {
+    let fixture = Fixture::new();
+    let changes = vec![
+        knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100"),
+        knob("transparent_hugepage.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", "always", "often"),
+    ];
+    let error = apply(&fixture, &plan(changes)).unwrap_err();
+    let ApplyError::StepFailed { step, cause, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(step, "transparent_hugepage.enabled: always → often");
+    assert!(matches!(&**cause, StepError::Io { path, .. } if path.ends_with("transparent_hugepage/enabled")));
+    assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
+    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(TransactionStatus::Reverted));
+}

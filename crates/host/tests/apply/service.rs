@@ -1,0 +1,78 @@
+//! The boot service switches on, off, and takes back what it left half done.
+
+use std::cell::Cell;
+
+use swaptune_host::journal::{StateDir, TransactionKind, pending};
+use swaptune_host::transaction::{ApplyOptions, deactivate, execute, rollback};
+
+use crate::fixture::*;
+use crate::{FailAt, apply, undo};
+
+#[test]
+fn the_service_switches_off_and_on_again() {
+    let fixture = Fixture::new();
+    let (machine, kernel) = (fixture.machine(), fixture.kernel());
+    let volatile = StateDir::volatile(&machine);
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    let on = fixture.picture();
+    let stop = || deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &ApplyOptions::default());
+    let report = stop().unwrap();
+    assert!(report.changed() >= 8, "{report:?}");
+    let off = fixture.picture();
+    for (path, state) in &off {
+        let is_file = ["etc", "boot", "swap"].iter().any(|folder| path.starts_with(folder));
+        let expected = if is_file { &on } else { &before };
+        // The driver and its device stay, only nothing is in it any more.
+        if !path.starts_with("dev") && !path.contains("zram") && path != "proc/swaps" {
+            assert_eq!(Some(state), expected.get(path), "{path}");
+        }
+    }
+    // Areas on disks are fstab's.
+    let areas = |picture: &Picture| picture["proc/swaps"].1.lines().map(str::to_owned).collect::<Vec<_>>();
+    let without_zram: Vec<String> = areas(&on).into_iter().filter(|line| !line.contains("zram")).collect();
+    assert_eq!(areas(&off), without_zram);
+    assert_eq!(stop().unwrap().changed(), 0, "the second stop has nothing to do");
+
+    let mut start = rich_plan();
+    start.steps.retain(|step| step.change.is_of_service());
+    let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
+    execute(&machine, &kernel, &volatile, &start, &options).unwrap();
+    assert_same(&fixture.picture(), &on, "after start");
+    assert!(stop().unwrap().changed() >= 8);
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_zram_device_that_another_boot_set_up_is_freed_all_the_same() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    fixture.reboot();
+    // The service sets it up anew, with a header of its own.
+    let service = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
+    let changes = vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[3], false), on("/dev/zram0", None, Some(100))];
+    let volatile = StateDir::volatile(&fixture.machine());
+    execute(&fixture.machine(), &fixture.kernel(), &volatile, &plan(changes), &service).unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert!(report.left().is_empty(), "{:?}", report.left());
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_service_takes_back_what_it_left_half_done() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let volatile = StateDir::volatile(&fixture.machine());
+    let faults = FailAt { at: 20, lasting: true, count: Cell::new(0) };
+    let service = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
+    let (machine, kernel) = (fixture.machine(), fixture.kernel());
+    let broken = ApplyOptions { faults: &faults, ..service };
+    assert_eq!(execute(&machine, &kernel, &volatile, &rich_plan(), &broken).unwrap_err().exit_code(), 5);
+    assert!(pending(&volatile).unwrap().is_some());
+    let report = execute(&machine, &kernel, &volatile, &rich_plan(), &service).unwrap();
+    assert!(pending(&volatile).unwrap().is_none());
+    rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &ApplyOptions::default()).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
