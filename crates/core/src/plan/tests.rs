@@ -473,7 +473,7 @@ fn a_file_that_is_there_is_never_written_to_unless_named() {
     for holds in [Holds::Unknown, Holds::Blank, Holds::Other { kind: "ext4".into() }] {
         for mib in [1, 48] {
             let plan = with(mib, holds.clone(), &[]);
-            assert!(refused(&plan, "is there that is no swap file, and swaptune did not make it"), "{holds:?}");
+            assert!(refused(&plan, "is there; it is not a swap file, and swaptune did not make it"), "{holds:?}");
             assert_eq!(of_the_file(&plan), [] as [&str; 0]);
         }
     }
@@ -527,7 +527,7 @@ fn a_zram_device_that_is_off_is_taken_as_it_is_or_set_up_anew() {
     };
     assert_eq!(zram(&with(1024, swap_header())), ["/dev/zram0: off → on, priority 100"]);
     assert_eq!(zram(&with(512, swap_header()))[0], "zram0: 512 MiB lz4 → 1 GiB lz4");
-    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something that is no swap"));
+    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something other than swap"));
 }
 
 #[test]
