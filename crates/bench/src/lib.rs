@@ -9,6 +9,7 @@ pub mod codecs;
 pub mod conditions;
 pub mod disk;
 pub mod memory;
+mod pools;
 pub mod predict;
 pub mod process;
 pub mod results;

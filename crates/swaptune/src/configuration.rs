@@ -3,6 +3,7 @@
 use swaptune_bench::conditions::machine_name;
 use swaptune_bench::results::Store;
 use swaptune_core::facts::Facts;
+use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, Note};
 use swaptune_core::profiles;
@@ -15,8 +16,14 @@ use crate::failure::{Failure, USAGE};
 const DROPIN_DIR: &str = "/etc/swaptune/config.d";
 
 /// The settings that these flags and files ask for on this machine.
-pub fn resolve(machine: &Machine, facts: &Facts, evidence: &Evidence, wanted: &WantedArgs) -> Result<Settings, Failure> {
-    Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence)?)
+pub fn resolve(
+    machine: &Machine,
+    facts: &Facts,
+    evidence: &Evidence,
+    forecast: Option<&Forecast>,
+    wanted: &WantedArgs,
+) -> Result<Settings, Failure> {
+    Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence, forecast)?)
 }
 
 /// Tells the facts of an image what its configuration says of its machine; a running machine says it itself.

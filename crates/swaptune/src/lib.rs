@@ -31,7 +31,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let failure = failure.at(cli.global.root.as_deref());
-            failure.report();
+            output::message(&failure.text());
             ExitCode::from(failure.code)
         }
     }
@@ -52,6 +52,6 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sample(args) => cmd::sample::run(&context, args),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
-        Command::ScratchGuardian => Ok(cmd::scratch::guardian()),
+        Command::TemporaryGuardian => Ok(cmd::temporary::guardian()),
     }
 }

@@ -7,13 +7,16 @@
 //!
 //! All cases are played once in each round, in a different order each time, so that what disturbs the machine disturbs all alike.
 
+mod bench;
 mod compare;
 mod content;
-mod kernel;
 mod level;
 mod model;
+mod passes;
 mod player;
 mod report;
+mod rounds;
+mod sequence;
 mod sizes;
 mod tiering;
 mod times;
@@ -27,13 +30,13 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use swaptune_tiers::generate::GenerateError;
 use thiserror::Error;
 
+use bench::Bench;
 use content::PAGE;
-use kernel::Bench;
 use swaptune_bench::process::Program;
 
 pub use compare::{Compared, METRICS, Metric, Pair, Verdict};
@@ -73,7 +76,7 @@ pub enum ValidateError {
     },
     /// A temporary setting could not be made or put back.
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Temporary(#[from] TemporaryError),
     /// No control group for the limit.
     #[error(transparent)]
     Group(#[from] CgroupError),
@@ -205,11 +208,11 @@ pub fn run(
 ) -> Result<Report, ValidateError> {
     let facts = inspect(machine, SCOPE);
     check(machine, &facts, options)?;
-    let mut scratch = Scratch::open(machine, "swaptune-validate")?;
-    let recovered = scratch.recovered().map(str::to_owned);
-    let played = Bench { machine, facts: &facts, options, program, stop, scratch: &mut scratch }.all(cases, show);
+    let mut temporary = TemporarySettings::open(machine, "swaptune-validate")?;
+    let recovered = temporary.recovered().map(str::to_owned);
+    let played = Bench { machine, facts: &facts, options, program, stop, temporary: &mut temporary }.all(cases, show);
     // Whatever happened, what was set is put back first.
-    scratch.close()?;
+    temporary.close()?;
     let mut report = report::of(&facts, options, &played?)?;
     report.recovered = recovered;
     Ok(report)

@@ -13,8 +13,8 @@ use swaptune_bench::process::Program;
 use swaptune_core::Bytes;
 use swaptune_host::inspect::inspect;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::guardian;
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::guardian;
 use swaptune_kernel::nearest;
 use swaptune_validate::{Options, SCOPE, ValidateError, WORKLOADS, Workload, cases, check, run, serve};
 
@@ -46,8 +46,8 @@ enum Process {
         parent: u32,
     },
     /// Put temporary settings back when their maker is killed
-    #[command(hide = true, name = "scratch_guardian")]
-    ScratchGuardian,
+    #[command(hide = true, name = "temporary_guardian")]
+    TemporaryGuardian,
 }
 
 #[derive(Debug, clap::Args)]
@@ -84,11 +84,11 @@ fn main() -> ExitCode {
         Some(Process::Play { parent }) => {
             serve(parent, io::stdin().lock(), io::stdout().lock()).map(|()| 0).map_err(|error| Failure::new(1, error))
         }
-        Some(Process::ScratchGuardian) => Ok(if guardian::play_and_tell() { 0 } else { FINDINGS }),
+        Some(Process::TemporaryGuardian) => Ok(if guardian::play_and_tell() { 0 } else { FINDINGS }),
         None => validate(&cli.args),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
-        failure.report();
+        swaptune::message(&failure.text());
         failure.code
     }))
 }
@@ -144,7 +144,7 @@ fn failure(error: ValidateError) -> Failure {
     match &error {
         ValidateError::Refused { hint, .. } => Failure::new(REFUSED, &error).hint(hint),
         ValidateError::Group(group) => Failure::new(REFUSED, &error).hint(group.hint()),
-        ValidateError::Scratch(scratch) => Failure::new(scratch.exit_code(), &error).hint(scratch.hint()),
+        ValidateError::Temporary(temporary) => Failure::new(temporary.exit_code(), &error).hint(temporary.hint()),
         ValidateError::Corrupt { .. } => {
             Failure::new(1, &error).hint("memory, disk or kernel of this machine lost data: look into its log")
         }

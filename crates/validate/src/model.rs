@@ -2,14 +2,14 @@
 
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::Version;
-use swaptune_host::scratch::TOP_PRIORITY;
+use swaptune_host::temporary::TOP_PRIORITY;
 use swaptune_tiers::model::{Figures, Model, Outcome, Pools, Settings, Sizes};
 use swaptune_tiers::trace::Event;
 
 use crate::ValidateError;
 use crate::content::PAGE;
-use crate::kernel::Sequence;
 use crate::level::{LOOK, Level};
+use crate::sequence::Sequence;
 use swaptune_bench::this_machine;
 
 /// Entries of a page table, and page tables above the lowest level that a small process has.

@@ -4,9 +4,9 @@ use swaptune_core::Facts;
 use swaptune_host::cgroup::Version;
 
 use crate::compare::{compare, pairs};
-use crate::kernel::{Everything, Work};
 use crate::level::Level;
 use crate::model::{self, Simulated};
+use crate::rounds::{Everything, Work};
 use crate::tiering::full_pool;
 use crate::{LeftOut, Options, Report, Row, ValidateError};
 

@@ -8,8 +8,8 @@ use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::mm_stat;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::Scratch;
 use swaptune_host::sys::Region;
+use swaptune_host::temporary::TemporarySettings;
 use swaptune_kernel::behaviours;
 
 use crate::ValidateError;
@@ -23,15 +23,15 @@ const AS_IN_ZRAM: [&str; 5] = ["lzo", "lzo-rle", "lz4", "lz4hc", "842"];
 /// Compressed size of each content under a compressor of this kernel's zswap, and what said so; `None` where nothing can.
 pub(super) fn of_contents(
     machine: &Machine,
-    scratch: &mut Scratch,
+    temporary: &mut TemporarySettings,
     facts: &Facts,
     compressor: &str,
 ) -> Result<Option<(Vec<u16>, &'static str)>, ValidateError> {
     let pages: Vec<Vec<u8>> = content::all().chunks(PAGE).map(|page| as_compressed(page, &facts.kernel)).collect();
     if AS_IN_ZRAM.contains(&compressor) && in_zram(compressor, facts).availability.usable() {
-        let mark = scratch.mark()?;
-        let sizes = in_a_device(machine, scratch, compressor, &pages);
-        scratch.back_to(mark)?;
+        let mark = temporary.mark()?;
+        let sizes = in_a_device(machine, temporary, compressor, &pages);
+        temporary.back_to(mark)?;
         return Ok(Some((sizes?, "this kernel's zram")));
     }
     let calls_it = |codec: &&Codec| codec.zswap == Some(compressor);
@@ -58,8 +58,13 @@ fn as_compressed(page: &[u8], kernel: &KernelFacts) -> Vec<u8> {
 }
 
 /// Written to a device one after the other; its count of compressed bytes is read after each.
-fn in_a_device(machine: &Machine, scratch: &mut Scratch, algorithm: &str, pages: &[Vec<u8>]) -> Result<Vec<u16>, ValidateError> {
-    let path = scratch.zram(algorithm, Bytes((pages.len() * PAGE) as u64), None)?;
+fn in_a_device(
+    machine: &Machine,
+    temporary: &mut TemporarySettings,
+    algorithm: &str,
+    pages: &[Vec<u8>],
+) -> Result<Vec<u16>, ValidateError> {
+    let path = temporary.zram(algorithm, Bytes((pages.len() * PAGE) as u64), None)?;
     let failed = |error: std::io::Error| ValidateError::Sizes(format!("{path}: {error}"));
     let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
     let device = File::options().write(true).custom_flags(direct).open(&path).map_err(failed)?;

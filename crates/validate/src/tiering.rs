@@ -7,7 +7,7 @@ use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::choice;
 use swaptune_core::{Bytes, Facts, knobs};
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use swaptune_kernel::behaviours;
 
 use crate::content::PAGE;
@@ -123,19 +123,19 @@ impl Tiering {
     pub(super) fn set_up(
         &self,
         machine: &Machine,
-        scratch: &mut Scratch,
+        temporary: &mut TemporarySettings,
         folder: &Path,
         room: Bytes,
-    ) -> Result<(), ScratchError> {
+    ) -> Result<(), TemporaryError> {
         let each = Bytes(room.0 / u64::from(self.areas));
-        (0..self.areas).try_for_each(|_| scratch.swap_file(folder, each, TOP_PRIORITY).map(|_| ()))?;
+        (0..self.areas).try_for_each(|_| temporary.swap_file(folder, each, TOP_PRIORITY).map(|_| ()))?;
         let mut set = |name: &str, value: &str| {
             let current = knobs::find(name).and_then(|knob| machine.read_text(knob.path).ok());
             match current {
                 Some(current) if choice::value(&current) == value => Ok(()),
-                Some(_) => scratch.knob(name, value),
+                Some(_) => temporary.knob(name, value),
                 None if name == "zswap.enabled" && value == "N" => Ok(()),
-                None => scratch.knob(name, value),
+                None => temporary.knob(name, value),
             }
         };
         let Some(pool) = &self.pool else { return set("zswap.enabled", "N") };

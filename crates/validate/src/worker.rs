@@ -16,9 +16,10 @@ use swaptune_tiers::generate::generate;
 use swaptune_tiers::policies::{Groups, Walk};
 
 use crate::ValidateError;
+use crate::bench::Bench;
 use crate::content::{self, PAGE};
-use crate::kernel::{Bench, Sequence};
 use crate::player::Script;
+use crate::sequence::Sequence;
 use crate::tiering::{FULL_PERCENT, Pool, Tiering, full_pool};
 use crate::times::{Timed, Times};
 
@@ -35,9 +36,9 @@ impl Bench<'_> {
         let Ok(trace) = WorkTrace::start(self.machine) else { return Ok(None) };
         let sequence = self.overfilling()?;
         let tiering = Tiering { pool: Some(pool.clone()), percent: FULL_PERCENT, ..Tiering::plain() };
-        let mark = self.scratch.mark()?;
+        let mark = self.temporary.mark()?;
         let played = self.play(&tiering, &sequence);
-        self.scratch.back_to(mark)?;
+        self.temporary.back_to(mark)?;
         let (seen, machine, _) = played?;
         let written = seen.after.since(&seen.before, "vmstat.zswpwb").and_then(|pages| u64::try_from(pages).ok());
         let worked = |runs| Worked { runs, written: written.unwrap_or_default(), walk: Walk::of_kernel(machine.kernel) };

@@ -8,7 +8,6 @@ mod kernel;
 mod kernel_has;
 mod pages;
 mod pass;
-pub(crate) mod pools;
 mod rounds;
 mod synthetic;
 #[cfg(test)]
@@ -34,6 +33,7 @@ pub use verdict::{Verdict, verdicts};
 pub use walk::WalkError;
 
 use crate::codec::{CodecError, Setting, counted};
+use crate::pools;
 
 /// How often each codec takes its turn.
 const ROUNDS: u32 = 5;

@@ -148,7 +148,7 @@ const TUNED_CONF: &str = "/etc/tuned/tuned-main.conf";
 fn tuned_wins(facts: &Facts) -> Option<Evidence> {
     let tuned = active(facts, &["tuned"]);
     tuned.first()?;
-    let sections = crate::edit::ini::sections(facts.file(TUNED_CONF)?);
+    let sections = crate::parse::ini::sections(facts.file(TUNED_CONF)?);
     let key = sections.iter().rev().find_map(|section| section.get("reapply_sysctl"))?;
     if cmdline::boolean(&key.value) != Some(false) {
         return None;

@@ -117,6 +117,12 @@ impl Knob {
         self.path.starts_with("/proc/sys/")
     }
 
+    /// The name without its family: `max_pool_percent` of `zswap.max_pool_percent`.
+    #[must_use]
+    pub fn parameter(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, parameter)| parameter)
+    }
+
     /// True when the path stands for many files (`*`).
     #[must_use]
     pub fn is_pattern(&self) -> bool {

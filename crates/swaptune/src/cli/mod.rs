@@ -107,8 +107,8 @@ pub enum Command {
     #[command(hide = true)]
     Service(ServiceArgs),
     /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
-    #[command(hide = true, name = "scratch_guardian")]
-    ScratchGuardian,
+    #[command(hide = true, name = "temporary_guardian")]
+    TemporaryGuardian,
 }
 
 /// `inspect`.

@@ -3,14 +3,13 @@
 use std::io::IsTerminal;
 
 use swaptune_core::plan::{Plan, UNIT_FILE, When};
-use swaptune_host::apply::{Resumed, execute, resume};
 use swaptune_host::counted;
 use swaptune_host::journal::{StateDir, Transaction, pending};
-use swaptune_host::rollback::rollback;
 use swaptune_host::service;
+use swaptune_host::transaction::{Resumed, execute, resume, rollback};
 
 use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
 use crate::{failure, output};
@@ -18,7 +17,7 @@ use crate::{failure, output};
 /// Plans, asks, applies.
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     needs_root(context)?;
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     super::history::remind(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {
@@ -78,7 +77,7 @@ fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
 
 /// Finishes or takes back an apply that was cut short; `None` when there is none.
 fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<Option<u8>, Failure> {
-    let Some(transaction) = pending(state).map_err(swaptune_host::apply::ApplyError::from)? else {
+    let Some(transaction) = pending(state).map_err(swaptune_host::transaction::ApplyError::from)? else {
         if args.resume {
             return Err(Failure::new(failure::USAGE, "found no interrupted apply to resume").hint("swaptune history"));
         }

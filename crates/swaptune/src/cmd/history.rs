@@ -1,7 +1,7 @@
 //! `swaptune history`: what was applied and taken back.
 
-use swaptune_host::apply::ApplyError;
 use swaptune_host::journal::{Standing, StateDir, history, set_aside};
+use swaptune_host::transaction::ApplyError;
 
 use super::Context;
 use crate::failure::Failure;

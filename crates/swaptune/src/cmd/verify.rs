@@ -49,7 +49,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     }
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
     let drift = wanted.as_ref().map(|(settings, when)| {
-        plan::for_settings(context, &facts, settings, &Evidence::default(), when, plan::Record(false), &[])
+        plan::for_settings(context, &facts, plan::Basis::recorded(settings, &Evidence::default()), when, plan::Record(false), &[])
             .without(rewritten_comments)
     });
     let findings = examine(&facts);
@@ -83,7 +83,7 @@ fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<
         return configuration::applied(facts);
     }
     let (evidence, _) = configuration::evidence(&context.machine, flags)?;
-    Ok(Some((configuration::resolve(&context.machine, facts, &evidence, flags)?, WhenArgs::default())))
+    Ok(Some((configuration::resolve(&context.machine, facts, &evidence, None, flags)?, WhenArgs::default())))
 }
 
 /// True for our sysctl drop-in when only its comments differ: settings that were read back have another origin.

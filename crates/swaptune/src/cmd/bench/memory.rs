@@ -110,7 +110,7 @@ impl From<MemoryError> for Failure {
             MemoryError::Usage { hint, .. } => Self::new(USAGE, &error).hint(hint),
             MemoryError::Refused { hint, .. } => Self::new(REFUSED, &error).hint(hint),
             MemoryError::Group(group) => Self::new(REFUSED, &error).hint(group.hint()),
-            MemoryError::Scratch(scratch) => Self::new(scratch.exit_code(), &error).hint(scratch.hint()),
+            MemoryError::Temporary(temporary) => Self::new(temporary.exit_code(), &error).hint(temporary.hint()),
             MemoryError::Killed(_) => Self::new(FINDINGS, format!("the hog: {error}")).hint("name a smaller --hog=SIZE"),
             MemoryError::Helper(_) => Self::new(FINDINGS, &error),
             MemoryError::Store(_) => Self::new(1, &error).hint("--results FILE keeps results elsewhere, --no-save not at all"),

@@ -113,7 +113,7 @@ impl From<SwapError> for Failure {
     fn from(error: SwapError) -> Self {
         match error {
             SwapError::Refused { why, hint } => Self::new(REFUSED, why).hint(hint),
-            SwapError::Scratch(error) => error.into(),
+            SwapError::Temporary(error) => error.into(),
             other => Self::new(1, other),
         }
     }
