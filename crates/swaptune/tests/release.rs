@@ -22,13 +22,13 @@ fn the_program_has_no_double() {
         assert!(found(word).is_empty(), "{word} is in the program");
     }
     // What it does have is found this way, so what is not found is not there.
-    for word in ["SWAPTUNE_SCRATCH_GUARDIAN", "/etc/swaptune/applied.toml"] {
+    for word in ["SWAPTUNE_TEMPORARY_GUARDIAN", "/etc/swaptune/applied.toml"] {
         assert!(!found(word).is_empty(), "{word} is not in the program");
     }
 }
 
 /// What the program says to what it starts: its guardian, and what a command of an interrupted run is known by.
-const KNOWN: [&str; 2] = ["SWAPTUNE_SCRATCH_GUARDIAN", "SWAPTUNE_STARTED_BY"];
+const KNOWN: [&str; 2] = ["SWAPTUNE_TEMPORARY_GUARDIAN", "SWAPTUNE_STARTED_BY"];
 
 #[test]
 fn every_variable_of_ours_that_the_program_reads_is_known() {
