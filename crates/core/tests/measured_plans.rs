@@ -215,16 +215,19 @@ fn the_pool_follows_the_cautious_end_of_the_sample() {
     let limit = pool(2.2);
     assert_eq!(limit.value, PoolLimit::Percent(51));
     let (reason, evidence) = limit.provenance.reasoning().unwrap();
-    assert!(reason.contains("measured 2.20 : 1 a full pool of 51 % holds 112 % of RAM and leaves 49 % to run in"), "{reason}");
-    assert!(reason.contains("30 % of what applications of 2.75 times RAM have outside the pool"), "{reason}");
-    assert!(reason.ends_with("of swap fill 46 % at most, so that a larger limit would bring nothing"), "{reason}");
+    assert!(
+        reason.contains("a full pool of 51 % holds 112 % of RAM at a measured 2.20 : 1 and leaves 49 % to run in"),
+        "{reason}"
+    );
+    assert!(reason.contains("30 % of what applications of 2.75 times RAM keep outside the pool"), "{reason}");
+    assert!(reason.ends_with("of swap fills at most 46 %: a larger limit brings nothing"), "{reason}");
     assert!(evidence.starts_with("run 0 (sample") && evidence.contains("emulated guests of 256 MiB"), "{evidence}");
     let most = pool(10.0);
     assert_eq!(most.value, PoolLimit::Percent(70), "never more than was seen to work");
     assert!(most.provenance.reasoning().unwrap().0.contains("which is the most: processes were killed with 90 %"));
     let poor = pool(1.1);
     assert_eq!(poor.value, PoolLimit::Percent(26), "what does not compress needs RAM to run in");
-    assert!(poor.provenance.reasoning().unwrap().0.contains("; what it cannot hold of 96"), "{poor:?}");
+    assert!(poor.provenance.reasoning().unwrap().0.contains("; the rest of 96"), "{poor:?}");
 }
 
 #[test]

@@ -50,8 +50,8 @@ fn less_room_in_all_is_said_with_what_is_had_for_it() {
     assert_eq!(capacity.after.without_disk, capacity.after.total);
     let said = note(&plan).unwrap();
     assert!(said.starts_with("falls from 1.4 GiB to 1.2 GiB: full pools take 256 MiB of RAM instead of 0 B"), "{said}");
-    assert!(said.contains("in exchange 1.2 GiB instead of 965 MiB fit without reading a disk"), "{said}");
-    assert!(said.contains("more of disk swap would make up for it"), "{said}");
+    assert!(said.contains("in exchange 1.2 GiB instead of 965 MiB fits without reading a disk"), "{said}");
+    assert!(said.contains("more disk swap makes up for it"), "{said}");
     assert_eq!(planned(&facts, "", false).capacity, plan.capacity, "what is planned for the boot alone comes to the same");
 }
 

@@ -324,7 +324,7 @@ fn pages_and_targets_that_a_text_names_exist() {
         if text.contains("swaptune(5)") && !root().join("docs/man/swaptune.5").exists() {
             faults.push(format!("{place}: there is no page swaptune(5)"));
         }
-        for (at, _) in text.match_indices("docs/guides/") {
+        for (at, _) in ["docs/guides/", "docs/reference/"].iter().flat_map(|folder| text.match_indices(folder)) {
             let name: String =
                 text[at..].chars().take_while(|letter| letter.is_ascii_alphanumeric() || "/-.".contains(*letter)).collect();
             let name = name.trim_end_matches('.');
@@ -340,6 +340,37 @@ fn pages_and_targets_that_a_text_names_exist() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Terms that texts of the program must find in the glossary.
+const TERMS: [&str; 10] = [
+    "accept threshold",
+    "load",
+    "page-cluster",
+    "pool limit",
+    "refault",
+    "same-filled",
+    "shrinker",
+    "store",
+    "write-back",
+    "zero map",
+];
+
+/// Each term of the glossary is one that the program or a guide uses, and those that newcomers ask for are there.
+#[test]
+fn the_glossary_has_the_terms_of_the_program() {
+    let page = fs::read_to_string(root().join("docs/reference/glossary.md")).unwrap();
+    let row = |line: &str| Some(line.strip_prefix("| ")?.split_once(" |")?.0.to_owned()).filter(|term| term != "term");
+    let terms: Vec<String> = page.lines().filter_map(row).collect();
+    assert!(terms.is_sorted() && terms.len() > 20, "{terms:?}");
+    let missing: Vec<&&str> = TERMS.iter().filter(|term| !terms.iter().any(|known| known == *term)).collect();
+    assert!(missing.is_empty(), "not in the glossary: {missing:?}");
+    let mut guides = Vec::new();
+    files(&root().join("docs/guides"), ".md", &mut guides);
+    let guides = guides.iter().map(|path| fs::read_to_string(path).unwrap());
+    let texts: Vec<String> = texts().into_iter().map(|text| text.text).chain(guides).map(|text| text.to_lowercase()).collect();
+    let unused: Vec<&String> = terms.iter().filter(|term| !texts.iter().any(|text| text.contains(term.as_str()))).collect();
+    assert!(unused.is_empty(), "in no text of the program and in no guide: {unused:?}");
 }
 
 #[test]

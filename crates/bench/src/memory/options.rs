@@ -349,7 +349,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         };
-        assert!(wrong(|o| o.threads = vec![1, 0]).starts_with("--threads 0"));
+        assert!(wrong(|o| o.threads = vec![1, 0]).starts_with("--threads: found 0"));
         assert!(wrong(|o| o.size = Some(Bytes(100))).starts_with("--size 0"));
         assert!(wrong(|o| o.blocks = vec![Bytes(7)]).starts_with("--block 7"));
         assert!(wrong(|o| o.blocks = vec![Bytes::from_gib(2)]).starts_with("--block 2G"));

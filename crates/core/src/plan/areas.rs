@@ -172,7 +172,7 @@ fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
     let why = || Why {
         risk: "for a moment this area takes no pages",
         ..Why::rule(
-            "off and on again: priority and disk kind are taken at swapon only",
+            "swapoff, then swapon: priority and disk kind take effect at swapon only",
             "swapon(2); default priorities differ: -2, -3, … up to 6.18, -1 for all from 6.19",
         )
     };
@@ -410,7 +410,7 @@ fn pretends_to_spin(facts: &Facts, area: &Area<'_>) -> Option<String> {
     (disk.transport == Transport::Virtual && disk.rotational.value() == Some(&true)).then(|| disk.name.clone())
 }
 
-const ROTATIONAL: &str = "a virtual disk that says it spins gets the allocator and read-ahead of spinning disks";
+const ROTATIONAL: &str = "a virtual disk that reports rotational=1 gets the allocator and read-ahead of spinning disks";
 
 fn rotational(draft: &mut Draft<'_>, disk: &str) {
     let path = format!("/sys/class/block/{disk}/queue/rotational");

@@ -56,10 +56,10 @@ fn less(change: &CapacityChange, map: &MemoryMap) -> String {
         why.push(format!("swap has {} of slots instead of {}", after.slots(), before.slots()));
     }
     let quick = match after.without_disk > before.without_disk {
-        true => format!("; in exchange {} instead of {} fit without reading a disk", after.without_disk, before.without_disk),
+        true => format!("; in exchange {} instead of {} fits without reading a disk", after.without_disk, before.without_disk),
         false => String::new(),
     };
-    let more = map.swap_that_holds(before.total).map(|more| format!("; {more} more of disk swap would make up for it"));
+    let more = map.swap_that_holds(before.total).map(|more| format!("; {more} more disk swap makes up for it"));
     format!("falls from {} to {}: {}{quick}{}", before.total, after.total, why.join(", "), more.unwrap_or_default())
 }
 

@@ -82,7 +82,7 @@ fn init_is_systemd(facts: &Facts) -> bool {
 /// What was resolved: for the next boot, or, when only the running system is changed, for as long as that runs.
 pub(super) fn record(draft: &mut Draft<'_>) {
     let text = format!("{}{}", owned::header(), to_toml(draft.settings()));
-    let why = Why::rule("what this plan resolved, for verify and for the boot service", "swaptune(5)");
+    let why = Why::rule("the settings of this plan, for verify and the boot service", "swaptune(5)");
     if draft.request.boot {
         draft.file(owned::APPLIED_FILE, Some(text), 0o644, why);
         let stale = Why::rule("an earlier apply --now is replaced by this one", "swaptune(5)");
@@ -103,13 +103,16 @@ fn service(draft: &mut Draft<'_>) {
         }
     }
     let why = || {
-        Why::rule("switches the applied configuration on before swap comes up, and off by systemctl stop", "systemd.special(7)")
+        Why::rule(
+            "switches the applied configuration on before swap comes up; systemctl stop switches it off",
+            "systemd.special(7)",
+        )
     };
     if !init_is_systemd(draft.facts()) {
         return;
     }
     if !draft.request.installed {
-        let text = format!("the boot service calls {}, which is not there yet: sudo make install", draft.request.binary);
+        let text = format!("the boot service calls {}, which does not exist yet: sudo make install", draft.request.binary);
         draft.note("swaptune.service", text, owned::UNIT_FILE);
     }
     draft.file(owned::UNIT_FILE, Some(owned::unit(draft.request.binary)), 0o644, why());

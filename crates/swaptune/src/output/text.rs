@@ -1,33 +1,26 @@
 //! Text for people: width, wrapping, columns.
 
-/// Columns of the terminal, as far as the environment tells, within what reads well.
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+/// Columns of the terminal: `COLUMNS`, else what the terminal on standard output says, within what reads well; 100 without either.
 pub fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100);
-    usize::clamp(columns, 60, 120)
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    said.or_else(terminal).unwrap_or(100).clamp(60, 120)
 }
 
 /// A sentence broken into lines, each behind `indent` blanks.
 pub fn wrap(text: &str, indent: usize) -> String {
-    let room = width().saturating_sub(indent).max(20);
-    let mut out = String::new();
-    let mut length = 0;
-    for word in text.split_whitespace() {
-        let size = word.chars().count();
-        if length > 0 && length + 1 + size > room {
-            out.push('\n');
-            length = 0;
-        }
-        if length == 0 {
-            out.push_str(&" ".repeat(indent));
-        } else {
-            out.push(' ');
-            length += 1;
-        }
-        out.push_str(word);
-        length += size;
-    }
-    out.push('\n');
-    out
+    let blanks = " ".repeat(indent);
+    let options = Options::new(width())
+        .initial_indent(&blanks)
+        .subsequent_indent(&blanks)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    textwrap::fill(&words, options) + "\n"
 }
 
 /// Rows as columns, two blanks apart; columns whose index is in `right` are right-aligned.

@@ -199,7 +199,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         code: "crypttab-random-key-without-swap",
         base: |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom plain\n"),
-        says: &["no option swap", "sed -i '/^cryptswap[[:blank:]]/s/$/,swap/'"],
+        says: &["lacks the option swap", "sed -i '/^cryptswap[[:blank:]]/s/$/,swap/'"],
         but_not: &[
             ("it has", |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom plain,swap\n")),
             ("it is for temporary files", |f| crypttab(f, "t PARTUUID=1 /dev/urandom tmp=ext4\n")),

@@ -126,7 +126,7 @@ fn a_file_that_is_there_is_never_written_to_unless_named() {
     for holds in [Holds::Unknown, Holds::Blank, Holds::Other { kind: "ext4".into() }] {
         for mib in [1, 48] {
             let plan = with(mib, holds.clone(), &[]);
-            assert!(refused(&plan, "is there that is no swap file, and swaptune did not make it"), "{holds:?}");
+            assert!(refused(&plan, "is there; it is not a swap file, and swaptune did not make it"), "{holds:?}");
             assert_eq!(of_the_file(&plan), [] as [&str; 0]);
         }
     }

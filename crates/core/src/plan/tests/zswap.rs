@@ -143,7 +143,7 @@ fn a_zram_device_that_is_off_is_taken_as_it_is_or_set_up_anew() {
     };
     assert_eq!(zram(&with(1024, swap_header())), ["/dev/zram0: off → on, priority 100"]);
     assert_eq!(zram(&with(512, swap_header()))[0], "zram0: 512 MiB lz4 → 1 GiB lz4");
-    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something that is no swap"));
+    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something other than swap"));
 }
 
 #[test]

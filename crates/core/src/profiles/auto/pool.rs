@@ -33,7 +33,7 @@ fn allowed(figures: &Pool, percent: u64) -> String {
         return format!("which is the most: {}", figures.most);
     }
     format!(
-        "{} % of what applications of {:.2} times RAM have outside the pool; with less beside it wakes wait for the disk",
+        "{} % of what applications of {:.2} times RAM keep outside the pool; with less, wakes wait for the disk",
         figures.running_percent,
         figures.demand_percent as f64 / 100.0
     )
@@ -51,7 +51,7 @@ impl Ground<'_> {
         let percent = largest(figures, ratio);
         let held = (percent as f64 * ratio).round();
         let reason = format!(
-            "at {word} {ratio:.2} : 1 a full pool of {percent} % holds {held} % of RAM and leaves {} % to run in, {}{}",
+            "a full pool of {percent} % holds {held} % of RAM at {word} {ratio:.2} : 1 and leaves {} % to run in, {}{}",
             100 - percent,
             allowed(figures, percent),
             self.beside_the_swap(percent, ratio)
@@ -72,9 +72,9 @@ impl Ground<'_> {
         let needed = Bytes((swap.0 as f64 / ratio) as u64).percent_of(self.facts.memory.total());
         match needed.filter(|_| swap.0 > 0) {
             Some(needed) if needed < percent => {
-                format!("; the {swap} of swap fill {needed} % at most, so that a larger limit would bring nothing")
+                format!("; {swap} of swap fills at most {needed} %: a larger limit brings nothing")
             }
-            Some(_) => format!("; what it cannot hold of {swap} of swap goes to the disk"),
+            Some(_) => format!("; the rest of {swap} of swap goes to the disk"),
             None => String::new(),
         }
     }

@@ -87,7 +87,7 @@ fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
     let (value, reason) = match tiering.tier {
         Tier::Zram => (table.zram_only, "zram needs no read-ahead, and what lies below it is used rarely"),
         _ if tiering.spinning => (table.rotational, "a spinning disk: a few pages a seek"),
-        _ => (table.solid_state, "no seek to save: each page is read, or decompressed, only when it is needed"),
+        _ => (table.solid_state, "read-ahead saves no seek here: each page is read, or decompressed, when it is needed"),
     };
     Some(derived(value.to_string(), reason, table.source.clone()))
 }
@@ -96,7 +96,7 @@ fn watermark(tiering: &Tiering) -> Option<Setting<String>> {
     if tiering.tier == Tier::Disk {
         return None;
     }
-    let reason = "kswapd starts earlier, so that compression happens in the background and not in the fault of an application";
+    let reason = "kswapd starts earlier: compression happens in the background, not in an application's fault";
     Some(derived(ASSUMED.watermark.scale_factor.to_string(), reason, ASSUMED.watermark.source.clone()))
 }
 

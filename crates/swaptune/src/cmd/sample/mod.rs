@@ -11,9 +11,9 @@ use swaptune_core::measurement::{Evidence, Figures, Measurement, SampleFigures};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::processes::Choice;
 
-use super::Context;
 use super::bench::{recorder, store};
 use crate::cli::{GroupBy, SampleArgs};
+use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
 use crate::output;
 use crate::output::progress::Progress;

@@ -12,9 +12,9 @@ use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
-use super::Context;
-use super::unfinished::Unfinished;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
+use crate::cmd::Context;
+use crate::cmd::unfinished::Unfinished;
 use crate::failure::{Failure, REFUSED};
 use crate::{configuration, output};
 
