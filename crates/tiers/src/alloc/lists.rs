@@ -42,7 +42,7 @@ impl<T: Copy + Default> Lists<T> {
 
     /// Asks for the memory of a page that is moved soon.
     #[inline]
-    pub(super) fn soon(&self, node: u32) {
+    pub(super) fn prefetch(&self, node: u32) {
         prefetch(&self.nodes, node as usize);
     }
 

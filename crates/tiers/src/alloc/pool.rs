@@ -44,9 +44,9 @@ impl Pool {
 
     /// Asks for the memory of an object that is used soon.
     #[inline]
-    pub(crate) fn soon(&self, handle: u32) {
+    pub(crate) fn prefetch(&self, handle: u32) {
         if let Self::Zsmalloc(pool) = self {
-            pool.soon(handle);
+            pool.prefetch(handle);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a trace came to.
 
-use super::Counters;
+use super::counters::Counters;
 
 /// Buckets in a power of two.
 const FINE: u32 = 16;
