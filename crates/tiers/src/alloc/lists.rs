@@ -22,7 +22,7 @@ pub(super) struct Lists<T> {
 }
 
 impl<T: Copy + Default> Lists<T> {
-    /// So many empty lists.
+    /// Empty lists.
     pub(super) fn new(lists: usize) -> Self {
         let empty = |list| Node { prev: list, next: list, page: T::default() };
         Self { lists, nodes: (0..lists as u32).map(empty).collect() }

@@ -24,7 +24,7 @@ impl Pool {
         }
     }
 
-    /// Stores an object of so many bytes and tells its handle; `None` if the allocator has no place for that size.
+    /// Stores an object of `size` bytes and tells its handle; `None` if the allocator has no place for that size.
     pub fn alloc(&mut self, size: u16) -> Option<u32> {
         match self {
             Self::Zsmalloc(pool) => (1..=PAGE_SIZE).contains(&size).then(|| pool.alloc(size)),

@@ -83,7 +83,7 @@ impl ZsPool {
         self.zspages.prefetch(zspage);
     }
 
-    /// Stores an object of so many bytes, at most a page, and tells its zspage.
+    /// Stores an object of `size` bytes, at most a page, and tells its zspage.
     #[inline]
     pub fn alloc(&mut self, size: u16) -> u32 {
         let class = self.zsmalloc.class_index(size);

@@ -19,7 +19,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds `count` latencies of so many nanoseconds.
+    /// Adds `count` latencies of `nanos`.
     pub fn add(&mut self, nanos: u64, count: u64) {
         self.buckets[bucket(nanos)] += count;
         self.count += count;

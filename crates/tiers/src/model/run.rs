@@ -20,7 +20,7 @@ impl Model {
     pub fn run(mut self, trace: &Trace) -> Outcome {
         match trace.plain_reads().filter(|_| self.memory.lruvecs.marks_pages()) {
             Some((step, cgroup)) => self.read_all(trace.pages(), step, cgroup),
-            None => _ = self.replay(trace, 0..trace.len(), |_, _, _| ()),
+            None => _ = self.run_range(trace, 0..trace.len(), |_, _, _| ()),
         }
         self.finish()
     }
@@ -30,7 +30,7 @@ impl Model {
     ///
     /// # Panics
     /// If the range goes beyond the trace, or the trace has more pages than the model.
-    pub fn replay(&mut self, trace: &Trace, range: Range<usize>, mut seen: impl FnMut(Event, u64, u64)) -> bool {
+    pub fn run_range(&mut self, trace: &Trace, range: Range<usize>, mut seen: impl FnMut(Event, u64, u64)) -> bool {
         let pages = trace.pages();
         for index in range {
             if let Some(&page) = pages.get(index + AHEAD_OF_ACCESS) {

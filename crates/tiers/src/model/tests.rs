@@ -1,6 +1,6 @@
 //! The model as a whole: every page is somewhere, the counters add up, the same input gives the same outcome.
 
-use swaptune_kernel::{KernelVersion, v};
+use swaptune_kernel::{KernelVersion, behaviours, v};
 
 use proptest::prelude::*;
 
@@ -405,7 +405,7 @@ fn tended(kernel: KernelVersion) -> Backing {
     let recompress = Recompress { codec, sizes: Second::Share(600), which: Which::Idle, age: 1_000_000, threshold: 0 };
     let writeback = Writeback { device: 0, blocks: 40, which: Which::HugeIdle, age: 2_000_000, limit: None };
     let upkeep = Upkeep { interval: 1_000_000, recompress: Some(recompress), writeback: Some(writeback) };
-    let upkeep = (kernel >= v(6, 2)).then(|| Box::new(upkeep));
+    let upkeep = behaviours::ZRAM_RECOMPRESSION.is_in(kernel).then(|| Box::new(upkeep));
     Backing::Zram { codec, allocator, mem_limit: None, upkeep }
 }
 

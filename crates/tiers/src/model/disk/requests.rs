@@ -1,4 +1,4 @@
-//! Writes of a device in the order in which it does them: such as have begun, then requests of adjacent slots that wait, found by the slot
+//! Writes of a device in the order in which it does them: those that have begun, then requests of adjacent slots that wait, found by the slot
 //! at which they end.
 
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ impl Request {
 
 /// Requests whose writes have not ended.
 ///
-/// Requests have numbers in order of their arrival. Such as can grow are chained by their end, the newest first: with thousands of
+/// Requests have numbers in order of their arrival. Those that can grow are chained by their end, the newest first: with thousands of
 /// them, as behind a slow disk, a page still finds its neighbour at once. What has begun is older than all others and ends its chain
 /// wherever it is still named.
 #[derive(Clone, Debug)]
@@ -62,7 +62,7 @@ pub(crate) struct Requests {
     requests: VecDeque<Request>,
     /// Number of the oldest request.
     first: u64,
-    /// So many of them have begun.
+    /// How many of them have begun.
     begun: usize,
     /// Newest request of each chain; as many chains as a power of two.
     chains: Vec<u64>,
@@ -88,7 +88,7 @@ impl Requests {
         self.requests.front().filter(|_| self.begun > 0).map(|request| request.at)
     }
 
-    /// Who waits for the next page of the request that comes after so many others.
+    /// Who waits for the next page of the request that comes after `after` others.
     #[inline]
     pub(crate) fn peek(&self, after: usize) -> Option<Written> {
         Some(self.requests.get(after)?.next)
@@ -147,7 +147,7 @@ impl Requests {
         self.begun += 1;
     }
 
-    /// The next page has ended, the one after it in the same request will do so after so much time. Tells who waited for it.
+    /// The next page has ended, the one after it in the same request ends `after` nanoseconds later. Tells who waited for it.
     #[inline]
     pub(crate) fn take_ended(&mut self, after: u64) -> Option<Written> {
         let request = self.requests.front_mut()?;

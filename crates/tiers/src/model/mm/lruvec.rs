@@ -195,7 +195,7 @@ impl Lruvecs {
         Some(victim)
     }
 
-    /// How many pages of the inactive list of a group, and of the active one if that is to lose some, are so large a share of them. The
+    /// Pages of this share of the inactive list of a group, and of the active one if that is to lose some. The
     /// active one loses some when pages came back soon or the other is low (`prepare_scan_control`), or anyway.
     pub(crate) fn targets(&self, cgroup: u16, share: impl Fn(usize) -> usize, anyway: bool) -> (usize, usize) {
         let group = &self.groups[usize::from(cgroup)];
@@ -204,7 +204,7 @@ impl Lruvecs {
         (share(group.lists[INACTIVE].len()), active)
     }
 
-    /// Looks at so many pages of the inactive list, a batch at most, and takes those out that were not used (`shrink_inactive_list`).
+    /// Scans `count` pages of the inactive list, a batch at most, and takes those out that were not used (`shrink_inactive_list`).
     pub(crate) fn isolate(&mut self, pages: &mut Pages, cgroup: u16, count: usize, scan: &mut Scan) -> Isolated {
         let group = &mut self.groups[usize::from(cgroup)];
         let mut isolated = Isolated::default();

@@ -17,6 +17,7 @@ use swaptune_kernel::behaviours;
 use super::counters::Counters;
 use super::page::{Pages, REFERENCED, Tier};
 use super::spec::{Settings, Sizes, Watermarks};
+use crate::alloc::PAGE_SIZE;
 use workingset::Refault;
 
 /// What a memory cgroup is charged for.
@@ -148,7 +149,7 @@ impl Memory {
     pub(super) fn is_over_limit(&self, cgroup: u16) -> bool {
         let group = &self.memcgs[usize::from(cgroup)];
         let Some(limit) = group.limit else { return false };
-        let zswap = if self.rules.charge_zswap { group.zswap.div_ceil(4096) } else { 0 };
+        let zswap = if self.rules.charge_zswap { group.zswap.div_ceil(u64::from(PAGE_SIZE)) } else { 0 };
         group.charged + zswap >= limit
     }
 

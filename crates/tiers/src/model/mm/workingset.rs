@@ -13,7 +13,7 @@ pub(crate) struct Domain {
     age: u32,
     /// Pages on active lists.
     pub(crate) active: u32,
-    /// Pages that were activated because they came back soon, and so many of them when reclaim last ended (`refaults`).
+    /// Pages that were activated because they came back soon, now and when reclaim last ended (`refaults`).
     activated: u32,
     looked: u32,
 }
@@ -26,7 +26,7 @@ impl Domain {
         shadow
     }
 
-    /// So many pages became active (`workingset_age_nonresident`).
+    /// Pages became active (`workingset_age_nonresident`).
     pub(crate) const fn activate(&mut self, pages: u32) {
         self.age = self.age.wrapping_add(pages);
         self.active += pages;

@@ -53,7 +53,7 @@ pub struct Costs {
     /// What a step of zswap's worker takes beside its entry, since it goes round all memory control groups of the machine for each
     /// (6.12). 0: no groups but those of the trace. 6.18 in a guest: 78 ns for each group and 34 for each that is gone and not yet freed.
     pub round: u64,
-    /// A page that zswap's worker writes back takes it so long at least: it is a request of its own, which waits for a place in the
+    /// The least time that zswap's worker needs for a page that it writes back: it is a request of its own, which waits for a place in the
     /// disk's queue. 0: the queue has room. In a guest, while stores are refused and written too: 17 to 40 µs, on a disk of 7 µs a page.
     pub write_back: u64,
 }
@@ -80,9 +80,9 @@ pub const COPY: u64 = 295;
 /// Times of a device, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceTimes {
-    /// The device is busy so long with each request, however small: one by its limit of requests a second.
+    /// Time that the device is busy with each request, however small: 1 by its limit of requests a second.
     pub request: u64,
-    /// The device is busy so long with each page of a request: 4096 by its bandwidth.
+    /// Time that it is busy with each page of a request: 4096 by its bandwidth.
     pub page: u64,
     /// Added for a request that does not begin where the last one ended.
     pub seek: u64,

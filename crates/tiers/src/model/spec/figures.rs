@@ -1,4 +1,4 @@
-//! What things take on one machine: figures with their sources in this room, until somebody puts measured ones in their place.
+//! What things take on one machine: assumed figures with their sources, where none was measured.
 
 use super::costs::{CODECS, Codec, Costs, DeviceTimes};
 
@@ -22,7 +22,7 @@ pub struct Figures {
     pub zswap: Vec<Codec>,
     /// The same in zram, whose path is another one.
     pub zram: Vec<Codec>,
-    /// Devices.
+    /// Disks that a tiering can name.
     pub devices: Vec<NamedDevice>,
 }
 

@@ -20,16 +20,16 @@ pub enum Lru {
     Generational,
 }
 
-/// zswap.
+/// zswap of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZswapSettings {
     /// Its compressor.
     pub codec: Codec,
     /// Its allocator.
     pub allocator: Allocator,
-    /// max_pool_percent.
+    /// `max_pool_percent`: the limit of the pool, of RAM.
     pub max_pool_percent: u64,
-    /// accept_threshold_percent.
+    /// `accept_threshold_percent`, of the limit.
     pub accept_threshold_percent: u64,
     /// What keeps it below its limit.
     pub policy: Policy,
@@ -72,7 +72,7 @@ pub struct AreaSettings {
 /// A machine and its tiers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Kernel.
+    /// Its release, which decides how reclaim, zswap and zram behave.
     pub kernel: KernelVersion,
     /// Pages of RAM (MemTotal).
     pub ram: u64,
@@ -90,7 +90,7 @@ pub struct Settings {
     pub zswap: Option<ZswapSettings>,
     /// Swap areas.
     pub areas: Vec<AreaSettings>,
-    /// Disks.
+    /// Disks behind areas and behind zram, by the index that those name.
     pub devices: Vec<DeviceTimes>,
     /// vm.swappiness, 1 to 200: how much of the lists of a group at its limit is looked at in one go. With 0 the kernel swaps nothing of a group.
     pub swappiness: u32,
@@ -98,7 +98,7 @@ pub struct Settings {
     pub page_cluster: u32,
     /// vm.watermark_scale_factor.
     pub watermark_scale_factor: u64,
-    /// Times.
+    /// What the kernel takes beside codecs and devices, in nanoseconds.
     pub costs: Costs,
     /// Compressed size of each page.
     pub sizes: Sizes,
@@ -157,7 +157,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// A machine of so many pages of RAM without any swap, kernel 6.18, one cgroup without a limit, and pages that compress to 1365
+    /// A machine of `ram` pages of RAM without any swap, kernel 6.18, one cgroup without a limit, and pages that compress to 1365
     /// bytes, a third.
     #[must_use]
     pub fn new(ram: u64) -> Self {
@@ -275,7 +275,7 @@ pub struct Watermarks {
 }
 
 impl Watermarks {
-    /// Those of so many pages of RAM, with min_free_kbytes as the kernel computes it at boot.
+    /// Those of `ram` pages, with min_free_kbytes as the kernel computes it at boot.
     #[must_use]
     pub fn of(ram: u64, scale_factor: u64) -> Self {
         let min = (ram * 4 * 16).isqrt().clamp(128, 262_144) / 4;
@@ -334,7 +334,7 @@ mod tests {
 
     /// Who is in which slot takes memory for each slot.
     #[test]
-    fn owners_of_slots_are_kept_where_somebody_asks_for_them() {
+    fn owners_of_slots_are_kept_where_they_are_asked_for() {
         let disk = |rotational| AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 0, rotational } };
         for (areas, by_slots, owners) in [
             (vec![disk(false)], false, false),

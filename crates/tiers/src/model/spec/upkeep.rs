@@ -1,4 +1,4 @@
-//! What somebody does to a zram device now and again: the device by itself neither writes back nor recompresses anything.
+//! Upkeep of a zram device at intervals: the device by itself neither writes back nor recompresses anything.
 //!
 //! Sources: Documentation/admin-guide/blockdev/zram.rst and drivers/block/zram/zram_drv.c (`writeback_store`, `recompress_store`,
 //! `recompress_slot`, `mark_idle`).
@@ -16,7 +16,7 @@ const BATCH: u32 = 32;
 pub enum Which {
     /// All that the device holds compressed, or as they are.
     All,
-    /// Those stored so long ago.
+    /// Those that were stored at least the given age ago.
     Idle,
     /// Those kept as they are, because they did not compress.
     Huge,
@@ -47,7 +47,7 @@ impl Which {
 /// How large pages are under the secondary algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Second {
-    /// So many thousandths of their size under the first one. What that does not compress this does not either.
+    /// Thousandths of their size under the first one. What that does not compress this does not either.
     Share(u16),
     /// As they were measured.
     Sizes(Sizes),
@@ -79,7 +79,7 @@ pub struct Writeback {
     pub which: Which,
     /// Nanoseconds since a page was stored that make it idle.
     pub age: u64,
-    /// `writeback_limit`, in units of 4 KiB: so many pages in all, and nothing fills it up again.
+    /// `writeback_limit`, in units of 4 KiB: the most pages in all; nothing refills it.
     pub limit: Option<u64>,
 }
 
@@ -88,9 +88,9 @@ pub struct Writeback {
 pub struct Upkeep {
     /// Nanoseconds from one visit to the next.
     pub interval: u64,
-    /// Recompression.
+    /// What is recompressed; `None`: nothing.
     pub recompress: Option<Recompress>,
-    /// Write-back.
+    /// What is written back to the backing device; `None`: nothing.
     pub writeback: Option<Writeback>,
 }
 

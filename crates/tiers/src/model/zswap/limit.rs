@@ -9,11 +9,11 @@ use swaptune_kernel::{KernelVersion, behaviours};
 pub struct Limit {
     /// Pages of RAM (`totalram_pages()`).
     pub ram: u64,
-    /// max_pool_percent.
+    /// `max_pool_percent`, of RAM.
     pub max_pool_percent: u64,
     /// accept_threshold_percent, of the limit.
     pub accept_threshold_percent: u64,
-    /// Kernel.
+    /// Its release: the arithmetic changed in 6.10.
     pub kernel: KernelVersion,
 }
 
@@ -38,13 +38,13 @@ impl Limit {
         behaviours::LIMIT_IN_PAGES.is_in(self.kernel)
     }
 
-    /// A pool of so many pages takes nothing more.
+    /// Pages from which on the pool takes nothing more.
     #[must_use]
     pub fn full_from(&self) -> u64 {
         self.max_pages() + u64::from(!self.compares_pages())
     }
 
-    /// A pool of less than so many pages, which has been full, takes pages again.
+    /// Pages below which a pool that has been full takes pages again.
     #[must_use]
     pub fn accepts_below(&self) -> u64 {
         self.accept_pages() + u64::from(self.compares_pages())

@@ -43,7 +43,7 @@ impl Worker {
         self.failures < most
     }
 
-    /// The next of several groups that has entries, of so many that are looked at.
+    /// The next of several groups that has entries, of the first `looked_at`.
     pub(super) fn next_group(&mut self, groups: u16, looked_at: u16, has_entries: impl Fn(u16) -> bool) -> Option<u16> {
         for _ in 0..looked_at {
             let group = self.cursor % groups;
