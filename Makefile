@@ -28,6 +28,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) xtask reference --check
+	$(CARGO) test --quiet --package swaptune-kernel --test module_circles
 
 unit:
 	$(CARGO) test --workspace --exclude swaptune-vm
@@ -44,8 +45,8 @@ guests-newest:
 # The simulator beside this kernel, counter by counter; needs root, takes minutes, asserts nothing: other programs take part in it.
 # VALIDATE="--workload zipf --rounds 9" asks for something else.
 VALIDATE ?= --rounds 3
-validate: $(BIN)
-	@$(BIN) simulate --validate $(VALIDATE)
+validate:
+	@$(CARGO) run --release --quiet --package swaptune-validate -- $(VALIDATE)
 
 # Figures with their conditions; asserts nothing.
 bench: $(BIN)
@@ -63,18 +64,18 @@ fuzz:
 fixtures:
 	$(CARGO) run --quiet --package swaptune-vm --bin capture-hosts -- tests/fixtures/hosts
 
-# Writes the generated pages: reference, man page, completions.
+# Writes the generated pages of docs/reference.
 reference:
 	$(CARGO) xtask reference
 
+# The program, and what is made from its command line: man pages and completions.
 install: $(BIN)
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/swaptune
-	install -d $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 0644 docs/man/*.5 $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 0644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -D -m 0644 docs/completions/swaptune.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
-	install -D -m 0644 docs/completions/_swaptune $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
-	install -D -m 0644 docs/completions/swaptune.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
+	rm -rf target/share
+	$(CARGO) xtask man target/share
+	find target/share -type f -printf '%P\n' | while read -r file; do \
+		install -D -m 0644 target/share/$$file $(DESTDIR)$(PREFIX)/share/$$file || exit; \
+	done
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/swaptune $(DESTDIR)$(PREFIX)/share/man/man5/swaptune.5

@@ -13,9 +13,10 @@ set -eu
 #   gcc libc6-dev               static linking of swaptune for the guests
 #   fio mount                   bench disk, and losetup for a device of its own
 #   cryptsetup-bin              bench cipher
+#   groff-base                  the man pages that make install writes
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
 mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev
-fio mount cryptsetup-bin"
+fio mount cryptsetup-bin groff-base"
 
 say() { echo "setup-tests: $*"; }
 

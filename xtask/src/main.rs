@@ -1,6 +1,7 @@
 //! Tasks of the project: generated pages and benchmarks.
 //!
 //! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
+//! `cargo xtask man DIR` writes man pages and completions below DIR, as /usr/share has them; `make install` calls it.
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
 //! `cargo xtask bench-sim` prints how fast the simulator is beside a peer, `bench-sim import` only how fast traces are read; only
 //! counts must be equal.
@@ -10,9 +11,12 @@ mod bench_codecs;
 mod bench_pools;
 mod bench_sampling;
 mod bench_sim;
-#[path = "../../crates/swaptune/src/cli.rs"]
+#[path = "../../crates/swaptune/src/cli/mod.rs"]
 mod cli;
+mod man;
 mod reference;
+
+use std::path::Path;
 
 use anyhow::bail;
 
@@ -21,12 +25,13 @@ fn main() -> anyhow::Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["reference"] => reference::write(),
         ["reference", "--check"] => reference::check(),
+        ["man", share] => man::write(Path::new(share)),
         ["bench"] => bench::run(),
         ["bench", "codecs"] => bench::run_codecs(),
         ["bench", "sampling"] => bench_sampling::run(),
         ["bench-sim"] => bench_sim::run(),
         ["bench-sim", "import"] => bench_sim::run_import(),
         ["bench-sim", "memory", policy, size, file] => bench_sim::run_memory(policy, size, file),
-        _ => bail!("usage: cargo xtask reference [--check] | bench [codecs|sampling] | bench-sim [import]"),
+        _ => bail!("usage: cargo xtask reference [--check] | man DIR | bench [codecs|sampling] | bench-sim [import]"),
     }
 }

@@ -1,24 +1,20 @@
-//! Pages that are generated from tables: knobs, findings, man pages, shell completions.
+//! Pages of docs/reference that are generated from tables: knobs, behaviours, findings.
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::CommandFactory;
-use clap_complete::Shell;
 use swaptune_core::findings;
 use swaptune_core::knobs::{self, Effect, Knob};
 use swaptune_kernel::behaviours;
-
-use crate::cli::Cli;
 
 /// A page: its path below the repository and its bytes.
 type Page = (PathBuf, Vec<u8>);
 
 /// Writes every page.
 pub fn write() -> anyhow::Result<()> {
-    for (path, bytes) in pages()? {
+    for (path, bytes) in pages() {
         fs::create_dir_all(path.parent().context("a page has a folder")?)?;
         fs::write(&path, bytes).with_context(|| path.display().to_string())?;
         println!("{}", path.display());
@@ -28,7 +24,7 @@ pub fn write() -> anyhow::Result<()> {
 
 /// Fails when a page differs from what would be written.
 pub fn check() -> anyhow::Result<()> {
-    let pages = pages()?;
+    let pages = pages();
     let stale = pages.iter().filter(|(path, bytes)| fs::read(path).ok().as_ref() != Some(bytes));
     let stale: Vec<String> = stale.map(|(path, _)| path.display().to_string()).collect();
     if !stale.is_empty() {
@@ -38,42 +34,16 @@ pub fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn pages() -> anyhow::Result<Vec<Page>> {
-    let mut pages = vec![
+fn pages() -> Vec<Page> {
+    vec![
         page("docs/reference/knobs.md", knobs_page()),
         page("docs/reference/behaviours.md", behaviours_page()),
         page("docs/reference/findings.md", findings_page()),
-    ];
-    pages.extend(man_pages()?);
-    for (shell, name) in [(Shell::Bash, "swaptune.bash"), (Shell::Zsh, "_swaptune"), (Shell::Fish, "swaptune.fish")] {
-        let mut bytes = Vec::new();
-        clap_complete::generate(shell, &mut Cli::command(), "swaptune", &mut bytes);
-        pages.push((Path::new("docs/completions").join(name), bytes));
-    }
-    Ok(pages)
+    ]
 }
 
 fn page(path: &str, text: String) -> Page {
     (PathBuf::from(path), text.into_bytes())
-}
-
-fn man_pages() -> anyhow::Result<Vec<Page>> {
-    let mut pages = Vec::new();
-    man_page("swaptune".into(), Cli::command(), &mut pages)?;
-    Ok(pages)
-}
-
-/// The page of one command, and those of the commands below it.
-fn man_page(name: String, command: clap::Command, pages: &mut Vec<Page>) -> anyhow::Result<()> {
-    let mut bytes = Vec::new();
-    let page = command.clone().name(name.clone()).disable_help_subcommand(true);
-    // No date: the page must be the same whenever it is generated.
-    clap_mangen::Man::new(page).section("8").manual("System administration").render(&mut bytes)?;
-    pages.push((Path::new("docs/man").join(format!("{name}.8")), bytes));
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        man_page(format!("{name}-{}", below.get_name()), below.clone(), pages)?;
-    }
-    Ok(())
 }
 
 fn knobs_page() -> String {

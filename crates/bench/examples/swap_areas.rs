@@ -14,8 +14,8 @@ use swaptune_core::parse::swaps;
 use swaptune_core::proof::Class;
 use swaptune_core::stats::paired_ratio;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::{Scratch, TOP_PRIORITY, guardian};
 use swaptune_host::sys::{Advice, Region};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporarySettings, guardian};
 
 const AREAS: [usize; 4] = [1, 2, 4, 8];
 const PAGE: usize = 4096;
@@ -54,25 +54,25 @@ fn main() -> Result<()> {
     let files = (0..8).map(|number| folder.swap_file(number, mib as u64 + 64)).collect::<Result<_>>()?;
     let mut bench = Bench { machine: Machine::live(), disk: disk.clone(), files, regions };
     let machine = Machine::live();
-    let mut scratch = Scratch::open(&machine, "swap_areas")?;
-    let result = bench.run(&mut scratch, rounds);
+    let mut temporary = TemporarySettings::open(&machine, "swap_areas")?;
+    let result = bench.run(&mut temporary, rounds);
     // Pages come back into RAM for nothing otherwise.
     bench.regions.clear();
-    scratch.close()?;
+    temporary.close()?;
     result
 }
 
 impl Bench {
-    fn run(&mut self, scratch: &mut Scratch, rounds: usize) -> Result<()> {
-        scratch.knob("zswap.enabled", "N")?;
+    fn run(&mut self, temporary: &mut TemporarySettings, rounds: usize) -> Result<()> {
+        temporary.knob("zswap.enabled", "N")?;
         for areas in AREAS {
-            println!("{areas} areas, pages on each after the first {SWAP_CLUSTER_MAX}: {:?}", self.first(scratch, areas)?);
+            println!("{areas} areas, pages on each after the first {SWAP_CLUSTER_MAX}: {:?}", self.first(temporary, areas)?);
         }
         let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); AREAS.len()];
         for round in 0..rounds {
             for turn in 0..AREAS.len() {
                 let index = if round % 2 == 0 { turn } else { AREAS.len() - 1 - turn };
-                samples[index].push(self.sample(scratch, AREAS[index])?);
+                samples[index].push(self.sample(temporary, AREAS[index])?);
             }
         }
         report(&samples);
@@ -80,31 +80,36 @@ impl Bench {
     }
 
     /// Switches areas on, does something, and switches them off.
-    fn with<T>(&mut self, scratch: &mut Scratch, areas: usize, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let mark = scratch.mark()?;
+    fn with<T>(
+        &mut self,
+        temporary: &mut TemporarySettings,
+        areas: usize,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let mark = temporary.mark()?;
         for file in &self.files[..areas] {
-            scratch.swap_on(file, TOP_PRIORITY)?;
+            temporary.swap_on(file, TOP_PRIORITY)?;
         }
         let result = work(self);
         // Their pages are given up, or swapoff would read them all.
         for region in &mut self.regions {
             *region = filled(region.bytes_len())?;
         }
-        scratch.back_to(mark)?;
+        temporary.back_to(mark)?;
         result
     }
 
     /// Where the first batch goes, pages of each area.
-    fn first(&mut self, scratch: &mut Scratch, areas: usize) -> Result<Vec<u64>> {
-        self.with(scratch, areas, |bench| {
+    fn first(&mut self, temporary: &mut TemporarySettings, areas: usize) -> Result<Vec<u64>> {
+        self.with(temporary, areas, |bench| {
             bench.regions[0].advise(0, SWAP_CLUSTER_MAX * PAGE, Advice::PageOut)?;
             let lines = swaps::parse(&bench.machine.read_text("/proc/swaps")?);
             Ok(lines.iter().map(|line| line.used.0 / PAGE as u64).collect())
         })
     }
 
-    fn sample(&mut self, scratch: &mut Scratch, areas: usize) -> Result<Sample> {
-        self.with(scratch, areas, |bench| {
+    fn sample(&mut self, temporary: &mut TemporarySettings, areas: usize) -> Result<Sample> {
+        self.with(temporary, areas, |bench| {
             let before = bench.disk_writes()?;
             let idle = bench.under_writeback()? + 64;
             let began = Instant::now();

@@ -24,7 +24,7 @@ pub struct Program {
 }
 
 /// What a helper answers: one line.
-pub(crate) fn say(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
+pub fn say(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut *output, answer)?;
     output.write_all(b"\n")?;
     output.flush()
@@ -46,7 +46,7 @@ pub enum HelperError {
 
 /// A helper process; killed when dropped.
 #[derive(Debug)]
-pub(crate) struct Helper {
+pub struct Helper {
     child: Child,
     answers: BufReader<ChildStdout>,
 }

@@ -21,8 +21,8 @@ use swaptune_core::Bytes;
 use swaptune_core::proof::Class;
 use swaptune_host::inspect;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::{Scratch, TOP_PRIORITY, guardian};
 use swaptune_host::sys::{Advice, Region};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporarySettings, guardian};
 use swaptune_tiers::alloc::{Footprint, Incompressible, Zsmalloc};
 use swaptune_trials::{TestResult, lacks, needing, no_swap, program, root, run_one_by_one, swap_lock};
 
@@ -81,12 +81,12 @@ fn has_crypto(crypto: &str, codec: &str) -> bool {
 }
 
 /// A scratch with the lock of all tests of real swap held.
-fn with_scratch<T>(test: impl FnOnce(&mut Scratch, &Path) -> Result<T, Failed>) -> Result<T, Failed> {
+fn with_temporary<T>(test: impl FnOnce(&mut TemporarySettings, &Path) -> Result<T, Failed>) -> Result<T, Failed> {
     let _lock = swap_lock()?;
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let mut scratch = Scratch::open(&Machine::live(), "a test of pool sizes")?;
-    let result = test(&mut scratch, folder.path());
-    scratch.close()?;
+    let mut temporary = TemporarySettings::open(&Machine::live(), "a test of pool sizes")?;
+    let result = test(&mut temporary, folder.path());
+    temporary.close()?;
     result
 }
 
@@ -124,8 +124,8 @@ fn direct(device: &str) -> Result<File, Failed> {
 }
 
 /// Compressed size of each page in zram, one after the other.
-fn sizes_in_zram(scratch: &mut Scratch, codec: &str, region: &Region) -> Result<Vec<u16>, Failed> {
-    let device = scratch.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
+fn sizes_in_zram(temporary: &mut TemporarySettings, codec: &str, region: &Region) -> Result<Vec<u16>, Failed> {
+    let device = temporary.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
     let file = direct(&device)?;
     let (mut sizes, mut before) = (Vec::with_capacity(PAGES), mm_stat(&device, 1)?);
     for (index, page) in region.bytes().chunks(PAGE).enumerate() {
@@ -162,8 +162,8 @@ fn compare(what: &str, predicted: u64, found: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-fn fill_backwards(scratch: &mut Scratch, codec: &str, region: &Region) -> Result<String, Failed> {
-    let device = scratch.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
+fn fill_backwards(temporary: &mut TemporarySettings, codec: &str, region: &Region) -> Result<String, Failed> {
+    let device = temporary.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
     let file = direct(&device)?;
     for (index, part) in region.bytes().chunks(1 << 20).enumerate().rev() {
         file.write_all_at(part, (index << 20) as u64)?;
@@ -174,11 +174,11 @@ fn fill_backwards(scratch: &mut Scratch, codec: &str, region: &Region) -> Result
 /// Sizes from one device, the pool of another that is filled backwards and in large writes.
 fn zram(codec: &str) -> Result<(), Failed> {
     let region = pages()?;
-    with_scratch(|scratch, _| {
-        let mark = scratch.mark()?;
-        let sizes = sizes_in_zram(scratch, codec, &region)?;
-        scratch.back_to(mark)?;
-        let device = fill_backwards(scratch, codec, &region)?;
+    with_temporary(|temporary, _| {
+        let mark = temporary.mark()?;
+        let sizes = sizes_in_zram(temporary, codec, &region)?;
+        temporary.back_to(mark)?;
+        let device = fill_backwards(temporary, codec, &region)?;
         let footprint = predicted(Incompressible::RawFromHuge, &sizes)?;
         let same = mm_stat(&device, 5)?;
         if (footprint.same_filled, footprint.compressed, footprint.incompressible)
@@ -192,26 +192,26 @@ fn zram(codec: &str) -> Result<(), Failed> {
 
 fn zswap(codec: &str) -> Result<(), Failed> {
     let region = pages()?;
-    with_scratch(|scratch, folder| {
-        let mark = scratch.mark()?;
-        let sizes = sizes_in_zram(scratch, codec, &region)?;
-        scratch.back_to(mark)?;
-        push(scratch, folder, codec, &region, &sizes)
+    with_temporary(|temporary, folder| {
+        let mark = temporary.mark()?;
+        let sizes = sizes_in_zram(temporary, codec, &region)?;
+        temporary.back_to(mark)?;
+        push(temporary, folder, codec, &region, &sizes)
     })
 }
 
 fn zswap_deflate(codec: &str) -> Result<(), Failed> {
     let region = pages()?;
     let sizes = sizes_by_zlib(&region)?;
-    with_scratch(|scratch, folder| push(scratch, folder, codec, &region, &sizes))
+    with_temporary(|temporary, folder| push(temporary, folder, codec, &region, &sizes))
 }
 
 /// The pool of zswap with exactly these pages in it.
-fn push(scratch: &mut Scratch, folder: &Path, codec: &str, region: &Region, sizes: &[u16]) -> Result<(), Failed> {
-    scratch.swap_file(folder, Bytes((PAGES * PAGE + (64 << 20)) as u64), TOP_PRIORITY)?;
-    scratch.knob("zswap.compressor", codec)?;
-    scratch.knob("zswap.max_pool_percent", "50")?;
-    scratch.knob("zswap.enabled", "Y")?;
+fn push(temporary: &mut TemporarySettings, folder: &Path, codec: &str, region: &Region, sizes: &[u16]) -> Result<(), Failed> {
+    temporary.swap_file(folder, Bytes((PAGES * PAGE + (64 << 20)) as u64), TOP_PRIORITY)?;
+    temporary.knob("zswap.compressor", codec)?;
+    temporary.knob("zswap.max_pool_percent", "50")?;
+    temporary.knob("zswap.enabled", "Y")?;
     let (used, stored) = (meminfo("Zswap")?, meminfo("Zswapped")?);
     region.advise(0, region.bytes_len(), Advice::PageOut)?;
     let footprint = predicted(Incompressible::Raw, sizes)?;
@@ -260,8 +260,8 @@ fn zram_by_library(codec: &str) -> Result<(), Failed> {
         |page: &[u8]| Some(if page.iter().all(|&byte| byte == 0) { 0 } else { library.compress(page, &mut out)? as u16 });
     let sizes: Option<Vec<u16>> = region.bytes().chunks(PAGE).map(&mut size).collect();
     let footprint = predicted(Incompressible::RawFromHuge, &sizes.ok_or("more than two pages")?)?;
-    with_scratch(|scratch, _| {
-        let device = fill_backwards(scratch, codec, &region)?;
+    with_temporary(|temporary, _| {
+        let device = fill_backwards(temporary, codec, &region)?;
         compare(&format!("compressed bytes of {codec}"), footprint.compressed, mm_stat(&device, 1)?)?;
         compare(&format!("zram {codec} by its library"), footprint.pages * PAGE as u64, mm_stat(&device, 2)?)
     })

@@ -4,28 +4,26 @@
 //! Everything is a function of its arguments, so every rule can be tested from a fixture.
 #![forbid(unsafe_code)]
 
+pub mod canary;
 pub mod change;
 pub mod codec_choice;
 pub mod edit;
+pub mod escape;
 pub mod estimate;
 pub mod fact;
 pub mod facts;
 pub mod findings;
+pub mod forecast;
 pub mod knobs;
 pub mod measurement;
 pub mod memory_map;
 pub mod parse;
 pub mod plan;
-pub mod prediction;
 pub mod profiles;
 pub mod proof;
 pub mod settings;
 pub mod swapoff;
 
-pub mod stats;
-pub mod units;
-
 pub use fact::Fact;
 pub use facts::Facts;
-pub use swaptune_kernel::KernelVersion;
-pub use units::Bytes;
+pub use swaptune_kernel::{Bytes, KernelVersion, stats, units};

@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use swaptune_core::escape;
 use swaptune_core::facts::KernelLogLine;
 use swaptune_core::parse::cpio::{Fed, Scanner};
 use swaptune_core::parse::*;
@@ -106,7 +107,7 @@ fn everything(text: &str) {
         proc_stat::started(text),
         proc_status::parse(text),
     ));
-    black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), udevdb::unescape(text)));
+    black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), escape::unescape_hex(text)));
 }
 
 fn names(pieces: &[&[u8]]) -> (Vec<String>, Fed) {

@@ -10,17 +10,17 @@ use swaptune_core::{Bytes, Facts, profiles};
 /// Areas of 512 MiB behind 965 MiB of RAM, nothing compressed.
 fn facts() -> Facts {
     let text = include_str!("../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
-    // What follows the facts in the file is the exit code of the command.
-    serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+    serde_json::from_str(text).unwrap()
 }
 
 fn planned(facts: &Facts, config: &str, now: bool) -> Plan {
     let evidence = Evidence::default();
-    let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence).unwrap();
+    let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence, None).unwrap();
     plan(&Request {
         facts,
         settings: &settings,
         evidence: &evidence,
+        forecast: None,
         now,
         boot: true,
         record: true,

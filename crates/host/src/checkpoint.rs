@@ -12,7 +12,7 @@ use crate::machine::Machine;
 static WATCH: OnceLock<fn(&Machine)> = OnceLock::new();
 
 /// Lets this function see every checkpoint of this process; the first one stays. For tests.
-pub fn watch_with(watch: fn(&Machine)) {
+pub fn watch_in_tests(watch: fn(&Machine)) {
     let _ = WATCH.set(watch);
 }
 

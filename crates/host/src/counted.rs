@@ -2,16 +2,13 @@
 
 use swaptune_core::facts::Counted;
 
-use crate::apply::{Run, StepError};
 use crate::checkpoint::NoFaults;
-use crate::inspect::{Scope, inspect};
+use crate::inspect::{COUNTERS, Scope, inspect};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::stamp::Stamp;
+use crate::transaction::{Run, StepError};
 
-/// In `/run`: a reboot takes it away together with the counters.
-pub(crate) const FILE: &str = "/run/swaptune/counters.json";
-pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Only what is counted.
 const SCOPE: Scope = Scope { log: false, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
 
@@ -29,8 +26,8 @@ pub fn keep(machine: &Machine, kernel: &dyn Kernel, by: &str) -> Option<String> 
 }
 
 fn write(run: &Run<'_>, counted: &Counted) -> Result<(), StepError> {
-    let text = serde_json::to_string(counted).map_err(|error| StepError::io("write", FILE, error.into()))?;
-    let real = run.real(FILE)?;
+    let text = serde_json::to_string(counted).map_err(|error| StepError::io("write", COUNTERS, error.into()))?;
+    let real = run.real(COUNTERS)?;
     run.make_folders(&run.missing_folders(&real))?;
     run.put_text(&real, "counters", &text)
 }
@@ -40,6 +37,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::inspect::BOOT_ID;
     use crate::kernel::LiveKernel;
 
     fn put(root: &std::path::Path, path: &str, text: &str) {
@@ -63,7 +61,7 @@ mod tests {
         assert_eq!(counted.vmstat, [("pswpout".to_owned(), 700)].into(), "only what grows is kept");
         put(dir.path(), BOOT_ID, "two\n");
         assert!(known().source().contains("of another boot"), "{:?}", known());
-        put(dir.path(), FILE, "{");
+        put(dir.path(), COUNTERS, "{");
         assert!(!known().is_known());
     }
 }

@@ -1,15 +1,14 @@
 //! The room that touches a machine: reads it below a root, applies changes to it, takes them back, and runs the proof.
 //!
-//! Reading goes through [`machine::Machine`], writing through one module of [`apply`], and every unsafe call is in `sys.rs` and `sys/`.
+//! Reading goes through [`machine::Machine`], writing through one module of [`transaction`], and every unsafe call is in `sys.rs` and `sys/`.
 //! What is wanted is decided in `swaptune-core`, never here.
 
-pub mod apply;
 pub mod capture;
 pub mod cgroup;
 pub mod checkpoint;
 pub mod child;
 pub mod counted;
-mod guard;
+mod folder_guardian;
 pub mod inspect;
 pub mod journal;
 pub mod kernel;
@@ -17,12 +16,11 @@ pub mod lock;
 pub mod machine;
 pub mod processes;
 pub mod prove;
-pub mod rollback;
-pub mod scratch;
 pub mod service;
 pub mod stamp;
 pub mod stop;
 pub mod swap_header;
-pub mod swapfile;
 pub mod sys;
+pub mod temporary;
+pub mod transaction;
 pub mod work_trace;

@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 
 use swaptune_core::change::SwapHeaderState;
 use swaptune_core::parse::signature;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 /// Where the header's fields begin; what lies before belongs to boot loaders.
 pub const INFO: usize = 1024;
@@ -66,7 +68,7 @@ pub fn page(uuid: &str, label: &str, size: u64, page_size: u64) -> Result<Vec<u8
     let mut page = vec![0; usize::try_from(page_size).unwrap_or(4096)];
     page[INFO..INFO + 4].copy_from_slice(&VERSION.to_ne_bytes());
     page[INFO + 4..INFO + 8].copy_from_slice(&last_page.to_ne_bytes());
-    page[UUID..UUID + 16].copy_from_slice(&uuid);
+    page[UUID..UUID + 16].copy_from_slice(uuid.as_bytes());
     page[LABEL..LABEL + label.len()].copy_from_slice(label.as_bytes());
     let magic = page.len() - MAGIC.len();
     page[magic..].copy_from_slice(MAGIC);
@@ -93,8 +95,7 @@ fn parse(head: &[u8], page_size: usize) -> Option<SwapHeaderState> {
     if !page.ends_with(MAGIC) || page[INFO..INFO + 4] != VERSION.to_ne_bytes() {
         return None;
     }
-    let hex: String = page[UUID..UUID + 16].iter().map(|byte| format!("{byte:02x}")).collect();
-    let uuid = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-");
+    let uuid = Uuid::from_slice(&page[UUID..UUID + 16]).ok()?.to_string();
     let label = &page[LABEL..LABEL + LABEL_LENGTH];
     let end = label.iter().position(|byte| *byte == 0).unwrap_or(LABEL_LENGTH);
     Some(SwapHeaderState { uuid, label: String::from_utf8_lossy(&label[..end]).into_owned() })
@@ -163,17 +164,9 @@ pub fn range(file: &File, at: u64, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn parse_uuid(text: &str) -> Option<[u8; 16]> {
-    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
-    let digits: String = text.split('-').collect();
-    if lengths != [8, 4, 4, 4, 12] || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    let mut uuid = [0; 16];
-    for (index, byte) in uuid.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(index * 2..index * 2 + 2)?, 16).ok()?;
-    }
-    Some(uuid)
+/// Only the form with hyphens: what is read back from a header has it, and both are compared as text.
+fn parse_uuid(text: &str) -> Option<Uuid> {
+    Uuid::try_parse(text).ok().filter(|_| text.len() == Hyphenated::LENGTH)
 }
 
 /// Uberblocks of the two labels at the end, in either byte order.

@@ -1,7 +1,7 @@
 //! Looking at a work of the kernel's workqueues: trace events, in an instance of tracefs of our own.
 //!
 //! An instance has buffers and switches of its own, so that nobody else's tracing is touched. It goes away with this process: its
-//! folder has a guard that removes it once our end of a pipe closes, even when we are killed. Should the guard be killed too, the next
+//! folder has a guardian that removes it once our end of a pipe closes, even when we are killed. Should the guardian be killed too, the next
 //! one that is made removes what is left.
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use swaptune_core::parse::work_trace::{Runs, parse};
 use thiserror::Error;
 
-use crate::guard::Guard;
+use crate::folder_guardian::FolderGuardian;
 use crate::machine::Machine;
 
 /// Where instances belong.
@@ -34,7 +34,7 @@ pub struct TraceError {
 #[derive(Debug)]
 pub struct WorkTrace {
     folder: PathBuf,
-    guard: Guard,
+    guardian: FolderGuardian,
 }
 
 impl WorkTrace {
@@ -51,8 +51,8 @@ impl WorkTrace {
         remove_leftovers(machine, &instances);
         let folder = instances.join(format!("{PREFIX}{}", std::process::id()));
         fs::create_dir(&folder).map_err(|source| failed(&folder, source))?;
-        let guard = Guard::start(&folder, None).map_err(|source| failed(&folder, source))?;
-        let trace = Self { folder, guard };
+        let guardian = FolderGuardian::start(&folder, None).map_err(|source| failed(&folder, source))?;
+        let trace = Self { folder, guardian };
         // The usual clock is one of each processor, and a request comes from another than that which runs.
         trace.write("trace_clock", "mono")?;
         trace.write("buffer_size_kb", &BUFFER_KIB.to_string())?;
@@ -81,7 +81,7 @@ impl WorkTrace {
 
 impl Drop for WorkTrace {
     fn drop(&mut self) {
-        self.guard.end();
+        self.guardian.end();
     }
 }
 

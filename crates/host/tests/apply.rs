@@ -12,19 +12,22 @@ use std::path::Path;
 use fixture::*;
 use swaptune_core::change::{Change, SwapHeaderState};
 use swaptune_core::plan::Plan;
-use swaptune_host::apply::{ApplyError, Options, Report, Resumed, StepError, UndoOutcome, execute, resume};
 use swaptune_host::checkpoint::{Faults, NoFaults};
-use swaptune_host::journal::{Kind, Outcome, StateDir, Status, history, newest_applied, pending, set_aside};
+use swaptune_host::journal::{
+    StateDir, StepOutcome, TransactionKind, TransactionStatus, history, newest_applied, pending, set_aside,
+};
 use swaptune_host::kernel::LiveKernel;
 use swaptune_host::lock::Lock;
-use swaptune_host::rollback::{RollbackReport, deactivate, rollback};
+use swaptune_host::transaction::{
+    ApplyError, ApplyOptions, ApplyReport, Resumed, RollbackReport, StepError, UndoOutcome, deactivate, execute, resume, rollback,
+};
 
-fn apply(fixture: &Fixture, plan: &Plan) -> Result<Report, ApplyError> {
-    execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), plan, &Options::default())
+fn apply(fixture: &Fixture, plan: &Plan) -> Result<ApplyReport, ApplyError> {
+    execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), plan, &ApplyOptions::default())
 }
 
 fn undo(fixture: &Fixture, id: &str, force: bool) -> Result<RollbackReport, ApplyError> {
-    let options = Options { force, ..Options::default() };
+    let options = ApplyOptions { force, ..ApplyOptions::default() };
     rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), id, &options)
 }
 
@@ -45,19 +48,22 @@ fn a_rich_plan_is_applied_and_taken_back() {
         let line = swaps.lines().find(|line| line.starts_with(path)).unwrap_or_else(|| panic!("{path} in {swaps}"));
         assert!(line.ends_with(&format!("\t{priority}")), "{line}");
     }
-    let skipped: Vec<_> = report.steps.iter().filter(|s| matches!(s.outcome, Outcome::Skipped { .. })).collect();
+    let skipped: Vec<_> = report.steps.iter().filter(|s| matches!(s.outcome, StepOutcome::Skipped { .. })).collect();
     assert_eq!(skipped.len(), 1);
     assert_eq!(skipped[0].change.target(), "/dev/gone");
 
     let row = &history(&fixture.state()).unwrap()[0];
-    assert_eq!((row.id.as_str(), row.status, row.kind), (id.as_str(), Some(Status::Applied), Some(Kind::Apply)));
+    assert_eq!(
+        (row.id.as_str(), row.status, row.kind),
+        (id.as_str(), Some(TransactionStatus::Applied), Some(TransactionKind::Apply))
+    );
     assert_eq!(row.changes, rich_plan().steps.len() - 2);
 
     let report = undo(&fixture, &id, false).unwrap();
     assert!(report.left().is_empty());
     assert_same(&fixture.picture(), &before, "after rollback");
-    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(Status::RolledBack));
-    assert!(newest_applied(&fixture.state(), Kind::Apply).unwrap().is_none());
+    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(TransactionStatus::RolledBack));
+    assert!(newest_applied(&fixture.state(), TransactionKind::Apply).unwrap().is_none());
     assert_eq!(fs::read_dir(fixture.state().blobs()).unwrap().count(), 0);
     assert!(matches!(undo(&fixture, &id, false), Err(ApplyError::NotStanding { .. })));
 }
@@ -69,9 +75,9 @@ fn what_is_right_already_is_left_alone() {
     let before = fixture.picture();
     let report = apply(&fixture, &plan(changes)).unwrap();
     assert_eq!(report.changed(), 0);
-    assert!(report.steps.iter().all(|step| step.outcome == Outcome::Unchanged));
+    assert!(report.steps.iter().all(|step| step.outcome == StepOutcome::Unchanged));
     assert_same(&fixture.picture(), &before, "after apply");
-    assert_eq!(apply(&fixture, &Plan::default()).unwrap(), Report::default());
+    assert_eq!(apply(&fixture, &Plan::default()).unwrap(), ApplyReport::default());
 }
 
 /// What must be refused before anything is touched, and with which words.
@@ -240,9 +246,9 @@ fn a_compressor_that_is_missing_falls_back_in_order() {
     let fixture = Fixture::new();
     let before = fixture.picture();
     let kernel = fixture.kernel().without_compressors(&["zstd", "deflate"]);
-    let apply = |plan: &Plan| execute(&fixture.machine(), &kernel, &fixture.state(), plan, &Options::default());
+    let apply = |plan: &Plan| execute(&fixture.machine(), &kernel, &fixture.state(), plan, &ApplyOptions::default());
     let report = apply(&plan(changes)).unwrap();
-    let Outcome::FellBack { wanted, got, why } = &report.steps[0].outcome else { panic!("{report:?}") };
+    let StepOutcome::FellBack { wanted, got, why } = &report.steps[0].outcome else { panic!("{report:?}") };
     assert_eq!((wanted.as_str(), got.as_str()), ("zstd", "lz4"));
     assert!(why.contains("shows lzo after zstd was written"), "{why}");
     assert_eq!(fixture.text("sys/module/zswap/parameters/compressor"), "lz4\n");
@@ -257,7 +263,7 @@ fn a_compressor_that_is_missing_falls_back_in_order() {
     // While zswap is on, the write itself is refused, and that falls back too.
     fs::write(fixture.path("sys/module/zswap/parameters/enabled"), "Y\n").unwrap();
     let report = apply(&plan(vec![zswap("compressor", "lzo", "zstd", &["lz4"])])).unwrap();
-    assert!(matches!(&report.steps[0].outcome, Outcome::FellBack { got, .. } if got == "lz4"));
+    assert!(matches!(&report.steps[0].outcome, StepOutcome::FellBack { got, .. } if got == "lz4"));
 }
 
 #[test]
@@ -330,7 +336,7 @@ fn the_service_switches_off_and_on_again() {
     let before = fixture.picture();
     let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
     let on = fixture.picture();
-    let stop = || deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &Options::default());
+    let stop = || deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &ApplyOptions::default());
     let report = stop().unwrap();
     assert!(report.changed() >= 8, "{report:?}");
     let off = fixture.picture();
@@ -350,7 +356,7 @@ fn the_service_switches_off_and_on_again() {
 
     let mut start = rich_plan();
     start.steps.retain(|step| step.change.is_of_service());
-    let options = Options { kind: Kind::Service, ..Options::default() };
+    let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     execute(&machine, &kernel, &volatile, &start, &options).unwrap();
     assert_same(&fixture.picture(), &on, "after start");
     assert!(stop().unwrap().changed() >= 8);
@@ -365,7 +371,7 @@ fn a_zram_device_that_another_boot_set_up_is_freed_all_the_same() {
     let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
     fixture.reboot();
     // The service sets it up anew, with a header of its own.
-    let service = Options { kind: Kind::Service, ..Options::default() };
+    let service = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     let changes = vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[3], false), on("/dev/zram0", None, Some(100))];
     let volatile = StateDir::volatile(&fixture.machine());
     execute(&fixture.machine(), &fixture.kernel(), &volatile, &plan(changes), &service).unwrap();
@@ -395,7 +401,7 @@ fn a_rollback_ends_without_what_cannot_be_taken_back() {
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     let broken = FailAll("switch on swap on");
     let back = |skip: &[usize], faults: &dyn Faults| {
-        let options = Options { faults, skip, ..Options::default() };
+        let options = ApplyOptions { faults, skip, ..ApplyOptions::default() };
         rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &options)
     };
     for _ in 0..2 {
@@ -406,7 +412,7 @@ fn a_rollback_ends_without_what_cannot_be_taken_back() {
     // The others are back already, and the history says which is not.
     assert!(fixture.text("proc/sys/vm/swappiness") == "60\n" && !fixture.path("etc/sysctl.d/99-swaptune.conf").exists());
     let row = history(&fixture.state()).unwrap().pop().unwrap();
-    assert_eq!((row.status, row.standing[0].number, row.standing[0].set_aside), (Some(Status::Undoing), 2, false));
+    assert_eq!((row.status, row.standing[0].number, row.standing[0].set_aside), (Some(TransactionStatus::Undoing), 2, false));
     assert!(matches!(apply(&fixture, &rich_plan()), Err(ApplyError::Pending { .. })));
 
     let error = back(&[9], &broken).unwrap_err();
@@ -418,7 +424,7 @@ fn a_rollback_ends_without_what_cannot_be_taken_back() {
         report.left()
     );
     let row = history(&fixture.state()).unwrap().pop().unwrap();
-    assert_eq!((row.status, row.left, row.standing[0].set_aside), (Some(Status::RolledBack), 1, true));
+    assert_eq!((row.status, row.left, row.standing[0].set_aside), (Some(TransactionStatus::RolledBack), 1, true));
     assert_eq!(set_aside(&fixture.state()).unwrap()[0].1.step, "/dev/vdc: on, priority -2 → off");
     // The next apply is not in its way, and the step can be tried again when its cause is gone.
     let other = apply(&fixture, &plan(vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "70")])).unwrap();
@@ -442,7 +448,7 @@ fn what_rests_on_a_step_that_is_set_aside_stays_too() {
     fs::write(fixture.path("proc/swaps"), full).unwrap();
     let error = undo(&fixture, &id, false).unwrap_err();
     assert!(error.hint().ends_with(&format!("to take back the rest: `swaptune rollback {id} --skip 3`")), "{}", error.hint());
-    let options = Options { skip: &[3], ..Options::default() };
+    let options = ApplyOptions { skip: &[3], ..ApplyOptions::default() };
     let report = rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &options).unwrap();
     assert_eq!(report.left().iter().map(|left| left.number).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
@@ -458,7 +464,7 @@ fn a_rollback_that_was_killed_keeps_to_what_was_set_aside() {
     ];
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     let broken = FailAll("write");
-    let options = Options { faults: &broken, skip: &[2], ..Options::default() };
+    let options = ApplyOptions { faults: &broken, skip: &[2], ..ApplyOptions::default() };
     rollback(&fixture.machine(), &fixture.kernel(), &fixture.state(), &id, &options).unwrap_err();
     let report = undo(&fixture, &id, false).unwrap();
     assert_eq!(report.left().iter().map(|left| left.number).collect::<Vec<_>>(), [2]);
@@ -481,7 +487,7 @@ fn two_at_a_time_are_refused() {
 fn an_offline_tree_takes_files_only() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let apply = |plan: &Plan| execute(&fixture.machine(), &LiveKernel, &fixture.state(), plan, &Options::default());
+    let apply = |plan: &Plan| execute(&fixture.machine(), &LiveKernel, &fixture.state(), plan, &ApplyOptions::default());
     let error = apply(&rich_plan()).unwrap_err();
     assert_eq!(error.exit_code(), 3);
     assert!(error.to_string().contains("is not the running machine"), "{error}");
@@ -561,7 +567,7 @@ fn whatever_fails_everything_is_as_before() {
         let fixture = Fixture::new();
         let before = fixture.picture();
         let faults = FailAt { at, lasting: false, count: Cell::new(0) };
-        let options = Options { faults: &faults, ..Options::default() };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
         match execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &options) {
             Ok(_) => break,
             Err(error) => {
@@ -582,7 +588,7 @@ fn when_undoing_fails_too_a_later_rollback_finishes() {
         let fixture = Fixture::new();
         let before = fixture.picture();
         let faults = FailAt { at, lasting: true, count: Cell::new(0) };
-        let options = Options { faults: &faults, ..Options::default() };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
         let (machine, kernel, state) = (fixture.machine(), fixture.kernel(), fixture.state());
         let error = execute(&machine, &kernel, &state, &rich_plan(), &options).unwrap_err();
         assert_eq!(error.exit_code(), 5, "{error}");
@@ -593,7 +599,7 @@ fn when_undoing_fails_too_a_later_rollback_finishes() {
             undo(&fixture, &transaction.id, false).unwrap();
         } else {
             // A transaction whose failure could not even be written down goes on as if it had been killed.
-            match resume(&machine, &kernel, &state, &transaction.id, &Options::default()).unwrap() {
+            match resume(&machine, &kernel, &state, &transaction.id, &ApplyOptions::default()).unwrap() {
                 Resumed::RolledBack(_) => {}
                 Resumed::Applied(_) => {
                     undo(&fixture, &transaction.id, false).unwrap();
@@ -617,7 +623,7 @@ fn a_failed_step_says_what_and_why() {
     assert_eq!(step, "transparent_hugepage.enabled: always → often");
     assert!(matches!(&**cause, StepError::Io { path, .. } if path.ends_with("transparent_hugepage/enabled")));
     assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
-    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(Status::Reverted));
+    assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(TransactionStatus::Reverted));
 }
 
 fn write_at(fixture: &Fixture, path: &str, at: u64, bytes: &[u8]) {
@@ -631,13 +637,13 @@ fn a_service_takes_back_what_it_left_half_done() {
     let before = fixture.picture();
     let volatile = StateDir::volatile(&fixture.machine());
     let faults = FailAt { at: 20, lasting: true, count: Cell::new(0) };
-    let service = Options { kind: Kind::Service, ..Options::default() };
+    let service = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     let (machine, kernel) = (fixture.machine(), fixture.kernel());
-    let broken = Options { faults: &faults, ..service };
+    let broken = ApplyOptions { faults: &faults, ..service };
     assert_eq!(execute(&machine, &kernel, &volatile, &rich_plan(), &broken).unwrap_err().exit_code(), 5);
     assert!(pending(&volatile).unwrap().is_some());
     let report = execute(&machine, &kernel, &volatile, &rich_plan(), &service).unwrap();
     assert!(pending(&volatile).unwrap().is_none());
-    rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &Options::default()).unwrap();
+    rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &ApplyOptions::default()).unwrap();
     assert_same(&fixture.picture(), &before, "after rollback");
 }

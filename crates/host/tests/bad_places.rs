@@ -12,10 +12,10 @@ use std::process::{Command, ExitCode, Output};
 use fixture::*;
 use swaptune_core::plan::Plan;
 use swaptune_double::FixtureKernel;
-use swaptune_host::apply::{Options, execute};
 use swaptune_host::journal::StateDir;
 use swaptune_host::kernel::LiveKernel;
 use swaptune_host::machine::Machine;
+use swaptune_host::transaction::{ApplyOptions, execute};
 use swaptune_trials::{End, TestResult, lacks, run, trials};
 
 const ROOT: &str = "SWAPTUNE_BAD_PLACE";
@@ -48,9 +48,9 @@ fn child(root: PathBuf, task: &str) {
     ];
     let plan: Plan = if task == "rich" { rich_plan() } else { plan(changes) };
     let result = if task == "live" {
-        execute(&machine, &LiveKernel, &state, &plan, &Options::default())
+        execute(&machine, &LiveKernel, &state, &plan, &ApplyOptions::default())
     } else {
-        execute(&machine, &kernel, &state, &plan, &Options::default())
+        execute(&machine, &kernel, &state, &plan, &ApplyOptions::default())
     };
     let error = result.unwrap_err();
     assert_same(&seen(&root), &before, "after the refusal");

@@ -15,10 +15,9 @@ use std::time::Duration;
 
 use fixture::*;
 use swaptune_double::{FixtureKernel, KILL_AT};
-use swaptune_host::apply::{Options, Resumed, execute, resume};
-use swaptune_host::journal::{StateDir, Status, history, pending};
+use swaptune_host::journal::{StateDir, TransactionStatus, history, pending};
 use swaptune_host::machine::Machine;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, Resumed, execute, resume, rollback};
 
 const TASK: &str = "SWAPTUNE_CRASH_TASK";
 const ROOT: &str = "SWAPTUNE_CRASH_ROOT";
@@ -32,7 +31,7 @@ fn child() {
     swaptune_double::install();
     let root = PathBuf::from(root);
     let (machine, kernel) = (Machine::at(&root), FixtureKernel::new(&root));
-    let (state, options) = (StateDir::persistent(&machine), Options::default());
+    let (state, options) = (StateDir::persistent(&machine), ApplyOptions::default());
     match task.as_str() {
         "apply" => {
             execute(&machine, &kernel, &state, &rich_plan(), &options).unwrap();
@@ -48,7 +47,7 @@ fn child() {
 
 fn finish(machine: &Machine, kernel: &FixtureKernel, state: &StateDir) {
     if let Some(transaction) = pending(state).unwrap() {
-        resume(machine, kernel, state, &transaction.id, &Options::default()).unwrap();
+        resume(machine, kernel, state, &transaction.id, &ApplyOptions::default()).unwrap();
     }
 }
 
@@ -92,7 +91,7 @@ struct Expected {
 fn expected() -> Expected {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &Options::default()).unwrap();
+    execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &ApplyOptions::default()).unwrap();
     Expected { before, after: fixture.picture() }
 }
 
@@ -101,7 +100,7 @@ impl Fixture {
     fn resume_and_check(&self, expected: &Expected, when: &str) {
         let (machine, kernel, state) = (self.machine(), self.kernel(), self.state());
         if let Some(transaction) = pending(&state).unwrap() {
-            let resumed = resume(&machine, &kernel, &state, &transaction.id, &Options::default());
+            let resumed = resume(&machine, &kernel, &state, &transaction.id, &ApplyOptions::default());
             match resumed.unwrap_or_else(|error| panic!("{when}: {error:?}")) {
                 Resumed::Applied(_) => assert_same(&self.picture(), &expected.after, when),
                 Resumed::RolledBack(report) => {
@@ -117,8 +116,8 @@ impl Fixture {
     fn roll_back_and_check(&self, expected: &Expected, when: &str) {
         let (machine, kernel, state) = (self.machine(), self.kernel(), self.state());
         // Without a first line in the journal nothing has been changed.
-        if let Some(row) = history(&state).unwrap().pop().filter(|row| row.status != Some(Status::RolledBack)) {
-            let report = rollback(&machine, &kernel, &state, &row.id, &Options::default());
+        if let Some(row) = history(&state).unwrap().pop().filter(|row| row.status != Some(TransactionStatus::RolledBack)) {
+            let report = rollback(&machine, &kernel, &state, &row.id, &ApplyOptions::default());
             let report = report.unwrap_or_else(|error| panic!("{when}: {error:?}"));
             assert!(report.left().is_empty(), "{when}: {:?}", report.left());
         }
@@ -166,7 +165,7 @@ fn tear_last_line(fixture: &Fixture, number: u64) {
 fn a_rollback_killed_anywhere_is_finished() {
     let expected = expected();
     let apply = |fixture: &Fixture| {
-        execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &Options::default()).unwrap();
+        execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &ApplyOptions::default()).unwrap();
     };
     let whole = Fixture::new();
     apply(&whole);

@@ -14,11 +14,10 @@ use std::time::Duration;
 use fixture::*;
 use swaptune_core::change::SwapState;
 use swaptune_double::FixtureKernel;
-use swaptune_host::apply::{Options, execute};
 use swaptune_host::journal::{history, pending};
 use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Progress, Ran};
 use swaptune_host::machine::Machine;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, execute, rollback};
 
 const ROOT: &str = "SWAPTUNE_GENERATOR_ROOT";
 /// Writes the configuration of the boot loader late, and so do its children: one that it does not wait for, which has cleared its
@@ -97,7 +96,7 @@ fn child() {
     let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
     let (machine, kernel) = (Machine::at(&root), Running(FixtureKernel::new(&root)));
     let state = swaptune_host::journal::StateDir::persistent(&machine);
-    execute(&machine, &kernel, &state, &plan(changes(&root)), &Options::default()).unwrap();
+    execute(&machine, &kernel, &state, &plan(changes(&root)), &ApplyOptions::default()).unwrap();
 }
 
 fn start(root: &Path) -> std::process::Child {
@@ -135,7 +134,7 @@ fn a_generator_does_not_outlive_the_rollback() {
     start_and_kill(&fixture);
     let kernel = Running(fixture.kernel());
     let id = pending(&fixture.state()).unwrap().unwrap().id;
-    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
+    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &ApplyOptions::default()).unwrap();
     assert!(report.left().is_empty(), "{:?}", report.left());
     // Longer than any of them would have slept.
     std::thread::sleep(Duration::from_secs(4));
@@ -153,9 +152,9 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     let id = history(&fixture.state()).unwrap().pop().unwrap().id;
     let kernel = Running(fixture.kernel());
     // What the generator left is what the journal knows: the bytes come back, nothing is made anew.
-    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &Options::default()).unwrap();
+    let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &ApplyOptions::default()).unwrap();
     let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
-    assert_eq!(made.outcome, swaptune_host::apply::UndoOutcome::Restored);
+    assert_eq!(made.outcome, swaptune_host::transaction::UndoOutcome::Restored);
     // Longer than the one that was not waited for would still have slept.
     std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");
@@ -170,7 +169,7 @@ fn a_generator_that_made_nothing_is_not_believed() {
         let root = fixture.root().to_str().unwrap().to_owned();
         let change = generated("grub.cfg", &["sh", "-c", script, "update-grub", &root], &["/boot/grub/grub.cfg"]);
         let (machine, kernel) = (fixture.machine(), Running(fixture.kernel()));
-        let error = execute(&machine, &kernel, &fixture.state(), &plan(vec![change]), &Options::default()).unwrap_err();
+        let error = execute(&machine, &kernel, &fixture.state(), &plan(vec![change]), &ApplyOptions::default()).unwrap_err();
         assert_eq!(error.exit_code(), 4, "{error}");
         let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         assert!(format!("{error} {source}").contains("/boot/grub/grub.cfg is "), "{error} {source}");

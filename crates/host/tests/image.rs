@@ -12,12 +12,11 @@ use swaptune_core::plan::{Plan, Request, Step, When, assume, plan};
 use swaptune_core::profiles;
 use swaptune_core::settings::read_toml;
 use swaptune_double::FixtureKernel;
-use swaptune_host::apply::{Options, UndoOutcome, execute};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::journal::StateDir;
 use swaptune_host::kernel::ImageKernel;
 use swaptune_host::machine::Machine;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, UndoOutcome, execute, rollback};
 use tempfile::TempDir;
 
 /// What an installer leaves behind, as far as it is looked at.
@@ -34,11 +33,12 @@ fn planned(root: &Path, config: &str) -> (Facts, Plan) {
     let evidence = Evidence::default();
     let layer = read_toml("c.toml", config, None).unwrap();
     assume(&mut facts, &layer);
-    let settings = profiles::resolve(vec![layer], &facts, &evidence).unwrap();
+    let settings = profiles::resolve(vec![layer], &facts, &evidence, None).unwrap();
     let request = Request {
         facts: &facts,
         settings: &settings,
         evidence: &evidence,
+        forecast: None,
         now: false,
         boot: true,
         record: true,
@@ -165,7 +165,7 @@ fn what_was_applied_while_it_ran_is_taken_back_while_it_does_not() {
         fs::write(root.join(path), text).unwrap();
     }
     let machine = Machine::at(root);
-    let (state, options) = (StateDir::persistent(&machine), Options::default());
+    let (state, options) = (StateDir::persistent(&machine), ApplyOptions::default());
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let changes = [
         Change::Knob {

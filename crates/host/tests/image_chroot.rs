@@ -13,11 +13,10 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 use swaptune_core::change::Change;
 use swaptune_core::plan::{Plan, SCHEMA, Step, When};
-use swaptune_host::apply::{Options, Report, execute};
-use swaptune_host::journal::{Outcome, StateDir, history};
+use swaptune_host::journal::{StateDir, StepOutcome, history};
 use swaptune_host::kernel::{self, ImageKernel, Kernel};
 use swaptune_host::machine::Machine;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, ApplyReport, execute, rollback};
 use tempfile::TempDir;
 
 const OLD: &str = "menuentry x {\n linux /vmlinuz root=UUID=5eaf ro quiet\n}\n";
@@ -82,7 +81,7 @@ fn cfg(root: &Path) -> PathBuf {
     root.join("boot/grub/grub.cfg")
 }
 
-fn apply(root: &Path) -> Result<Report, Failed> {
+fn apply(root: &Path) -> Result<ApplyReport, Failed> {
     let step = |change| Step {
         change,
         when: When::Boot,
@@ -107,14 +106,14 @@ fn apply(root: &Path) -> Result<Report, Failed> {
     let steps = vec![step(source), step(generated)];
     let plan = Plan { schema: SCHEMA, profile: "test".into(), steps, ..Plan::default() };
     let machine = Machine::at(root);
-    Ok(execute(&machine, &*kernel::of(&machine), &StateDir::persistent(&machine), &plan, &Options::default())?)
+    Ok(execute(&machine, &*kernel::of(&machine), &StateDir::persistent(&machine), &plan, &ApplyOptions::default())?)
 }
 
 fn roll_back(root: &Path) -> Result<(), Failed> {
     let machine = Machine::at(root);
     let state = StateDir::persistent(&machine);
     let id = history(&state)?.pop().ok_or("nothing was applied")?.id;
-    let report = rollback(&machine, &*kernel::of(&machine), &state, &id, &Options::default())?;
+    let report = rollback(&machine, &*kernel::of(&machine), &state, &id, &ApplyOptions::default())?;
     if report.left().is_empty() { Ok(()) } else { Err(format!("left: {:?}", report.left()).into()) }
 }
 
@@ -134,7 +133,7 @@ const MAKES: &str = ". /etc/default/grub; echo \"menuentry x {\n linux /vmlinuz 
 fn runs() -> Result<(), Failed> {
     let image = image(MAKES);
     let report = apply(image.path())?;
-    assert!(matches!(report.steps[1].outcome, Outcome::Changed { .. }), "{report:?}");
+    assert!(matches!(report.steps[1].outcome, StepOutcome::Changed { .. }), "{report:?}");
     assert!(fs::read_to_string(cfg(image.path()))?.contains("root=UUID=5eaf ro quiet zswap.enabled=1"));
     assert!(image.path().join("var/lib/swaptune/journal").exists() || image.path().join("var/lib/swaptune").exists());
     roll_back(image.path())?;
@@ -165,7 +164,9 @@ fn fails() -> Result<(), Failed> {
     ] {
         let image = image(generator);
         let report = apply(image.path())?;
-        let Outcome::Skipped { why } = &report.steps[1].outcome else { return Err(format!("{generator}: {report:?}").into()) };
+        let StepOutcome::Skipped { why } = &report.steps[1].outcome else {
+            return Err(format!("{generator}: {report:?}").into());
+        };
         assert!(why.contains("run `generator` on the machine once it runs"), "{why}");
         same(image.path(), generator)?;
         let source = fs::read_to_string(image.path().join("etc/default/grub"))?;
@@ -181,7 +182,7 @@ fn wrong_root() -> Result<(), Failed> {
     for made in ["linux /vmlinuz root=/dev/loop0 ro", "# made by update-grub"] {
         let image = image(&format!("echo '{made}' > /boot/grub/grub.cfg"));
         let report = apply(image.path())?;
-        let Outcome::Skipped { why } = &report.steps[1].outcome else { return Err(format!("{made}: {report:?}").into()) };
+        let StepOutcome::Skipped { why } = &report.steps[1].outcome else { return Err(format!("{made}: {report:?}").into()) };
         assert!(why.contains("would not boot"), "{why}");
         same(image.path(), made)?;
     }

@@ -14,10 +14,9 @@ use fixture::*;
 use proptest::prelude::*;
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
-use swaptune_host::apply::{Options, execute};
 use swaptune_host::checkpoint::Faults;
 use swaptune_host::journal::pending;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, execute, rollback};
 
 /// A wish; what it means depends on what the wishes before it have made of the machine.
 #[derive(Clone, Debug)]
@@ -180,7 +179,7 @@ proptest! {
         let changes: Vec<Change> = wishes.into_iter().filter_map(|wish| model.change(wish)).collect();
         let before = fixture.picture();
         let faults = FailAt(fault.unwrap_or(usize::MAX), Cell::new(0));
-        let options = Options { faults: &faults, ..Options::default() };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
         let (machine, kernel, state) = (fixture.machine(), fixture.kernel(), fixture.state());
         match execute(&machine, &kernel, &state, &plan(changes.clone()), &options) {
             Err(error) => {
@@ -188,7 +187,7 @@ proptest! {
                 prop_assert!(error.exit_code() < 5, "{error}");
             }
             Ok(report) => if let Some(id) = report.id {
-                let report = rollback(&machine, &kernel, &state, &id, &Options::default()).unwrap();
+                let report = rollback(&machine, &kernel, &state, &id, &ApplyOptions::default()).unwrap();
                 prop_assert!(report.left().is_empty(), "{:?} in {changes:#?}", report.left());
             }
         }

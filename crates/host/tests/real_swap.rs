@@ -12,12 +12,11 @@ use std::process::{Command, ExitCode};
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
 use swaptune_core::plan::{Plan, Step, When};
-use swaptune_host::apply::{ApplyError, Options, Report, execute};
-use swaptune_host::journal::{Outcome, StateDir};
+use swaptune_host::journal::{StateDir, StepOutcome};
 use swaptune_host::kernel::LiveKernel;
 use swaptune_host::machine::Machine;
-use swaptune_host::rollback::rollback;
 use swaptune_host::swap_header;
+use swaptune_host::transaction::{ApplyError, ApplyOptions, ApplyReport, execute, rollback};
 use swaptune_trials::{End, TestResult, lacks, program, root, run, swap_lock, trials};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
@@ -63,16 +62,16 @@ impl Live {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn apply(&self, changes: Vec<Change>) -> Result<Report, ApplyError> {
+    fn apply(&self, changes: Vec<Change>) -> Result<ApplyReport, ApplyError> {
         let text = String::new;
         let step = |change| Step { change, when: When::Now, reason: text(), evidence: text(), provenance: text(), risk: text() };
         let plan = Plan { steps: changes.into_iter().map(step).collect(), ..Plan::default() };
-        execute(&Machine::live(), &LiveKernel, &self.state, &plan, &Options::default())
+        execute(&Machine::live(), &LiveKernel, &self.state, &plan, &ApplyOptions::default())
     }
 
-    fn roll_back(&self, report: &Report) {
+    fn roll_back(&self, report: &ApplyReport) {
         let id = report.id.as_ref().unwrap();
-        let report = rollback(&Machine::live(), &LiveKernel, &self.state, id, &Options::default()).unwrap();
+        let report = rollback(&Machine::live(), &LiveKernel, &self.state, id, &ApplyOptions::default()).unwrap();
         assert!(report.left().is_empty(), "{:?}", report.left());
         assert_eq!(areas(), self.swaps);
         assert_eq!(parameters(), self.parameters);
@@ -157,7 +156,7 @@ fn a_swap_file_and_zswap_come_and_go() -> TestResult {
     assert_eq!(priority(&path), Some(12));
     assert_eq!((zswap("enabled").as_str(), zswap("compressor").as_str()), ("Y", "lzo"));
     assert_eq!(zswap("max_pool_percent"), percent);
-    assert!(matches!(&report.steps[3].outcome, Outcome::FellBack { got, .. } if got == "lzo"), "{report:?}");
+    assert!(matches!(&report.steps[3].outcome, StepOutcome::FellBack { got, .. } if got == "lzo"), "{report:?}");
     live.roll_back(&report);
     assert!(!Path::new(&path).exists() && !live.folder.path().join("folder").exists());
     Ok(())
@@ -170,7 +169,7 @@ fn a_priority_is_changed_and_changed_back() -> TestResult {
     let second = live.apply(vec![on(&path, Some(3), Some(7))]).unwrap();
     assert_eq!(priority(&path), Some(7));
     let id = second.id.unwrap();
-    rollback(&Machine::live(), &LiveKernel, &live.state, &id, &Options::default()).unwrap();
+    rollback(&Machine::live(), &LiveKernel, &live.state, &id, &ApplyOptions::default()).unwrap();
     assert_eq!(priority(&path), Some(3));
     live.roll_back(&first);
     Ok(())
@@ -233,7 +232,7 @@ fn a_zram_area_that_was_taken_off_comes_back() -> TestResult {
     let second = live.apply(vec![on(&path, Some(5), None), zram(Some(state), None)]).unwrap();
     assert_eq!(priority(&path), None);
     let id = second.id.unwrap();
-    let report = rollback(&Machine::live(), &LiveKernel, &live.state, &id, &Options::default()).unwrap();
+    let report = rollback(&Machine::live(), &LiveKernel, &live.state, &id, &ApplyOptions::default()).unwrap();
     assert!(report.left().is_empty(), "{:?}", report.left());
     assert_eq!(priority(&path), Some(5));
     assert!(head() == was, "the same header");

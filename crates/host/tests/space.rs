@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fixture::*;
-use swaptune_host::apply::{Options, execute};
 use swaptune_host::checkpoint::Faults;
 use swaptune_host::journal::pending;
-use swaptune_host::rollback::rollback;
+use swaptune_host::transaction::{ApplyOptions, execute, rollback};
 
 /// What a transaction writes to, each on a file system of its own.
 const PLACES: [&str; 3] = ["etc", "boot", "var"];
@@ -111,13 +110,13 @@ fn full_at_every_step(kind: &str, stride: usize) {
     let (mut failures, mut at) = (0, 0);
     loop {
         let faults = FullFrom { at, places: &small.mounted, count: Cell::new(0) };
-        let options = Options { faults: &faults, ..Options::default() };
+        let options = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
         let result = execute(&machine, &kernel, &state, &rich_plan(), &options);
         small.free();
         let operations = faults.count.get();
         match result {
             Ok(report) => {
-                rollback(&machine, &kernel, &state, &report.id.unwrap(), &Options::default()).unwrap();
+                rollback(&machine, &kernel, &state, &report.id.unwrap(), &ApplyOptions::default()).unwrap();
             }
             Err(error) => {
                 failures += 1;
@@ -151,7 +150,8 @@ fn a_full_disk_is_refused_before_the_first_change() {
     let fixture = &small.fixture;
     let before = fixture.picture();
     small.mounted.iter().for_each(|place| fill(place));
-    let error = execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &Options::default()).unwrap_err();
+    let error =
+        execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &ApplyOptions::default()).unwrap_err();
     assert_eq!(error.exit_code(), 3, "{error}");
     small.free();
     assert_same(&fixture.picture(), &before, "after a refusal");

@@ -39,12 +39,10 @@ impl Failure {
         self
     }
 
-    /// Prints it to standard error.
-    pub fn report(&self) {
-        crate::output::talk(&format!("error: {}", self.message));
-        if !self.hint.is_empty() {
-            crate::output::talk(&format!("\nhint: {}", self.hint));
-        }
+    /// The sentence and the hint, as they are printed.
+    pub fn text(&self) -> String {
+        let hint = if self.hint.is_empty() { String::new() } else { format!("\n\nhint: {}", self.hint) };
+        format!("error: {}{hint}", self.message)
     }
 }
 

@@ -174,7 +174,7 @@ fn all_flags(command: &Command) -> BTreeSet<String> {
 fn wrong(words: &str, strict: bool) -> Option<String> {
     let cli = Cli::command();
     let (mut command, mut known) = (&cli, flags(&cli));
-    let mut set = false;
+    let (mut set, simulates) = (false, words.split_whitespace().next() == Some("simulate"));
     for (number, word) in words.split_whitespace().enumerate() {
         let word = word.trim_matches(['`', ',', '.', ';', ':', ')', '\'', '"', '…']);
         if word.starts_with("--") {
@@ -188,10 +188,10 @@ fn wrong(words: &str, strict: bool) -> Option<String> {
         } else if number == 0 && !VERBS.contains(&word) && (strict || words.contains("--")) && !word.is_empty() {
             return Some(format!("there is no command `{word}`"));
         }
-        if set && command.get_name() != "simulate" && !word.contains(['{', '=']) {
+        if set && !simulates && !word.contains(['{', '=']) {
             return Some(format!("--set {word} lacks its value"));
         }
-        if set && command.get_name() != "simulate" && !word.contains('{') && Settings::from_flag(word).is_err() {
+        if set && !simulates && !word.contains('{') && Settings::from_flag(word).is_err() {
             return Some(format!("--set {word} is no setting"));
         }
         set = word == "--set";
@@ -199,20 +199,23 @@ fn wrong(words: &str, strict: bool) -> Option<String> {
     None
 }
 
-/// The command whose file this is: its texts speak of its own flags.
-fn of_file(place: &str) -> Option<Vec<String>> {
+/// The command whose file this is: its texts speak of its own flags. A file of helpers speaks of the flags of all commands in its folder.
+fn of_file(place: &str) -> Option<(Vec<String>, BTreeSet<String>)> {
     let name = place.split_once("swaptune/src/cmd/")?.1.trim_end_matches(".rs").trim_end_matches("/mod");
     let words: Vec<String> = name.split('/').map(str::to_owned).collect();
     let cli = Cli::command();
     let mut command = &cli;
-    let mut known = Vec::new();
+    let (mut path, mut known) = (Vec::new(), flags(command));
     for word in &words {
-        // A file of helpers below a command belongs to it.
         let Some(below) = command.get_subcommands().find(|below| below.get_name() == *word) else { break };
         command = below;
-        known.push(word.clone());
+        known.extend(flags(command));
+        path.push(word.clone());
     }
-    (!known.is_empty()).then_some(known)
+    if path.len() < words.len() {
+        known.extend(all_flags(command));
+    }
+    (!path.is_empty()).then_some((path, known))
 }
 
 /// Flags that stand outside a command, with the words before them.
@@ -261,12 +264,10 @@ fn every_flag_that_a_sentence_names_exists() {
             if OTHERS.contains(&flag.as_str()) || PROGRAMS.iter().any(|program| before.contains(program)) {
                 continue;
             }
-            let line = own.as_ref().map(|words| format!("{} {flag}", words.join(" ")));
-            let why = match &line {
-                Some(line) => wrong(line, true),
-                None => (!all.contains(&flag)).then(|| format!("no command has {flag}")),
-            };
-            faults.extend(why.map(|why| format!("{place}: {text:?}: {why}")));
+            let (name, known) = own.as_ref().map_or((String::new(), &all), |(words, known)| (words.join(" "), known));
+            if !known.contains(&flag) {
+                faults.push(format!("{place}: {text:?}: `swaptune {name}` has no {flag}"));
+            }
         }
     }
     assert!(seen > 60, "only {seen} flags were found");
@@ -319,10 +320,9 @@ fn pages_and_targets_that_a_text_names_exist() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
     let mut faults = Vec::new();
     for Text { place, text } in texts() {
-        for section in ["5", "8"] {
-            if text.contains(&format!("swaptune({section})")) && !root().join(format!("docs/man/swaptune.{section}")).exists() {
-                faults.push(format!("{place}: there is no page swaptune({section})"));
-            }
+        // swaptune(8) is made from the command line.
+        if text.contains("swaptune(5)") && !root().join("docs/man/swaptune.5").exists() {
+            faults.push(format!("{place}: there is no page swaptune(5)"));
         }
         for (at, _) in text.match_indices("docs/guides/") {
             let name: String =
@@ -362,6 +362,8 @@ fn a_hint_at_what_does_not_exist_is_seen() {
     let flag = |text: &str| bare_flags(text).into_iter().map(|(flag, _)| flag).collect::<Vec<_>>();
     assert_eq!(flag("add --boot, or `swaptune plan --wipe X`, not --at-all"), ["--boot", "--at-all"]);
     assert_eq!(literals("// \"no\"\nlet a = \"b \\\n   c\"; 'x' '\"' r#\"d\"e\"#"), ["b c", "d\"e"]);
-    assert_eq!(of_file("crates/swaptune/src/cmd/bench/disk.rs"), Some(vec!["bench".into(), "disk".into()]));
-    assert_eq!(of_file("crates/swaptune/src/cmd/change.rs"), None);
+    let command = |place: &str| of_file(place).map(|(words, _)| words.join(" "));
+    assert_eq!(command("crates/swaptune/src/cmd/bench/disk.rs"), Some("bench disk".to_owned()));
+    assert_eq!(command("crates/swaptune/src/cmd/simulate/request.rs"), Some("simulate".to_owned()));
+    assert_eq!(command("crates/swaptune/src/cmd/change.rs"), None);
 }

@@ -4,15 +4,15 @@
 //! 0 done or nothing to do, 1 findings or drift, 2 usage or configuration error, 3 refused for safety,
 //! 4 failed and rolled back, 5 failed and not rolled back.
 //!
-//! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`); the program
-//! itself is `main.rs`, which has nothing but the call.
+//! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`), and so that
+//! `swaptune-validate` prints and fails as it does; the program itself is `main.rs`, which has nothing but the call.
 
 mod cli;
 mod cmd;
-mod failure;
+mod configuration;
+pub mod failure;
 #[cfg(test)]
 mod hints;
-mod layers;
 mod output;
 
 use std::process::ExitCode;
@@ -21,6 +21,7 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 use failure::Failure;
+pub use output::{data, json_versioned, message, progress, text};
 
 /// The program.
 #[must_use]
@@ -30,7 +31,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let failure = failure.at(cli.global.root.as_deref());
-            failure.report();
+            output::message(&failure.text());
             ExitCode::from(failure.code)
         }
     }
@@ -51,6 +52,6 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sample(args) => cmd::sample::run(&context, args),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
-        Command::ScratchGuardian => Ok(cmd::scratch::guardian()),
+        Command::TemporaryGuardian => Ok(cmd::temporary::guardian()),
     }
 }

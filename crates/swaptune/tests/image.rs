@@ -193,7 +193,7 @@ const COMMANDS: [&[&str]; 13] = [
     &["rollback", "--yes"],
     &["history"],
     &["service", "start"],
-    &["simulate", "--list"],
+    &["simulate", "list"],
     &["bench", "list"],
 ];
 

@@ -33,14 +33,14 @@ fn results_of_the_machine_are_what_a_simulation_rests_on() {
     let words = [&QUICK[..], &["--simulate", "--seeds", "2", "--json"]].concat();
     let output = plan(machine.path(), &words);
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output)));
-    let predictions = &printed["predictions"];
-    assert_eq!((&predictions["measured"], &predictions["seeds"]), (&true.into(), &vec![1, 2].into()));
-    let rests_on = predictions["rests_on"].to_string();
+    let forecast = &printed["forecast"];
+    assert_eq!((&forecast["measured"], &forecast["seeds"]), (&true.into(), &vec![1, 2].into()));
+    let rests_on = forecast["rests_on"].to_string();
     for run in ["20261121-080000-0001", "20261121-081000-0002", "60 MiB, as asked for"] {
         assert!(rests_on.contains(run), "no {run} in {rests_on}");
     }
     let shrinker: Vec<&Value> =
-        predictions["candidates"].as_array().unwrap().iter().map(|row| &row["candidate"]["shrinker"]).collect();
+        forecast["candidates"].as_array().unwrap().iter().map(|row| &row["candidate"]["shrinker"]).collect();
     assert_eq!(shrinker, [false, true]);
     let note = printed["notes"].as_array().unwrap().iter().find(|note| note["about"] == "simulation").unwrap();
     assert!(note["text"].as_str().unwrap().contains("zswap zstd, limit 30 %, no shrinker"), "{note}");

@@ -81,7 +81,7 @@ fn a_recording_is_printed_and_simulated() {
     assert!(again.status.code() == Some(3) && text(&again).contains("replace it with --overwrite"), "{}", text(&again));
     let replaced = record(&["--overwrite"]);
     assert!(replaced.status.success() && text(&replaced).contains("One event is one page"), "{}", text(&replaced));
-    let output = swaptune(&["simulate", "--trace", "x.swtrace", "--json"]).current_dir(folder.path()).output().unwrap();
+    let output = swaptune(&["simulate", "replay", "--trace", "x.swtrace", "--json"]).current_dir(folder.path()).output().unwrap();
     let simulated: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(simulated["pages"].as_u64().unwrap() > 10, "{}", text(&output));
     assert_eq!(names(folder.path()), ["x.swtrace"]);
@@ -94,7 +94,7 @@ fn an_interrupt_ends_it_with_a_whole_file() {
     running.signal("-INT");
     assert!(running.0.wait().unwrap().success());
     assert_eq!(names(folder.path()), ["x.swtrace"]);
-    let output = swaptune(&["simulate", "--trace", "x.swtrace"]).current_dir(folder.path()).output().unwrap();
+    let output = swaptune(&["simulate", "replay", "--trace", "x.swtrace"]).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
 }
 

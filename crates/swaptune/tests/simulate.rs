@@ -28,7 +28,13 @@ const TIERINGS: [&str; 4] = ["--tiering", "zswap:zstd,disk:vda", "--tiering", "z
 
 fn simulate(words: &[&str], root: Option<&Path>, input: &str) -> Result<(String, bool), Failed> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
-    command.arg("simulate").args(words).env("COLUMNS", "120").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(["simulate", "run"])
+        .args(words)
+        .env("COLUMNS", "120")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     root.into_iter().for_each(|root| _ = command.arg("--root").arg(root));
     let mut child = command.spawn()?;
     child.stdin.take().ok_or("no pipe")?.write_all(input.as_bytes())?;
@@ -106,7 +112,7 @@ fn file() -> Result<(), Failed> {
         "--sweep",
         "machine.ram=6M,8M",
     ];
-    let (said, done) = simulate(&[&flags[..], &["--output", &path.display().to_string()]].concat(), None, "")?;
+    let (said, done) = simulate(&[&flags[..], &["--write-scenario", &path.display().to_string()]].concat(), None, "")?;
     if !done {
         return Err(said.into());
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Signal, getpid, kill_process};
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::guardian;
+use swaptune_host::temporary::guardian;
 
 /// The variable with the number of the checkpoint that kills.
 pub const KILL_AT: &str = "SWAPTUNE_TEST_KILL_AT";

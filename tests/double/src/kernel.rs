@@ -3,20 +3,20 @@
 //! It keeps no state of its own: everything lies in the folder, so a killed process leaves what a killed process would
 //! leave on a machine, and the next one goes on from there. Settings keep the form in which the kernel shows them.
 
+mod zram;
+
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use swaptune_core::change::SwapState;
-use swaptune_core::parse::escape;
+use swaptune_core::escape;
 use swaptune_core::parse::swaps;
 
 use swaptune_host::checkpoint;
 use swaptune_host::kernel::{FileSystem, Kernel, Progress, Ran};
 use swaptune_host::machine::Machine;
 use swaptune_host::swap_header;
-
-use crate::zram;
 
 /// The first line of `/proc/swaps`.
 const SWAPS_HEADER: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";

@@ -7,7 +7,6 @@
 mod checkpoints;
 mod image;
 mod kernel;
-mod zram;
 
 use std::path::Path;
 
@@ -19,6 +18,6 @@ pub use kernel::FixtureKernel;
 
 /// From here on every folder is a running machine to this process, and a checkpoint may kill it.
 pub fn install() {
-    host::play_folders_with(|root: &Path| Box::new(FixtureKernel::new(root)));
-    checkpoint::watch_with(checkpoints::pass);
+    host::play_folders_in_tests(|root: &Path| Box::new(FixtureKernel::new(root)));
+    checkpoint::watch_in_tests(checkpoints::pass);
 }

@@ -56,11 +56,11 @@ memory_round() {
 	expect_line "pages went out" "\"\(zswpout\|swpout_zero\)\": [1-9]" /run/answer
 }
 
-# validate_round WORKLOAD COMPRESSOR: the simulator beside this kernel. The table is shown, and what is beyond its bound is named: how near
+# validate_round WORKLOAD COMPRESSOR: the simulator beside this kernel (swaptune-validate). The table is shown, and what is beyond its bound is named: how near
 # both are depends on what else the host of this guest does, so that only what does not is asserted.
 validate_round() {
 	read -r begun _ < /proc/uptime
-	quiet_status 0 swaptune simulate --validate --csv --workload "$1" --compressor "$2" --limit 8M --rounds 1 --swap-dir /mnt/disk
+	quiet_status 0 swaptune-validate --csv --workload "$1" --compressor "$2" --limit 8M --rounds 1 --swap-dir /mnt/disk
 	cp /run/last-output /run/validated
 	read -r ended _ < /proc/uptime
 	echo "    validate $1 $2: ${begun%.*} s to ${ended%.*} s"

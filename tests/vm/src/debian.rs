@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use crate::apt;
 use crate::cache;
 use crate::command::{command, run};
-use crate::full::Full;
+use crate::full::{Full, copy_sparse};
 use crate::image;
 use crate::payload;
 
@@ -67,6 +67,11 @@ pub const RELEASES: [Release; 2] =
     [Release { name: "debian12", suite: "bookworm" }, Release { name: "debian13", suite: "trixie" }];
 
 impl Release {
+    /// A guest of this release on a copy of its image.
+    pub fn guest(&self) -> Result<Full> {
+        Full::copy_of(&self.image()?, self.name)
+    }
+
     /// The disk image after its first boot; made when it is not in the cache.
     pub fn image(&self) -> Result<PathBuf> {
         let raw = self.raw_image()?;
@@ -110,12 +115,6 @@ impl Release {
         })?;
         Ok(folder.join("root.tar"))
     }
-}
-
-/// Copies a disk image without writing out its holes.
-pub fn copy_sparse(from: &Path, to: &Path) -> Result<()> {
-    run(command("cp").arg("--sparse=always").arg(from).arg(to))?;
-    Ok(())
 }
 
 fn customise(root: &Path, release: &Release) -> Result<()> {

@@ -13,7 +13,6 @@ use tempfile::TempDir;
 
 use crate::cache;
 use crate::command::{command, run};
-use crate::debian::{Release, copy_sparse};
 use crate::mounted::Mounted;
 use crate::outcome::Outcome;
 use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
@@ -28,12 +27,11 @@ pub struct Full {
 }
 
 impl Full {
-    /// A guest of this release on a copy of its image.
-    pub fn new(release: Release) -> Result<Self> {
-        let image = release.image()?;
-        let work = cache::work_folder(release.name)?;
+    /// A guest that works on a copy of the image.
+    pub fn copy_of(image: &Path, name: &str) -> Result<Self> {
+        let work = cache::work_folder(name)?;
         let disk = work.path().join("disk");
-        copy_sparse(&image, &disk)?;
+        copy_sparse(image, &disk)?;
         Ok(Self::with(disk, work))
     }
 
@@ -48,7 +46,7 @@ impl Full {
             work,
             files: Vec::new(),
             spares: Vec::new(),
-            limits: Limits { boot: Duration::from_secs(300), total: Duration::from_secs(1200) },
+            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(3600) },
         }
     }
 
@@ -113,4 +111,10 @@ impl Full {
 
 fn drive(file: &Path, serial: &str, read_only: bool) -> Drive {
     Drive { file: file.to_path_buf(), serial: serial.to_owned(), read_only }
+}
+
+/// Copies a disk image without writing out its holes.
+pub fn copy_sparse(from: &Path, to: &Path) -> Result<()> {
+    run(command("cp").arg("--sparse=always").arg(from).arg(to))?;
+    Ok(())
 }

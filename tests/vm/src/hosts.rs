@@ -10,7 +10,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::debian::Release;
-use crate::full::Full;
 use crate::guest::Minimal;
 use crate::kernels::Kernel;
 use crate::outcome::Outcome;
@@ -91,7 +90,7 @@ impl Host {
                 .file(swaptune::binary()?, "/usr/local/bin/swaptune")
                 .file(swaptune::guest_tool()?, "/bin/guest-tool")
                 .run(),
-            Machine::Debian(release) => Full::new(release)?.file(swaptune::binary()?, "swaptune").boot(payload::CAPTURE),
+            Machine::Debian(release) => release.guest()?.file(swaptune::binary()?, "swaptune").boot(payload::CAPTURE),
         }
     }
 }

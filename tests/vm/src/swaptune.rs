@@ -1,7 +1,7 @@
 //! The programs that go into guests, linked statically.
 //!
 //! Guests have no libraries that could be relied on: a busybox, or a Debian
-//! older or newer than the host. Both programs are built by cargo with a static
+//! older or newer than the host. They are built by cargo with a static
 //! C library into a target folder of their own, because other flags would
 //! otherwise rebuild everything in the usual one.
 
@@ -28,6 +28,12 @@ pub fn binary() -> Result<PathBuf> {
 pub fn guest_tool() -> Result<PathBuf> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     once(&BUILT, "swaptune-vm", Kind::Program("guest-tool"))
+}
+
+/// The program that compares the simulator with a kernel.
+pub fn validate() -> Result<PathBuf> {
+    static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    once(&BUILT, "swaptune-validate", Kind::Program("swaptune-validate"))
 }
 
 /// The program that compares the pool of zswap with its prediction (`pool_size`, an example of `crates/bench`).

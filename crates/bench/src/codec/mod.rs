@@ -36,7 +36,7 @@ pub trait PageCodec: Send {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CodecError {
     /// Not compressed data of this codec.
-    #[error("{codec}: {bytes} bytes that are no compressed page{why}")]
+    #[error("{codec}: {bytes} bytes do not decompress to a page{why}")]
     Corrupt {
         /// The library.
         codec: &'static str,

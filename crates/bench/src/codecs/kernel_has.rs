@@ -90,7 +90,8 @@ fn in_crypto(name: &str, facts: &Facts) -> Place {
     found.map_or_else(unknown, |found| Place { availability: found.availability, source: found.source.clone() })
 }
 
-pub(crate) fn in_zram(name: &str, facts: &Facts) -> Place {
+/// Whether zram of this kernel can be given an algorithm.
+pub fn in_zram(name: &str, facts: &Facts) -> Place {
     let driver = facts.zram.driver.value().copied().unwrap_or(Availability::Absent);
     if !driver.usable() {
         return Place { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };

@@ -8,7 +8,6 @@ mod kernel;
 mod kernel_has;
 mod pages;
 mod pass;
-pub(crate) mod pools;
 mod rounds;
 mod synthetic;
 #[cfg(test)]
@@ -24,7 +23,7 @@ use swaptune_core::stats::Quantiles;
 use thiserror::Error;
 
 pub use kernel::{KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Predicted, measure_kernel};
-pub(crate) use kernel_has::in_zram;
+pub use kernel_has::in_zram;
 pub use kernel_has::{InKernel, Place};
 pub use pages::{Pages, PagesError, Source, SourceError};
 pub use pass::{Bench, Buffers, Laps, clock_overhead};
@@ -34,6 +33,7 @@ pub use verdict::{Verdict, verdicts};
 pub use walk::WalkError;
 
 use crate::codec::{CodecError, Setting, counted};
+use crate::pools;
 
 /// How often each codec takes its turn.
 const ROUNDS: u32 = 5;

@@ -11,9 +11,9 @@ use std::path::Path;
 
 use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags};
 use swaptune_core::parse::{mountinfo, signature};
+use swaptune_core::plan::FILE_RESERVE;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
-use swaptune_host::swapfile::RESERVE;
 use thiserror::Error;
 
 use super::safety::{self, Access, DeviceState, Refusal};
@@ -36,7 +36,7 @@ pub enum PlaceError {
         filesystem: String,
     },
     /// Too little space.
-    #[error("{path} has {free} free; scratch files of {need} need {RESERVE} more than that")]
+    #[error("{path} has {free} free; scratch files of {need} need {FILE_RESERVE} more than that")]
     Full {
         /// The folder.
         path: String,
@@ -54,7 +54,7 @@ pub enum PlaceError {
         filesystem: String,
     },
     /// No block device.
-    #[error("{0} is no block device of this machine")]
+    #[error("{0} is not a block device of this machine")]
     NoDevice(String),
     /// The system says no.
     #[error("{path}: {source}")]
@@ -121,7 +121,7 @@ impl Area {
         let Some(device) = device else { return Err(PlaceError::NoDisk { path, filesystem }) };
         let need = Bytes(sizes.iter().map(|size| size.0).sum());
         let free = known.and_then(|known| known.free.value()).copied().unwrap_or_default();
-        if free.0 < need.0.saturating_add(RESERVE.0) {
+        if free.0 < need.0.saturating_add(FILE_RESERVE.0) {
             return Err(PlaceError::Full { path, free, need });
         }
         let disks = facts.disks_below(device);

@@ -38,7 +38,7 @@ pub enum Refusal {
         how: String,
     },
     /// It may carry data.
-    #[error("{path} is no unused swap area: it holds {contents}")]
+    #[error("{path} is not an unused swap area: it holds {contents}")]
     CarriesData {
         /// The device.
         path: String,
@@ -52,7 +52,7 @@ impl Refusal {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::InUse { .. } => "name a folder on it with --dir: a scratch file there harms nobody".into(),
+            Self::InUse { .. } => "name a folder on it with --dir: a scratch file there is harmless".into(),
             Self::CarriesData { path, .. } => {
                 format!("measure a scratch file with --dir, or give up everything on the device with --wipe {path}")
             }
@@ -103,7 +103,7 @@ mod tests {
         let active = DeviceState { is_active_swap: true, ..state(&["swap"]) };
         let held = DeviceState { held_by: vec!["dm-0".into()], ..state(&["crypto_LUKS"]) };
         let held_swap = DeviceState { held_by: vec!["md127".into()], ..state(&["swap"]) };
-        let (in_use, data) = ("is in use", "is no unused swap area");
+        let (in_use, data) = ("is in use", "is not an unused swap area");
         type Expect = Result<Access, &'static str>;
         let table: [(&str, DeviceState, Expect, Expect); 12] = [
             ("unused swap", state(&["swap"]), Ok(Access::BehindHeader), Ok(Access::Whole)),
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_type() {
         let refusal = decide(&state(&["gpt"]), false).unwrap_err();
-        assert_eq!(refusal.to_string(), "/dev/vdb is no unused swap area: it holds gpt");
+        assert_eq!(refusal.to_string(), "/dev/vdb is not an unused swap area: it holds gpt");
         assert!(refusal.hint().contains("--wipe /dev/vdb"));
     }
 }

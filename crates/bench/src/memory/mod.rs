@@ -21,7 +21,7 @@ use swaptune_core::parse::keyed;
 use swaptune_host::cgroup::{CgroupError, LimitedGroup};
 use swaptune_host::inspect::{self, Scope};
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::ScratchError;
+use swaptune_host::temporary::TemporaryError;
 use thiserror::Error;
 
 use crate::process::{Helper, HelperError};
@@ -62,7 +62,7 @@ pub enum MemoryError {
     Group(#[from] CgroupError),
     /// No temporary swap, or it could not be put back.
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Temporary(#[from] TemporaryError),
     /// The measuring process was killed before it was done.
     #[error("{0}")]
     Killed(String),
@@ -129,13 +129,13 @@ pub fn run(
     tell: &mut dyn FnMut(Event<'_>) -> Result<(), MemoryError>,
 ) -> Result<(), MemoryError> {
     let schedule = options.schedule(&room(machine))?;
-    let scratch = options.swap.as_ref().map(|swap| swap::make(machine, swap, options, schedule.swap_size)).transpose()?;
+    let temporary = options.swap.as_ref().map(|swap| swap::make(machine, swap, options, schedule.swap_size)).transpose()?;
     let tier = tier::first(&inspect::inspect(machine, Scope::STATUS));
     let mut bench = Bench { machine, options, program, size: schedule.size, tier, group: None, hog: None };
     let measured = bench.all(&schedule, tell);
     // Its processes and its group end before their swap is taken away.
     drop(bench);
-    let closed = scratch.map_or(Ok(()), |scratch| scratch.close());
+    let closed = temporary.map_or(Ok(()), |temporary| temporary.close());
     measured?;
     Ok(closed?)
 }

@@ -219,7 +219,7 @@ impl Options {
         let threads = self.threads.iter().copied().max().unwrap_or(1);
         let part = Bytes(size.0 / u64::from(threads.max(1)));
         if self.threads.contains(&0) {
-            return Err(usage("--threads 0: nobody would access anything", "name 1 or more"));
+            return Err(usage("--threads: found 0, expected 1 or more", "for example --threads 1,2,4"));
         }
         if part.0 < PAGE as u64 {
             let what = format!("--size {}: less than a page for each of {threads} threads", size.compact());

@@ -3,10 +3,9 @@
 //! Only what a rule chose is varied: what was asked for by name is not up for choice.
 
 use swaptune_core::facts::{Availability, SwapArea};
-use swaptune_core::plan::first_usable;
-use swaptune_core::prediction::Candidate;
+use swaptune_core::forecast::{Candidate, Tier};
 use swaptune_core::profiles::auto::tiering::{Area, decide};
-use swaptune_core::profiles::auto::{DISK_PRIORITY, Tier, ZRAM_PRIORITY, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{Figures, Settings};
@@ -44,9 +43,9 @@ impl<'a> Ground<'a> {
     /// `None` where no swap is wanted.
     pub(super) fn of(request: &'a Request<'a>, figures: &Figures) -> Option<Self> {
         let (facts, settings) = (request.facts, request.settings);
-        let tiering = decide(facts, request.evidence, settings);
+        let tiering = decide(facts, request.evidence, None, settings);
         let zswap = &settings.zswap;
-        let is_on = zswap.enabled.as_ref().is_some_and(|on| on.value) && !tiering.areas.is_empty();
+        let is_on = zswap.enabled().is_some_and(|on| on.value) && !tiering.areas.is_empty();
         let zram = settings.zram.as_ref().and_then(|devices| devices.value.first());
         let tier = match zram {
             _ if is_on => Tier::Zswap,
@@ -55,16 +54,16 @@ impl<'a> Ground<'a> {
             None => return None,
         };
         let compressor = match tier {
-            Tier::Zswap => first_usable(facts, &zswap.compressor.as_ref()?.value),
+            Tier::Zswap => facts.first_usable(&zswap.compressor()?.value),
             Tier::Zram => {
                 zram.and_then(|device| device.algorithm.iter().find(|name| figures.codec(true, name).is_some()).cloned())
             }
             Tier::Disk | Tier::Nothing => None,
         };
         let is_zswap = tier == Tier::Zswap;
-        let percent = zswap.pool.as_ref().and_then(|pool| pool.value.percent(facts.memory.total()));
-        let shrinker = zswap.shrinker_enabled.as_ref().map(|on| on.value).filter(|_| has_shrinker(facts));
-        let usable = |name: &&&str| first_usable(facts, &[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
+        let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
+        let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
+        let usable = |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
         let zram_size = zram.map_or_else(|| zram_size(facts.memory.total()), |device| device.size);
         let proposed =
             Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };
@@ -79,20 +78,20 @@ impl<'a> Ground<'a> {
         let known: Vec<String> = self.compressors.iter().filter(|name| knows(name)).map(|name| (*name).to_owned()).collect();
         let mut all = vec![proposed.clone()];
         let compressor_is_free = match proposed.tier {
-            Tier::Zswap => is_free(zswap.compressor.as_ref()),
+            Tier::Zswap => is_free(zswap.get("compressor")),
             Tier::Zram => is_free(settings.zram.as_ref()),
             Tier::Disk | Tier::Nothing => false,
         };
         if compressor_is_free {
             all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
         }
-        if proposed.tier == Tier::Zswap && is_free(zswap.pool.as_ref()) {
+        if proposed.tier == Tier::Zswap && is_free(zswap.get("max_pool_percent")) {
             all.extend(pools().map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }));
         }
-        if is_free(zswap.shrinker_enabled.as_ref()) {
+        if is_free(zswap.get("shrinker_enabled")) {
             all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));
         }
-        if proposed.tier == Tier::Zswap && is_free(zswap.enabled.as_ref()) {
+        if proposed.tier == Tier::Zswap && is_free(zswap.get("enabled")) {
             all.extend(self.other_tiers(&known));
         }
         let mut different: Vec<Candidate> = Vec::new();

@@ -19,9 +19,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
+use swaptune_core::forecast::{Candidate, CandidateForecast, Forecast, Tier};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::prediction::{Candidate, Prediction, Predictions};
-use swaptune_core::profiles::auto::Tier;
+use swaptune_core::profiles::auto::simulated_gain_percent;
 use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::generate::generate;
@@ -122,7 +122,7 @@ struct Small {
 ///
 /// # Errors
 /// [`PredictError`] when this machine cannot be modelled or nothing is wanted that swaps.
-pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Predictions, PredictError> {
+pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Forecast, PredictError> {
     let known = Known::of(request.facts, request.evidence);
     let pages = Pages::of(request);
     let ground = Ground::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
@@ -142,13 +142,20 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let costs = costs(&known, &candidates);
     let is_measured = !costs.is_empty() && pages.is_measured();
     let rows = candidates.into_iter().zip(found.chunks(seeds.len()));
-    let rows = rows.map(|(candidate, applications)| Prediction { candidate, applications: applications.to_vec() });
+    let rows = rows.map(|(candidate, applications)| CandidateForecast { candidate, applications: applications.to_vec() });
     let mut rests_on = vec![pages.from.clone(), small.application_from.clone()];
     if costs.is_empty() {
         rests_on.push("usual costs of codecs, faults and disks, none measured here".to_owned());
     }
     rests_on.extend(costs);
-    Ok(Predictions { counted: small.counted(), measured: is_measured, rests_on, seeds, candidates: rows.collect() })
+    Ok(Forecast {
+        counted: small.counted(),
+        measured: is_measured,
+        gain_percent: simulated_gain_percent(is_measured),
+        rests_on,
+        seeds,
+        candidates: rows.collect(),
+    })
 }
 
 /// What was measured of that which the candidates use.

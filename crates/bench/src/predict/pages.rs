@@ -1,9 +1,8 @@
 //! What pages compress to in a simulation of this machine.
 
+use swaptune_core::forecast::{Candidate, Tier};
 use swaptune_core::measurement::{SampleFigures, SampledCodec, kernels_name};
 use swaptune_core::memory_map::PlanningRatio;
-use swaptune_core::prediction::Candidate;
-use swaptune_core::profiles::auto::Tier;
 use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::page_set::PageSet;
 

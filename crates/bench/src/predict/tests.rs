@@ -9,12 +9,11 @@ use super::*;
 const DEBIAN: &str = include_str!("../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
 
 fn facts() -> Facts {
-    // What follows the facts in the file is the exit code of the command.
-    serde_json::Deserializer::from_str(DEBIAN).into_iter().next().unwrap().unwrap()
+    serde_json::from_str(DEBIAN).unwrap()
 }
 
 fn resolve(facts: &Facts, config: &str) -> Settings {
-    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &Evidence::default()).unwrap()
+    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &Evidence::default(), None).unwrap()
 }
 
 /// A page set in which zstd halves what lz4 leaves.
@@ -27,7 +26,7 @@ fn set() -> PageSet {
     set
 }
 
-fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Predictions, PredictError> {
+fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Forecast, PredictError> {
     let page_set = set.map(|set| (set, "pages.json"));
     let evidence = Evidence::default();
     let request = Request { page_set, ram_pages: 2048, ..Request::usual(facts, &evidence, settings, None, seeds) };
@@ -89,7 +88,11 @@ fn what_cannot_be_simulated_is_said() {
     set.sizes.remove("lz4");
     let error = ask(&facts, &resolve(&facts, ""), Some(&set), 1).unwrap_err();
     assert_eq!(error.to_string(), "pages.json has no sizes for lz4; it has zstd");
-    let off =
-        profiles::resolve(vec![read_toml("c.toml", "profile = \"off\"", None).unwrap()], &Facts::default(), &Evidence::default());
+    let off = profiles::resolve(
+        vec![read_toml("c.toml", "profile = \"off\"", None).unwrap()],
+        &Facts::default(),
+        &Evidence::default(),
+        None,
+    );
     assert_eq!(ask(&Facts::default(), &off.unwrap(), None, 1), Err(PredictError::NoSwap));
 }

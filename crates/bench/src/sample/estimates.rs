@@ -10,7 +10,7 @@ use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, Zsmalloc};
 use swaptune_tiers::page_set::{PageClass, PageSet, Touch};
 
 use super::Sample;
-use crate::codecs::pools;
+use crate::pools;
 
 /// First kernel whose zswap compresses same-filled pages that are not zero.
 /// Parts of a sample that are filled into pools of their own, to see how much pools differ.

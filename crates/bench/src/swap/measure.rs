@@ -10,8 +10,8 @@ use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::machine::Machine;
 use swaptune_host::prove::counters::Counters;
 use swaptune_host::prove::pages::Canary;
-use swaptune_host::scratch::Scratch;
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::TemporarySettings;
 
 use super::{Job, SwapError, Tier, landing, places};
 
@@ -46,7 +46,12 @@ struct Timed {
 }
 
 /// Measures a job once; `None` when it was stopped.
-pub(super) fn once(machine: &Machine, scratch: &mut Scratch, job: &Job, stop: &Stop) -> Result<Option<Seen>, SwapError> {
+pub(super) fn once(
+    machine: &Machine,
+    temporary: &mut TemporarySettings,
+    job: &Job,
+    stop: &Stop,
+) -> Result<Option<Seen>, SwapError> {
     let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
     let counters = Counters::new(machine, &facts);
     let page = machine.page_size();
@@ -56,7 +61,7 @@ pub(super) fn once(machine: &Machine, scratch: &mut Scratch, job: &Job, stop: &S
     let before = counters.read()?;
     let stored = store(&mut all, stop)?;
     if let Tier::Writeback { .. } = job.tier {
-        write_back(machine, scratch, &counters, &before, job)?;
+        write_back(machine, temporary, &counters, &before, job)?;
     }
     settle(&mut all, &counters, &before)?;
     let out = counters.read()?;
@@ -192,12 +197,12 @@ fn numbers(order: MemoryOrder, count: usize) -> Vec<usize> {
 /// drains the pool (mm/zswap.c, `shrink_worker`).
 fn write_back(
     machine: &Machine,
-    scratch: &mut Scratch,
+    temporary: &mut TemporarySettings,
     counters: &Counters<'_>,
     before: &Snapshot,
     job: &Job,
 ) -> Result<(), SwapError> {
-    scratch.knob("zswap.max_pool_percent", "0")?;
+    temporary.knob("zswap.max_pool_percent", "0")?;
     let all = job.pages * u64::from(job.threads);
     let mut pokes = Canary::new(Class::Text, POKES, machine.page_size(), seed(job.threads))?;
     let (begun, mut written, mut tired) = (Instant::now(), 0, 0);

@@ -4,7 +4,7 @@
 //! Pages of our own memory are pushed out one by one with `MADV_PAGEOUT` and come back when they are touched. A store is
 //! the time of that call, a load the time of the touch, both less what it costs to read the clock twice. So a store is one
 //! page by itself: reclaim, which takes 32 at a time, shares the cost of unmapping among them. Tiers are set up through
-//! the host room's [`Scratch`], and the kernel's counters say afterwards whether the pages went where they were meant
+//! the host room's [`TemporarySettings`], and the kernel's counters say afterwards whether the pages went where they were meant
 //! to go. What was not measured where it was meant is not recorded as that.
 //!
 //! All jobs are measured once in each round, and the rounds follow each other in a different order: a disturbance of the
@@ -24,8 +24,8 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::prove::ProveError;
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
 use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use thiserror::Error;
 
 pub use job::{Job, Wish, jobs};
@@ -88,7 +88,7 @@ pub enum SwapError {
     },
     /// A temporary setting could not be made or put back.
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Temporary(#[from] TemporaryError),
     /// Our own pages could not be mapped or looked at.
     #[error(transparent)]
     Pages(#[from] ProveError),
@@ -137,12 +137,12 @@ pub fn check(machine: &Machine, facts: &Facts) -> Result<(), SwapError> {
 /// [`SwapError`]; everything is as before then, or the error says what is not.
 pub fn run(machine: &Machine, plan: &Plan, stop: &Stop, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Outcome, SwapError> {
     check(machine, &inspect(machine, Scope::STATUS))?;
-    let mut scratch = Scratch::open(machine, "swaptune bench swap")?;
+    let mut temporary = TemporarySettings::open(machine, "swaptune bench swap")?;
     let mut rows: Vec<Row> = plan.jobs.iter().cloned().map(Row::new).collect();
-    let mut outcome = Outcome { recovered: scratch.recovered().map(str::to_owned), ..Outcome::default() };
-    let measured = rounds(machine, plan, stop, show, &mut scratch, &mut rows);
+    let mut outcome = Outcome { recovered: temporary.recovered().map(str::to_owned), ..Outcome::default() };
+    let measured = rounds(machine, plan, stop, show, &mut temporary, &mut rows);
     // Whatever happened, what was set is put back first.
-    scratch.close()?;
+    temporary.close()?;
     outcome.stopped = !measured?;
     for row in rows {
         match row.finish() {
@@ -159,7 +159,7 @@ fn rounds(
     plan: &Plan,
     stop: &Stop,
     show: &mut dyn FnMut(&str, usize, usize),
-    scratch: &mut Scratch,
+    temporary: &mut TemporarySettings,
     rows: &mut [Row],
 ) -> Result<bool, SwapError> {
     let (mut done, of) = (0, rows.len() * plan.rounds as usize);
@@ -171,12 +171,12 @@ fn rounds(
             if stop.is_asked() {
                 return Ok(false);
             }
-            let mark = scratch.mark()?;
-            let measured = one_tier(machine, plan, stop, scratch, group, &mut |job| {
+            let mark = temporary.mark()?;
+            let measured = one_tier(machine, plan, stop, temporary, group, &mut |job| {
                 show(job, done, of);
                 done += 1;
             });
-            scratch.back_to(mark)?;
+            temporary.back_to(mark)?;
             measured?;
         }
     }
@@ -188,17 +188,17 @@ fn one_tier(
     machine: &Machine,
     plan: &Plan,
     stop: &Stop,
-    scratch: &mut Scratch,
+    temporary: &mut TemporarySettings,
     group: &mut [Row],
     show: &mut dyn FnMut(&str),
 ) -> Result<(), SwapError> {
     let Some(tier) = group.first().map(|row| row.job.tier.clone()) else { return Ok(()) };
     let pages = group.iter().map(|row| row.job.pages * u64::from(row.job.threads)).max().unwrap_or(0);
     let size = Bytes(pages * machine.page_size().0);
-    if let Err(error) = tier.set_up(machine, scratch, &plan.place, size) {
+    if let Err(error) = tier.set_up(machine, temporary, &plan.place, size) {
         // What this kernel or machine lacks is told of once, and the other tiers are measured.
         return match error {
-            ScratchError::Step { .. } | ScratchError::Refused { .. } => {
+            TemporaryError::Step { .. } | TemporaryError::Refused { .. } => {
                 let why = SwapError::from(error);
                 group.iter_mut().for_each(|row| row.miss(&tell(&why)));
                 Ok(())
@@ -211,10 +211,10 @@ fn one_tier(
             return Ok(());
         }
         show(&row.job.to_string());
-        let mark = scratch.mark()?;
-        scratch.knob("vm.page-cluster", &row.job.page_cluster.to_string())?;
-        let measured = measure::once(machine, scratch, &row.job, stop);
-        scratch.back_to(mark)?;
+        let mark = temporary.mark()?;
+        temporary.knob("vm.page-cluster", &row.job.page_cluster.to_string())?;
+        let measured = measure::once(machine, temporary, &row.job, stop);
+        temporary.back_to(mark)?;
         match measured? {
             Some(seen) => row.add(seen),
             None => return Ok(()),
@@ -224,7 +224,7 @@ fn one_tier(
 }
 
 /// An error with what caused it, in one line.
-pub(crate) fn tell(error: &dyn std::error::Error) -> String {
+pub fn tell(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

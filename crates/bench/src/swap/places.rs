@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use swaptune_core::Facts;
-use swaptune_host::scratch::TOP_PRIORITY;
+use swaptune_host::temporary::TOP_PRIORITY;
 
 /// Whole disks below the areas of highest priority.
 pub(super) fn disks(facts: &Facts) -> Vec<String> {

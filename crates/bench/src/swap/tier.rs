@@ -5,7 +5,7 @@ use std::path::Path;
 
 use swaptune_core::Bytes;
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::{Scratch, ScratchError, TOP_PRIORITY};
+use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 
 use super::Place;
 
@@ -46,22 +46,22 @@ impl Tier {
     pub(super) fn set_up(
         &self,
         machine: &Machine,
-        scratch: &mut Scratch,
+        temporary: &mut TemporarySettings,
         place: &Place,
         size: Bytes,
-    ) -> Result<(), ScratchError> {
+    ) -> Result<(), TemporaryError> {
         let room = Bytes(size.0 * ROOM).max(LEAST);
         match self {
-            Self::Zswap { compressor, zpool } => zswap(machine, scratch, compressor, zpool.as_deref(), place, room),
-            Self::Writeback { compressor } => zswap(machine, scratch, compressor, None, place, room),
+            Self::Zswap { compressor, zpool } => zswap(machine, temporary, compressor, zpool.as_deref(), place, room),
+            Self::Writeback { compressor } => zswap(machine, temporary, compressor, None, place, room),
             Self::Zram { algorithm } => {
-                no_zswap(machine, scratch)?;
-                scratch.zram(algorithm, room, Some(TOP_PRIORITY)).map(|_| ())
+                no_zswap(machine, temporary)?;
+                temporary.zram(algorithm, room, Some(TOP_PRIORITY)).map(|_| ())
             }
             Self::Disk { areas } => {
-                no_zswap(machine, scratch)?;
+                no_zswap(machine, temporary)?;
                 let each = Bytes(room.0 / u64::from((*areas).max(1))).max(LEAST);
-                (0..*areas).try_for_each(|_| area(scratch, place, each))
+                (0..*areas).try_for_each(|_| area(temporary, place, each))
             }
         }
     }
@@ -86,10 +86,10 @@ impl fmt::Display for Tier {
     }
 }
 
-fn area(scratch: &mut Scratch, place: &Place, size: Bytes) -> Result<(), ScratchError> {
+fn area(temporary: &mut TemporarySettings, place: &Place, size: Bytes) -> Result<(), TemporaryError> {
     match place {
-        Place::Folder(folder) => scratch.swap_file(folder, size, TOP_PRIORITY).map(|_| ()),
-        Place::Area(path) => scratch.swap_on(path, TOP_PRIORITY),
+        Place::Folder(folder) => temporary.swap_file(folder, size, TOP_PRIORITY).map(|_| ()),
+        Place::Area(path) => temporary.swap_on(path, TOP_PRIORITY),
     }
 }
 
@@ -101,30 +101,30 @@ fn parameter_path(parameter: &str) -> String {
     Path::new("/sys/module/zswap/parameters").join(parameter).display().to_string()
 }
 
-fn no_zswap(machine: &Machine, scratch: &mut Scratch) -> Result<(), ScratchError> {
-    if has(machine, "enabled") { scratch.knob("zswap.enabled", "N") } else { Ok(()) }
+fn no_zswap(machine: &Machine, temporary: &mut TemporarySettings) -> Result<(), TemporaryError> {
+    if has(machine, "enabled") { temporary.knob("zswap.enabled", "N") } else { Ok(()) }
 }
 
 fn zswap(
     machine: &Machine,
-    scratch: &mut Scratch,
+    temporary: &mut TemporarySettings,
     compressor: &str,
     zpool: Option<&str>,
     place: &Place,
     room: Bytes,
-) -> Result<(), ScratchError> {
-    area(scratch, place, room)?;
+) -> Result<(), TemporaryError> {
+    area(temporary, place, room)?;
     if let Some(zpool) = zpool {
-        scratch.knob("zswap.zpool", zpool)?;
+        temporary.knob("zswap.zpool", zpool)?;
     }
-    scratch.knob("zswap.compressor", compressor)?;
+    temporary.knob("zswap.compressor", compressor)?;
     // A pool near its limit would be another tier.
     let limit = machine.read_text(&parameter_path("max_pool_percent")).ok().and_then(|text| text.trim().parse::<u32>().ok());
     if limit.is_some_and(|limit| limit < 20) {
-        scratch.knob("zswap.max_pool_percent", "20")?;
+        temporary.knob("zswap.max_pool_percent", "20")?;
     }
     if has(machine, "shrinker_enabled") {
-        scratch.knob("zswap.shrinker_enabled", "N")?;
+        temporary.knob("zswap.shrinker_enabled", "N")?;
     }
-    scratch.knob("zswap.enabled", "Y")
+    temporary.knob("zswap.enabled", "Y")
 }

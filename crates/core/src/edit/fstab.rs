@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{Edit, apply, lines};
-use crate::parse::escape::{escape, unescape};
+use crate::escape::{escape, unescape};
 
 /// One entry of fstab.
 #[derive(Clone, Debug, PartialEq, Eq)]

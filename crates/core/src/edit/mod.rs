@@ -7,7 +7,6 @@
 pub mod cmdline;
 pub mod fstab;
 pub mod grub;
-pub mod ini;
 pub mod sysctl;
 
 use std::ops::Range;

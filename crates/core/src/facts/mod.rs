@@ -32,7 +32,6 @@ pub use system::{Container, InitSystem, KernelFacts, KernelLogLine, KnobWriter, 
 
 use crate::fact::Fact;
 use crate::knobs::Knob;
-use crate::parse::zram_generator;
 use swaptune_kernel::behaviours;
 
 /// Managers whose business is zram, by their names in the manager table.
@@ -171,21 +170,16 @@ impl Facts {
         disks
     }
 
-    /// What zram-generator is told to make, by its files among [`Facts::files`]; without the file of this name.
-    #[must_use]
-    pub fn zram_generator_devices(&self, without: &str) -> Vec<zram_generator::Device> {
-        let paths: Vec<&str> = self.files.keys().map(String::as_str).filter(|path| *path != without).collect();
-        // A drop-in that is listed and has no text is a link to /dev/null, which hides others of its name.
-        let there = |path: &&str| path.contains(".conf.d/") || self.file(path).is_some();
-        let paths: Vec<&str> = paths.into_iter().filter(there).collect();
-        let files: Vec<(&str, &str)> =
-            zram_generator::in_order(&paths).into_iter().map(|path| (path, self.file(path).unwrap_or_default())).collect();
-        zram_generator::devices(&files)
-    }
-
     /// Other managers whose business is zram.
     pub fn managers_of_zram(&self) -> impl Iterator<Item = &Manager> {
         self.system.managers.iter().filter(|manager| MANAGERS_OF_ZRAM.contains(&manager.name.as_str()))
+    }
+
+    /// The first compressor of a list that this kernel has or can load.
+    #[must_use]
+    pub fn first_usable(&self, names: &[String]) -> Option<String> {
+        let usable = |name: &&String| self.compressors.iter().any(|c| c.name == **name && c.availability.usable());
+        names.iter().find(usable).cloned()
     }
 
     /// True when zswap is built in and on.

@@ -5,7 +5,7 @@
 
 use super::storage::BlockDevice;
 use super::{Encryption, Facts};
-use crate::parse::udevdb;
+use crate::escape;
 
 impl Facts {
     /// The block device that a name means, as fstab(5), crypttab(5) and the configuration write it.
@@ -78,7 +78,7 @@ impl BlockDevice {
 
     fn has_path(&self, path: &str) -> bool {
         let Some(name) = path.strip_prefix("/dev/") else { return self.has_link(path) };
-        let by = |folder: &str| name.strip_prefix(folder).map(udevdb::unescape);
+        let by = |folder: &str| name.strip_prefix(folder).map(escape::unescape_hex);
         self.name.replace('!', "/") == name
             || name.strip_prefix("mapper/").is_some_and(|name| self.dm_name.as_deref() == Some(name))
             || self.is_volume(name)

@@ -12,7 +12,7 @@ pub(super) static ROWS: &[Finding] = &[
     Finding {
         code: "fstab-broken-line",
         severity: Severity::Warning,
-        title: "fstab has a line that is no entry",
+        title: "fstab has a line that cannot be parsed",
         source: "fstab(5)",
         detect: broken_line,
     },
@@ -235,7 +235,7 @@ fn random_key_without_swap(facts: &Facts) -> Option<Evidence> {
     let found = random(facts)
         .into_iter()
         .find(|mapping| !has(mapping, "swap") && !mapping.options.iter().any(|option| option.starts_with("tmp")))?;
-    let what = format!("{} gets a random key but no option swap: nobody makes a swap header on it, and swapon fails", found.name);
+    let what = format!("{} gets a random key but lacks the option swap: it gets no swap header, and swapon fails", found.name);
     let cure = format!("sed -i '/^{}[[:blank:]]/s/$/,swap/' {CRYPTTAB}", found.name);
     Some(Evidence::new(what, cure).seen_all([mapping(&found)]))
 }

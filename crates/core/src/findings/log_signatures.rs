@@ -27,7 +27,7 @@ macro_rules! signatures {
 signatures! {
     zram_backend: "log-zram-backend", Error, "zram could not get its compressor",
         ["Cannot initialise + compressing backend", "Can't allocate a compression stream", "Error creating compression"],
-        "zram was set up with a compressor that this kernel does not have or could not load: the device has no size and is no swap",
+        "zram was set up with a compressor that this kernel does not have or could not load: the device has no size and cannot be swap",
         "swaptune apply", "drivers/block/zram/zcomp.c";
     zram_busy: "log-zram-busy", Warning, "two programs set up one zram device",
         ["Cannot change disksize for initialized device", "Can't change algorithm for initialized device", "zram + Device or resource busy"],

@@ -11,7 +11,7 @@ pub(super) static ROWS: &[Finding] = &[
         code: "managers-two",
         severity: Severity::Warning,
         title: "two programs set up compressed swap",
-        source: "systemd.unit(5): whoever comes second finds the device busy or undoes the first",
+        source: "systemd.unit(5): the second one finds the device busy or undoes the first",
         detect: two,
     },
     Finding {
@@ -148,7 +148,7 @@ const TUNED_CONF: &str = "/etc/tuned/tuned-main.conf";
 fn tuned_wins(facts: &Facts) -> Option<Evidence> {
     let tuned = active(facts, &["tuned"]);
     tuned.first()?;
-    let sections = crate::edit::ini::sections(facts.file(TUNED_CONF)?);
+    let sections = crate::parse::ini::sections(facts.file(TUNED_CONF)?);
     let key = sections.iter().rev().find_map(|section| section.get("reapply_sysctl"))?;
     if cmdline::boolean(&key.value) != Some(false) {
         return None;

@@ -82,7 +82,7 @@ pub(super) static ROWS: &[Finding] = &[
     Finding {
         code: "swap-none",
         severity: Severity::Info,
-        title: "there is no swap",
+        title: "no swap",
         source: "Documentation/admin-guide/mm/concepts.rst: without swap, idle memory can never leave",
         detect: none,
     },

@@ -4,6 +4,7 @@ use super::ask::{disk_areas, knob_exhibit, number, pages, paths, setters, swap_l
 use super::{Evidence, Exhibit, Finding, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SwapArea, ZramDevice};
+use crate::parse::zram_generator;
 
 pub(super) static ROWS: &[Finding] = &[
     Finding {
@@ -161,7 +162,7 @@ fn few_algorithms(facts: &Facts) -> Option<Evidence> {
 }
 
 fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
-    for section in facts.zram_generator_devices("") {
+    for section in zram_generator::devices_of(facts, "") {
         let Some(key) = section.keys.get("compression-algorithm") else { continue };
         // `zstd(level=3) lz4 (type=idle)`: the first word is the primary compressor.
         let asked = key.value.split([' ', '(']).next().unwrap_or_default();

@@ -301,7 +301,7 @@ fn readahead_stays(facts: &Facts) -> Option<Evidence> {
         return None;
     }
     let what = format!(
-        "vm.page-cluster is {value}, and {} cannot evict what it reads ahead from zswap until somebody uses it: idle applications swapped in a third more with 2 than with 0, and nearly twice as much with 3",
+        "vm.page-cluster is {value}, and {} cannot evict pages that it read ahead from zswap before they are used: idle applications swapped in a third more with 2 than with 0, and nearly twice as much with 3",
         release(facts)
     );
     let found = Evidence::new(what, "swaptune apply --set vm.page-cluster=0");

@@ -39,7 +39,7 @@ pub(super) static ROWS: &[Finding] = &[
     Finding {
         code: "zswap-compressor-unchecked",
         severity: Severity::Warning,
-        title: "zswap's compressor is a name that nobody has checked yet",
+        title: "the name of zswap's compressor is not checked yet",
         source: "mm/zswap.c: names are taken as they come until the first enable (6.3 and later)",
         detect: compressor_unchecked,
     },
@@ -194,7 +194,7 @@ fn why_unknown(facts: &Facts, name: &str) -> String {
     }
     let names = knobs::all().filter_map(|knob| knob.name.strip_prefix("zswap."));
     match nearest(name, names).filter(|_| row.is_none()) {
-        Some(near) => format!("there is no such parameter; did you mean zswap.{near}?"),
+        Some(near) => format!("unknown parameter; did you mean zswap.{near}?"),
         None => "this kernel does not have it".to_owned(),
     }
 }

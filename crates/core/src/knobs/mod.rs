@@ -91,7 +91,7 @@ pub fn find(name: &str) -> Option<&'static Knob> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KnobError {
     /// No row has this name.
-    #[error("there is no knob `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
+    #[error("unknown knob `{name}`{}", nearest.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
     Unknown {
         /// What was asked for.
         name: String,
@@ -115,6 +115,12 @@ impl Knob {
     #[must_use]
     pub fn is_sysctl(&self) -> bool {
         self.path.starts_with("/proc/sys/")
+    }
+
+    /// The name without its family: `max_pool_percent` of `zswap.max_pool_percent`.
+    #[must_use]
+    pub fn parameter(&self) -> &'static str {
+        self.name.split_once('.').map_or(self.name, |(_, parameter)| parameter)
     }
 
     /// True when the path stands for many files (`*`).
@@ -312,7 +318,7 @@ mod tests {
     #[test]
     fn an_unknown_name_gets_its_nearest() {
         let error = get("vm.swapiness").unwrap_err();
-        assert_eq!(error.to_string(), "there is no knob `vm.swapiness`; did you mean `vm.swappiness`?");
+        assert_eq!(error.to_string(), "unknown knob `vm.swapiness`; did you mean `vm.swappiness`?");
     }
 
     #[test]

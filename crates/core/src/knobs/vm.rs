@@ -27,7 +27,7 @@ pub(super) static ROWS: &[Knob] = &[
         gone: None,
         replaced_by: "",
         effect: Effect::Live,
-        doc: "Read-ahead of swap, reads only: 2 to this power pages; 0 turns it off. No effect on zram; neighbours in zswap are decompressed too, and since 6.16 those that nobody uses stay in RAM.",
+        doc: "Read-ahead of swap, reads only: 2 to this power pages; 0 turns it off. No effect on zram; neighbours in zswap are decompressed too, and since 6.16 unused ones stay in RAM.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
     },
     Knob {

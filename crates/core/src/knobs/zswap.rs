@@ -1,4 +1,5 @@
-//! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`).
+//! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`), in the order in which a plan writes them; `enabled`
+//! goes last all the same.
 
 use super::{Effect, Kind, Knob};
 use swaptune_kernel::v;
@@ -18,19 +19,6 @@ pub(super) static ROWS: &[Knob] = &[
         source: "Documentation/admin-guide/mm/zswap.rst",
     },
     Knob {
-        name: "zswap.compressor",
-        path: "/sys/module/zswap/parameters/compressor",
-        kind: Kind::Name,
-        unit: "",
-        default: "CONFIG_ZSWAP_COMPRESSOR_DEFAULT, upstream lzo",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
-        doc: "Compressor of pages stored from now on; before the first enable (6.3 and later) any name is taken and silently replaced, so read it back.",
-        source: "mm/zswap.c, zswap_compressor_param_set",
-    },
-    Knob {
         name: "zswap.zpool",
         path: "/sys/module/zswap/parameters/zpool",
         kind: Kind::Name,
@@ -42,6 +30,19 @@ pub(super) static ROWS: &[Knob] = &[
         effect: Effect::Live,
         doc: "Allocator of the pool: zsmalloc, zbud or z3fold (the last two are gone since 6.15).",
         source: "mm/zswap.c; zpool layer removed in 6.18",
+    },
+    Knob {
+        name: "zswap.compressor",
+        path: "/sys/module/zswap/parameters/compressor",
+        kind: Kind::Name,
+        unit: "",
+        default: "CONFIG_ZSWAP_COMPRESSOR_DEFAULT, upstream lzo",
+        since: None,
+        gone: None,
+        replaced_by: "",
+        effect: Effect::Live,
+        doc: "Compressor of pages stored from now on; before the first enable (6.3 and later) any name is taken and silently replaced, so read it back.",
+        source: "mm/zswap.c, zswap_compressor_param_set",
     },
     Knob {
         name: "zswap.max_pool_percent",

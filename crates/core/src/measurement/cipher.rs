@@ -84,7 +84,7 @@ fn key_length(loss: f64) -> String {
     }
     format!(
         "AES-256 (a key of 512 bits: XTS takes two) is {percent:.0} % slower here; the key of swap is random at each boot and is \
-         stored nowhere, and nobody breaks AES-128"
+         stored nowhere, and AES-128 is unbroken"
     )
 }
 

@@ -9,8 +9,7 @@ use super::{
     CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Figures, Measurement, MemoryOrder, SampleFigures,
     SwapFigures, SwapTier, areas_gain,
 };
-use crate::prediction::Predictions;
-use crate::proof::Class;
+use crate::canary::Class;
 use crate::stats::{Nanos, paired_ratio};
 
 /// An answer and the result that it rests on.
@@ -82,7 +81,6 @@ pub struct ReadAhead {
 pub struct Evidence {
     measurements: Vec<Measurement>,
     kernel: String,
-    predictions: Option<Predictions>,
 }
 
 impl Evidence {
@@ -91,20 +89,7 @@ impl Evidence {
     pub fn new(mut measurements: Vec<Measurement>, machine: &str, kernel: &str) -> Self {
         measurements.retain(|measurement| measurement.conditions.machine == machine);
         measurements.sort_by_key(|measurement| Reverse((measurement.at.clone(), measurement.run.clone())));
-        Self { measurements, kernel: kernel.to_owned(), predictions: None }
-    }
-
-    /// The same with what a simulation made of it.
-    #[must_use]
-    pub fn with(mut self, predictions: Predictions) -> Self {
-        self.predictions = Some(predictions);
-        self
-    }
-
-    /// What a simulation predicts, where one was made.
-    #[must_use]
-    pub fn predictions(&self) -> Option<&Predictions> {
-        self.predictions.as_ref()
+        Self { measurements, kernel: kernel.to_owned() }
     }
 
     /// True when nothing was measured here.

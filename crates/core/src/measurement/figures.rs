@@ -5,20 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::proof::Class;
-use crate::stats::{Nanos, Quantiles};
+use crate::canary::Class;
+use crate::stats::{Estimate, Nanos, Quantiles};
 use crate::units::Bytes;
-
-/// A share or ratio with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// Lower end of the interval.
-    pub low: f64,
-    /// Upper end of the interval.
-    pub high: f64,
-}
 
 /// One line's numbers, by what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,13 +11,14 @@ mod figures;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::stats::Estimate;
 pub use cipher::{CipherChoice, recommend};
 pub use conditions::Conditions;
 pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
 pub use figures::{
-    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Estimate, Figures, IoFigures,
-    Landing, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
+    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Figures, IoFigures, Landing,
+    MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
 
 /// Version of the line; raised when a field changes its meaning.

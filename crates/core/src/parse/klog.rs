@@ -3,7 +3,7 @@
 //! Only lines about swap are kept: the rest of a kernel log may hold serial numbers and names, and a capture is
 //! something that people send to strangers.
 
-use super::udevdb;
+use crate::escape;
 use crate::facts::KernelLogLine;
 
 /// One record of `/dev/kmsg` (Documentation/ABI/testing/dev-kmsg): `prio,seq,µs,flags;text`, then lines of properties.
@@ -12,7 +12,7 @@ pub fn record(text: &str) -> Option<KernelLogLine> {
     let (prefix, message) = text.split_once(';')?;
     let micros: u64 = prefix.split(',').nth(2)?.parse().ok()?;
     let first = message.lines().next().unwrap_or_default();
-    Some(KernelLogLine { at: format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000), text: udevdb::unescape(first) })
+    Some(KernelLogLine { at: format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000), text: escape::unescape_hex(first) })
 }
 
 /// A log as text: `[   12.345678] message`, or bare messages.

@@ -1,7 +1,7 @@
 //! Readers of the texts that a kernel and a distribution write: text or bytes in, a type out.
 //!
 //! Texts of the kernel are read leniently: a line that this tool does not understand is left out, because a later
-//! kernel may have added it, and no parser ever fails on one. What is meant to be changed is read in [`crate::edit`].
+//! kernel may have added it, and no parser ever fails on one. What is meant to be changed is edited in `edit`.
 
 pub mod bls;
 pub mod choice;
@@ -9,8 +9,8 @@ pub mod cmdline;
 pub mod cpio;
 pub mod crypto;
 pub mod crypttab;
-pub mod escape;
 pub mod grub_cfg;
+pub mod ini;
 pub mod kconfig;
 pub mod keyed;
 pub mod klog;

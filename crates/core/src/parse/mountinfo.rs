@@ -3,7 +3,7 @@
 //! The device number is the only reliable way from a file to its block device; btrfs shows an anonymous one
 //! (major 0), and then only the source names the device.
 
-use super::escape::unescape;
+use crate::escape::unescape;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Assignments in shell-like files: `/etc/default/*`, os-release, `initramfs.conf`.
 //!
 //! Only assignments are understood; commands, conditions and functions are passed over. That is enough to know what a
-//! file sets, not to change it: editors are in [`crate::edit`].
+//! file sets, not to change it: editors are in `edit`.
 
 use std::collections::BTreeMap;
 

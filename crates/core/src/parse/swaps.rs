@@ -2,7 +2,7 @@
 //!
 //! File names are escaped and may therefore hold anything; a deleted file ends in ` (deleted)`.
 
-use super::escape::unescape;
+use crate::escape::unescape;
 use crate::facts::SwapKind;
 use crate::units::Bytes;
 

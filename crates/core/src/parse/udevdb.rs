@@ -22,22 +22,6 @@ pub fn links(text: &str) -> Vec<String> {
     text.lines().filter_map(|line| line.strip_prefix("S:")).map(str::to_owned).collect()
 }
 
-/// Resolves `\xNN`, which udev writes into `*_ENC` properties and link names under `/dev/disk/by-label`.
-#[must_use]
-pub fn unescape(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let escape = bytes.get(at..at + 4).filter(|group| group.starts_with(b"\\x"));
-        let byte =
-            escape.and_then(|group| std::str::from_utf8(&group[2..]).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(byte.unwrap_or(bytes[at]));
-        at += if byte.is_some() { 4 } else { 1 };
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,12 +38,5 @@ mod tests {
     fn links_are_the_s_lines() {
         let text = "S:disk/by-partlabel/my\\x20swap\nE:A=S:b\nS:vg/swap\nI:1\n";
         assert_eq!(links(text), ["disk/by-partlabel/my\\x20swap", "vg/swap"]);
-    }
-
-    #[test]
-    fn escapes_in_labels() {
-        for (text, plain) in [("my\\x20swap", "my swap"), ("\\x", "\\x"), ("\\xzz", "\\xzz"), ("plain", "plain")] {
-            assert_eq!(unescape(text), plain);
-        }
     }
 }

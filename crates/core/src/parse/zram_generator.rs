@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::edit::ini;
+use super::ini;
+use crate::facts::Facts;
 use crate::units::Bytes;
 
 /// The main file in each folder.
@@ -91,6 +92,18 @@ pub fn devices(files: &[(&str, &str)]) -> Vec<Device> {
 
 fn is_device(name: &str) -> bool {
     name.strip_prefix("zram").is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// What zram-generator is told to make on a machine, by its files among [`Facts::files`]; without the file of this name.
+#[must_use]
+pub fn devices_of(facts: &Facts, without: &str) -> Vec<Device> {
+    let paths: Vec<&str> = facts.files.keys().map(String::as_str).filter(|path| *path != without).collect();
+    // A drop-in that is listed and has no text is a link to /dev/null, which hides others of its name.
+    let there = |path: &&str| path.contains(".conf.d/") || facts.file(path).is_some();
+    let paths: Vec<&str> = paths.into_iter().filter(there).collect();
+    let files: Vec<(&str, &str)> =
+        in_order(&paths).into_iter().map(|path| (path, facts.file(path).unwrap_or_default())).collect();
+    devices(&files)
 }
 
 #[cfg(test)]

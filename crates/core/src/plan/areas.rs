@@ -328,7 +328,7 @@ fn prepare_file(
             format!("to make it anew: {wipe}; to take it as it is, leave size out under its [[swap]]"),
         ),
         _ => (
-            format!("a file of {} is there that is no swap file, and swaptune did not make it", place.size),
+            format!("a file of {} is there; it is not a swap file, and swaptune did not make it", place.size),
             format!("choose another path, or if you want to lose it: {wipe}"),
         ),
     };

@@ -3,6 +3,7 @@
 use super::{Note, Plan, Refusal, SCHEMA, Step, When};
 use crate::change::Change;
 use crate::facts::Facts;
+use crate::forecast::Forecast;
 use crate::knobs;
 use crate::measurement::Evidence;
 use crate::settings::{Setting, Settings};
@@ -16,6 +17,8 @@ pub struct Request<'a> {
     pub settings: &'a Settings,
     /// What was measured on it.
     pub evidence: &'a Evidence,
+    /// What a simulation says of the candidates that the settings were chosen from.
+    pub forecast: Option<&'a Forecast>,
     /// Plan live changes.
     pub now: bool,
     /// Plan what makes them last.
@@ -70,8 +73,8 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn new(request: &'a Request<'a>) -> Self {
         let profile = request.settings.profile.as_ref().map_or_else(String::new, |profile| profile.value.clone());
-        let predictions = request.evidence.predictions().cloned();
-        Self { request, plan: Plan { schema: SCHEMA, profile, predictions, ..Plan::default() }, live: Vec::new() }
+        let forecast = request.forecast.cloned();
+        Self { request, plan: Plan { schema: SCHEMA, profile, forecast, ..Plan::default() }, live: Vec::new() }
     }
 
     pub(super) fn facts(&self) -> &'a Facts {
@@ -151,13 +154,6 @@ impl<'a> Draft<'a> {
         self.plan.capacity = super::capacity::of(&mut self);
         self.plan
     }
-}
-
-/// The first compressor of a list that this kernel has or can load.
-#[must_use]
-pub fn first_usable(facts: &Facts, names: &[String]) -> Option<String> {
-    let usable = |name: &&String| facts.compressors.iter().any(|c| c.name == **name && c.availability.usable());
-    names.iter().find(usable).cloned()
 }
 
 /// A random-looking (version 4) UUID from the seed and what it is for.

@@ -28,7 +28,7 @@ pub(super) fn note(draft: &mut Draft<'_>) {
         draft.note("machine", text, "an image has no /proc");
     }
     let wanted = draft.settings();
-    if wanted.zswap.enabled.is_none() && !wanted.wants_zram() {
+    if wanted.zswap.enabled().is_none() && !wanted.wants_zram() {
         let text = "neither zswap nor zram is set up: its /etc/fstab lists no swap area, and a zram device needs the size of RAM";
         draft.note("swap", text, "/etc/fstab");
     }

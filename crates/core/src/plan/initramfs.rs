@@ -1,6 +1,6 @@
 //! The compressor's modules in the initramfs: the file that brings them there, and when the image is made anew.
 
-use super::draft::{Draft, Why, first_usable};
+use super::draft::{Draft, Why};
 use super::{When, image, owned};
 use crate::change::Change;
 use crate::facts::{Availability, Facts, InitramfsTool};
@@ -14,7 +14,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let Some(tool) = facts.initramfs.tool.value() else {
         return draft.note("initramfs", format!("left alone: {}", facts.initramfs.tool.source()), facts.initramfs.tool.source());
     };
-    let Some(name) = settings.zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) else { return };
+    let Some(name) = settings.zswap.compressor().and_then(|list| facts.first_usable(&list.value)) else { return };
     if is_built_in(facts, &name) {
         return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
     }

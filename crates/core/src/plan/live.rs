@@ -1,13 +1,14 @@
 //! Live knobs: sysctls, huge pages, zswap's parameters.
 
 use super::When;
-use super::draft::{Draft, Why, first_usable};
+use super::draft::{Draft, Why};
 use swaptune_kernel::behaviours;
 
 use crate::change::Change;
 use crate::facts::ZswapFacts;
-use crate::knobs;
-use crate::settings::{PoolLimit, Setting};
+use crate::knobs::{self, Knob};
+use crate::settings::{PoolLimit, Setting, Wanted, ZswapSettings};
+use crate::units::Bytes;
 
 /// Every knob of the `[knobs]` section.
 pub(super) fn knobs(draft: &mut Draft<'_>) {
@@ -50,10 +51,9 @@ fn absent_knob(draft: &mut Draft<'_>, name: &str, why: &str) {
     draft.note(name, text, row.map_or("", |row| row.source));
 }
 
-/// zswap's parameters in the order in which a kernel that has never had zswap on takes them: allocator, compressor,
-/// limits, shrinker, and only then `enabled`; the write side reads all of them back after that.
+/// zswap's parameters in the order of the table, and `enabled` last: a kernel that has never had zswap on takes the others then; the
+/// write side reads all of them back after that.
 pub(super) fn zswap(draft: &mut Draft<'_>) {
-    let settings = &draft.settings().zswap;
     let zswap = match &draft.facts().zswap {
         crate::Fact::Known { value, .. } => value,
         crate::Fact::Absent { absent } => {
@@ -64,104 +64,88 @@ pub(super) fn zswap(draft: &mut Draft<'_>) {
             return;
         }
     };
-    if settings.enabled.as_ref().is_some_and(|on| !on.value) {
-        parameter(draft, zswap, "enabled", settings.enabled.as_ref(), "N", Vec::new());
-        if zswap.enabled {
-            draft.note(
-                "zswap.enabled",
-                "off stops new stores only; what is stored stays until it is faulted in or swapoff",
-                "zswap.rst",
-            );
-        }
-        return;
-    }
-    if let Some(zpools) = &settings.zpool {
-        zpool(draft, zswap, zpools);
-    }
-    compressor(draft, zswap);
-    if let Some(limit) = &settings.pool {
-        match limit.value.percent(draft.facts().memory.total()) {
-            Some(percent) => {
-                too_large(draft, limit.value);
-                parameter(draft, zswap, "max_pool_percent", Some(limit), &percent.to_string(), Vec::new());
-            }
-            // The service turns the size into a share of the RAM that it finds.
-            None if draft.facts().image.is_some() => {}
-            None => draft.refuse("zswap.max_pool_percent", "the size of RAM is unknown", "write max_pool_percent = N in [zswap]"),
+    let off = draft.settings().zswap.enabled().is_some_and(|on| !on.value);
+    let (enabled, others): (Vec<&Knob>, Vec<&Knob>) = ZswapSettings::rows().partition(|row| row.name == "zswap.enabled");
+    for row in others.into_iter().filter(|_| !off).chain(enabled) {
+        if let Some(setting) = draft.settings().zswap.get(row.parameter()) {
+            parameter(draft, zswap, row, setting);
         }
     }
-    let accept = settings.accept_threshold_percent.as_ref();
-    if let Some(percent) = accept {
-        parameter(draft, zswap, "accept_threshold_percent", accept, &percent.value.to_string(), Vec::new());
+    if off && zswap.enabled {
+        draft.note(
+            "zswap.enabled",
+            "off stops new stores only; what is stored stays until it is faulted in or swapoff",
+            "zswap.rst",
+        );
     }
-    let flag = |setting: &Setting<bool>| if setting.value { "Y" } else { "N" };
-    if let Some(shrinker) = &settings.shrinker_enabled {
-        parameter(draft, zswap, "shrinker_enabled", Some(shrinker), flag(shrinker), Vec::new());
+}
+
+/// One parameter of zswap, with what is special about it.
+fn parameter(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>) {
+    match (&setting.value, row.name) {
+        (Wanted::Names(names), "zswap.compressor") => return compressor(draft, zswap, row, setting, names),
+        (Wanted::Names(names), "zswap.zpool") => zpool(draft, names),
+        (Wanted::Size(size), _) => too_large(draft, *size),
+        _ => {}
     }
-    if let Some(enabled) = &settings.enabled {
-        parameter(draft, zswap, "enabled", Some(enabled), flag(enabled), Vec::new());
+    match setting.value.text(draft.facts().memory.total()) {
+        Some(wanted) => {
+            let rest =
+                if let Wanted::Names(names) = &setting.value { names.get(1..).unwrap_or_default().to_vec() } else { Vec::new() };
+            write(draft, zswap, row, setting, &wanted, rest);
+        }
+        // The service turns the size into a share of the RAM that it finds.
+        None if draft.facts().image.is_some() => {}
+        None => draft.refuse(row.name, "the size of RAM is unknown", "write max_pool_percent = N in [zswap]"),
     }
 }
 
 /// A size that was meant for a larger machine.
-fn too_large(draft: &mut Draft<'_>, limit: PoolLimit) {
+fn too_large(draft: &mut Draft<'_>, size: Bytes) {
     let ram = draft.facts().memory.total();
-    if let PoolLimit::Size(size) = limit
-        && size > ram.percent(PoolLimit::SIZE_PERCENT_MAX)
-    {
+    if ram > Bytes(0) && size > ram.percent(PoolLimit::SIZE_PERCENT_MAX) {
         let text =
             format!("{size} is more than half of this machine's {ram}: the pool is limited to {} %", PoolLimit::SIZE_PERCENT_MAX);
         draft.note("zswap.max_pool_percent", text, "the rest of RAM must hold what is in use");
     }
 }
 
-/// One parameter of zswap; absent ones become a note that says since or until when kernels have it.
-fn parameter<T>(
-    draft: &mut Draft<'_>,
-    zswap: &ZswapFacts,
-    field: &str,
-    setting: Option<&Setting<T>>,
-    wanted: &str,
-    fallbacks: Vec<String>,
-) {
-    let name = format!("zswap.{field}");
-    let (Some(row), Some(setting)) = (knobs::find(&name), setting) else { return };
-    let Some(value) = zswap.parameter(field) else {
-        return absent_knob(draft, &name, "not in this kernel");
+/// The step for one parameter; an absent one becomes a note that says since or until when kernels have it.
+fn write(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, wanted: &str, fallbacks: Vec<String>) {
+    let Some(value) = zswap.parameter(row.parameter()) else {
+        return absent_knob(draft, row.name, "not in this kernel");
     };
     if row.same(value, wanted) {
-        return remark(draft, &name, row.source);
+        return remark(draft, row.name, row.source);
     }
-    let change =
-        Change::Knob { name: name.clone(), path: row.path.into(), before: value.trim().into(), after: wanted.into(), fallbacks };
-    let why = Why::setting(setting, &name, draft.settings());
+    let (name, path) = (row.name.to_owned(), row.path.to_owned());
+    let change = Change::Knob { name, path, before: value.trim().into(), after: wanted.into(), fallbacks };
+    let why = Why::setting(setting, row.name, draft.settings());
     draft.step(When::Now, change, why);
 }
 
-/// The allocator: the first of the list that the kernel's age allows.
-fn zpool(draft: &mut Draft<'_>, zswap: &ZswapFacts, wanted: &Setting<Vec<String>>) {
-    let Some((first, rest)) = wanted.value.split_first() else { return };
-    if first == "zsmalloc" && draft.facts().kernel.does(&behaviours::ZSMALLOC_WRITES_BACK) == Some(false) {
+/// What an allocator cannot do on a kernel of this age.
+fn zpool(draft: &mut Draft<'_>, names: &[String]) {
+    let first = names.first().map(String::as_str);
+    if first == Some("zsmalloc") && draft.facts().kernel.does(&behaviours::ZSMALLOC_WRITES_BACK) == Some(false) {
         let text = "zsmalloc cannot write back before Linux 6.2: a full pool then sends new pages straight to the disk, so keep it below its limit";
         draft.note("zswap.zpool", text, "mm/zsmalloc.c, zs_zpool_shrink (6.2)");
     }
-    parameter(draft, zswap, "zpool", Some(wanted), first, rest.to_vec());
 }
 
 /// The compressor: the first of the list that this kernel has or can load; the rest are tried if the kernel refuses it.
-fn compressor(draft: &mut Draft<'_>, zswap: &ZswapFacts) {
-    let Some(wanted) = &draft.settings().zswap.compressor else { return };
+fn compressor(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, names: &[String]) {
     let facts = draft.facts();
-    let Some(first) = first_usable(facts, &wanted.value) else {
+    let Some(first) = facts.first_usable(names) else {
         let have: Vec<&str> = facts.compressors.iter().filter(|c| c.availability.usable()).map(|c| c.name.as_str()).collect();
-        let why = format!("this kernel has none of {}; it has {}", wanted.value.join(", "), have.join(", "));
+        let why = format!("this kernel has none of {}; it has {}", names.join(", "), have.join(", "));
         return draft.refuse("zswap.compressor", why, "name one that it has under [zswap] compressor");
     };
-    for name in wanted.value.iter().take_while(|name| **name != first) {
+    for name in names.iter().take_while(|name| **name != first) {
         draft.note("zswap.compressor", format!("{name} is not in this kernel, so {first} is taken"), why_not(draft, name));
     }
-    let fallbacks = wanted.value.iter().skip_while(|name| **name != first).skip(1).cloned().collect();
-    parameter(draft, zswap, "compressor", Some(wanted), &first, fallbacks);
+    let fallbacks = names.iter().skip_while(|name| **name != first).skip(1).cloned().collect();
+    write(draft, zswap, row, setting, &first, fallbacks);
 }
 
 fn why_not(draft: &Draft<'_>, name: &str) -> String {

@@ -4,6 +4,7 @@ use super::draft::{Draft, Why};
 use super::{When, owned};
 use crate::change::Change;
 use crate::facts::{InitSystem, Manager};
+use crate::parse::zram_generator;
 
 /// What a manager sets up at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,7 @@ fn silence(draft: &mut Draft<'_>, row: &Row, manager: &Manager, reason: &str) {
 /// zram-generator: a drop-in behind all others leaves its swap devices out; file systems on zram stay.
 fn generator(draft: &mut Draft<'_>, manager: &Manager, why: Why<'_>) {
     let facts = draft.facts();
-    let devices = facts.zram_generator_devices(owned::ZRAM_GENERATOR_FILE);
+    let devices = zram_generator::devices_of(facts, owned::ZRAM_GENERATOR_FILE);
     let swaps: Vec<&str> = devices.iter().filter(|device| device.is_swap()).map(|device| device.name.as_str()).collect();
     if swaps.is_empty() {
         return draft.note("zram-generator", "its configuration names no swap device", manager.evidence.clone());

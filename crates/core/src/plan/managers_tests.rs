@@ -78,7 +78,7 @@ fn drop_ins_of_zram_generator_are_silenced_and_file_systems_stay() {
     assert!(own.ends_with("\n[zram2]\nhost-memory-limit = 0\n[zram0]\nhost-memory-limit = 0\n"), "{own}");
     assert!(!plan.steps.iter().any(|step| step.change.target().contains("50-mine")), "the administrator's files stay");
     carry_out(&mut facts, &plan);
-    let left = facts.zram_generator_devices("");
+    let left = crate::parse::zram_generator::devices_of(&facts, "");
     let swaps = left.iter().filter(|device| device.is_swap());
     assert!(swaps.clone().count() == 2 && swaps.clone().all(|device| device.is_left_out(Bytes::from_mib(500))));
     assert!(left.iter().any(|device| !device.is_swap() && !device.is_left_out(Bytes::from_mib(500))), "{left:?}");

@@ -30,11 +30,11 @@ mod zram;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
-use crate::prediction::Predictions;
+use crate::forecast::Forecast;
 
 pub use capacity::CapacityChange;
 use draft::Draft;
-pub use draft::{Request, first_usable};
+pub use draft::Request;
 pub use image::assume;
 pub use managers::treats_manager;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
@@ -112,9 +112,9 @@ pub struct Plan {
     /// What fits before the plan and after it; absent where the size of RAM is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacityChange>,
-    /// What a simulation predicts, where one was asked for.
+    /// The forecast, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub predictions: Option<Predictions>,
+    pub forecast: Option<Forecast>,
 }
 
 impl Plan {
@@ -158,8 +158,8 @@ pub fn plan(request: &Request<'_>) -> Plan {
         off::plan(&mut draft);
         return draft.finish();
     }
-    if let Some(predictions) = request.evidence.predictions() {
-        draft.note("simulation", predictions.summary(), predictions.source());
+    if let Some(forecast) = request.forecast {
+        draft.note("simulation", forecast.summary(), forecast.source());
     }
     image::note(&mut draft);
     live::knobs(&mut draft);

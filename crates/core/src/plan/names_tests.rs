@@ -41,7 +41,7 @@ fn fstab(facts: &mut Facts, lines: &str) {
 fn an_older_line_of_the_same_device_goes_whatever_it_calls_it() {
     for name in NAMES {
         let mut facts = named();
-        fstab(&mut facts, &format!("{} none swap sw,pri=7 0 0\n", crate::parse::escape::escape(name)));
+        fstab(&mut facts, &format!("{} none swap sw,pri=7 0 0\n", crate::escape::escape(name)));
         let plan = plan_with(&facts, "", &[]);
         let expect = "UUID=root / ext4 defaults 0 1\nUUID=5a5a none swap sw,pri=10,nofail 0 0\n";
         assert_eq!(file(&plan, "/etc/fstab"), Some(expect), "{name}");

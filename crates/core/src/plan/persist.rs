@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::{Draft, Why, first_usable};
+use super::draft::{Draft, Why};
 use super::{When, image, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
 use crate::facts::{BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
-use crate::knobs;
-use crate::settings::{Provenance, to_toml};
+use crate::knobs::{self, Knob};
+use crate::settings::{Provenance, Wanted, ZswapSettings, to_toml};
 
 /// All of it.
 pub(super) fn plan(draft: &mut Draft<'_>) {
@@ -125,31 +125,24 @@ fn service(draft: &mut Draft<'_>) {
 fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
     let (facts, settings) = (draft.facts(), draft.settings());
     let Some(zswap) = facts.zswap.value() else { return Vec::new() };
-    let flag = |on: bool| if on { "1" } else { "0" }.to_owned();
-    let wanted = &settings.zswap;
+    let counts = |row: &&Knob| settings.wants_zswap() || row.name == "zswap.enabled";
     let mut words = Vec::new();
-    if let Some(on) = &wanted.enabled {
-        words.push(("enabled", flag(on.value)));
+    for row in ZswapSettings::rows().filter(counts).filter(|row| zswap.parameter(row.parameter()).is_some()) {
+        let word = settings.zswap.get(row.parameter()).and_then(|setting| word(draft, row, &setting.value));
+        words.extend(word.map(|word| (row.name.to_owned(), word)));
     }
-    if settings.wants_zswap() {
-        if let Some(name) = wanted.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)) {
-            words.push(("compressor", early_compressor(draft, name)));
-        }
-        if let Some(name) = wanted.zpool.as_ref().and_then(|list| list.value.first()) {
-            words.push(("zpool", early_zpool(draft, name)));
-        }
-        if let Some(percent) = wanted.pool.as_ref().and_then(|limit| limit.value.percent(facts.memory.total())) {
-            words.push(("max_pool_percent", percent.to_string()));
-        }
-        if let Some(percent) = &wanted.accept_threshold_percent {
-            words.push(("accept_threshold_percent", percent.value.to_string()));
-        }
-        if let Some(on) = &wanted.shrinker_enabled {
-            words.push(("shrinker_enabled", flag(on.value)));
-        }
-    }
-    words.retain(|(field, _)| zswap.parameter(field).is_some());
-    words.into_iter().map(|(field, value)| (format!("zswap.{field}"), value)).collect()
+    words
+}
+
+/// The value of one word.
+fn word(draft: &mut Draft<'_>, row: &Knob, wanted: &Wanted) -> Option<String> {
+    let facts = draft.facts();
+    Some(match (wanted, row.name) {
+        (Wanted::Flag(on), _) => u8::from(*on).to_string(),
+        (Wanted::Names(names), "zswap.compressor") => early_compressor(draft, facts.first_usable(names)?),
+        (Wanted::Names(names), "zswap.zpool") => early_zpool(draft, names.first()?),
+        _ => wanted.text(facts.memory.total())?,
+    })
 }
 
 /// The compressor itself when it is there at boot, be it in the initramfs that this plan makes, else the best built-in one.

@@ -150,6 +150,7 @@ pub(super) fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [S
         facts,
         settings,
         evidence: &NOTHING_MEASURED,
+        forecast: None,
         now: true,
         boot: true,
         record: true,
@@ -161,7 +162,7 @@ pub(super) fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [S
 }
 
 pub(super) fn resolved(facts: &Facts, config: &str) -> Settings {
-    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &NOTHING_MEASURED).unwrap()
+    profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &NOTHING_MEASURED, None).unwrap()
 }
 
 pub(super) fn knob<'a>(plan: &'a Plan, name: &str) -> Option<(&'a str, &'a str)> {

@@ -5,10 +5,10 @@
 //! of them would close a cycle, and systemd would drop a unit to break it. So swaptune stays first, and a writer that comes
 //! later wins until it is taken away.
 
-use super::draft::{Draft, first_usable};
+use super::draft::Draft;
 use crate::facts::{Facts, KnobWriter, WriterKind};
 use crate::knobs;
-use crate::settings::Settings;
+use crate::settings::{Settings, Wanted};
 
 /// The writers that do not set what is wanted, each with that.
 #[must_use]
@@ -34,19 +34,10 @@ fn wanted(facts: &Facts, settings: &Settings, knob: &str) -> Option<String> {
     if let Some(setting) = settings.knobs.get(knob) {
         return Some(setting.value.clone());
     }
-    let zswap = &settings.zswap;
-    let flag = |on: bool| if on { "Y" } else { "N" }.to_owned();
-    match knob {
-        "zswap.enabled" => zswap.enabled.as_ref().map(|on| flag(on.value)),
-        _ if !settings.wants_zswap() => None,
-        "zswap.shrinker_enabled" => zswap.shrinker_enabled.as_ref().map(|on| flag(on.value)),
-        "zswap.compressor" => zswap.compressor.as_ref().and_then(|list| first_usable(facts, &list.value)),
-        "zswap.zpool" => zswap.zpool.as_ref().and_then(|list| list.value.first().cloned()),
-        "zswap.max_pool_percent" => {
-            zswap.pool.as_ref().and_then(|pool| pool.value.percent(facts.memory.total())).map(|percent| percent.to_string())
-        }
-        "zswap.accept_threshold_percent" => zswap.accept_threshold_percent.as_ref().map(|percent| percent.value.to_string()),
-        _ => None,
+    let parameter = knob.strip_prefix("zswap.").filter(|name| settings.wants_zswap() || *name == "enabled")?;
+    match &settings.zswap.get(parameter)?.value {
+        Wanted::Names(names) if parameter == "compressor" => facts.first_usable(names),
+        wanted => wanted.text(facts.memory.total()),
     }
 }
 

@@ -51,7 +51,7 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     if before.is_some() && matches!(held, Some(Holds::Other { .. } | Holds::Unknown)) {
         return draft.refuse(
             path.clone(),
-            "the device is set up and holds something that is no swap",
+            "the device is set up and holds something other than swap",
             format!("if nothing in it is needed any more: zramctl --reset {path}"),
         );
     }

@@ -6,6 +6,7 @@
 pub mod auto;
 
 use crate::facts::Facts;
+use crate::forecast::Forecast;
 use crate::measurement::Evidence;
 use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
 use swaptune_kernel::nearest;
@@ -24,9 +25,15 @@ pub const NAMES: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// [`SettingsError`] for a name that is no profile.
-pub fn load(name: &str, facts: &Facts, evidence: &Evidence, above: &Settings) -> Result<Settings, SettingsError> {
+pub fn load(
+    name: &str,
+    facts: &Facts,
+    evidence: &Evidence,
+    forecast: Option<&Forecast>,
+    above: &Settings,
+) -> Result<Settings, SettingsError> {
     let text = match name {
-        "auto" => return Ok(named(auto::derive(facts, evidence, above), name)),
+        "auto" => return Ok(named(auto::derive(facts, evidence, forecast, above), name)),
         "idle-guide" => include_str!("idle-guide.toml"),
         "off" => include_str!("off.toml"),
         _ => return Err(unknown(name)),
@@ -47,23 +54,30 @@ fn named(mut settings: Settings, name: &str) -> Settings {
 fn unknown(name: &str) -> SettingsError {
     let names = NAMES.iter().map(|(name, _)| *name);
     let problem = match nearest(name, names.clone()) {
-        Some(near) => format!("there is no such profile; did you mean `{near}`?"),
-        None => format!("there is no such profile; known are {}", names.collect::<Vec<_>>().join(", ")),
+        Some(near) => format!("unknown profile; did you mean `{near}`?"),
+        None => format!("unknown profile; expected one of {}", names.collect::<Vec<_>>().join(", ")),
     };
     SettingsError { place: format!("profile `{name}`"), problem }
 }
 
-/// Resolves the layers of configuration, lowest first, into settings: the profile that they name lies below all of them.
+/// Resolves the layers of configuration, lowest first, into settings: the profile that they name lies below all of them, and a forecast
+/// may outweigh its rules.
 ///
 /// # Errors
 /// [`SettingsError`] for an unknown profile.
-pub fn resolve(layers: Vec<Settings>, facts: &Facts, evidence: &Evidence) -> Result<Settings, SettingsError> {
+pub fn resolve(
+    layers: Vec<Settings>,
+    facts: &Facts,
+    evidence: &Evidence,
+    forecast: Option<&Forecast>,
+) -> Result<Settings, SettingsError> {
     let above = layers.into_iter().fold(Settings::default(), Settings::overlay);
     let name = above.profile.as_ref().map_or(DEFAULT, |profile| profile.value.as_str()).to_owned();
-    let below = load(&name, facts, evidence, &above).map_err(|error| match above.profile.as_ref().map(|p| &p.provenance) {
-        Some(place @ Provenance::File { .. }) => SettingsError { place: format!("{place}: {}", error.place), ..error },
-        _ => error,
-    })?;
+    let below =
+        load(&name, facts, evidence, forecast, &above).map_err(|error| match above.profile.as_ref().map(|p| &p.provenance) {
+            Some(place @ Provenance::File { .. }) => SettingsError { place: format!("{place}: {}", error.place), ..error },
+            _ => error,
+        })?;
     Ok(below.overlay(above))
 }
 
@@ -75,10 +89,10 @@ mod tests {
 
     #[test]
     fn the_guide_gives_what_the_guide_says() {
-        let guide = load("idle-guide", &Facts::default(), &Evidence::default(), &Settings::default()).unwrap();
+        let guide = load("idle-guide", &Facts::default(), &Evidence::default(), None, &Settings::default()).unwrap();
         let value = |name: &str| guide.knobs[name].value.as_str();
-        assert_eq!(guide.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
-        assert_eq!(guide.zswap.compressor.unwrap().value, ["lz4", "zstd", "lzo"]);
+        assert_eq!(guide.zswap.pool().unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
+        assert_eq!(guide.zswap.compressor().unwrap().value, ["lz4", "zstd", "lzo"]);
         assert_eq!(value("vm.swappiness"), "80");
         assert_eq!(value("vm.overcommit_memory"), "1");
         assert_eq!(value("transparent_hugepage.defrag"), "never");
@@ -95,7 +109,7 @@ mod tests {
 
     #[test]
     fn an_unknown_profile_gets_its_nearest() {
-        let error = load("idle-guid", &Facts::default(), &Evidence::default(), &Settings::default()).unwrap_err();
-        assert_eq!(error.to_string(), "profile `idle-guid`: there is no such profile; did you mean `idle-guide`?");
+        let error = load("idle-guid", &Facts::default(), &Evidence::default(), None, &Settings::default()).unwrap_err();
+        assert_eq!(error.to_string(), "profile `idle-guid`: unknown profile; did you mean `idle-guide`?");
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::canary::Class;
+use crate::canary::Class;
 use crate::facts::{Facts, ZswapFacts};
 use crate::memory_map::MemoryMap;
 use crate::units::Bytes;

@@ -7,9 +7,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::behaviour::{Behaviour, Destination};
-use super::canary::Class;
 use super::landing::Landing;
 use super::observation::{ClassObservation, Snapshot};
+use crate::canary::Class;
 use swaptune_kernel::behaviours;
 
 /// When a counter was compared.

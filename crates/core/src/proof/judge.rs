@@ -1,12 +1,12 @@
 //! The judgement itself.
 
 use super::behaviour::{Behaviour, Destination};
-use super::canary::Class;
 use super::checks::{self, CounterCheck, moved};
 use super::landing::{Landing, landings, surplus};
 use super::observation::{ClassObservation, Impossible, Observation};
 use super::problems::{self, Problem, problem};
 use super::{ClassProof, Incompressible, Proof, Verdict};
+use crate::canary::Class;
 use crate::memory_map::Ratio;
 use crate::units::Bytes;
 

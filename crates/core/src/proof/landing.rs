@@ -7,8 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::behaviour::{Behaviour, Destination};
-use super::canary::Class;
 use super::observation::ClassObservation;
+use crate::canary::Class;
 
 /// Pages in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

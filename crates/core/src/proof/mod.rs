@@ -6,7 +6,6 @@
 //! names the counters and figures that it rests on.
 
 mod behaviour;
-mod canary;
 mod checks;
 mod judge;
 mod landing;
@@ -17,8 +16,8 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::canary::{Class, Corruption};
 pub use behaviour::{Area, Behaviour, Destination};
-pub use canary::{Class, Corruption};
 pub use checks::{CounterCheck, Phase};
 pub use judge::judge;
 pub use landing::Landing;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::behaviour::Behaviour;
-use super::canary::{Class, Corruption};
+use crate::canary::{Class, Corruption};
 use crate::stats::{Nanos, Quantiles};
 use crate::units::Bytes;
 

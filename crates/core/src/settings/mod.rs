@@ -4,7 +4,10 @@
 //! over earlier ones field by field. A field that nobody set is `None` and is left alone on the machine.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
+mod zswap;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,6 +18,7 @@ use crate::units::Bytes;
 
 pub use read::{SettingsError, read_toml};
 pub use write::to_toml;
+pub use zswap::{Wanted, ZswapSettings};
 
 /// Who asked for a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -103,6 +107,11 @@ impl<T> Setting<T> {
     pub fn new(value: T, provenance: Provenance) -> Self {
         Self { value, provenance }
     }
+
+    /// The same origin with another form of the value.
+    pub fn map<U>(self, form: impl FnOnce(T) -> U) -> Setting<U> {
+        Setting::new(form(self.value), self.provenance)
+    }
 }
 
 /// The limit of the compressed pool, as a share of RAM or as a size.
@@ -127,23 +136,6 @@ impl PoolLimit {
             Self::Size(size) => size.percent_of(ram).map(|percent| percent.min(Self::SIZE_PERCENT_MAX)),
         }
     }
-}
-
-/// What is wanted of zswap.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ZswapSettings {
-    /// On or off.
-    pub enabled: Option<Setting<bool>>,
-    /// Compressors in order of preference; the first that this kernel can load is taken.
-    pub compressor: Option<Setting<Vec<String>>>,
-    /// Allocators in order of preference, for kernels that have a choice.
-    pub zpool: Option<Setting<Vec<String>>>,
-    /// Limit of the pool.
-    pub pool: Option<Setting<PoolLimit>>,
-    /// Share of the limit below which stores are accepted again.
-    pub accept_threshold_percent: Option<Setting<u64>>,
-    /// The dynamic shrinker.
-    pub shrinker_enabled: Option<Setting<bool>>,
 }
 
 /// One swap area that is wanted.
@@ -267,18 +259,12 @@ impl Settings {
     /// Lays another layer over this one.
     #[must_use]
     pub fn overlay(mut self, above: Self) -> Self {
+        self.zswap.overlay(above.zswap);
         self.knobs.extend(above.knobs);
         self.remarks.extend(above.remarks);
         Self {
             profile: over(self.profile, above.profile),
-            zswap: ZswapSettings {
-                enabled: over(self.zswap.enabled, above.zswap.enabled),
-                compressor: over(self.zswap.compressor, above.zswap.compressor),
-                zpool: over(self.zswap.zpool, above.zswap.zpool),
-                pool: over(self.zswap.pool, above.zswap.pool),
-                accept_threshold_percent: over(self.zswap.accept_threshold_percent, above.zswap.accept_threshold_percent),
-                shrinker_enabled: over(self.zswap.shrinker_enabled, above.zswap.shrinker_enabled),
-            },
+            zswap: self.zswap,
             swap: over(self.swap, above.swap),
             zram: over(self.zram, above.zram),
             boot: BootSettings {
@@ -312,7 +298,7 @@ impl Settings {
     /// True when zswap is wanted on.
     #[must_use]
     pub fn wants_zswap(&self) -> bool {
-        self.zswap.enabled.as_ref().is_some_and(|setting| setting.value)
+        self.zswap.enabled().is_some_and(|setting| setting.value)
     }
 
     /// True when a zram swap device is wanted.

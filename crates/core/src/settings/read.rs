@@ -7,10 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    BootSettings, KubeletRule, MachineSettings, PoolLimit, Provenance, SafetySettings, Setting, Settings, SwapWanted, ZramWanted,
+    BootSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings, SwapWanted, Wanted, ZramWanted,
     ZswapSettings,
 };
-use crate::knobs::{self, KnobError};
+use crate::knobs::{self, Kind, Knob, KnobError};
 use crate::units::Bytes;
 use swaptune_kernel::nearest;
 
@@ -19,6 +19,8 @@ const DEFAULT_SWAP_PRIORITY: i64 = 10;
 /// Priority of zram when none is written: above every disk.
 const DEFAULT_ZRAM_PRIORITY: i64 = 100;
 
+/// The key of `[zswap]` that is no parameter: `max_pool_percent` as a size.
+const POOL: &str = "pool";
 /// The smallest area that mkswap(8) makes: ten pages of 4 KiB.
 const SWAP_MIN: Bytes = Bytes::from_kib(40);
 /// Less RAM than Linux boots with is a slip of the pen.
@@ -115,13 +117,13 @@ impl Reader<'_> {
     fn size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Setting<Bytes>, SettingsError> {
         let text = self.string(key, value).map_err(|_| self.wrong(key, value, "a size in quotes such as \"3G\""))?;
         let bytes = text.value.parse().map_err(|_| self.wrong(key, value, "a size such as \"3G\""))?;
-        Ok(Setting::new(bytes, text.provenance))
+        Ok(text.map(|_| bytes))
     }
 
     /// One name or a list of names in order of preference.
     fn names(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Setting<Vec<String>>, SettingsError> {
         let DeValue::Array(array) = value.as_ref() else {
-            return self.string(key, value).map(|text| Setting::new(vec![text.value], text.provenance));
+            return self.string(key, value).map(|text| text.map(|name| vec![name]));
         };
         let names = array.iter().map(|item| self.string(key, item).map(|text| text.value)).collect::<Result<Vec<_>, _>>()?;
         if names.is_empty() {
@@ -154,36 +156,37 @@ impl Reader<'_> {
     }
 
     fn zswap(&self, value: &Spanned<DeValue<'_>>) -> Result<ZswapSettings, SettingsError> {
-        let known =
-            ["enabled", "compressor", "zpool", "pool", "max_pool_percent", "accept_threshold_percent", "shrinker_enabled"];
+        let rows: Vec<&'static Knob> = ZswapSettings::rows().collect();
+        let known: Vec<&str> = rows.iter().map(|row| row.parameter()).chain([POOL]).collect();
         let mut zswap = ZswapSettings::default();
         for (key, value) in self.entries(" in [zswap]", self.table("zswap", value)?, &known)? {
-            match key {
-                "enabled" => zswap.enabled = Some(self.boolean(key, value)?),
-                "compressor" => zswap.compressor = Some(self.names(key, value)?),
-                "zpool" => zswap.zpool = Some(self.names(key, value)?),
-                "pool" | "max_pool_percent" if zswap.pool.is_some() => {
-                    return Err(self.error(value.span(), "pool and max_pool_percent say the same thing: keep one of them"));
-                }
-                "pool" => {
-                    let size = self.size(key, value)?;
-                    if size.value == Bytes(0) {
-                        return Err(self.wrong(key, value, "a size above 0; `enabled = false` switches zswap off"));
-                    }
-                    zswap.pool = Some(Setting::new(PoolLimit::Size(size.value), size.provenance));
-                }
-                "max_pool_percent" => {
-                    let percent = self.integer(key, value, 0..101)?;
-                    zswap.pool = Some(Setting::new(PoolLimit::Percent(percent.value.unsigned_abs()), percent.provenance));
-                }
-                "accept_threshold_percent" => {
-                    let percent = self.integer(key, value, 0..101)?;
-                    zswap.accept_threshold_percent = Some(Setting::new(percent.value.unsigned_abs(), percent.provenance));
-                }
-                _ => zswap.shrinker_enabled = Some(self.boolean(key, value)?),
+            let name = if key == POOL { "max_pool_percent" } else { key };
+            let Some(row) = rows.iter().find(|row| row.parameter() == name) else { continue };
+            let wanted = if key == POOL { self.pool(value)? } else { self.parameter(row, value)? };
+            if zswap.set(row, wanted).is_some() {
+                return Err(self.error(value.span(), "pool and max_pool_percent say the same thing: keep one of them"));
             }
         }
         Ok(zswap)
+    }
+
+    /// A value in the form that the kind of its row takes.
+    fn parameter(&self, row: &Knob, value: &Spanned<DeValue<'_>>) -> Result<Setting<Wanted>, SettingsError> {
+        let key = row.parameter();
+        Ok(match row.kind {
+            Kind::Bool => self.boolean(key, value)?.map(Wanted::Flag),
+            Kind::Integer { min, max } => self.integer(key, value, min..max + 1)?.map(Wanted::Number),
+            _ => self.names(key, value)?.map(Wanted::Names),
+        })
+    }
+
+    /// The limit of the pool as a size.
+    fn pool(&self, value: &Spanned<DeValue<'_>>) -> Result<Setting<Wanted>, SettingsError> {
+        let size = self.size(POOL, value)?;
+        if size.value == Bytes(0) {
+            return Err(self.wrong(POOL, value, "a size above 0; `enabled = false` switches zswap off"));
+        }
+        Ok(size.map(Wanted::Size))
     }
 
     fn swap_area(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<SwapWanted, SettingsError> {
@@ -256,7 +259,7 @@ impl Reader<'_> {
             let text = self.string(key, value)?;
             let rule = [KubeletRule::Refuse, KubeletRule::Allow].into_iter().find(|rule| rule.name() == text.value);
             let rule = rule.ok_or_else(|| self.wrong(key, value, "\"refuse\" or \"allow\""))?;
-            safety.kubelet = Some(Setting::new(rule, text.provenance));
+            safety.kubelet = Some(text.map(|_| rule));
         }
         Ok(safety)
     }
@@ -272,7 +275,7 @@ impl Reader<'_> {
                 machine.ram = Some(ram);
             } else {
                 let cpus = self.integer(key, value, 1..MOST_CPUS + 1)?;
-                machine.cpus = Some(Setting::new(u32::try_from(cpus.value).unwrap_or(1), cpus.provenance));
+                machine.cpus = Some(cpus.map(|cpus| u32::try_from(cpus).unwrap_or(1)));
             }
         }
         Ok(machine)
@@ -360,11 +363,11 @@ pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
     let (name, value) = flag.split_once('=').ok_or_else(|| error("expected KNOB=VALUE, for example vm.swappiness=100".into()))?;
     let text = if let Some(field) = name.strip_prefix("zswap.") {
         let bare = value.parse::<i64>().is_ok() || matches!(value, "true" | "false");
-        let value = match (field, value) {
-            ("enabled" | "shrinker_enabled", "Y" | "1") => "true".to_owned(),
-            ("enabled" | "shrinker_enabled", "N" | "0") => "false".to_owned(),
-            _ if bare => value.to_owned(),
-            _ => toml::Value::String(value.to_owned()).to_string(),
+        let switch = knobs::find(name).filter(|row| row.kind == Kind::Bool).and_then(|row| row.normalise(value).ok());
+        let value = match switch.as_deref() {
+            Some(on) => (on == "Y").to_string(),
+            None if bare => value.to_owned(),
+            None => toml::Value::String(value.to_owned()).to_string(),
         };
         format!("[zswap]\n{field} = {value}")
     } else if let Some(field) = name.strip_prefix("safety.") {
@@ -378,122 +381,9 @@ pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
     for setting in settings.knobs.values_mut() {
         setting.provenance = provenance();
     }
-    let zswap = &mut settings.zswap;
-    mark(&mut zswap.enabled, provenance());
-    mark(&mut zswap.compressor, provenance());
-    mark(&mut zswap.zpool, provenance());
-    mark(&mut zswap.pool, provenance());
-    mark(&mut zswap.accept_threshold_percent, provenance());
-    mark(&mut zswap.shrinker_enabled, provenance());
-    mark(&mut settings.safety.kubelet, provenance());
+    settings.zswap.mark(&provenance());
+    if let Some(rule) = &mut settings.safety.kubelet {
+        rule.provenance = provenance();
+    }
     Ok(settings)
-}
-
-fn mark<T>(setting: &mut Option<Setting<T>>, provenance: Provenance) {
-    if let Some(setting) = setting {
-        setting.provenance = provenance;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const WHOLE: &str = r#"
-profile = "idle-guide"
-[zswap]
-enabled = true
-compressor = ["lz4", "zstd"]
-pool = "3G"
-shrinker_enabled = true
-[[swap]]
-path = "/dev/vdb"
-priority = 10
-optional = false
-[[zram]]
-size = "4G"
-[knobs]
-"vm.swappiness" = 80
-"transparent_hugepage.enabled" = "madvise"
-"#;
-
-    #[test]
-    fn a_whole_file_is_read_with_provenance() {
-        let settings = read_toml("/etc/swaptune/config.toml", WHOLE, None).unwrap();
-        assert_eq!(settings.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
-        assert_eq!(settings.zswap.compressor.unwrap().value, ["lz4", "zstd"]);
-        let swap = settings.swap.unwrap().value;
-        assert!((swap[0].path.as_str(), swap[0].priority, swap[0].optional) == ("/dev/vdb", 10, Some(false)));
-        let swappiness = &settings.knobs["vm.swappiness"];
-        assert_eq!(swappiness.value, "80");
-        assert_eq!(swappiness.provenance.to_string(), "/etc/swaptune/config.toml:15");
-    }
-
-    #[test]
-    fn bad_configurations_get_a_sentence_with_the_line() {
-        let check = |text: &str, expect: &str| {
-            let error = read_toml("c.toml", text, None).unwrap_err().to_string();
-            assert!(error.contains(expect), "{text:?} gave: {error}");
-        };
-        check("[zswap]\ncompresser = \"lz4\"", "c.toml:2: unknown key `compresser` in [zswap]; did you mean `compressor`?");
-        check("[zswap]\nenabled = \"yes\"", "c.toml:2: enabled: found \"yes\", expected true or false");
-        check("[zswap]\nmax_pool_percent = 150", "found 150, expected a whole number from 0 to 100");
-        check("[zswap]\npool = 3", "found 3, expected a size in quotes");
-        check("[zswap]\npool = \"3G\"\nmax_pool_percent = 20", "keep one of them");
-        check("[[swap]]\nsize = \"1G\"", "[[swap]] needs a path");
-        check("swap = 3", "expected a list of tables: [[swap]]");
-        check("[[zram]]\npriority = 5", "[[zram]] needs a size");
-        check("[knobs]\n\"vm.swapiness\" = 3", "did you mean `vm.swappiness`?");
-        check("[knobs]\n\"vm.swappiness\" = 300", "expected a whole number from 0 to 200");
-        check("[knobs]\n\"zswap.enabled\" = true", "use the [zswap] section");
-        check("[[swap]]\npath = \"/x\"\npriority = 40000", "from 0 to 32767");
-        check("[[swap]]\npath = \"/x\"\npriority = -1", "found -1, expected a whole number from 0 to 32767");
-        check("[[zram]]\nsize = \"1G\"\npriority = 32768", "from 0 to 32767");
-        check("[[swap]]\npath = \"/x\"\nsize = \"0\"", "c.toml:3: size: found \"0\", expected at least \"40K\"");
-        check("[[zram]]\nsize = \"0\"", "[[zram]] needs a size");
-        check("[[zram]]\nsize = \"99999999T\"", "expected a size such as");
-        check("[zswap]\npool = \"0\"", "expected a size above 0");
-        check("[safety]\nkubelet = \"yes\"", "c.toml:2: kubelet: found \"yes\", expected \"refuse\" or \"allow\"");
-        check("[safety]\nkublet = \"allow\"", "did you mean `kubelet`?");
-        check("profile = ", "c.toml:1: not valid TOML");
-        check("[machine]\nram = 4", "found 4, expected a size in quotes");
-        check("[machine]\nram = \"4K\"", "expected at least \"16M\"");
-        check("[machine]\ncpus = 0", "found 0, expected a whole number from 1 to 8192");
-        check("[machine]\ndisk = \"nvme\"", "unknown key `disk` in [machine]; known are ram, cpus");
-        check("colour = 1", "unknown key `colour`; known are profile");
-    }
-
-    #[test]
-    fn flags_are_settings_too() {
-        let settings = Settings::from_flag("vm.swappiness=100").unwrap();
-        assert_eq!(settings.knobs["vm.swappiness"].provenance.to_string(), "flag --set vm.swappiness=100");
-        assert_eq!(Settings::from_flag("zswap.pool=3G").unwrap().zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(3)));
-        assert_eq!(Settings::from_flag("zswap.compressor=lz4").unwrap().zswap.compressor.unwrap().value, ["lz4"]);
-        assert!(Settings::from_flag("zswap.enabled=N").unwrap().zswap.enabled.is_some_and(|on| !on.value));
-        let allowed = Settings::from_flag("safety.kubelet=allow").unwrap();
-        assert!(allowed.allows_kubelet() && !Settings::from_flag("safety.kubelet=refuse").unwrap().allows_kubelet());
-        assert_eq!(allowed.safety.kubelet.unwrap().provenance.to_string(), "flag --set safety.kubelet=allow");
-        for bad in [
-            "safety.kubelet=maybe",
-            "safety.node=allow",
-            "vm.swappiness",
-            "vm.swapiness=3",
-            "vm.swappiness=900",
-            "zswap.pol=3G",
-            "zswap.enabled=maybe",
-        ] {
-            let error = Settings::from_flag(bad).unwrap_err();
-            assert!(error.place.contains(bad), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_later_layer_wins_field_by_field() {
-        let below = read_toml("a", "[zswap]\nenabled = true\npool = \"1G\"\n[knobs]\n\"vm.swappiness\" = 10", None).unwrap();
-        let above = read_toml("b", "[zswap]\npool = \"2G\"\n[knobs]\n\"vm.page-cluster\" = 0", None).unwrap();
-        let both = below.overlay(above);
-        assert!(both.wants_zswap());
-        assert_eq!(both.zswap.pool.unwrap().value, PoolLimit::Size(Bytes::from_gib(2)));
-        assert_eq!(both.knobs.len(), 2);
-    }
 }

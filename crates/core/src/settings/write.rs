@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{PoolLimit, Setting, Settings, SwapWanted, ZramWanted};
+use super::{Setting, Settings, SwapWanted, Wanted, ZramWanted, ZswapSettings};
 
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -48,21 +48,19 @@ fn line<T>(text: &mut String, key: &str, setting: Option<&Setting<T>>, show: imp
 }
 
 fn zswap(text: &mut String, settings: &Settings) {
-    let zswap = &settings.zswap;
-    if *zswap == super::ZswapSettings::default() {
-        return;
+    if !settings.zswap.is_empty() {
+        text.push_str("\n[zswap]\n");
     }
-    text.push_str("\n[zswap]\n");
-    line(text, "enabled", zswap.enabled.as_ref(), bool::to_string);
-    line(text, "compressor", zswap.compressor.as_ref(), |list| names(list));
-    line(text, "zpool", zswap.zpool.as_ref(), |list| names(list));
-    match zswap.pool.as_ref().map(|pool| pool.value) {
-        Some(PoolLimit::Percent(percent)) => line(text, "max_pool_percent", zswap.pool.as_ref(), |_| percent.to_string()),
-        Some(PoolLimit::Size(size)) => line(text, "pool", zswap.pool.as_ref(), |_| quoted(&size.compact())),
-        None => {}
+    for row in ZswapSettings::rows() {
+        let Some(setting) = settings.zswap.get(row.parameter()) else { continue };
+        let (key, value) = match &setting.value {
+            Wanted::Flag(on) => (row.parameter(), on.to_string()),
+            Wanted::Number(number) => (row.parameter(), number.to_string()),
+            Wanted::Names(list) => (row.parameter(), names(list)),
+            Wanted::Size(size) => ("pool", quoted(&size.compact())),
+        };
+        let _ = writeln!(text, "{key} = {value} # {}", setting.provenance);
     }
-    line(text, "accept_threshold_percent", zswap.accept_threshold_percent.as_ref(), u64::to_string);
-    line(text, "shrinker_enabled", zswap.shrinker_enabled.as_ref(), bool::to_string);
 }
 
 fn boot(text: &mut String, settings: &Settings) {
@@ -131,6 +129,6 @@ mod tests {
         assert!(again.allows_kubelet());
         assert_eq!(again.swap.unwrap().value, settings.swap.unwrap().value);
         assert_eq!(again.zram.unwrap().value, settings.zram.unwrap().value);
-        assert_eq!(again.zswap.pool.unwrap().value, settings.zswap.pool.unwrap().value);
+        assert_eq!(again.zswap.pool().unwrap().value, settings.zswap.pool().unwrap().value);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! With systemd the group is a transient scope that systemd makes and that is delegated to us, so that nothing is written
 //! into its tree. Without it the group is a folder of version 2 (below the nearest group that may have one) or at the top
-//! of version 1. Either goes away with this process: systemd removes an empty scope, and a folder has a guard that
-//! removes it once our end of a pipe closes, even when we are killed. Should the guard be killed too, the next group that
+//! of version 1. Either goes away with this process: systemd removes an empty scope, and a folder has a guardian that
+//! removes it once our end of a pipe closes, even when we are killed. Should the guardian be killed too, the next group that
 //! is made removes what is left.
 
 mod counters;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use swaptune_core::Bytes;
 use thiserror::Error;
 
-use crate::guard::Guard;
+use crate::folder_guardian::FolderGuardian;
 use crate::machine::Machine;
 use place::Place;
 use scope::Scope;
@@ -114,7 +114,7 @@ pub struct LimitedGroup {
 #[derive(Debug)]
 enum Keeper {
     Scope(Scope),
-    Folder(Guard),
+    Folder(FolderGuardian),
 }
 
 impl LimitedGroup {
@@ -137,8 +137,9 @@ impl LimitedGroup {
             }
             Place::Folders { version, parents, enable } => {
                 let (folder, enabled) = make(&name, &parents, enable.as_deref())?;
-                let guard = Guard::start(&folder, enabled.as_deref()).map_err(|source| CgroupError::io(&folder, source))?;
-                Self { folder, version, keeper: Keeper::Folder(guard) }
+                let guardian =
+                    FolderGuardian::start(&folder, enabled.as_deref()).map_err(|source| CgroupError::io(&folder, source))?;
+                Self { folder, version, keeper: Keeper::Folder(guardian) }
             }
         };
         group.write(group.version.limit_file(), &limit.0.to_string())?;
@@ -204,7 +205,7 @@ impl Drop for LimitedGroup {
     fn drop(&mut self) {
         match &mut self.keeper {
             Keeper::Scope(scope) => scope.end(),
-            Keeper::Folder(guard) => guard.end(),
+            Keeper::Folder(guardian) => guardian.end(),
         }
     }
 }

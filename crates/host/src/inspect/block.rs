@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use swaptune_core::edit::fstab;
+use swaptune_core::escape;
 use swaptune_core::facts::{BlockDevice, Transport};
 use swaptune_core::parse::mountinfo::MountLine;
 use swaptune_core::parse::{crypttab, udevdb};
@@ -167,7 +168,7 @@ impl Names {
     fn of_links(links: Vec<String>) -> Self {
         // What is in a field of its own, or changes with each boot, is not kept twice.
         let told = ["disk/by-uuid/", "disk/by-label/", "disk/by-partuuid/", "disk/by-partlabel/", "disk/by-diskseq/"];
-        let last = |folder: &str| links.iter().find_map(|link| link.strip_prefix(folder)).map(udevdb::unescape);
+        let last = |folder: &str| links.iter().find_map(|link| link.strip_prefix(folder)).map(escape::unescape_hex);
         Self {
             uuid: last("disk/by-uuid/"),
             label: last("disk/by-label/"),
@@ -183,7 +184,7 @@ impl Names {
         let links: BTreeSet<String> = udevdb::links(text).into_iter().chain(links).collect();
         let below = Self::of_links(links.into_iter().collect());
         let plain = |key: &str| found.get(key).cloned();
-        let encoded = |key: &str| found.get(key).map(|text| udevdb::unescape(text));
+        let encoded = |key: &str| found.get(key).map(|text| escape::unescape_hex(text));
         Self {
             uuid: plain("ID_FS_UUID").or(below.uuid),
             label: encoded("ID_FS_LABEL_ENC").or(below.label),

@@ -6,6 +6,10 @@ use swaptune_core::parse::{choice, keyed, pressure};
 
 use crate::machine::Machine;
 
+/// What was counted when the configuration was last changed. In `/run`: a reboot takes it away together with the counters.
+pub(crate) const COUNTERS: &str = "/run/swaptune/counters.json";
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
 pub(super) fn inspect(machine: &Machine) -> MemoryFacts {
     MemoryFacts {
         meminfo: parsed(machine, "/proc/meminfo", |text| Some(keyed::meminfo(text))),
@@ -18,13 +22,13 @@ pub(super) fn inspect(machine: &Machine) -> MemoryFacts {
 
 /// Counters when the configuration was last changed, unless a boot came between.
 fn counted(machine: &Machine) -> Fact<Counted> {
-    let path = crate::counted::FILE;
+    let path = COUNTERS;
     let text = match machine.read_text(path) {
         Ok(text) => text,
         Err(error) if error.missing => return Fact::absent(format!("{path}: nothing was applied since boot")),
         Err(error) => return error.absent(),
     };
-    let boot = machine.read_text(crate::counted::BOOT_ID).unwrap_or_default();
+    let boot = machine.read_text(BOOT_ID).unwrap_or_default();
     match serde_json::from_str::<Counted>(&text) {
         Ok(counted) if !counted.boot.is_empty() && counted.boot == boot.trim() => Fact::known(counted, path),
         Ok(_) => Fact::absent(format!("{path}: of another boot")),

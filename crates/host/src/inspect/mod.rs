@@ -34,6 +34,7 @@ use swaptune_core::facts::SCHEMA;
 use crate::machine::Machine;
 
 pub(crate) use initramfs::names as initramfs_names;
+pub(crate) use memory::{BOOT_ID, COUNTERS};
 pub use places::look_at_places;
 pub use system::hypervisor;
 

@@ -89,7 +89,7 @@ fn init(machine: &Machine) -> Fact<InitSystem> {
         return Fact::known(InitSystem::Sysvinit, "/etc/inittab");
     }
     match comm {
-        Ok(name) => Fact::absent(format!("/proc/1/comm: {} is no init system that is known here", name.trim())),
+        Ok(name) => Fact::absent(format!("/proc/1/comm: unknown init system {}", name.trim())),
         Err(error) => error.absent(),
     }
 }

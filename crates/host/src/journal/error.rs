@@ -51,7 +51,7 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// There is no such transaction.
-    #[error("there is no transaction `{id}`")]
+    #[error("unknown transaction `{id}`")]
     Unknown {
         /// What was asked for.
         id: String,

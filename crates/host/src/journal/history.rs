@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{JournalError, Kind, StateDir, Status, StepLog, Transaction};
+use super::{JournalError, StateDir, StepLog, Transaction, TransactionKind, TransactionStatus};
 
 /// One row of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,9 +16,9 @@ pub struct HistoryEntry {
     /// UTC time of its beginning, empty when its journal cannot be read.
     pub time: String,
     /// What it is for; `None` when its journal cannot be read.
-    pub kind: Option<Kind>,
+    pub kind: Option<TransactionKind>,
     /// Where it stands; `None` when its journal cannot be read.
-    pub status: Option<Status>,
+    pub status: Option<TransactionStatus>,
     /// How many steps changed something.
     pub changes: usize,
     /// How many of its changes are not undone although it was taken back.
@@ -63,7 +63,7 @@ pub fn set_aside(state: &StateDir) -> Result<Vec<(String, Standing)>, JournalErr
 
 fn standing(transaction: &Transaction) -> Vec<Standing> {
     let is_told = |(_, log): &(usize, &StepLog)| match transaction.status {
-        Status::Undoing => log.is_standing(),
+        TransactionStatus::Undoing => log.is_standing(),
         _ => log.left.is_some(),
     };
     let row = |(seq, log): (usize, &StepLog)| Standing {
@@ -111,8 +111,8 @@ pub fn pending(state: &StateDir) -> Result<Option<Transaction>, JournalError> {
 ///
 /// # Errors
 /// [`JournalError`] when any journal cannot be read.
-pub fn newest_applied(state: &StateDir, kind: Kind) -> Result<Option<Transaction>, JournalError> {
-    Ok(all(state)?.into_iter().rfind(|transaction| transaction.kind == kind && transaction.status == Status::Applied))
+pub fn newest_applied(state: &StateDir, kind: TransactionKind) -> Result<Option<Transaction>, JournalError> {
+    Ok(all(state)?.into_iter().rfind(|transaction| transaction.kind == kind && transaction.status == TransactionStatus::Applied))
 }
 
 /// One transaction; `None` when a crash came before its first line, and so before any change.

@@ -25,12 +25,12 @@ pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
 pub use history::{HistoryEntry, Standing, history, newest_applied, parse, pending, set_aside, transaction};
-pub use record::{Ending, Kind, Outcome, Saved};
-pub use transaction::{Status, StepLog, Transaction};
+pub use record::{Ending, Saved, StepOutcome, TransactionKind};
+pub use transaction::{StepLog, Transaction, TransactionStatus};
 
 use crate::checkpoint::{self, Faults};
 use crate::machine::Machine;
-use record::{Line, Record, VERSION};
+use record::{JournalLine, JournalRecord, VERSION};
 
 /// Bytes that are reserved for a journal: a base, and a part for each step. A step has at most five lines;
 /// what is long in them, the plan, is in the first, which is written before anything is changed.
@@ -106,7 +106,7 @@ impl StateDir {
 
     /// `/run/swaptune/scratch` of the machine: for temporary settings, each of which is taken back.
     #[must_use]
-    pub fn scratch(machine: &Machine) -> Self {
+    pub fn temporary(machine: &Machine) -> Self {
         Self::inside(machine, "/run/swaptune/scratch")
     }
 
@@ -126,7 +126,7 @@ impl StateDir {
 
 /// What a transaction begins with.
 pub(crate) struct Beginning<'a> {
-    pub kind: Kind,
+    pub kind: TransactionKind,
     pub boot: String,
     pub profile: &'a str,
     pub summary: String,
@@ -157,7 +157,7 @@ impl<'a> Journal<'a> {
         let Beginning { kind, boot, profile, summary, steps } = beginning;
         let tool = env!("CARGO_PKG_VERSION").to_owned();
         let time = Stamp::now().text();
-        let begin = Record::Begin { id, time, tool, kind, boot, profile: profile.to_owned(), summary, steps };
+        let begin = JournalRecord::Begin { id, time, tool, kind, boot, profile: profile.to_owned(), summary, steps };
         let malformed = |why| JournalError::Malformed { path: path.clone(), line: 1, why };
         let transaction = Transaction::begin(begin.clone()).map_err(malformed)?;
         let mut journal = Self { machine, faults, state, path, file, length: 0, broken: false, transaction };
@@ -216,21 +216,21 @@ impl<'a> Journal<'a> {
 
     /// Adds a line. It is on disk when this returns if it announces anything; a line about what has been done may follow
     /// with the next one, since a step that is announced is looked at again in any case.
-    pub fn add(&mut self, record: Record) -> Result<(), JournalError> {
+    pub fn add(&mut self, record: JournalRecord) -> Result<(), JournalError> {
         self.write(record.clone())?;
         let malformed = |why| JournalError::Malformed { path: self.path.clone(), line: 0, why };
         self.transaction.add(record).map_err(malformed)
     }
 
-    fn write(&mut self, record: Record) -> Result<(), JournalError> {
+    fn write(&mut self, record: JournalRecord) -> Result<(), JournalError> {
         if self.broken {
             return Err(JournalError::Broken { path: self.path.clone() });
         }
         let failed = |source| JournalError::Io { operation: "write", path: self.path.clone(), source };
         self.faults.before("journal", &self.path).map_err(failed)?;
-        let may_wait = matches!(record, Record::Done { .. } | Record::Undone { .. } | Record::Left { .. });
-        let is_end = matches!(record, Record::End { .. });
-        let mut line = serde_json::to_vec(&Line { v: VERSION, record }).map_err(|error| failed(error.into()))?;
+        let may_wait = matches!(record, JournalRecord::Done { .. } | JournalRecord::Undone { .. } | JournalRecord::Left { .. });
+        let is_end = matches!(record, JournalRecord::End { .. });
+        let mut line = serde_json::to_vec(&JournalLine { v: VERSION, record }).map_err(|error| failed(error.into()))?;
         line.push(b'\n');
         let mut written = self.file.write_all(&line);
         if !may_wait {

@@ -13,7 +13,7 @@ pub const VERSION: u32 = 1;
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TransactionKind {
     /// A plan that a user applied.
     Apply,
     /// The boot service, which switches on what is configured.
@@ -21,7 +21,8 @@ pub enum Kind {
     /// The end of the boot service, which switches it off.
     ServiceStop,
     /// Temporary settings, step by step as they are asked for, and taken back at the end.
-    Scratch,
+    #[serde(rename = "scratch")]
+    Temporary,
 }
 
 /// How a transaction ended.
@@ -39,7 +40,7 @@ pub enum Ending {
 /// What a step made of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "is")]
-pub enum Outcome {
+pub enum StepOutcome {
     /// It was so already.
     Unchanged,
     /// It was changed.
@@ -202,7 +203,7 @@ pub enum Saved {
 /// What a line tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "record")]
-pub enum Record {
+pub enum JournalRecord {
     /// The first line: what shall be done.
     Begin {
         /// Id of the transaction.
@@ -212,7 +213,7 @@ pub enum Record {
         /// Version of swaptune.
         tool: String,
         /// What it is for.
-        kind: Kind,
+        kind: TransactionKind,
         /// Id of the boot, empty when unknown.
         boot: String,
         /// Profile of the plan.
@@ -239,7 +240,7 @@ pub enum Record {
         /// Which.
         seq: usize,
         /// What came of it.
-        outcome: Outcome,
+        outcome: StepOutcome,
         /// What a generator made.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<Output>,
@@ -304,10 +305,10 @@ fn is_false(flag: &bool) -> bool {
 
 /// A record with its version, as it stands in the file.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Line {
+pub(super) struct JournalLine {
     pub v: u32,
     #[serde(flatten)]
-    pub record: Record,
+    pub record: JournalRecord,
 }
 
 /// Only the version, to be read before anything else is believed.

@@ -18,14 +18,19 @@ fn steps() -> Vec<Step> {
 /// A state folder with one finished transaction; its id.
 fn one_transaction(state: &StateDir, machine: &Machine) -> String {
     state.create().unwrap();
-    let beginning =
-        Beginning { kind: Kind::Apply, boot: "b".into(), profile: "auto", summary: "swappiness".into(), steps: steps() };
+    let beginning = Beginning {
+        kind: TransactionKind::Apply,
+        boot: "b".into(),
+        profile: "auto",
+        summary: "swappiness".into(),
+        steps: steps(),
+    };
     let mut journal = Journal::create(machine, &NoFaults, state, beginning).unwrap();
     let saved = Saved::Value { value: "60".into(), partner: None };
-    journal.add(Record::Intent { seq: 0, saved }).unwrap();
-    let outcome = Outcome::Changed { before: "60".into(), after: "100".into() };
-    journal.add(Record::Done { seq: 0, outcome, outputs: Vec::new() }).unwrap();
-    journal.add(Record::End { ending: Ending::Applied }).unwrap();
+    journal.add(JournalRecord::Intent { seq: 0, saved }).unwrap();
+    let outcome = StepOutcome::Changed { before: "60".into(), after: "100".into() };
+    journal.add(JournalRecord::Done { seq: 0, outcome, outputs: Vec::new() }).unwrap();
+    journal.add(JournalRecord::End { ending: Ending::Applied }).unwrap();
     journal.transaction().id.clone()
 }
 
@@ -42,11 +47,11 @@ fn what_is_written_is_read() {
     assert!(history(&state).unwrap().is_empty() && pending(&state).unwrap().is_none());
     let id = one_transaction(&state, &machine);
     let read = transaction(&state, &id).unwrap().unwrap();
-    assert_eq!((read.status, read.profile.as_str(), read.steps[0].is_standing()), (Status::Applied, "auto", true));
+    assert_eq!((read.status, read.profile.as_str(), read.steps[0].is_standing()), (TransactionStatus::Applied, "auto", true));
     let row = &history(&state).unwrap()[0];
     assert_eq!((row.changes, row.left, row.summary.as_str()), (1, 0, "swappiness"));
-    assert_eq!(newest_applied(&state, Kind::Apply).unwrap().unwrap().id, id);
-    assert!(newest_applied(&state, Kind::Service).unwrap().is_none());
+    assert_eq!(newest_applied(&state, TransactionKind::Apply).unwrap().unwrap().id, id);
+    assert!(newest_applied(&state, TransactionKind::Service).unwrap().is_none());
 }
 
 #[test]
@@ -64,7 +69,7 @@ fn a_journal_cut_anywhere_is_read_up_to_its_last_whole_line() {
         if lines > 0 {
             // Going on cuts the torn line off, so that the next one stands alone.
             let mut journal = Journal::open(&machine, &NoFaults, &state, &id).unwrap();
-            journal.add(Record::Resume { time: "t".into(), boot: "c".into() }).unwrap();
+            journal.add(JournalRecord::Resume { time: "t".into(), boot: "c".into() }).unwrap();
             assert_eq!(transaction(&state, &id).unwrap().unwrap().boot, "c");
         }
     }
@@ -138,7 +143,7 @@ fn what_was_added_to_version_1_is_optional() {
     };
     assert_eq!(left(""), (Some("x".into()), false));
     assert_eq!(left(",\"set_aside\":true"), (Some("x".into()), true));
-    let plain = Record::Left { seq: 0, found: "x".into(), set_aside: false };
+    let plain = JournalRecord::Left { seq: 0, found: "x".into(), set_aside: false };
     assert!(!serde_json::to_string(&plain).unwrap().contains("set_aside"));
     let zram: Saved =
         serde_json::from_str(r#"{"kind":"zram","driver":true,"device":true,"algorithm":null,"state":null}"#).unwrap();

@@ -6,12 +6,12 @@ use serde::Serialize;
 use swaptune_core::plan::Step;
 
 use super::error::JournalError;
-use super::record::{Ending, Kind, Line, Outcome, Output, Record, Saved, VERSION, Version};
+use super::record::{Ending, JournalLine, JournalRecord, Output, Saved, StepOutcome, TransactionKind, VERSION, Version};
 
 /// Where a transaction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Status {
+pub enum TransactionStatus {
     /// It was cut short while steps were made.
     Unfinished,
     /// It was cut short while steps were undone.
@@ -24,7 +24,7 @@ pub enum Status {
     RolledBack,
 }
 
-impl Status {
+impl TransactionStatus {
     /// As a word for a table.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -52,7 +52,7 @@ pub struct StepLog {
     /// What was there before; `None` when the step was not begun, or changed nothing.
     pub saved: Option<Saved>,
     /// What came of it.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<StepOutcome>,
     /// What a generator made.
     pub outputs: Vec<Output>,
     /// Why it failed.
@@ -88,7 +88,7 @@ pub struct Transaction {
     /// Version of swaptune that began it.
     pub tool: String,
     /// What it is for.
-    pub kind: Kind,
+    pub kind: TransactionKind,
     /// Id of the boot in which it was begun or last resumed.
     pub boot: String,
     /// Profile.
@@ -98,7 +98,7 @@ pub struct Transaction {
     /// Steps.
     pub steps: Vec<StepLog>,
     /// How it ended, or that it did not.
-    pub status: Status,
+    pub status: TransactionStatus,
     /// True when it was in effect as a whole at some time.
     pub applied: bool,
     /// UTC time at which it was taken back.
@@ -108,8 +108,8 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    pub(super) fn begin(record: Record) -> Result<Self, String> {
-        let Record::Begin { id, time, tool, kind, boot, profile, summary, steps } = record else {
+    pub(super) fn begin(record: JournalRecord) -> Result<Self, String> {
+        let JournalRecord::Begin { id, time, tool, kind, boot, profile, summary, steps } = record else {
             return Err("the first line must be `begin`".to_owned());
         };
         let steps = steps.into_iter().map(StepLog::new).collect();
@@ -122,7 +122,7 @@ impl Transaction {
             profile,
             summary,
             steps,
-            status: Status::Unfinished,
+            status: TransactionStatus::Unfinished,
             applied: false,
             undone_at: None,
             undo_asked: false,
@@ -130,43 +130,43 @@ impl Transaction {
     }
 
     /// Takes in the next line.
-    pub(super) fn add(&mut self, record: Record) -> Result<(), String> {
+    pub(super) fn add(&mut self, record: JournalRecord) -> Result<(), String> {
         match record {
-            Record::Begin { .. } => return Err("a second `begin`".to_owned()),
-            Record::Add { step } => self.steps.push(StepLog::new(*step)),
-            Record::Intent { seq, saved } => self.step(seq)?.saved = Some(saved),
-            Record::Done { seq, outcome, outputs } => {
+            JournalRecord::Begin { .. } => return Err("a second `begin`".to_owned()),
+            JournalRecord::Add { step } => self.steps.push(StepLog::new(*step)),
+            JournalRecord::Intent { seq, saved } => self.step(seq)?.saved = Some(saved),
+            JournalRecord::Done { seq, outcome, outputs } => {
                 let step = self.step(seq)?;
                 step.outcome = Some(outcome);
                 step.outputs = outputs;
             }
-            Record::Failed { seq, error } => self.step(seq)?.failed = Some(error),
-            Record::Resume { boot, .. } => self.boot = boot,
-            Record::Undo { time, asked, .. } => {
-                self.status = Status::Undoing;
+            JournalRecord::Failed { seq, error } => self.step(seq)?.failed = Some(error),
+            JournalRecord::Resume { boot, .. } => self.boot = boot,
+            JournalRecord::Undo { time, asked, .. } => {
+                self.status = TransactionStatus::Undoing;
                 self.undone_at = Some(time);
                 self.undo_asked = asked;
                 // Who asks anew wants all of it tried again.
                 self.steps.iter_mut().for_each(|step| step.set_aside = false);
             }
-            Record::Undone { seq } => {
+            JournalRecord::Undone { seq } => {
                 let step = self.step(seq)?;
                 step.undone = true;
                 step.left = None;
                 step.set_aside = false;
             }
-            Record::Left { seq, found, set_aside } => {
+            JournalRecord::Left { seq, found, set_aside } => {
                 let step = self.step(seq)?;
                 step.left = Some(found);
                 step.set_aside = set_aside;
             }
-            Record::Settled { .. } => {}
-            Record::End { ending } => {
+            JournalRecord::Settled { .. } => {}
+            JournalRecord::End { ending } => {
                 self.applied |= ending == Ending::Applied;
                 self.status = match ending {
-                    Ending::Applied => Status::Applied,
-                    Ending::Reverted => Status::Reverted,
-                    Ending::RolledBack => Status::RolledBack,
+                    Ending::Applied => TransactionStatus::Applied,
+                    Ending::Reverted => TransactionStatus::Reverted,
+                    Ending::RolledBack => TransactionStatus::RolledBack,
                 };
             }
         }
@@ -192,7 +192,7 @@ impl Transaction {
             if v != VERSION {
                 return Err(JournalError::Version { path: path.to_owned(), line: index + 1, found: v });
             }
-            let Line { record, .. } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
+            let JournalLine { record, .. } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
             match &mut transaction {
                 None => transaction = Some(Self::begin(record).map_err(malformed)?),
                 Some(transaction) => transaction.add(record).map_err(malformed)?,

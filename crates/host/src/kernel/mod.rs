@@ -1,7 +1,7 @@
 //! What is done to a kernel that is not a plain file write.
 //!
 //! [`Kernel`] is the seam: [`LiveKernel`] does it to the running machine, [`ImageKernel`] refuses all that needs a running one and
-//! runs the generators of a tree in that tree. Only `apply::write` calls these methods. Tests have one more, which plays a machine
+//! runs the generators of a tree in that tree. Only `transaction::write` calls these methods. Tests have one more, which plays a machine
 //! in a folder; it is not part of this crate.
 
 mod chroot;
@@ -39,7 +39,7 @@ pub fn of(machine: &Machine) -> Box<dyn Kernel> {
 }
 
 /// Lets this stand behind every folder in this process; the first one stays. For tests.
-pub fn play_folders_with(make: Maker) {
+pub fn play_folders_in_tests(make: Maker) {
     let _ = PLAYER.set(make);
 }
 

@@ -28,36 +28,35 @@ pub struct SampleArgs {
     /// How many pages to draw
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(2..=4_194_304))]
     pub pages: u32,
-    /// Also watch for SECONDS which pages are touched (root). Without idle page tracking in the kernel this clears the
-    /// accessed marks of the processes, which for a while misleads reclaim: it takes all of their pages for unused
+    /// Also watch for SECONDS which pages are accessed (root). Without idle page tracking in the kernel this clears the accessed bits
+    /// of the processes, which misleads reclaim for a while
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub cold: Option<u32>,
     /// Only these codecs, with a level if not the kernel's own [default: lz4, lz4hc, zstd, zstd:1, deflate]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub codec: Vec<String>,
-    /// One line a unit or a process [default: a unit where all processes are meant]
+    /// One line for each unit or process [default: unit when all processes are sampled]
     #[arg(long, value_name = "WHAT")]
     pub by: Option<GroupBy>,
-    /// Keep the sizes and classes of all sampled pages in FILE, never what they hold
+    /// Write sizes and classes of all sampled pages to FILE, never their contents
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Draw the same pages again as long as processes do not change
+    /// Draw the same pages again while processes do not change
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Instead of sampling, record which pages are used, as a trace for `swaptune simulate --trace FILE`: each page that was used
-    /// between two looks is one access, in the order of processes and addresses; how often and in which order is not known.
-    /// Each look clears the accessed marks of the processes, which for a while misleads reclaim, and their soft-dirty marks,
-    /// by which CRIU tracks memory. Without idle page tracking in the kernel only the number of touched pages of each mapping is
-    /// seen, and which they are is assumed: the summary says of how many accesses. Ctrl-C ends it early with a whole FILE
+    /// Record a trace of accesses for `swaptune simulate run --trace FILE` instead of sampling. A page that was accessed between two
+    /// scans is one access; number and order of its accesses are unknown. Each scan clears the accessed bits of the processes, which
+    /// misleads reclaim for a while, and their soft-dirty bits, which CRIU uses. Without idle page tracking in the kernel the pages are
+    /// guessed from a count for each mapping, and the summary says how many are. Ctrl-C ends it early with a whole FILE
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "cold", "codec", "save", "seed", "results", "no_save"])]
     pub record: Option<PathBuf>,
-    /// Time from one look of --record to the next: 500ms, 2s, 1m
+    /// Time between two scans of --record: 500ms, 2s, 1m
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "record", value_parser = interval)]
     pub interval: Duration,
-    /// How long to record: 30s, 10m, 2h
+    /// Duration of the record: 30s, 10m, 2h
     #[arg(long = "for", value_name = "TIME", default_value = "60s", requires = "record", value_parser = length)]
     pub length: Duration,
-    /// Let --record replace a FILE that is there
+    /// Let --record replace an existing FILE
     #[arg(long, requires = "record")]
     pub overwrite: bool,
 }

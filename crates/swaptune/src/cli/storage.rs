@@ -12,10 +12,10 @@ pub struct DiskArgs {
     /// Measure a scratch file in DIR; several times for several disks [default: where a swap file is, else /var/tmp]
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<PathBuf>,
-    /// Measure DEVICE, which must be an unused swap area: its header stays, what it held does not
+    /// Measure DEVICE, an unused swap area: its header stays, its contents do not
     #[arg(long, value_name = "DEVICE")]
     pub device: Vec<String>,
-    /// Measure DEVICE whatever it holds, and destroy that; refused while it is in use
+    /// Measure DEVICE and destroy what it holds; refused while it is in use
     #[arg(long, value_name = "DEVICE")]
     pub wipe: Vec<String>,
     /// Compare one area with N on the same disk; 1 compares nothing
@@ -30,10 +30,10 @@ pub struct DiskArgs {
     /// Rounds of each point; what is compared runs in turn
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
-    /// What a load is spread over; scratch files take up to twice as much
+    /// Size of the area that a load covers; scratch files take up to twice as much
     #[arg(long, value_name = "SIZE", default_value_t = Size(Bytes::from_gib(1)), value_parser = some_size)]
     pub size: Size,
-    /// The longest that 99 of 100 reads may take
+    /// Longest time that 99 % of reads may take
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub p99: Nanos,
 }

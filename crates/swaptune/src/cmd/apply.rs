@@ -3,14 +3,13 @@
 use std::io::IsTerminal;
 
 use swaptune_core::plan::{Plan, UNIT_FILE, When};
-use swaptune_host::apply::{Resumed, execute, resume};
 use swaptune_host::counted;
 use swaptune_host::journal::{StateDir, Transaction, pending};
-use swaptune_host::rollback::rollback;
 use swaptune_host::service;
+use swaptune_host::transaction::{Resumed, execute, resume, rollback};
 
 use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
 use crate::{failure, output};
@@ -18,7 +17,7 @@ use crate::{failure, output};
 /// Plans, asks, applies.
 pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     needs_root(context)?;
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     super::history::remind(context)?;
     let state = StateDir::persistent(&context.machine);
     if let Some(code) = unfinished(context, &state, args)? {
@@ -33,9 +32,9 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     let kernel = kernel(context, plan.steps.iter().any(|step| step.when == When::Now))?;
     not_installed(context, &plan)?;
     if !args.yes {
-        output::talk(&output::plan::text(&plan, false));
+        output::message(&output::plan::text(&plan, false));
         if !confirmed(args.yes, "Apply this?")? {
-            output::talk("nothing was changed");
+            output::message("nothing was changed");
             return Ok(0);
         }
     }
@@ -78,9 +77,9 @@ fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
 
 /// Finishes or takes back an apply that was cut short; `None` when there is none.
 fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<Option<u8>, Failure> {
-    let Some(transaction) = pending(state).map_err(swaptune_host::apply::ApplyError::from)? else {
+    let Some(transaction) = pending(state).map_err(swaptune_host::transaction::ApplyError::from)? else {
         if args.resume {
-            return Err(Failure::new(failure::USAGE, "there is no interrupted apply to resume").hint("swaptune history"));
+            return Err(Failure::new(failure::USAGE, "found no interrupted apply to resume").hint("swaptune history"));
         }
         return Ok(None);
     };
@@ -96,19 +95,19 @@ fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<O
             report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
             print_report(context, &report)?;
         }
-        Resumed::RolledBack(report) => output::talk(&format!("apply {} is taken back", report.id)),
+        Resumed::RolledBack(report) => output::message(&format!("apply {} is taken back", report.id)),
     }
     Ok(Some(0))
 }
 
 /// Asks what to do about it. Taking it back happens here, and the answer is then no.
 fn wants_resume(transaction: &Transaction, context: &Context, state: &StateDir) -> Result<bool, Failure> {
-    output::talk(&format!("apply {} was interrupted", transaction.id));
+    output::message(&format!("apply {} was interrupted", transaction.id));
     match answer("finish it (r)esume, take it (b)ack, or leave it? [r/b/N] ").as_str() {
         "r" | "resume" => Ok(true),
         "b" | "back" => {
             rollback(&context.machine, &*kernel(context, false)?, state, &transaction.id, &options())?;
-            output::talk("taken back; run the command again");
+            output::message("taken back; run the command again");
             Ok(false)
         }
         _ => Ok(false),

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, IsTerminal};
 
-use swaptune_host::apply::{ApplyError, Options, Report};
-use swaptune_host::journal::Outcome;
+use swaptune_host::journal::StepOutcome;
 use swaptune_host::kernel::{self, Kernel, Progress};
+use swaptune_host::transaction::{ApplyError, ApplyOptions, ApplyReport};
 
 use super::Context;
 use crate::failure::{Failure, REFUSED, USAGE, at_root};
@@ -47,8 +47,8 @@ pub fn show_progress(progress: Progress) {
 }
 
 /// Options of a transaction that a person started.
-pub fn options() -> Options<'static> {
-    Options { progress: &show_progress, ..Options::default() }
+pub fn options() -> ApplyOptions<'static> {
+    ApplyOptions { progress: &show_progress, ..ApplyOptions::default() }
 }
 
 impl From<ApplyError> for Failure {
@@ -93,19 +93,19 @@ pub fn answer(question: &str) -> String {
 }
 
 /// What a transaction did, step by step.
-pub fn print_report(context: &Context, report: &Report) -> Result<(), Failure> {
+pub fn print_report(context: &Context, report: &ApplyReport) -> Result<(), Failure> {
     if context.json {
         return output::json_versioned(report);
     }
     let mut out = String::new();
     for step in &report.steps {
         let line = match &step.outcome {
-            Outcome::Unchanged => format!("already so: {}", step.change),
-            Outcome::Changed { .. } => format!("done: {}", step.change),
-            Outcome::FellBack { wanted, got, why } => {
+            StepOutcome::Unchanged => format!("already so: {}", step.change),
+            StepOutcome::Changed { .. } => format!("done: {}", step.change),
+            StepOutcome::FellBack { wanted, got, why } => {
                 format!("done: {} {wanted} was refused ({why}), {got} is in effect", step.change.target())
             }
-            Outcome::Skipped { why } => format!("skipped: {} ({why})", step.change),
+            StepOutcome::Skipped { why } => format!("skipped: {} ({why})", step.change),
         };
         out += &text::wrap(&line, 2);
     }

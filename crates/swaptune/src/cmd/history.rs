@@ -1,7 +1,7 @@
 //! `swaptune history`: what was applied and taken back.
 
-use swaptune_host::apply::ApplyError;
 use swaptune_host::journal::{Standing, StateDir, history, set_aside};
+use swaptune_host::transaction::ApplyError;
 
 use super::Context;
 use crate::failure::Failure;
@@ -46,7 +46,10 @@ fn line(step: &Standing) -> String {
 /// Reminds of what rollbacks have set aside, before anything else is said about this machine.
 pub fn remind(context: &Context) -> Result<(), Failure> {
     for (id, step) in set_aside(&StateDir::persistent(&context.machine)).map_err(ApplyError::from)? {
-        output::talk(&format!("not taken back by the rollback of {id}: {}; `swaptune rollback {id}` tries again", line(&step)));
+        output::message(&format!(
+            "not taken back by the rollback of {id}: {}; `swaptune rollback {id}` tries again",
+            line(&step)
+        ));
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ pub fn run(context: &Context, args: &InspectArgs) -> Result<u8, Failure> {
     if let Some(dir) = &args.capture {
         let report = capture(&context.machine, dir)
             .map_err(|error| Failure::new(USAGE, error).hint("name a folder that does not exist yet, or an empty one"))?;
-        output::talk(&report.to_string());
+        output::message(&report.to_string());
         return Ok(0);
     }
     let facts = inspect(&context.machine, Scope::FULL);

@@ -9,10 +9,10 @@ pub mod knobs;
 pub mod plan;
 pub mod rollback;
 pub mod sample;
-pub mod scratch;
 pub mod service;
 pub mod simulate;
 pub mod status;
+pub mod temporary;
 pub mod unfinished;
 pub mod verify;
 

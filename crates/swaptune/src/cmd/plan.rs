@@ -6,6 +6,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use swaptune_core::facts::Facts;
+use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::{Setting, Settings};
@@ -15,7 +16,7 @@ use super::Context;
 use super::unfinished::Unfinished;
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
@@ -45,15 +46,17 @@ pub fn make(
         let message = "live changes need a running kernel, and --root is not one";
         return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
     }
-    layers::assume(&context.machine, &mut facts, wanted)?;
-    let (mut evidence, unread) = layers::evidence(&context.machine, wanted)?;
-    let mut settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
-    if simulated.simulate {
-        evidence = predict::with_predictions(&facts, evidence, &settings, simulated)?;
-        settings = layers::resolve(&context.machine, &facts, &evidence, wanted)?;
+    configuration::assume(&context.machine, &mut facts, wanted)?;
+    let (evidence, unread) = configuration::evidence(&context.machine, wanted)?;
+    let resolve = |forecast: Option<&Forecast>| configuration::resolve(&context.machine, &facts, &evidence, forecast, wanted);
+    let mut settings = resolve(None)?;
+    let forecast = simulated.simulate.then(|| predict::forecast(&facts, &evidence, &settings, simulated)).transpose()?;
+    if forecast.is_some() {
+        settings = resolve(forecast.as_ref())?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
-    let mut plan = for_settings(context, &facts, &settings, &evidence, when, Record(true), wipe);
+    let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref() };
+    let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
     plan.notes.extend(unread);
     Ok((facts, settings, plan))
 }
@@ -68,6 +71,24 @@ pub fn look_if_needed(context: &Context, facts: &mut Facts, settings: Option<&Se
     }
 }
 
+/// What a plan rests on beside the facts.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<'a> {
+    /// What is wanted, resolved.
+    pub settings: &'a Settings,
+    /// What was measured.
+    pub evidence: &'a Evidence,
+    /// What was simulated, where it was asked for.
+    pub forecast: Option<&'a Forecast>,
+}
+
+impl<'a> Basis<'a> {
+    /// Settings that were resolved and written down by an earlier apply.
+    pub fn recorded(settings: &'a Settings, evidence: &'a Evidence) -> Self {
+        Self { settings, evidence, forecast: None }
+    }
+}
+
 /// Whether a plan writes down what was resolved, for `verify` and the boot service.
 #[derive(Clone, Copy, Debug)]
 pub struct Record(pub bool);
@@ -76,12 +97,12 @@ pub struct Record(pub bool);
 pub fn for_settings(
     context: &Context,
     facts: &Facts,
-    settings: &Settings,
-    evidence: &Evidence,
+    basis: Basis<'_>,
     when: &WhenArgs,
     Record(record): Record,
     wipe: &[String],
 ) -> Plan {
+    let Basis { settings, evidence, forecast } = basis;
     let (binary, installed) = installed_at(context);
     let facts = &with_places(context, facts, settings);
     // Headers are only written on a live machine; a plan for a folder must be the same each time.
@@ -90,6 +111,7 @@ pub fn for_settings(
         facts,
         settings,
         evidence,
+        forecast,
         now: !when.boot && facts.image.is_none(),
         boot: !when.now,
         record,

@@ -1,13 +1,12 @@
 //! `swaptune rollback`: takes an apply back from captured originals.
 
-use swaptune_host::apply::{Options, UndoOutcome};
 use swaptune_host::counted;
-use swaptune_host::journal::{Kind, StateDir, newest_applied, pending};
-use swaptune_host::rollback::{RollbackReport, rollback};
+use swaptune_host::journal::{StateDir, TransactionKind, newest_applied, pending};
 use swaptune_host::service;
+use swaptune_host::transaction::{ApplyOptions, RollbackReport, UndoOutcome, rollback};
 
 use super::change::{confirmed, kernel, needs_root, options};
-use super::{Context, scratch};
+use super::{Context, temporary};
 use crate::cli::RollbackArgs;
 use crate::failure::{FINDINGS, Failure, USAGE};
 use crate::output::{self, text};
@@ -15,18 +14,18 @@ use crate::output::{self, text};
 /// Takes back the named apply, else the one that was cut short, else the newest that stands.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
     needs_root(context)?;
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let state = StateDir::persistent(&context.machine);
     let id = match &args.id {
         Some(id) => id.clone(),
         None => newest(&state)?,
     };
     if !confirmed(args.yes, &format!("Take back {id}?"))? {
-        output::talk("nothing was changed");
+        output::message("nothing was changed");
         return Ok(0);
     }
     let kernel = kernel(context, false)?;
-    let options = Options { skip: &args.skip, ..options() };
+    let options = ApplyOptions { skip: &args.skip, ..options() };
     let mut report = rollback(&context.machine, &*kernel, &state, &id, &options)?;
     report.warnings.extend(service::forget(&context.machine));
     report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("rollback of {id}")));
@@ -35,12 +34,12 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<u8, Failure> {
 }
 
 fn newest(state: &StateDir) -> Result<String, Failure> {
-    let error = swaptune_host::apply::ApplyError::from;
+    let error = swaptune_host::transaction::ApplyError::from;
     let found = match pending(state).map_err(error)? {
         Some(transaction) => Some(transaction),
-        None => newest_applied(state, Kind::Apply).map_err(error)?,
+        None => newest_applied(state, TransactionKind::Apply).map_err(error)?,
     };
-    let none = || Failure::new(USAGE, "there is no apply to take back").hint("`swaptune history` lists what was done");
+    let none = || Failure::new(USAGE, "found no apply to take back").hint("`swaptune history` lists what was done");
     found.map(|transaction| transaction.id).ok_or_else(none)
 }
 
@@ -56,7 +55,7 @@ fn print(context: &Context, report: &RollbackReport) -> Result<(), Failure> {
             UndoOutcome::Regenerated => format!("made anew: {}", step.change.target()),
             UndoOutcome::Kept { why } => format!("kept: {} ({why})", step.change.target()),
             UndoOutcome::Left { found, expected } => {
-                format!("left alone: {} is {found}, expected {expected}: somebody else changed it", step.change.target())
+                format!("left alone: {} is {found}, expected {expected}: it was changed since the apply", step.change.target())
             }
             UndoOutcome::Failed { why } => format!("failed: step {}, {} ({why})", step.number, step.change),
             UndoOutcome::SetAside { why } if why.is_empty() => format!("set aside: step {}, {}", step.number, step.change),

@@ -5,23 +5,22 @@
 
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::Plan;
-use swaptune_host::apply::{Options, Report, execute};
 use swaptune_host::counted;
 use swaptune_host::inspect::{Scope, inspect};
-use swaptune_host::journal::{Kind, StateDir};
-use swaptune_host::rollback::deactivate;
+use swaptune_host::journal::{StateDir, TransactionKind};
+use swaptune_host::transaction::{ApplyOptions, ApplyReport, deactivate, execute};
 
 use super::change::{kernel, print_report};
-use super::{Context, plan, scratch};
+use super::{Context, plan, temporary};
 use crate::cli::{ServiceAction, ServiceArgs, WhenArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// Switches on or off.
 pub fn run(context: &Context, args: &ServiceArgs) -> Result<u8, Failure> {
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let volatile = StateDir::volatile(&context.machine);
-    let options = Options { kind: Kind::Service, ..Options::default() };
+    let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
     let kernel = kernel(context, true)?;
     let report = match args.action {
         ServiceAction::Start => {
@@ -42,18 +41,25 @@ fn start(
     context: &Context,
     kernel: &dyn swaptune_host::kernel::Kernel,
     state: &StateDir,
-    options: &Options<'_>,
-) -> Result<Report, Failure> {
+    options: &ApplyOptions<'_>,
+) -> Result<ApplyReport, Failure> {
     let facts = inspect(&context.machine, Scope::PLAN);
-    let Some(settings) = layers::applied_for_boot(&facts)? else {
+    let Some(settings) = configuration::applied_for_boot(&facts)? else {
         let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
     };
     let when = WhenArgs { now: true, boot: false };
-    let plan = plan::for_settings(context, &facts, &settings, &Evidence::default(), &when, plan::Record(false), &[]);
+    let plan = plan::for_settings(
+        context,
+        &facts,
+        plan::Basis::recorded(&settings, &Evidence::default()),
+        &when,
+        plan::Record(false),
+        &[],
+    );
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
     for refusal in &plan.refusals {
-        output::talk(&format!("left out: {}: {}", refusal.what, refusal.why));
+        output::message(&format!("left out: {}: {}", refusal.what, refusal.why));
     }
     let plan = Plan { refusals: Vec::new(), ..plan }.without(|step| !step.change.is_of_service());
     Ok(execute(&context.machine, kernel, state, &plan, options)?)

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use serde::Serialize;
 use swaptune_core::plan::Note;
-use swaptune_host::apply::ApplyError;
-use swaptune_host::journal::{JournalError, StateDir, Status, Transaction, pending};
+use swaptune_host::journal::{JournalError, StateDir, Transaction, TransactionStatus, pending};
+use swaptune_host::transaction::ApplyError;
 
 use super::Context;
 use crate::failure::Failure;
@@ -37,7 +37,7 @@ impl Unfinished {
     }
 
     fn of(transaction: &Transaction) -> Self {
-        let undoing = transaction.status == Status::Undoing;
+        let undoing = transaction.status == TransactionStatus::Undoing;
         let steps = || transaction.steps.iter();
         let left = if undoing {
             steps().filter(|step| step.is_standing()).count()

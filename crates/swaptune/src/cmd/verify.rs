@@ -15,7 +15,7 @@ use super::unfinished::Unfinished;
 use super::{Context, plan};
 use crate::cli::{VerifyArgs, WhenArgs};
 use crate::failure::{FINDINGS, Failure, REFUSED, at_root};
-use crate::{layers, output};
+use crate::{configuration, output};
 
 /// The JSON form of the answer.
 #[derive(Serialize)]
@@ -42,14 +42,14 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
         super::history::remind(context)?;
     }
     let mut facts = inspect(&context.machine, Scope::PLAN);
-    layers::assume(&context.machine, &mut facts, &args.wanted)?;
+    configuration::assume(&context.machine, &mut facts, &args.wanted)?;
     let wanted = wanted(context, &facts, args)?;
     if let Some((settings, _)) = &wanted {
         swaptune_core::plan::assume(&mut facts, settings);
     }
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
     let drift = wanted.as_ref().map(|(settings, when)| {
-        plan::for_settings(context, &facts, settings, &Evidence::default(), when, plan::Record(false), &[])
+        plan::for_settings(context, &facts, plan::Basis::recorded(settings, &Evidence::default()), when, plan::Record(false), &[])
             .without(rewritten_comments)
     });
     let findings = examine(&facts);
@@ -80,10 +80,10 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
 fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<(Settings, WhenArgs)>, Failure> {
     let flags = &args.wanted;
     if flags.profile.is_none() && flags.config.is_none() && flags.set.is_empty() {
-        return layers::applied(facts);
+        return configuration::applied(facts);
     }
-    let (evidence, _) = layers::evidence(&context.machine, flags)?;
-    Ok(Some((layers::resolve(&context.machine, facts, &evidence, flags)?, WhenArgs::default())))
+    let (evidence, _) = configuration::evidence(&context.machine, flags)?;
+    Ok(Some((configuration::resolve(&context.machine, facts, &evidence, None, flags)?, WhenArgs::default())))
 }
 
 /// True for our sysctl drop-in when only its comments differ: settings that were read back have another origin.

@@ -1,4 +1,4 @@
-//! Everything that is printed: data to standard output, talk to standard error.
+//! Everything that is printed: data to standard output, messages to standard error.
 
 pub mod cipher;
 pub mod codecs;
@@ -20,7 +20,6 @@ pub mod simulate;
 pub mod status;
 pub mod swap;
 pub mod text;
-pub mod validate;
 
 use std::io::{ErrorKind, Write};
 
@@ -36,8 +35,8 @@ pub fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line for the person at the terminal. If even that fails there is nobody to tell.
-pub fn talk(line: &str) {
+/// Prints a line to standard error. An error of that is ignored: there is no other place to report it.
+pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

@@ -22,7 +22,7 @@ impl Progress {
     fn write(&self, text: &str) {
         if self.terminal {
             let mut stderr = std::io::stderr().lock();
-            // If even that fails there is nobody to tell.
+            // Progress is no result: an error of the terminal is ignored.
             let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
         }
     }

@@ -28,7 +28,7 @@ pub fn text(recording: &Recording, file: &Path) -> String {
     for note in notes(recording) {
         page += &wrap(&note, 0);
     }
-    page + &format!("next: swaptune simulate --trace {}\n", file.display())
+    page + &format!("next: swaptune simulate replay --trace {}\n", file.display())
 }
 
 fn counted(number: u64, noun: &str) -> String {

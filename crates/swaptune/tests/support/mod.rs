@@ -55,16 +55,28 @@ pub fn hosts() -> Vec<Host> {
 }
 
 impl Host {
+    /// What a variant is; `None` for a captured host.
+    fn variant(&self) -> Result<Option<Variant>, Failed> {
+        let path = self.folder.join("variant.toml");
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(toml::from_str(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?))
+    }
+
+    /// The captured host that a variant starts from.
+    #[allow(dead_code, reason = "each test program that includes this file takes what it needs")]
+    pub fn base(&self) -> Result<Option<Self>, Failed> {
+        Ok(self.variant()?.map(|variant| Self { folder: fixtures("hosts").join(&variant.base), name: variant.base }))
+    }
+
     /// A copy of the machine in a folder of its own.
     pub fn copy(&self) -> Result<TempDir, Failed> {
         let dir = tempfile::tempdir()?;
-        let description = self.folder.join("variant.toml");
-        if !description.exists() {
+        let Some(variant) = self.variant()? else {
             copy_tree(&self.folder, dir.path())?;
             return Ok(dir);
-        }
-        let variant: Variant =
-            toml::from_str(&fs::read_to_string(&description)?).map_err(|error| format!("{}: {error}", description.display()))?;
+        };
         copy_tree(&fixtures("hosts").join(&variant.base), dir.path())?;
         let place = |path: &String| dir.path().join(path.trim_start_matches('/'));
         for path in &variant.remove {

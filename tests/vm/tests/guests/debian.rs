@@ -7,7 +7,6 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use swaptune_vm::command::{command, run};
 use swaptune_vm::debian::Release;
-use swaptune_vm::full::Full;
 use swaptune_vm::image::ROOT_UUID;
 use swaptune_vm::{payload, swaptune};
 
@@ -38,7 +37,7 @@ optional = true
 
 /// Two boots with nothing done between them look alike: a difference in the circle is swaptune's.
 pub fn picture(release: Release) -> Result<()> {
-    let guest = Full::new(release)?;
+    let guest = release.guest()?;
     for boot in ["first", "second"] {
         guest.boot(payload::PICTURE)?.ensure_success().with_context(|| format!("{boot} boot"))?;
     }
@@ -49,7 +48,7 @@ pub fn picture(release: Release) -> Result<()> {
 pub fn circle(release: Release) -> Result<()> {
     need_commands(&["inspect", "plan", "apply", "verify", "rollback", "history"])?;
     let guest =
-        Full::new(release)?.file(swaptune::binary()?, "swaptune").text("config.toml", &CONFIG.replace("THIRD", "/dev/vda5"))?;
+        release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", &CONFIG.replace("THIRD", "/dev/vda5"))?;
     for (boot, script) in [
         ("boot 1, apply", payload::DEBIAN_APPLY),
         ("boot 2, verify and roll back", payload::DEBIAN_VERIFY),
@@ -81,7 +80,7 @@ kernel_arguments = true
 /// byte of `/etc` and `/boot` is changed.
 pub fn image(release: Release) -> Result<()> {
     need_commands(&["plan", "apply", "verify", "rollback", "history"])?;
-    let guest = Full::new(release)?;
+    let guest = release.guest()?;
     let swaptune = |root: &Path, words: &[&str]| run(Command::new(swaptune::binary()?).arg("--root").arg(root).args(words));
     let mounted = guest.mount()?;
     let root = mounted.root();
@@ -108,14 +107,14 @@ pub fn image(release: Release) -> Result<()> {
 /// Benchmarks on a system that systemd manages: under a memory limit, of its disk, of its ciphers.
 pub fn bench(release: Release) -> Result<()> {
     need_commands(&["bench"])?;
-    Full::new(release)?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_BENCH)?.ensure_success()
+    release.guest()?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_BENCH)?.ensure_success()
 }
 
 /// A swap disk of the configuration is pulled out between two boots.
 pub fn missing_disk(release: Release) -> Result<()> {
     need_commands(&["inspect", "plan", "apply", "verify", "history"])?;
     let mut guest =
-        Full::new(release)?.file(swaptune::binary()?, "swaptune").text("config.toml", &CONFIG.replace("THIRD", "/dev/vdc"))?;
+        release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", &CONFIG.replace("THIRD", "/dev/vdc"))?;
     guest.plug(256)?;
     guest.boot(payload::DEBIAN_APPLY)?.ensure_success().context("boot 1, apply with the disk")?;
     guest.unplug();

@@ -23,6 +23,7 @@ pub fn run(kernel: Kernel) -> Result<()> {
         .memory(MEMORY)
         .ext4(512)
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::validate()?, "/usr/local/bin/swaptune-validate")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
         .file(swaptune::pool_size()?, "/bin/pool-size")
         .text("/rounds", rounds)

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use swaptune_host::machine::ReadError;
-use swaptune_host::scratch::ScratchError;
+use swaptune_host::temporary::TemporaryError;
 use thiserror::Error;
 
 /// Why the kernel's codecs were not measured.
@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum KernelError {
     /// A temporary setting.
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Temporary(#[from] TemporaryError),
     /// A counter of the kernel.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -49,7 +49,7 @@ impl KernelError {
 
     /// True when only this codec cannot be had, or is not counted: the others can go on.
     pub(super) fn is_of_the_codec(&self) -> bool {
-        matches!(self, Self::Scratch(ScratchError::Step { .. } | ScratchError::Refused { .. }) | Self::Counters { .. })
+        matches!(self, Self::Temporary(TemporaryError::Step { .. } | TemporaryError::Refused { .. }) | Self::Counters { .. })
     }
 
     /// With all causes.

@@ -15,8 +15,8 @@ use std::time::Duration;
 use swaptune_core::measurement::{AllocatorFigures, CodecFigures, CodecPath, PoolFigures};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
-use swaptune_host::scratch::Scratch;
 use swaptune_host::sys::Region;
+use swaptune_host::temporary::TemporarySettings;
 
 pub use error::KernelError;
 pub use predict::Predicted;
@@ -98,8 +98,8 @@ pub fn measure_kernel(
     mut tell: impl FnMut(&str, usize, usize),
 ) -> Result<(Vec<KernelRow>, Vec<LeftOut>), KernelError> {
     let (mut entries, mut left_out) = entries(facts, plan);
-    let mut scratch = Scratch::open(machine, "bench codecs --kernel")?;
-    let mut bench = Bench { machine, scratch: &mut scratch, source: copy(pages)?, page_size: pages.page_size() };
+    let mut temporary = TemporarySettings::open(machine, "bench codecs --kernel")?;
+    let mut bench = Bench { machine, temporary: &mut temporary, source: copy(pages)?, page_size: pages.page_size() };
     if entries.iter().any(|entry| entry.path == CodecPath::Zswap) {
         bench.prepare_zswap(&plan.folder)?;
     }
@@ -110,7 +110,7 @@ pub fn measure_kernel(
             bench.take_turn(entry)?;
         }
     }
-    scratch.close()?;
+    temporary.close()?;
     left_out.extend(
         entries
             .iter()
@@ -151,7 +151,7 @@ fn copy(pages: &Pages) -> Result<Region, KernelError> {
 /// What the turns work on.
 struct Bench<'a> {
     machine: &'a Machine,
-    scratch: &'a mut Scratch,
+    temporary: &'a mut TemporarySettings,
     source: Region,
     page_size: usize,
 }
@@ -159,12 +159,12 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// One turn, put back afterwards. A codec that the kernel does not give at the first turn has failed, and nothing else.
     fn take_turn(&mut self, entry: &mut Entry) -> Result<(), KernelError> {
-        let mark = self.scratch.mark()?;
+        let mark = self.temporary.mark()?;
         let turn = match entry.path {
             CodecPath::Zram => self.zram(&entry.name),
             CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name),
         };
-        self.scratch.back_to(mark)?;
+        self.temporary.back_to(mark)?;
         match turn {
             Ok(turn) => {
                 let bytes = self.source.bytes_len() as u64;

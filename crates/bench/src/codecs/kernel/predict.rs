@@ -6,7 +6,7 @@ use swaptune_tiers::alloc::{Incompressible, PAGE_SIZE};
 
 use crate::codec::{CODECS, Codec, Setting, room};
 use crate::codecs::pages::Pages;
-use crate::codecs::pools;
+use crate::pools;
 
 /// A prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

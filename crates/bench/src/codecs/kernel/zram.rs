@@ -17,7 +17,7 @@ const CHUNK: usize = 1 << 20;
 impl Bench<'_> {
     /// Writes all pages to a new device, reads its counters, reads them all back.
     pub(super) fn zram(&mut self, algorithm: &str) -> Result<Turn, KernelError> {
-        let path = self.scratch.zram(algorithm, Bytes(self.source.bytes_len() as u64), None)?;
+        let path = self.temporary.zram(algorithm, Bytes(self.source.bytes_len() as u64), None)?;
         let failed = |source| KernelError::io(path.clone(), source);
         let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
         let device = File::options().read(true).write(true).custom_flags(direct).open(&path).map_err(failed)?;

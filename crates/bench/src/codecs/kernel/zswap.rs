@@ -7,8 +7,8 @@ use std::path::Path;
 use swaptune_core::knobs;
 use swaptune_core::parse::{choice, keyed};
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::scratch::TOP_PRIORITY;
 use swaptune_host::sys::{Advice, Region};
+use swaptune_host::temporary::TOP_PRIORITY;
 
 use super::{Bench, KernelError, Turn, timed};
 
@@ -30,7 +30,7 @@ impl Bench<'_> {
     /// What all compressors need: an area that is used first, single loads, a pool that is large enough, nothing written back.
     pub(super) fn prepare_zswap(&mut self, folder: &Path) -> Result<(), KernelError> {
         let size = Bytes(self.source.bytes_len() as u64 + SPARE);
-        self.scratch.swap_file(folder, size, TOP_PRIORITY)?;
+        self.temporary.swap_file(folder, size, TOP_PRIORITY)?;
         self.set("vm.page-cluster", "0")?;
         if self.current("zswap.max_pool_percent").and_then(|percent| percent.parse().ok()).is_some_and(|p: u64| p < POOL_PERCENT)
         {
@@ -90,7 +90,7 @@ impl Bench<'_> {
         if self.current(name).as_deref() == Some(value) {
             return Ok(());
         }
-        Ok(self.scratch.knob(name, value)?)
+        Ok(self.temporary.knob(name, value)?)
     }
 }
 

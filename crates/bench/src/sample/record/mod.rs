@@ -55,7 +55,7 @@ pub enum RecordError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The number of a control group is 16 bits wide.
-    #[error("more than 65536 units or processes: a trace has no numbers for more")]
+    #[error("found more than 65536 units or processes, expected at most as many as a trace can number")]
     Groups,
 }
 

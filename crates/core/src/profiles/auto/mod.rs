@@ -12,13 +12,13 @@ pub mod tiering;
 mod unfit;
 
 use crate::facts::Facts;
+use crate::forecast::{Candidate, Forecast, Part, Tier, Verdict};
 use crate::measurement::{Evidence, Measured, PageCost};
-use crate::prediction::{Candidate, Part, Predictions, Verdict};
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
 
 use assume::{ASSUMED, Choice};
-pub use tiering::{Tier, Tiering};
+pub use tiering::Tiering;
 
 /// Priority of disk areas, below zram's.
 pub const DISK_PRIORITY: i32 = 10;
@@ -42,8 +42,7 @@ pub fn density_tolerance_percent(cpus: Option<u32>) -> u64 {
     if cpus == Some(1) { figures.density_tolerance_percent_one_cpu } else { figures.density_tolerance_percent }
 }
 
-/// By how much more applications must fit for a simulation to outweigh a rule, percent: less where pages and costs were
-/// measured.
+/// [`Forecast::gain_percent`]: less where pages and costs were measured.
 #[must_use]
 pub fn simulated_gain_percent(measured: bool) -> u64 {
     if measured { ASSUMED.simulated.gain_percent } else { ASSUMED.simulated.gain_percent_assumed }
@@ -62,7 +61,7 @@ struct Ground<'a> {
     evidence: &'a Evidence,
     above: &'a Settings,
     tiering: &'a Tiering,
-    predictions: Option<&'a Predictions>,
+    forecast: Option<&'a Forecast>,
 }
 
 /// A compressor that the rules take, as a plan and a sample say it.
@@ -83,11 +82,11 @@ pub struct Advice {
 #[must_use]
 pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<Advice> {
     let above = Settings::default();
-    let tiering = tiering::decide(facts, evidence, &above);
+    let tiering = tiering::decide(facts, evidence, None, &above);
     if matches!(tiering.tier, Tier::Disk | Tier::Nothing) {
         return None;
     }
-    let ground = Ground { facts, evidence, above: &above, tiering: &tiering, predictions: None };
+    let ground = Ground { facts, evidence, above: &above, tiering: &tiering, forecast: None };
     let setting = ground.compressors_by_rule();
     let codec = setting.value.iter().find(|name| ground.has(name))?.clone();
     let reason = setting.provenance.reasoning().map(|(reason, _)| reason.to_owned()).unwrap_or_default();
@@ -97,17 +96,17 @@ pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<Advice> {
 
 /// The settings for this machine below what the user configured.
 #[must_use]
-pub fn derive(facts: &Facts, evidence: &Evidence, above: &Settings) -> Settings {
-    let tiering = tiering::decide(facts, evidence, above);
+pub fn derive(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, above: &Settings) -> Settings {
+    let tiering = tiering::decide(facts, evidence, forecast, above);
     let mut settings = Settings::default();
-    if tiering.tier == tiering::Tier::Nothing {
+    if tiering.tier == Tier::Nothing {
         return settings;
     }
-    let ground = Ground { facts, evidence, above, tiering: &tiering, predictions: evidence.predictions() };
+    let ground = Ground { facts, evidence, above, tiering: &tiering, forecast };
     let compressors = ground.compressors();
     settings.zswap = ground.zswap(&compressors);
     settings.swap = Some(ground.swap());
-    settings.zram = (tiering.tier == tiering::Tier::Zram && above.zram.is_none()).then(|| ground.zram(&compressors)).flatten();
+    settings.zram = (tiering.tier == Tier::Zram && above.zram.is_none()).then(|| ground.zram(&compressors)).flatten();
     settings.knobs = reclaim::knobs(&ground, &compressors);
     settings.boot = boot(facts);
     settings
@@ -119,31 +118,32 @@ impl Ground<'_> {
         if self.facts.zswap.value().is_none() {
             return ZswapSettings::default();
         }
-        let on = tiering.tier == tiering::Tier::Zswap;
-        let enabled = Some(Setting::new(on, tiering.provenance()));
+        let on = tiering.tier == Tier::Zswap;
+        let zswap = ZswapSettings::default().with("enabled", Some(Setting::new(on, tiering.provenance())));
         if !on {
-            return ZswapSettings { enabled, ..ZswapSettings::default() };
+            return zswap;
         }
         let first = self.first(compressors);
-        ZswapSettings {
-            enabled,
-            compressor: Some(compressors.clone()),
-            zpool: Some(derived(
-                vec!["zsmalloc".into(), "zbud".into()],
-                "zsmalloc is the densest allocator",
-                "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
-            )),
-            // How much swap an image's machine has is not known: the kernel's own limit stands until an apply there.
-            pool: self.facts.image.is_none().then(|| {
-                self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent))
-            }),
-            accept_threshold_percent: Some(derived(
-                90,
-                "the kernel's default: a full pool takes pages again when it is a tenth emptier",
-                "Documentation/admin-guide/mm/zswap.rst",
-            )),
-            shrinker_enabled: self.shrinker(),
-        }
+        let zpool = derived(
+            vec!["zsmalloc".to_owned(), "zbud".to_owned()],
+            "zsmalloc is the densest allocator",
+            "zbud holds at most 2 pages a page, z3fold 3 (kernel documents of the allocators)",
+        );
+        // How much swap an image's machine has is not known: the kernel's own limit stands until an apply there.
+        let pool = self.facts.image.is_none().then(|| {
+            self.simulated(Part::Pool, self.pool(&first), |candidate, _| candidate.pool_percent.map(PoolLimit::Percent))
+        });
+        let accept = derived(
+            90,
+            "the kernel's default: a full pool takes pages again when it is a tenth emptier",
+            "Documentation/admin-guide/mm/zswap.rst",
+        );
+        zswap
+            .with("compressor", Some(compressors.clone()))
+            .with("zpool", Some(zpool))
+            .with("max_pool_percent", pool)
+            .with("accept_threshold_percent", Some(accept))
+            .with("shrinker_enabled", self.shrinker())
     }
 
     /// Where the kernel has it.
@@ -156,12 +156,12 @@ impl Ground<'_> {
 
     /// A setting with what a simulation says of it: another value where that is clearly better, else more evidence.
     fn simulated<T>(&self, part: Part, setting: Setting<T>, value: impl Fn(&Candidate, &Setting<T>) -> Option<T>) -> Setting<T> {
-        let Some((predictions, verdict)) = self.predictions.and_then(|known| Some((known, known.verdict(part)?))) else {
+        let Some((forecast, verdict)) = self.forecast.and_then(|forecast| Some((forecast, forecast.verdict(part)?))) else {
             return setting;
         };
         match verdict {
             Verdict::Follow(candidate, reason) => match value(&candidate, &setting) {
-                Some(value) => Setting::new(value, Provenance::Simulated { reason, evidence: predictions.source() }),
+                Some(value) => Setting::new(value, Provenance::Simulated { reason, evidence: forecast.source() }),
                 None => setting,
             },
             Verdict::Keep(said) => Setting { provenance: setting.provenance.and_evidence(&said), ..setting },
@@ -194,7 +194,7 @@ impl Ground<'_> {
     /// What results say, where there are enough.
     fn measured_compressor(&self) -> Option<measured::Chosen> {
         let choice = self.assumed_compressors();
-        let zram = self.tiering.tier == tiering::Tier::Zram;
+        let zram = self.tiering.tier == Tier::Zram;
         measured::compressor(self.facts, self.evidence, &choice.names, &self.usable(choice), zram)
     }
 
@@ -208,16 +208,16 @@ impl Ground<'_> {
 
     /// Whether the tier can use this compressor. zram's are known only once there is a device.
     fn has(&self, name: &String) -> bool {
-        if self.tiering.tier != tiering::Tier::Zram {
-            return crate::plan::first_usable(self.facts, std::slice::from_ref(name)).is_some();
+        if self.tiering.tier != Tier::Zram {
+            return self.facts.first_usable(std::slice::from_ref(name)).is_some();
         }
         self.facts.zram.devices.iter().all(|device| device.algorithms.is_empty() || device.algorithms.contains(name))
     }
 
     /// The compressor that will be taken: the user's choice, or ours.
     fn first(&self, ours: &Setting<Vec<String>>) -> String {
-        let wanted = self.above.zswap.compressor.as_ref().unwrap_or(ours);
-        crate::plan::first_usable(self.facts, &wanted.value).unwrap_or_else(|| "lzo".into())
+        let wanted = self.above.zswap.compressor();
+        self.facts.first_usable(&wanted.as_ref().unwrap_or(ours).value).unwrap_or_else(|| "lzo".into())
     }
 
     /// The areas that are there, or files to be made: one a disk, unless several were measured to be faster.
@@ -232,9 +232,9 @@ impl Ground<'_> {
     /// What a page costs with the compressor that will be taken.
     fn cost(&self, compressors: &Setting<Vec<String>>) -> Option<Measured<PageCost>> {
         match self.tiering.tier {
-            tiering::Tier::Zswap => self.evidence.zswap_cost(&self.first(compressors)),
-            tiering::Tier::Zram => self.evidence.zram_cost(compressors.value.iter().find(|name| self.has(name))?),
-            tiering::Tier::Disk | tiering::Tier::Nothing => None,
+            Tier::Zswap => self.evidence.zswap_cost(&self.first(compressors)),
+            Tier::Zram => self.evidence.zram_cost(compressors.value.iter().find(|name| self.has(name))?),
+            Tier::Disk | Tier::Nothing => None,
         }
     }
 

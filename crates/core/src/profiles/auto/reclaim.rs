@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::assume::ASSUMED;
-use super::tiering::{Tier, Tiering};
+use super::tiering::Tiering;
 use super::{Ground, derived, measured};
 use crate::facts::{Facts, Transport};
+use crate::forecast::Tier;
 use crate::settings::Setting;
 use swaptune_kernel::behaviours;
 

@@ -4,31 +4,15 @@
 //! first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to or
 //! without zswap in the kernel. In a container neither can be set.
 
-use serde::{Deserialize, Serialize};
-
 use crate::edit::fstab;
 use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::forecast::{Forecast, Part, Tier, Verdict};
 use crate::measurement::{Estimate, Evidence, Measured, Spread};
-use crate::prediction::{Part, Verdict};
 use crate::settings::{Provenance, Settings, SwapWanted};
 use crate::units::Bytes;
 
 use super::assume::ASSUMED;
 use super::unfit;
-
-/// What stands behind RAM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tier {
-    /// zswap in front of disk swap.
-    Zswap,
-    /// zram, with disk areas below it if there are any.
-    Zram,
-    /// Plain disk swap.
-    Disk,
-    /// Nothing can or should be set.
-    Nothing,
-}
 
 /// One disk area behind the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +57,7 @@ impl Tiering {
 
 /// Decides for this machine below what the user configured.
 #[must_use]
-pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
+pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, above: &Settings) -> Tiering {
     if let Some(container) = facts.system.container.value() {
         let reason = format!("this is a {} container: swap belongs to its host", container.kind);
         return nothing(reason, facts.system.container.source());
@@ -88,20 +72,19 @@ pub fn decide(facts: &Facts, evidence: &Evidence, above: &Settings) -> Tiering {
     let zram = sized && facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
     let disk = disk.map(|disk| disk.name.clone());
-    let known = evidence.predictions();
     let decided = |tier, reason: String, evidence: String| {
         let (mut tier, mut reason, mut evidence, mut simulated) = (tier, reason, evidence, false);
-        if let Some((predictions, verdict)) = known.and_then(|known| Some((known, known.verdict(Part::Tier)?))) {
+        if let Some((forecast, verdict)) = forecast.and_then(|forecast| Some((forecast, forecast.verdict(Part::Tier)?))) {
             match verdict {
                 Verdict::Follow(candidate, why) => {
-                    (tier, reason, evidence, simulated) = (candidate.tier, why, predictions.source(), true);
+                    (tier, reason, evidence, simulated) = (candidate.tier, why, forecast.source(), true);
                 }
                 Verdict::Keep(said) => evidence = format!("{evidence}; {said}"),
             }
         }
         Tiering { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
     };
-    if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled.as_ref().is_none_or(|on| on.value) {
+    if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled().is_none_or(|on| on.value) {
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
         return decided(Tier::Zswap, reason.into(), facts.zswap.source().into());
     }

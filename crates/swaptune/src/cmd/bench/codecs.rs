@@ -15,7 +15,7 @@ use swaptune_host::inspect::{Scope, inspect};
 
 use super::recorder;
 use crate::cli::{CodecsArgs, ResultsArgs};
-use crate::cmd::{Context, scratch};
+use crate::cmd::{Context, temporary};
 use crate::failure::{Failure, REFUSED, USAGE};
 use crate::output::progress::Progress;
 use crate::output::{self, codecs, codecs_kernel, text};
@@ -74,7 +74,7 @@ struct Json<'a> {
 type KernelResult = (Vec<KernelRow>, Vec<LeftOut>);
 
 fn in_kernel(context: &Context, facts: &Facts, pages: &Pages, plan: &KernelPlan) -> Result<KernelResult, Failure> {
-    scratch::recover(context)?;
+    temporary::recover(context)?;
     let progress = Progress::start();
     let tell = |what: &str, done, of| progress.show(&format!("{what} in the kernel"), done, of);
     Ok(measure_kernel(&context.machine, facts, pages, plan, tell)?)
@@ -160,7 +160,7 @@ impl From<PagesError> for Failure {
 impl From<KernelError> for Failure {
     fn from(error: KernelError) -> Self {
         match error {
-            KernelError::Scratch(error) => error.into(),
+            KernelError::Temporary(error) => error.into(),
             error => Self::new(1, error),
         }
     }

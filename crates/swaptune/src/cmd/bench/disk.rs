@@ -32,7 +32,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<
     let bench = Bench::new(&areas, &options)?;
     let mut recorder = recorder(context, results, &command(args, &facts));
     let (runs, seconds) = (bench.runs(), f64::from(bench.runs()) * args.seconds);
-    output::talk(&format!("{} of fio on {}, about {seconds:.0} s", text::count(runs as usize, "run"), bench.size()));
+    output::message(&format!("{} of fio on {}, about {seconds:.0} s", text::count(runs as usize, "run"), bench.size()));
     let progress = Progress::start();
     let measured = bench.run(&mut fio, &mut recorder, &mut |done, what| progress.show(what, done as usize, runs as usize));
     drop(progress);

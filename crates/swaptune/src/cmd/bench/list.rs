@@ -59,7 +59,7 @@ fn read(context: &Context, args: &ResultsArgs) -> Result<Results, Failure> {
     let store = store(context, args);
     let results = store.read()?;
     for (line, why) in &results.unread {
-        output::talk(&format!("warning: {}:{line}: {why}", store.path().display()));
+        output::message(&format!("warning: {}:{line}: {why}", store.path().display()));
     }
     Ok(results)
 }

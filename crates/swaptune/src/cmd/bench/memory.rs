@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use swaptune_bench::memory::{self, Event, Hog, MemoryError, Options, Program, Turn};
-use swaptune_bench::validate;
 use swaptune_core::measurement::{Figures, Measurement, MemoryData, MemoryOrder};
 
 use super::{needs_live, recorder, typed};
@@ -25,7 +24,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &MemoryArgs) -> Resul
             Event::Measured(figures) => measured.push(recorder.record(Figures::Memory(*figures))?),
             Event::Killed { turn, why } => {
                 killed += 1;
-                output::talk(&format!("warning: {}: {why}", words(turn)));
+                output::message(&format!("warning: {}: {why}", words(turn)));
             }
         }
         Ok(())
@@ -47,12 +46,6 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &MemoryArgs) -> Resul
 /// The process that accesses or holds memory.
 pub fn helper(args: &MemoryHelperArgs) -> Result<u8, Failure> {
     memory::serve(args.parent, io::stdin().lock(), io::stdout().lock()).map_err(|error| Failure::new(1, error))?;
-    Ok(0)
-}
-
-/// The process that plays a sequence of accesses.
-pub fn replay(args: &MemoryHelperArgs) -> Result<u8, Failure> {
-    validate::serve(args.parent, io::stdin().lock(), io::stdout().lock()).map_err(|error| Failure::new(1, error))?;
     Ok(0)
 }
 
@@ -81,7 +74,7 @@ fn options(args: &MemoryArgs) -> Result<Options, Failure> {
 
 fn progress(number: usize, of: usize, turn: &Turn) {
     if io::stderr().is_terminal() {
-        output::talk(&format!("{number}/{of}  {}", words(turn)));
+        output::message(&format!("{number}/{of}  {}", words(turn)));
     }
 }
 
@@ -117,7 +110,7 @@ impl From<MemoryError> for Failure {
             MemoryError::Usage { hint, .. } => Self::new(USAGE, &error).hint(hint),
             MemoryError::Refused { hint, .. } => Self::new(REFUSED, &error).hint(hint),
             MemoryError::Group(group) => Self::new(REFUSED, &error).hint(group.hint()),
-            MemoryError::Scratch(scratch) => Self::new(scratch.exit_code(), &error).hint(scratch.hint()),
+            MemoryError::Temporary(temporary) => Self::new(temporary.exit_code(), &error).hint(temporary.hint()),
             MemoryError::Killed(_) => Self::new(FINDINGS, format!("the hog: {error}")).hint("name a smaller --hog=SIZE"),
             MemoryError::Helper(_) => Self::new(FINDINGS, &error),
             MemoryError::Store(_) => Self::new(1, &error).hint("--results FILE keeps results elsewhere, --no-save not at all"),

@@ -21,7 +21,6 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Disk(disk) => disk::run(context, &args.results, disk),
         BenchCommand::Memory(what) => memory::run(context, &args.results, what),
         BenchCommand::MemoryHelper(what) => memory::helper(what),
-        BenchCommand::ReplayHelper(what) => memory::replay(what),
         BenchCommand::Swap(what) => swap::run(context, &args.results, what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),

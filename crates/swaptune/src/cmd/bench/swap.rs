@@ -35,7 +35,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<
         measure(&context.machine, &plan, &stop, &mut |what, done, of| progress.show(what, done, of))?
     };
     if let Some(what) = &outcome.recovered {
-        output::talk(what);
+        output::message(what);
     }
     let figures = outcome.figures.iter().cloned().map(Figures::Swap);
     let measurements = recorder.record_all(figures)?;
@@ -113,7 +113,7 @@ impl From<SwapError> for Failure {
     fn from(error: SwapError) -> Self {
         match error {
             SwapError::Refused { why, hint } => Self::new(REFUSED, why).hint(hint),
-            SwapError::Scratch(error) => error.into(),
+            SwapError::Temporary(error) => error.into(),
             other => Self::new(1, other),
         }
     }

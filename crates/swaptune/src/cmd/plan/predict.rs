@@ -2,6 +2,7 @@
 
 use swaptune_bench::predict::{PredictError, Request, predict};
 use swaptune_core::facts::Facts;
+use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::settings::Settings;
 use swaptune_tiers::page_set::PageSet;
@@ -10,13 +11,8 @@ use crate::cli::SimulatedArgs;
 use crate::failure::{Failure, USAGE};
 use crate::output::progress::Progress;
 
-/// The evidence with what was simulated of the settings that the rules propose.
-pub fn with_predictions(
-    facts: &Facts,
-    evidence: Evidence,
-    settings: &Settings,
-    args: &SimulatedArgs,
-) -> Result<Evidence, Failure> {
+/// What a simulation says of the settings that the rules propose, and of others.
+pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &SimulatedArgs) -> Result<Forecast, Failure> {
     let set = match &args.page_set {
         Some(path) => {
             let name = path.display().to_string();
@@ -30,12 +26,9 @@ pub fn with_predictions(
         None => None,
     };
     let page_set = set.as_ref().map(|(set, name)| (set, name.as_str()));
-    let request = Request { page_set, ..Request::usual(facts, &evidence, settings, args.app_size, args.seeds) };
-    let predictions = {
-        let progress = Progress::start();
-        predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)?
-    };
-    Ok(evidence.with(predictions))
+    let request = Request { page_set, ..Request::usual(facts, evidence, settings, args.app_size, args.seeds) };
+    let progress = Progress::start();
+    predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)
 }
 
 fn failure(error: PredictError) -> Failure {

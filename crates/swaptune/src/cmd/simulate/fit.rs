@@ -1,12 +1,11 @@
-//! `--fit`: how many applications fit, for each tiering of each scenario.
+//! `simulate fit`: how many applications fit, for each tiering of each scenario.
 
 use swaptune_bench::predict::PAGES;
-use swaptune_core::stats::Nanos;
 use swaptune_tiers::scenario::{Changes, Look, Scenario, Search, Sweep, fill};
 
-use super::asked::{Asked, Question, share_of_growing};
-use super::work::{Job, work};
-use crate::cli::SimulateArgs;
+use super::jobs::{Job, work};
+use super::request::{Origin, Request, share_of_growing};
+use crate::cli::FitArgs;
 use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
 use crate::output::{self, fit as page};
@@ -17,49 +16,49 @@ const KEY: &str = "workload.with.apps";
 const SCALE: &str = "scale";
 
 /// Searches and prints.
-pub fn run(context: &Context, args: &SimulateArgs, limit: Nanos) -> Result<u8, Failure> {
-    let question = Question::of(context, args)?;
+pub fn run(context: &Context, args: &FitArgs) -> Result<u8, Failure> {
+    let request = Request::fit(context, args)?;
     let mut done = Vec::new();
-    for asked in &question.asked {
-        done.push(search(&question, asked, args, limit)?);
+    for origin in &request.origins {
+        done.push(search(&request, origin, args)?);
     }
     let scenarios: Vec<Scenario> = done.iter().map(|fitted| fitted.scenario.clone()).collect();
-    let cites = question.measured.cites(&scenarios);
+    let cites = request.measured.cites(&scenarios);
     if context.json {
-        output::json_versioned(&page::json(&done, limit, &cites))?;
-    } else if args.csv {
+        output::json_versioned(&page::json(&done, args.within, &cites))?;
+    } else if args.tierings.csv {
         output::data(&page::csv(&done))?;
     } else {
-        output::data(&(page::tables(&done, limit) + &output::scenario::cited(&cites)))?;
+        output::data(&(page::tables(&done, args.within) + &output::scenario::cited(&cites)))?;
     }
     Ok(0)
 }
 
 /// The searches of one scenario, all tierings in step: they share the workloads.
-fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos) -> Result<page::Fitted, Failure> {
-    let mut changes = question.changes.clone();
-    if matches!(asked, Asked::Flags(typed) if !typed.sleeps) {
-        return Err(no_applications(asked));
+fn search(request: &Request, origin: &Origin, args: &FitArgs) -> Result<page::Fitted, Failure> {
+    let mut changes = request.changes.clone();
+    if matches!(origin, Origin::Flags(typed) if !typed.sleeps) {
+        return Err(no_applications(origin));
     }
-    let first = at(question, asked, &changes, &[1])?;
+    let first = at(request, origin, &changes, &[1])?;
     if first.seeds > 1 {
-        let message = format!("{}: --fit searches with one seed, and here are {}", asked.label(), first.seeds);
-        return Err(Failure::new(USAGE, message).hint("take one: --set seeds=1, and another: --set workload.with.seed=2"));
+        let message = format!("{}: found {} seeds, expected one", origin.label(), first.seeds);
+        return Err(Failure::new(USAGE, message).hint("--set seeds=1; --set workload.with.seed=2 takes another seed"));
     }
     if first.points[0].tierings.iter().any(|tiering| fill(tiering, &first.points[0].source).is_none()) {
-        return Err(no_applications(asked));
+        return Err(no_applications(origin));
     }
-    if let Some(scale) = scale(asked, &changes, &first) {
+    if let Some(scale) = scale(origin, &changes, &first) {
         changes.set.push((SCALE.to_owned(), scale.into()));
     }
-    let at = |applications: &[u32]| at(question, asked, &changes, applications);
+    let at = |applications: &[u32]| at(request, origin, &changes, applications);
     let scenario = at(&[1, 2])?;
     let (one, two) = (&scenario.points[0], &scenario.points[1]);
-    let fill_of = |tiering| fill(tiering, &one.source).ok_or_else(|| no_applications(asked));
+    let fill_of = |tiering| fill(tiering, &one.source).ok_or_else(|| no_applications(origin));
     if one.tierings.iter().zip(&two.tierings).any(|(one, two)| one.settings.ram != two.settings.ram) {
-        return Err(share_of_growing(&asked.label()));
+        return Err(share_of_growing(&origin.label()));
     }
-    let new = |tiering| Ok(Search::new(limit.0, fill_of(tiering)?));
+    let new = |tiering| Ok(Search::new(args.within.0, fill_of(tiering)?));
     let mut searches = one.tierings.iter().map(new).collect::<Result<Vec<Search>, Failure>>()?;
     for round in 1.. {
         let wanted: Vec<Vec<u32>> = searches.iter().map(Search::next).collect();
@@ -74,35 +73,35 @@ fn search(question: &Question, asked: &Asked, args: &SimulateArgs, limit: Nanos)
         let mut places = Vec::new();
         for (number, point) in numbers.iter().zip(&scenario.points) {
             for (index, tiering) in point.tierings.iter().enumerate().filter(|(index, _)| wanted[*index].contains(number)) {
-                jobs.push(Job { folder: asked.folder(), point, tiering });
+                jobs.push(Job { folder: origin.folder(), point, tiering });
                 places.push((index, *number));
             }
         }
-        let runs = work(&jobs, &question.traces, args.threads, &format!("round {round}, "));
+        let runs = work(&jobs, &request.traces, args.tierings.threads, &format!("round {round}, "));
         for ((index, number), run) in places.into_iter().zip(runs) {
-            let run = run.map_err(|error| Failure::new(USAGE, format!("{}: {error}", asked.label())))?;
+            let run = run.map_err(|error| Failure::new(USAGE, format!("{}: {error}", origin.label())))?;
             searches[index].note(number, Look::of(&run, one.scale));
         }
     }
-    Ok(page::Fitted { file: asked.label(), searches, scenario })
+    Ok(page::Fitted { file: origin.label(), searches, scenario })
 }
 
 /// The scenario with each of these numbers of applications.
-fn at(question: &Question, asked: &Asked, changes: &Changes, applications: &[u32]) -> Result<Scenario, Failure> {
+fn at(request: &Request, origin: &Origin, changes: &Changes, applications: &[u32]) -> Result<Scenario, Failure> {
     let values = applications.iter().map(|number| i64::from(*number).into()).collect();
     let sweep = Some(Sweep { key: KEY.to_owned(), values });
-    asked.read(&Changes { sweep, ..changes.clone() }, &question.traces)
+    origin.read(&Changes { sweep, ..changes.clone() }, &request.traces)
 }
 
 /// How much smaller machine and applications are made together, as `plan --simulate` does: at its full size a search takes hours. A
 /// scenario file and whoever sets `scale` say themselves.
-fn scale(asked: &Asked, changes: &Changes, first: &Scenario) -> Option<i64> {
-    let is_said = matches!(asked, Asked::File { .. }) || changes.set.iter().any(|(key, _)| key == SCALE);
+fn scale(origin: &Origin, changes: &Changes, first: &Scenario) -> Option<i64> {
+    let is_said = matches!(origin, Origin::File { .. }) || changes.set.iter().any(|(key, _)| key == SCALE);
     let ram = first.points[0].tierings.first()?.settings.ram;
     i64::try_from(ram / PAGES).ok().filter(|scale| !is_said && *scale > 1)
 }
 
-fn no_applications(asked: &Asked) -> Failure {
-    let message = format!("{}: --fit counts applications, and this workload has none", asked.label());
-    Failure::new(USAGE, message).hint("take a generator of applications, for example --generate idle:pages=25k,wake=120")
+fn no_applications(origin: &Origin) -> Failure {
+    let message = format!("{}: found a workload without applications, expected the generator `idle`", origin.label());
+    Failure::new(USAGE, message).hint("for example --generate idle:pages=25k,wake=120")
 }

@@ -8,10 +8,10 @@ use swaptune_host::inspect::{Scope, inspect};
 use swaptune_tiers::model::{Backing, Figures, Lru};
 use swaptune_tiers::scenario::{Now, Scenario, Tiering};
 
-use crate::cli::{SimulateArgs, WantedArgs};
+use crate::cli::{TieringArgs, WantedArgs};
 use crate::cmd::Context;
+use crate::configuration;
 use crate::failure::{Failure, USAGE};
-use crate::layers;
 
 /// Keys of `[machine]` of a scenario, and what they are.
 type Keys = Vec<(&'static str, String)>;
@@ -25,12 +25,12 @@ pub struct Measured {
 
 impl Measured {
     /// What the flags ask for.
-    pub fn of(context: &Context, args: &SimulateArgs) -> Result<Self, Failure> {
+    pub fn of(context: &Context, args: &TieringArgs) -> Result<Self, Failure> {
         if !args.measured {
             return Ok(Self::default());
         }
         let wanted = WantedArgs { measured: true, ..WantedArgs::default() };
-        let (evidence, _) = layers::evidence(&context.machine, &wanted)?;
+        let (evidence, _) = configuration::evidence(&context.machine, &wanted)?;
         let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
         let known = Known::of(&facts, &evidence);
         if !known.is_measured() {

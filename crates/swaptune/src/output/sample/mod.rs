@@ -254,7 +254,7 @@ mod tests {
 
     fn facts() -> Facts {
         let text = include_str!("../../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
-        serde_json::Deserializer::from_str(text).into_iter().next().unwrap().unwrap()
+        serde_json::from_str(text).unwrap()
     }
 
     fn sample(of: &str, ratios: &[(&str, f64)]) -> SampleFigures {
@@ -291,9 +291,9 @@ mod tests {
         for missing in [&[][..], &["zstd"], &["zstd", "lz4"], &["lz4"]] {
             let (facts, figures) = (without(missing), sample(SampleFigures::ALL, &ratios));
             let evidence = evidence(&facts, &figures);
-            let settings = profiles::resolve(Vec::new(), &facts, &evidence).unwrap();
-            let names = settings.zswap.compressor.unwrap().value;
-            let planned = swaptune_core::plan::first_usable(&facts, &names).unwrap();
+            let settings = profiles::resolve(Vec::new(), &facts, &evidence, None).unwrap();
+            let names = settings.zswap.compressor().unwrap().value;
+            let planned = facts.first_usable(&names).unwrap();
             let text = advice(&figures, &facts, &evidence, true);
             let advised = text.split([':', ',']).next().unwrap();
             assert_eq!(advised, planned, "without {missing:?}: {text}");

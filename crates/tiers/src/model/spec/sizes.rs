@@ -1,8 +1,5 @@
 //! How large pages are when compressed.
 
-use rand_xoshiro::SplitMix64;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
 /// Compressed size of each page, in bytes: 0 is a page of zeros, 4096 and more do not compress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizes {
@@ -28,12 +25,20 @@ impl Sizes {
             Self::Each(sizes) | Self::Drawn(sizes) if sizes.is_empty() => 0,
             Self::Each(sizes) => sizes[page as usize % sizes.len()],
             Self::Drawn(sizes) => {
-                let key = seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ u64::from(page);
-                let draw = SplitMix64::seed_from_u64(key).next_u64() >> 32;
+                let draw = mix(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ u64::from(page)) >> 32;
                 sizes[((draw * sizes.len() as u64) >> 32) as usize]
             }
         }
     }
+}
+
+/// A step of SplitMix64: spreads a number over all 64 bits. By hand, because a store needs it for each page and the seeding of
+/// `rand_xoshiro` is not inlined.
+const fn mix(number: u64) -> u64 {
+    let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]

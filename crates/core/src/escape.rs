@@ -1,0 +1,94 @@
+//! Escapes of paths and names: octal in `/proc/swaps`, mountinfo and fstab, hexadecimal in what udev and the kernel's log write.
+//!
+//! The kernel writes space, tab, newline and backslash as `\040`, `\011`, `\012`, `\134` (`mangle_path`,
+//! fs/seq_file.c); fstab(5) reads the same form.
+
+/// Resolves `\ooo`. A backslash that starts no such escape stays as it is.
+#[must_use]
+pub fn unescape(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match octal(bytes.get(at..at + 4)) {
+            Some(byte) => {
+                out.push(byte);
+                at += 4;
+            }
+            None => {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Resolves `\xNN`, which udev writes into `*_ENC` properties and link names under `/dev/disk/by-label`.
+#[must_use]
+pub fn unescape_hex(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let escape = bytes.get(at..at + 4).filter(|group| group.starts_with(b"\\x"));
+        let byte =
+            escape.and_then(|group| std::str::from_utf8(&group[2..]).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 4 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Writes a path so that fstab(5) reads it as one field.
+#[must_use]
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' ' => out.push_str("\\040"),
+            '\t' => out.push_str("\\011"),
+            '\n' => out.push_str("\\012"),
+            '\\' => out.push_str("\\134"),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn octal(group: Option<&[u8]>) -> Option<u8> {
+    let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] = group? else { return None };
+    Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_resolved_and_written() {
+        for (escaped, plain) in
+            [("/swap\\040file", "/swap file"), ("/a\\011b\\012c\\134d", "/a\tb\nc\\d"), ("/plain", "/plain"), ("", "")]
+        {
+            assert_eq!(unescape(escaped), plain);
+            assert_eq!(escape(plain), escaped);
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for text in ["\\", "\\04", "\\999", "a\\x", "\\é"] {
+            assert_eq!(unescape(text), text);
+        }
+    }
+
+    #[test]
+    fn escapes_in_labels() {
+        for (text, plain) in [("my\\x20swap", "my swap"), ("\\x", "\\x"), ("\\xzz", "\\xzz"), ("plain", "plain")] {
+            assert_eq!(unescape_hex(text), plain);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The process that puts temporary settings back when the one that made them dies, in whatever way.
+//!
+//! It is the same program, started again in a session of its own, so that what ends the other (Ctrl-C, a terminal that
+//! closes, SIGKILL, the out-of-memory killer) does not end it. It holds the reading end of a pipe; when that ends without
+//! a word, the other process is gone.
+//!
+//! A program that opens a [`TemporarySettings`](super::TemporarySettings) calls [`play`] when its first argument is [`ARGUMENT`]. A test
+//! program of Rust's harness does so in a test of that name, which the argument selects.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use super::{TemporaryError, recover};
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::transaction::chain;
+
+/// The argument with which a program is started as guardian.
+pub const ARGUMENT: &str = "temporary_guardian";
+/// The variable that names the root of the guarded machine; without it [`play`] does nothing.
+pub const ROOT: &str = "SWAPTUNE_TEMPORARY_GUARDIAN";
+
+/// What the guardian says when it is there.
+const READY: &str = "ready";
+/// What it is told when there is nothing left to put back.
+const DONE: u8 = b'd';
+/// How often and how long it waits for memory to come free, so that an area can be switched off.
+const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
+
+/// The program that plays the guardian.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// Path.
+    pub path: PathBuf,
+    /// Arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl Default for Program {
+    /// The running program, even when its file was replaced since.
+    fn default() -> Self {
+        Self { path: "/proc/self/exe".into(), arguments: vec![ARGUMENT.into()] }
+    }
+}
+
+/// A guardian at work.
+#[derive(Debug)]
+pub(super) struct Guardian {
+    child: Child,
+    // Kept open: a program that writes to a pipe without a reader complains.
+    _said: BufReader<ChildStdout>,
+}
+
+impl Guardian {
+    /// Starts it and waits until it is there.
+    pub fn start(program: &Program, machine: &Machine) -> io::Result<Self> {
+        let root = std::fs::canonicalize(machine.root())?;
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments).env(ROOT, root).current_dir("/");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut said = child.stdout.take().map(BufReader::new).ok_or_else(|| io::Error::other("no pipe from it"))?;
+        // A test program says other things first.
+        let is_ready = said.by_ref().lines().map_while(Result::ok).any(|line| line.ends_with(READY));
+        if is_ready {
+            return Ok(Self { child, _said: said });
+        }
+        let status = child.wait()?;
+        Err(io::Error::other(format!("it ended at once ({status})")))
+    }
+
+    /// Lets it go: everything is put back.
+    pub fn dismiss(mut self) {
+        if let Some(mut pipe) = self.child.stdin.take() {
+            // When it is gone already it need not be told.
+            let _ = pipe.write_all(&[DONE]);
+        }
+        let _ = self.child.wait();
+    }
+
+    /// Leaves the rest to it, and does not wait.
+    pub fn leave(mut self) {
+        drop(self.child.stdin.take());
+    }
+}
+
+/// Plays the guardian, when this process was started as one: waits for the end of the other process, and puts back what it
+/// left. Says what was put back.
+///
+/// # Errors
+/// [`TemporaryError`] when something could not be put back; [`recover`] can be called again.
+pub fn play() -> Result<Option<String>, TemporaryError> {
+    let Some(root) = std::env::var_os(ROOT) else { return Ok(None) };
+    let machine = if root == "/" { Machine::live() } else { Machine::at(root) };
+    // In a session of its own no terminal can reach it. It fails only for one that leads a session already.
+    let _ = rustix::process::setsid();
+    Stop::ignore_signals().map_err(TemporaryError::Guardian)?;
+    let mut out = io::stdout().lock();
+    // The owner may be gone by now; then this fails, and the pipe below ends at once.
+    let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
+    drop(out);
+    let mut told = Vec::new();
+    let _ = io::stdin().lock().read_to_end(&mut told);
+    if told.contains(&DONE) {
+        return Ok(None);
+    }
+    patiently(&machine)
+}
+
+/// The lock is free a moment after the pipe ends, and memory when the dead process is taken apart.
+fn patiently(machine: &Machine) -> Result<Option<String>, TemporaryError> {
+    for _ in 1..PATIENCE.0 {
+        match recover(machine) {
+            Err(TemporaryError::Busy(_) | TemporaryError::NotRestored { .. }) => std::thread::sleep(PATIENCE.1),
+            result => return result,
+        }
+    }
+    recover(machine)
+}
+
+/// Plays the guardian and says to standard error what was put back, or what could not be. False when that failed.
+#[must_use]
+pub fn play_and_tell() -> bool {
+    let (line, ok) = match play() {
+        Ok(None) => return true,
+        Ok(Some(what)) => (format!("swaptune: {what}"), true),
+        Err(error) => (format!("swaptune: {}\nhint: {}", chain(&error), error.hint()), false),
+    };
+    // If nobody can be told, what was done is right all the same.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+    ok
+}

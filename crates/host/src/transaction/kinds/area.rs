@@ -1,0 +1,89 @@
+//! Swap areas on and off.
+
+use swaptune_core::change::SwapState;
+use swaptune_core::parse::swaps::SwapLine;
+
+use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::journal::{Journal, Saved};
+use crate::transaction::error::StepError;
+use crate::transaction::room;
+
+pub(super) struct Area<'a> {
+    pub path: &'a str,
+    pub before: Option<SwapState>,
+    pub after: Option<SwapState>,
+}
+
+impl ChangeHandler for Area<'_> {
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
+        let real = cx.run.real(self.path)?;
+        let found = state(cx.run.area(&real)?);
+        Ok(match found {
+            None if self.after.is_some() && !cx.run.exists(&real) => Observed::Gone(format!("{} is not there", self.path)),
+            found if same(found, self.after) => Observed::After,
+            found if same(found, self.before) => Observed::Before,
+            found => Observed::Other(words(found)),
+        })
+    }
+
+    fn save(&self, cx: StepContext<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
+        let real = cx.run.real(self.path)?;
+        let state = state(cx.run.area(&real)?);
+        Ok(Saved::Area { at: real, state })
+    }
+
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
+        become_state(cx, &cx.run.real(self.path)?, self.after)?;
+        Ok(Completed::changed(words(self.before), words(self.after)))
+    }
+
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+        let Saved::Area { at: real, state: saved } = recorded.saved else { return Err(mismatch(self.path)) };
+        let found = state(cx.run.area(real)?);
+        if same(found, *saved) {
+            return Ok(UndoState::Saved);
+        }
+        if found.is_none() && !cx.run.exists(real) {
+            return Ok(UndoState::Other("not there any more".into()));
+        }
+        // A change of priority goes through off.
+        let half = recorded.torn && found.is_none();
+        if half || same(found, self.after) { Ok(UndoState::Ours) } else { Ok(UndoState::Other(words(found))) }
+    }
+
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+        let Saved::Area { at: real, state } = recorded.saved else { return Err(mismatch(self.path)) };
+        become_state(cx, real, *state)?;
+        Ok(Restored::Whole)
+    }
+}
+
+/// Switches an area off, on, or off and on: an area that is on keeps its priority.
+fn become_state(cx: StepContext<'_>, real: &str, wanted: Option<SwapState>) -> Result<(), StepError> {
+    if cx.run.area(real)?.is_some() {
+        room::check_swapoff(&cx.run, &[real.to_owned()])?;
+        cx.run.swap_off(real)?;
+    }
+    if let Some(wanted) = wanted {
+        cx.run.swap_on(real, wanted)?;
+    }
+    let found = state(cx.run.area(real)?);
+    if same(found, wanted) {
+        return Ok(());
+    }
+    Err(StepError::NotTaken { path: real.to_owned(), wanted: words(wanted), found: words(found) })
+}
+
+fn state(area: Option<SwapLine>) -> Option<SwapState> {
+    area.map(|area| SwapState { priority: area.priority, discard_once: false })
+}
+
+/// The kernel numbers areas without a priority downwards as they come, so that any negative one is the same. It does not
+/// show discard.
+fn same(a: Option<SwapState>, b: Option<SwapState>) -> bool {
+    a.map(|area| area.priority.max(-1)) == b.map(|area| area.priority.max(-1))
+}
+
+fn words(state: Option<SwapState>) -> String {
+    state.map_or_else(|| "off".into(), |state| format!("on, priority {}", state.priority))
+}

@@ -1,0 +1,70 @@
+//! Text files, as a whole.
+
+use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::journal::{Journal, Saved};
+use crate::transaction::error::StepError;
+use crate::transaction::run::FileAttributes;
+
+pub(super) struct File<'a> {
+    pub path: &'a str,
+    pub before: Option<&'a str>,
+    pub after: Option<&'a str>,
+    pub mode: u32,
+}
+
+impl ChangeHandler for File<'_> {
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
+        let found = cx.run.read(&cx.run.real(self.path)?)?;
+        let is = |side: Option<&str>| found.as_deref() == side.map(str::as_bytes);
+        Ok(match () {
+            () if is(self.after) => Observed::After,
+            () if is(self.before) => Observed::Before,
+            () => Observed::Other(words(found.as_deref())),
+        })
+    }
+
+    fn save(&self, cx: StepContext<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
+        let real = cx.run.real(self.path)?;
+        let file = cx.save_file(journal, seq, 0, &real)?;
+        let made = if self.after.is_some() { cx.run.missing_folders(&real) } else { Vec::new() };
+        Ok(Saved::File { at: real, file, made })
+    }
+
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
+        let real = cx.run.real(self.path)?;
+        match self.after {
+            None => cx.run.delete(&real)?,
+            Some(text) => {
+                let host = cx.run.host(&real);
+                let attributes = if host.exists() { FileAttributes::of(&host) } else { Ok(FileAttributes::new(self.mode)) };
+                let attributes = attributes.map_err(|error| StepError::io("read", &real, error))?;
+                cx.run.make_folders(&cx.run.missing_folders(&real))?;
+                cx.run.put_file(&real, cx.tag, text.as_bytes(), &attributes)?;
+            }
+        }
+        Ok(Completed::changed(words(self.before.map(str::as_bytes)), words(self.after.map(str::as_bytes))))
+    }
+
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+        let Saved::File { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
+        if cx.is_saved(real, file.as_ref())? {
+            return Ok(UndoState::Saved);
+        }
+        let found = cx.run.read(real)?;
+        let ours = found.as_deref() == self.after.map(str::as_bytes);
+        Ok(if ours { UndoState::Ours } else { UndoState::Other(words(found.as_deref())) })
+    }
+
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+        let Saved::File { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
+        cx.restore_file(recorded.state, real, file.as_ref())?;
+        Ok(Restored::Whole)
+    }
+}
+
+fn words(bytes: Option<&[u8]>) -> String {
+    match bytes {
+        None => "no file".into(),
+        Some(bytes) => format!("a file of {} bytes ({})", bytes.len(), crate::journal::fingerprint(bytes)),
+    }
+}

@@ -1,0 +1,233 @@
+//! zram devices: added, set up, reset.
+//!
+//! The order of the writes is the driver's: compressor and limit before the size, and everything only while the device
+//! is not set up (Documentation/admin-guide/blockdev/zram.rst).
+
+use std::fs::File;
+
+use swaptune_core::Bytes;
+use swaptune_core::change::ZramState;
+use swaptune_core::knobs;
+
+use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::journal::{Journal, Saved};
+use crate::swap_header;
+use crate::transaction::error::{StepError, chain};
+
+const CONTROL: &str = "/sys/class/zram-control";
+
+pub(super) struct Zram<'a> {
+    pub name: &'a str,
+    pub before: Option<&'a ZramState>,
+    pub after: Option<&'a ZramState>,
+}
+
+impl ChangeHandler for Zram<'_> {
+    fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
+        let found = state(cx, self.name)?;
+        Ok(match found.as_ref() {
+            // Set up as it is wanted, where the plan did not expect it: what is in it may be needed.
+            found if same(cx, found, self.after) && (found.is_none() || self.before.is_some()) => Observed::After,
+            found if same(cx, found, self.before) => Observed::Before,
+            found => Observed::Other(words(found)),
+        })
+    }
+
+    fn save(&self, cx: StepContext<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
+        if let Some(backing) = attribute(cx, self.name, "backing_dev")?.filter(|backing| backing != "none") {
+            return Err(StepError::Refused {
+                what: self.name.to_owned(),
+                why: format!("it writes back to {backing}, which a reset would take from it"),
+                hint: format!("reset {} by hand, or choose another device", self.name),
+            });
+        }
+        let state = state(cx, self.name)?;
+        let head = match state {
+            Some(_) => self.head(cx)?.map(|head| journal.save(seq, 0, &head)).transpose()?,
+            None => None,
+        };
+        Ok(Saved::Zram {
+            driver: cx.run.exists_inside(CONTROL),
+            device: cx.run.exists_inside(&folder(self.name)),
+            algorithm: algorithm(cx, self.name)?,
+            state,
+            head,
+        })
+    }
+
+    fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
+        if let Some(after) = self.after {
+            add(cx, self.name)?;
+            set_up(cx, self.name, after)?;
+        } else {
+            reset(cx, self.name)?;
+        }
+        Ok(Completed::changed(words(self.before), words(self.after)))
+    }
+
+    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+        let Saved::Zram { device, driver, algorithm: saved_algorithm, state: saved, head } = recorded.saved else {
+            return Err(mismatch(self.name));
+        };
+        let found = state(cx, self.name)?;
+        let exists = cx.run.exists_inside(&folder(self.name));
+        let as_it_was = exists == *device && algorithm(cx, self.name)? == *saved_algorithm;
+        let driver_too = *driver || !cx.run.exists_inside(CONTROL);
+        Ok(match found.as_ref() {
+            found if same(cx, found, saved.as_ref()) && as_it_was && driver_too => match head {
+                // Set up again, but not yet with the header that it had. Another header is as good: it is swap again.
+                Some(_) if self.head(cx)?.is_none() => UndoState::Ours,
+                _ => UndoState::Saved,
+            },
+            // Not set up: nothing of value can be in it, whether a crash or a reboot brought it there.
+            None if recorded.torn || saved.is_none() => UndoState::Ours,
+            found if same(cx, found, self.after) => UndoState::Ours,
+            found => UndoState::Other(words(found)),
+        })
+    }
+
+    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+        let Saved::Zram { driver, device, algorithm: saved, state, head } = recorded.saved else {
+            return Err(mismatch(self.name));
+        };
+        match state {
+            Some(state) => {
+                add(cx, self.name)?;
+                set_up(cx, self.name, state)?;
+                if let Some(head) = head {
+                    let path = self.device(cx)?;
+                    let file = cx.run.open_exclusive(&path)?;
+                    cx.run.overwrite(&path, &file, &[(0, recorded.state.load(head)?)])?;
+                }
+                return Ok(Restored::Whole);
+            }
+            None => reset(cx, self.name)?,
+        }
+        let exists = cx.run.exists_inside(&folder(self.name));
+        if exists && !device {
+            cx.run.zram_remove(self.name)?;
+        } else if let Some(saved) = saved.as_ref().filter(|_| exists) {
+            // Up to 6.1 a reset keeps the compressor, later it goes back to the default.
+            if algorithm(cx, self.name)?.as_ref() != Some(saved) {
+                cx.run.set(&path(self.name, "comp_algorithm"), saved)?;
+            }
+        }
+        if !driver && cx.run.exists_inside(CONTROL) {
+            // Somebody else's device may keep the driver busy.
+            if let Err(error) = cx.run.unload_module("zram") {
+                return Ok(Restored::Kept(chain(&error)));
+            }
+        }
+        Ok(Restored::Whole)
+    }
+}
+
+impl Zram<'_> {
+    fn device(&self, cx: StepContext<'_>) -> Result<String, StepError> {
+        cx.run.real(&format!("/dev/{}", self.name))
+    }
+
+    /// The swap header of a device that is set up, nothing when it is blank. What holds anything else is refused: a reset
+    /// would destroy it.
+    fn head(&self, cx: StepContext<'_>) -> Result<Option<Vec<u8>>, StepError> {
+        let path = self.device(cx)?;
+        let failed = |error| StepError::io("read", &path, error);
+        let file = File::open(cx.run.host(&path)).map_err(failed)?;
+        let page_size = cx.run.kernel.page_size();
+        let head = swap_header::range(&file, 0, page_size).map_err(failed)?;
+        if swap_header::is_header(&head, page_size) {
+            return Ok(Some(head));
+        }
+        let size = state(cx, self.name)?.map_or(0, |state| state.disksize.0);
+        if swap_header::is_blank(&file, size).map_err(failed)? {
+            return Ok(None);
+        }
+        Err(StepError::Refused {
+            what: path,
+            why: "it holds something other than swap, which a reset would destroy".into(),
+            hint: format!("if nothing in it is needed any more: zramctl --reset /dev/{}", self.name),
+        })
+    }
+}
+
+/// Makes sure that the driver and the device are there.
+fn add(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
+    if !cx.run.exists_inside(CONTROL) {
+        cx.run.load_module("zram")?;
+    }
+    if cx.run.exists_inside(&folder(name)) {
+        return Ok(());
+    }
+    let added = cx.run.zram_add()?;
+    if added == name {
+        return Ok(());
+    }
+    // Devices are numbered by the kernel; somebody took or freed a number since the plan was made.
+    cx.run.zram_remove(&added)?;
+    Err(StepError::Conflict { what: "the next zram device".into(), expected: name.to_owned(), found: added })
+}
+
+fn set_up(cx: StepContext<'_>, name: &str, wanted: &ZramState) -> Result<(), StepError> {
+    reset(cx, name)?;
+    cx.run.set(&path(name, "comp_algorithm"), &wanted.algorithm)?;
+    if wanted.mem_limit.0 > 0 {
+        cx.run.set(&path(name, "mem_limit"), &wanted.mem_limit.0.to_string())?;
+    }
+    cx.run.set(&path(name, "disksize"), &wanted.disksize.0.to_string())?;
+    let found = state(cx, name)?;
+    if same(cx, found.as_ref(), Some(wanted)) {
+        return Ok(());
+    }
+    Err(StepError::NotTaken { path: folder(name), wanted: words(Some(wanted)), found: words(found.as_ref()) })
+}
+
+fn reset(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
+    let is_set_up = attribute(cx, name, "initstate")?.is_some_and(|state| state != "0");
+    if is_set_up { cx.run.set(&path(name, "reset"), "1") } else { Ok(()) }
+}
+
+/// How a device is set up; `None` when it is not.
+fn state(cx: StepContext<'_>, name: &str) -> Result<Option<ZramState>, StepError> {
+    let number = |text: Option<String>| text.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let disksize = Bytes(number(attribute(cx, name, "disksize")?));
+    if disksize.0 == 0 {
+        return Ok(None);
+    }
+    // mem_limit itself can only be written; the fourth number of mm_stat shows it.
+    let mm_stat = attribute(cx, name, "mm_stat")?.unwrap_or_default();
+    let mem_limit = Bytes(number(mm_stat.split_whitespace().nth(3).map(str::to_owned)));
+    Ok(Some(ZramState { algorithm: algorithm(cx, name)?.unwrap_or_default(), disksize, mem_limit }))
+}
+
+fn algorithm(cx: StepContext<'_>, name: &str) -> Result<Option<String>, StepError> {
+    Ok(attribute(cx, name, "comp_algorithm")?.map(|text| knobs::chosen(&text).to_owned()))
+}
+
+fn attribute(cx: StepContext<'_>, name: &str, attribute: &str) -> Result<Option<String>, StepError> {
+    cx.run.read_setting(&path(name, attribute))
+}
+
+fn folder(name: &str) -> String {
+    format!("/sys/block/{name}")
+}
+
+fn path(name: &str, attribute: &str) -> String {
+    format!("/sys/block/{name}/{attribute}")
+}
+
+/// The driver rounds sizes up to whole pages.
+fn same(cx: StepContext<'_>, a: Option<&ZramState>, b: Option<&ZramState>) -> bool {
+    let page = cx.run.kernel.page_size();
+    let pages = |bytes: Bytes| bytes.0.div_ceil(page);
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            a.algorithm == b.algorithm && pages(a.disksize) == pages(b.disksize) && pages(a.mem_limit) == pages(b.mem_limit)
+        }
+        _ => false,
+    }
+}
+
+fn words(state: Option<&ZramState>) -> String {
+    state.map_or_else(|| "not set up".into(), |state| format!("{} with {}", state.disksize, state.algorithm))
+}

@@ -1,0 +1,240 @@
+//! Undoing steps, newest first, each one a compare-and-set on what it made.
+
+use serde::Serialize;
+use swaptune_core::change::Change;
+
+use super::error::{NotUndone, StepError, chain};
+use super::kinds::{Recorded, Restored, StepContext, UndoState, handler};
+use super::offline;
+use super::run::Run;
+use crate::journal::record::JournalRecord;
+use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
+
+/// What became of one step that was to be undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum UndoOutcome {
+    /// It was as before already.
+    AlreadyThere,
+    /// It is as before.
+    Restored,
+    /// Its files had been made again since, and were now made once more from what they are made of.
+    Regenerated,
+    /// It stays until the next boot and does no harm.
+    Kept {
+        /// Why.
+        why: String,
+    },
+    /// Something else has changed it since, and so it was left alone.
+    Left {
+        /// What is there.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+    /// It could not be undone.
+    Failed {
+        /// Why.
+        why: String,
+    },
+    /// It was left as it is since the user gave it up.
+    SetAside {
+        /// Why it could not be undone, as far as that was tried.
+        why: String,
+    },
+}
+
+/// One step that was undone, or not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UndoReport {
+    /// Its number in the transaction, from 1.
+    pub number: usize,
+    /// The change that was to be undone.
+    pub change: Change,
+    /// What became of it.
+    pub outcome: UndoOutcome,
+}
+
+impl UndoReport {
+    /// The step and the reason, when the change stands as it was made or as somebody else made it.
+    #[must_use]
+    pub fn not_undone(&self) -> Option<NotUndone> {
+        let why = match &self.outcome {
+            UndoOutcome::Left { found, expected } => format!("it is {found}, expected {expected}"),
+            UndoOutcome::Failed { why } => why.clone(),
+            UndoOutcome::SetAside { why } if why.is_empty() => "set aside".into(),
+            UndoOutcome::SetAside { why } => format!("set aside: {why}"),
+            _ => return None,
+        };
+        let failed = matches!(self.outcome, UndoOutcome::Failed { .. });
+        Some(NotUndone { number: self.number, step: self.change.to_string(), why, failed })
+    }
+}
+
+/// What was undone, and whether the journal could be told.
+pub(crate) struct Undone {
+    pub steps: Vec<UndoReport>,
+    pub journal: Result<(), JournalError>,
+}
+
+/// How steps are undone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UndoOptions<'a> {
+    /// The transaction was cut short: what is found may be half of what was to be made.
+    pub torn: bool,
+    /// Also what was changed by another program since.
+    pub force: bool,
+    /// Steps that are left as they are, by their place.
+    pub aside: &'a [usize],
+}
+
+/// Undoes all steps that stand. A step that cannot be undone does not keep the others from it.
+pub(crate) fn undo(run: &Run<'_>, journal: &mut Journal<'_>, options: UndoOptions<'_>) -> Undone {
+    undo_from(run, journal, 0, options)
+}
+
+/// Undoes the steps that stand from this one on, newest first.
+pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, options: UndoOptions<'_>) -> Undone {
+    let standing: Vec<usize> = (first..journal.transaction().steps.len()).rev().collect();
+    let mut undoing = Undone { steps: Vec::new(), journal: Ok(()) };
+    let mut again = Vec::new();
+    for seq in standing {
+        if !journal.transaction().steps[seq].is_standing() {
+            continue;
+        }
+        if options.aside.contains(&seq) {
+            let why = journal.transaction().steps[seq].failed.clone().unwrap_or_default();
+            undoing.note(journal, seq, UndoOutcome::SetAside { why });
+            continue;
+        }
+        match undo_one(run, journal, seq, options) {
+            Ok(None) => again.push(seq),
+            Ok(Some(outcome)) => undoing.note(journal, seq, outcome),
+            Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: chain(&error) }),
+        }
+    }
+    // What is made from other files comes last: they must be back first.
+    for seq in again {
+        let outcome = match regenerate(run, &journal.transaction().steps[seq].step.change) {
+            Ok(()) => UndoOutcome::Regenerated,
+            Err(error) if offline::is_offline(run) => {
+                UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
+            }
+            Err(error) => UndoOutcome::Failed { why: chain(&error) },
+        };
+        undoing.note(journal, seq, outcome);
+    }
+    undoing
+}
+
+impl Undone {
+    /// Why it is not finished: a step that could not be undone, or the journal.
+    pub fn failure(&self) -> Option<String> {
+        let failed = self.steps.iter().find_map(|step| match &step.outcome {
+            UndoOutcome::Failed { why } => Some(format!("{}: {why}", step.change)),
+            _ => None,
+        });
+        failed.or_else(|| self.journal.as_ref().err().map(|error| chain(error)))
+    }
+
+    /// Writes down what became of a step. When the journal fails, undoing goes on: the machine comes first, and what was
+    /// undone is found so the next time.
+    fn note(&mut self, journal: &mut Journal<'_>, seq: usize, outcome: UndoOutcome) {
+        let record = match &outcome {
+            UndoOutcome::Left { found, .. } => Some(JournalRecord::Left { seq, found: found.clone(), set_aside: false }),
+            UndoOutcome::SetAside { why } => Some(JournalRecord::Left { seq, found: why.clone(), set_aside: true }),
+            UndoOutcome::Failed { why } => Some(JournalRecord::Failed { seq, error: why.clone() }),
+            _ => Some(JournalRecord::Undone { seq }),
+        };
+        let change = journal.transaction().steps[seq].step.change.clone();
+        self.steps.push(UndoReport { number: seq + 1, change, outcome });
+        if let Some(Err(error)) = record.map(|record| journal.add(record)) {
+            self.journal = Err(error);
+        }
+    }
+}
+
+/// Undoes one step. `None` when its files must be made again, after everything else.
+fn undo_one(
+    run: &Run<'_>,
+    journal: &Journal<'_>,
+    seq: usize,
+    options: UndoOptions<'_>,
+) -> Result<Option<UndoOutcome>, StepError> {
+    let log = &journal.transaction().steps[seq];
+    let Some(saved) = &log.saved else { return Ok(Some(UndoOutcome::AlreadyThere)) };
+    if let Some(outcome) = offline::gone_with_the_power(run, &log.step.change) {
+        return Ok(Some(outcome));
+    }
+    let tag = tag(&journal.transaction().id, seq);
+    let cx = StepContext { run: *run, tag: &tag };
+    sweep(cx, saved)?;
+    let recorded = Recorded { log, saved, state: journal.state(), torn: options.torn };
+    let handler = handler(&log.step.change);
+    let outcome = match handler.undo_state(cx, recorded)? {
+        UndoState::Saved => UndoOutcome::AlreadyThere,
+        UndoState::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
+        UndoState::Other(found) if !options.force => {
+            return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
+        }
+        UndoState::Ours | UndoState::Other(_) => match handler.restore(cx, recorded)? {
+            Restored::Kept(why) => UndoOutcome::Kept { why },
+            Restored::Whole => confirm(&log.step.change, handler.undo_state(cx, recorded)?)?,
+        },
+    };
+    run.remove_folders(made(saved))?;
+    Ok(Some(outcome))
+}
+
+fn confirm(change: &Change, found: UndoState) -> Result<UndoOutcome, StepError> {
+    let found = match found {
+        UndoState::Saved => return Ok(UndoOutcome::Restored),
+        UndoState::Ours => change.sides().1,
+        UndoState::Other(found) => found,
+    };
+    Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
+}
+
+fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {
+    let tag = "again";
+    handler(change).make(StepContext { run: *run, tag }).map(|_| ())
+}
+
+/// Brings a half-made step back to what was saved, so that it can be made again. For a transaction that goes on.
+pub(super) fn take_back(run: &Run<'_>, state: &StateDir, id: &str, seq: usize, log: &StepLog) -> Result<UndoState, StepError> {
+    let Some(saved) = &log.saved else { return Ok(UndoState::Saved) };
+    let tag = tag(id, seq);
+    let cx = StepContext { run: *run, tag: &tag };
+    sweep(cx, saved)?;
+    let recorded = Recorded { log, saved, state, torn: true };
+    let handler = handler(&log.step.change);
+    let found = handler.undo_state(cx, recorded)?;
+    if found == UndoState::Ours {
+        handler.restore(cx, recorded)?;
+    }
+    Ok(found)
+}
+
+/// What tells the temporary files of one step from others.
+pub(super) fn tag(id: &str, seq: usize) -> String {
+    format!("{id}-{seq}")
+}
+
+/// Takes away temporary files that a crash left.
+fn sweep(cx: StepContext<'_>, saved: &Saved) -> Result<(), StepError> {
+    match saved {
+        Saved::File { at: real, .. } | Saved::Link { at: real, .. } | Saved::SwapFile { at: real, .. } => {
+            cx.run.sweep(real, cx.tag)
+        }
+        Saved::Outputs { files } => files.iter().try_for_each(|(real, _)| cx.run.sweep(real, cx.tag)),
+        _ => Ok(()),
+    }
+}
+
+/// Folders that were made for a step.
+fn made(saved: &Saved) -> &[String] {
+    match saved {
+        Saved::File { made, .. } | Saved::Link { made, .. } | Saved::SwapFile { made, .. } => made,
+        _ => &[],
+    }
+}

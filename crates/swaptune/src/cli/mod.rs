@@ -1,0 +1,269 @@
+//! The command line: what was typed. Nothing here does anything.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use swaptune_core::Bytes;
+
+mod bench;
+mod sample;
+mod simulate;
+mod storage;
+
+pub use bench::*;
+pub use sample::*;
+pub use simulate::*;
+pub use storage::*;
+
+/// Compressed swap that is measured, planned, applied, proved and reversible.
+///
+/// Start with `swaptune status` (what this machine's memory really is) and `swaptune plan` (what would make it hold more,
+/// with a reason for every line). Both only read.
+#[derive(Debug, Parser)]
+#[command(
+    name = "swaptune",
+    version,
+    max_term_width = 100,
+    after_help = "\
+Exit codes: 0 done or nothing to do · 1 findings or drift · 2 usage or configuration error ·
+3 refused for safety · 4 failed and rolled back · 5 failed and not rolled back"
+)]
+pub struct Cli {
+    /// Flags of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Work on the machine below DIR (an image, a captured folder) instead of this one
+    #[arg(long, global = true, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what this machine is: every fact with its source, or why it is absent
+    #[command(
+        after_help = "Examples:\n  swaptune inspect --json | jq .zswap\n  sudo swaptune inspect --capture my-machine      a folder to attach to a bug report\n  swaptune inspect --root my-machine              what that folder says, on any machine"
+    )]
+    Inspect(InspectArgs),
+    /// Show what memory really is: applications, compressed pool, swap, capacity
+    #[command(
+        after_help = "Works without root; with root it also reads zswap's counters. Ratios say whether they are measured or assumed."
+    )]
+    Status,
+    /// List every kernel setting that swaptune knows, with its live value
+    #[command(
+        after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it\n  swaptune knobs --behaviours     what this kernel does that no knob changes"
+    )]
+    Knobs(KnobsArgs),
+    /// Show what would change, when, and why; changes nothing
+    #[command(
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n\nExit code 3: the plan cannot be applied, and says why."
+    )]
+    Plan(PlanArgs),
+    /// Apply the plan: journalled, checked, reversible
+    #[command(
+        after_help = "Examples:\n  sudo swaptune apply --now       try it; `swaptune rollback` undoes it\n  sudo swaptune apply             now and for every boot\n  sudo swaptune apply --root /mnt/image --boot --yes\n\nEach change is journalled before it is made and read back after it. An apply that fails half-way is undone."
+    )]
+    Apply(ApplyArgs),
+    /// Check that what was applied is in effect, and find what else is wrong
+    #[command(
+        after_help = "Examples:\n  swaptune verify || mail -s \"swap of $(hostname)\" root\n  sudo swaptune verify --prove\n\nExit code 0: nothing is wrong. Terms are explained in docs/reference/glossary.md."
+    )]
+    Verify(VerifyArgs),
+    /// Undo an apply: files, live values, swap areas and boot entries
+    #[command(
+        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but step 5, which cannot be undone"
+    )]
+    Rollback(RollbackArgs),
+    /// List the applies and rollbacks of this machine
+    History,
+    /// Sample how well the pages of running processes compress, and which of them are cold
+    #[command(
+        after_help = "Examples:\n  sudo swaptune sample                             every process, a line for each unit\n  sudo swaptune sample --unit nginx --cold 60      which of its pages stay untouched for a minute\n  swaptune sample --pid 4711 --pages 20000         more pages, narrower intervals\n  sudo swaptune sample --save pages.json           for a simulation: sizes and classes, no contents\n  sudo swaptune sample --record a.swtrace --for 5m  which pages are used when: a trace to simulate\n\nDraws anonymous pages in RAM at random, reads them and keeps only what they compress to. Reading marks these few pages as accessed and changes nothing else. Processes that end meanwhile or may not be read are counted. The result is kept like that of a benchmark, and `swaptune plan` uses one of all processes. LZO and LZO-RLE can only be measured in the kernel: `swaptune bench codecs --kernel`."
+    )]
+    Sample(SampleArgs),
+    /// Measure what this machine's codecs, disks, ciphers and swap paths really do
+    #[command(
+        after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` uses it. Temporary settings are put back, also on Ctrl-C."
+    )]
+    Bench(BenchArgs),
+    /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
+    #[command(
+        after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
+    )]
+    Simulate(SimulateArgs),
+    /// Switch the applied configuration on or off; called by swaptune.service
+    #[command(hide = true)]
+    Service(ServiceArgs),
+    /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
+    #[command(hide = true, name = "temporary_guardian")]
+    TemporaryGuardian,
+}
+
+/// `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Copy the files that were read, and no others, into DIR: for a bug report or a test fixture
+    #[arg(long, value_name = "DIR")]
+    pub capture: Option<PathBuf>,
+}
+
+/// `knobs`.
+#[derive(Debug, Args)]
+pub struct KnobsArgs {
+    /// A knob (vm.swappiness) or the start of names (zswap)
+    pub name: Option<String>,
+    /// List what kernels do by themselves, since and until when, and whether this one does
+    #[arg(long, conflicts_with = "name")]
+    pub behaviours: bool,
+}
+
+/// What is wanted: profile, configuration, single values.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WantedArgs {
+    /// Start from this profile: auto, idle-guide or off [default: as configured, else auto]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
+    #[arg(long = "set", value_name = "KNOB=VALUE")]
+    pub set: Vec<String>,
+    /// Use figures measured on this machine; fail if there are none [default: use them if there are any]
+    #[arg(long, conflicts_with = "no_measured")]
+    pub measured: bool,
+    /// Use assumed figures only
+    #[arg(long)]
+    pub no_measured: bool,
+}
+
+/// When to change: both by default.
+#[derive(Debug, Clone, Default, Args)]
+pub struct WhenArgs {
+    /// Change only the running system: a reboot undoes all of it but a new swap file, which `swaptune rollback` removes
+    #[arg(long, conflicts_with = "boot")]
+    pub now: bool,
+    /// Change only what takes effect at the next boot
+    #[arg(long)]
+    pub boot: bool,
+}
+
+/// Whether candidates are simulated first.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SimulatedArgs {
+    /// First simulate alternatives: how many idle applications fit with each. One that is clearly better than the rules is planned,
+    /// and the plan cites the result. Takes seconds
+    #[arg(long)]
+    pub simulate: bool,
+    /// Simulate pages with the compressed sizes in FILE, written by `swaptune sample --save` [default: shares and ratios of the newest
+    /// sample]
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub page_set: Option<PathBuf>,
+    /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
+    #[arg(long, value_name = "SIZE", requires = "simulate", value_parser = some)]
+    pub app_size: Option<Bytes>,
+    /// Number of seeds to simulate with; their range is the uncertainty
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "simulate", value_parser = clap::value_parser!(u32).range(2..=50))]
+    pub seeds: u32,
+}
+
+/// A size that is not 0.
+fn some(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: swaptune_core::units::BytesError| error.to_string())?;
+    if size == Bytes(0) { Err("expected a size above 0, for example 100M".to_owned()) } else { Ok(size) }
+}
+
+/// `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// What is wanted.
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// When.
+    #[command(flatten)]
+    pub when: WhenArgs,
+    /// What is simulated first.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
+    /// Show the evidence and origin of each line, and files as diffs; docs/reference/glossary.md explains the terms
+    #[arg(long)]
+    pub explain: bool,
+    /// Plan mkswap on DEVICE even if it holds data; `swaptune apply --wipe` does it
+    #[arg(long, value_name = "DEVICE")]
+    pub wipe: Vec<String>,
+}
+
+/// `apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// What is wanted.
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// When.
+    #[command(flatten)]
+    pub when: WhenArgs,
+    /// What is simulated first.
+    #[command(flatten)]
+    pub simulated: SimulatedArgs,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Make swap of the device or file PATH even if it holds data
+    #[arg(long, value_name = "PATH")]
+    pub wipe: Vec<String>,
+    /// Finish an apply that was interrupted
+    #[arg(long)]
+    pub resume: bool,
+}
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// What is wanted [default: what the last apply resolved].
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// Push a few MiB of known pages through the kernel's swap and read where they went
+    #[arg(long)]
+    pub prove: bool,
+}
+
+/// `rollback`.
+#[derive(Debug, Args)]
+pub struct RollbackArgs {
+    /// The apply to undo, as `history` shows it [default: the newest]
+    pub id: Option<String>,
+    /// Leave this step as it is and undo the rest; `swaptune history` numbers the steps
+    #[arg(long, value_name = "STEP")]
+    pub skip: Vec<usize>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// `service`.
+#[derive(Debug, Args)]
+pub struct ServiceArgs {
+    /// What to do.
+    pub action: ServiceAction,
+}
+
+/// What the boot service does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ServiceAction {
+    /// Switch the applied configuration on.
+    Start,
+    /// Switch it off until the next start.
+    Stop,
+}

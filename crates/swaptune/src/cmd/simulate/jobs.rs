@@ -1,0 +1,53 @@
+//! Runs of the model on all cores.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use swaptune_tiers::scenario::{Point, Run, Tiering, run};
+
+use super::traces::Traces;
+use crate::output::progress::Progress;
+
+/// One tiering at one point of one scenario.
+pub struct Job<'a> {
+    /// Folder that paths of the workload are relative to.
+    pub folder: &'a Path,
+    /// The point.
+    pub point: &'a Point,
+    /// One of its tierings.
+    pub tiering: &'a Tiering,
+}
+
+/// What became of each job. A job is a function of its scenario, so that neither their order nor the number of threads matters.
+pub fn work(jobs: &[Job], traces: &Traces, threads: Option<u16>, what: &str) -> Vec<Result<Run, String>> {
+    let done: Vec<OnceLock<Result<Run, String>>> = jobs.iter().map(|_| OnceLock::new()).collect();
+    let waiting: Vec<AtomicUsize> = jobs.iter().map(|job| AtomicUsize::new(sharing(jobs, job).count())).collect();
+    let (next, finished, progress) = (AtomicUsize::new(0), AtomicUsize::new(0), Progress::start());
+    let worker = || {
+        while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < jobs.len()) {
+            let job = &jobs[index];
+            progress.show(&format!("{what}{}", job.tiering.name), finished.load(Ordering::Relaxed), jobs.len());
+            done[index].get_or_init(|| {
+                let trace = traces.get(job.folder, &job.point.source)?;
+                run(job.tiering, &trace).map_err(|error| format!("tiering `{}`: {error}", job.tiering.name))
+            });
+            let first = sharing(jobs, job).next().unwrap_or(index);
+            if waiting[first].fetch_sub(1, Ordering::AcqRel) == 1 {
+                traces.forget(job.folder, &job.point.source);
+            }
+            finished.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let usual = || available_parallelism().map_or(1, usize::from);
+    let threads = threads.map_or_else(usual, usize::from).min(jobs.len());
+    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(worker)));
+    done.into_iter().map(|run| run.into_inner().unwrap_or_else(|| Err("it was not run".into()))).collect()
+}
+
+/// Indices of the jobs with the same workload.
+fn sharing<'a>(jobs: &'a [Job], of: &'a Job) -> impl Iterator<Item = usize> + 'a {
+    let same = |job: &Job| job.folder == of.folder && job.point.source == of.point.source;
+    jobs.iter().enumerate().filter(move |(_, job)| same(job)).map(|(index, _)| index)
+}

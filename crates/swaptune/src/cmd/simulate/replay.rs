@@ -1,0 +1,88 @@
+//! `simulate replay`: what memories of several sizes miss of a trace, counted exactly.
+
+use std::thread::available_parallelism;
+
+use swaptune_tiers::replay::{Job, REPLAYS, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_ratios};
+use swaptune_tiers::trace::{Keep, Trace};
+
+use super::trace_file;
+use crate::cli::{CurveKind, ReplayArgs};
+use crate::cmd::Context;
+use crate::failure::{Failure, USAGE};
+use crate::output::progress::Progress;
+use crate::output::simulate::{Outcome, Report};
+use crate::output::{self, simulate};
+
+/// Sizes when none are asked for.
+const SIZES: &str = "1%,2%,5%,10%,20%,50%";
+/// Sizes of a curve when none are asked for.
+const CURVE_SIZES: &str = "0.1%..100%:20";
+
+/// Replays and prints.
+pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
+    let sizes = sizes(args)?;
+    let policies = policies(&args.policy)?;
+    if let Some(rate) = args.rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
+        return Err(Failure::new(USAGE, format!("--rate {rate}: expected more than 0, at most 1")));
+    }
+    let trace = trace_file::read(&args.workload, Keep::Pages)?;
+    let sizes = sizes.of(trace.page_count());
+    let outcomes = match args.curve {
+        Some(kind) => curve(&trace, kind, args.rate, &sizes),
+        None => replay(&trace, &policies, &sizes, args.threads),
+    };
+    let report = Report { events: trace.len(), accesses: accesses(&trace), pages: trace.page_count(), outcomes };
+    if context.json {
+        output::json_versioned(&report)?;
+    } else {
+        output::data(&if args.csv { simulate::csv(&report) } else { simulate::table(&report) })?;
+    }
+    Ok(0)
+}
+
+fn sizes(args: &ReplayArgs) -> Result<Sizes, Failure> {
+    let usual = if args.curve.is_some() { CURVE_SIZES } else { SIZES };
+    args.size.as_deref().unwrap_or(usual).parse().map_err(|error| Failure::new(USAGE, format!("--size: {error}")))
+}
+
+fn policies(asked: &[String]) -> Result<Vec<&'static ReplayRow>, Failure> {
+    if asked.is_empty() {
+        return Ok(REPLAYS.iter().collect());
+    }
+    let find = |name: &String| {
+        let known = REPLAYS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let unknown = || Failure::new(USAGE, format!("--policy: unknown policy `{name}`; expected one of {known}"));
+        ReplayRow::named(name).ok_or_else(unknown)
+    };
+    asked.iter().map(find).collect()
+}
+
+fn curve(trace: &Trace, kind: CurveKind, rate: Option<f64>, sizes: &[u32]) -> Vec<Outcome> {
+    let sampled = match (kind, rate) {
+        (CurveKind::Exact, _) => None,
+        (CurveKind::Sampled, Some(rate)) => Some(sampled_curve(trace, rate).miss_ratios(sizes)),
+        (CurveKind::Sampled, None) => sampled_ratios(trace, sizes),
+    };
+    // Where a sample would be nearly all pages, all are counted, and the answer bears that name.
+    let policy = if sampled.is_some() { "lru-sampled" } else { "lru" };
+    let ratios = sampled.unwrap_or_else(|| exact_curve(trace).miss_ratios(sizes));
+    let accesses = accesses(trace) as f64;
+    let outcome =
+        |(&size, miss_ratio): (&u32, f64)| Outcome { policy, size, misses: (miss_ratio * accesses).round() as u64, miss_ratio };
+    sizes.iter().zip(ratios).map(outcome).collect()
+}
+
+fn replay(trace: &Trace, policies: &[&'static ReplayRow], sizes: &[u32], threads: Option<u16>) -> Vec<Outcome> {
+    let jobs: Vec<Job> = policies.iter().flat_map(|policy| sizes.iter().map(|&size| Job { policy, size })).collect();
+    let threads = threads.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
+    let progress = Progress::start();
+    let misses = run_all(trace, &jobs, threads, &|done| progress.show("replays", done, jobs.len()));
+    let accesses = accesses(trace).max(1) as f64;
+    let outcome = |(job, misses): (&Job, u64)| Outcome {
+        policy: job.policy.name,
+        size: job.size,
+        misses,
+        miss_ratio: misses as f64 / accesses,
+    };
+    jobs.iter().zip(misses).map(outcome).collect()
+}

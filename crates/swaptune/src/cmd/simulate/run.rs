@@ -1,0 +1,74 @@
+//! `simulate run`: tierings side by side, run on all cores.
+
+use std::path::Path;
+
+use swaptune_tiers::scenario::{Run, Scenario};
+
+use super::LIST;
+use super::jobs::{Job, work};
+use super::request::{Origin, Request};
+use crate::cli::RunArgs;
+use crate::cmd::Context;
+use crate::failure::{Failure, USAGE};
+use crate::output::{self, scenario as page};
+
+/// Runs all scenarios and prints them in their order.
+pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
+    let request = Request::run(context, args)?;
+    if let (Some(path), [Origin::Flags(typed)]) = (&args.write_scenario, request.origins.as_slice()) {
+        let wrong = |error| Failure::new(USAGE, error).hint(LIST);
+        return write(path, &typed.text(&request.changes).map_err(wrong)?);
+    }
+    let read = |origin: &Origin| origin.read(&request.changes, &request.traces);
+    let scenarios = request.origins.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let runs = runs(&request, &scenarios, args)?;
+    let cites = request.measured.cites(&scenarios);
+    let each = request.origins.iter().zip(&scenarios).zip(runs);
+    let done: Vec<page::Done> = each
+        .map(|((origin, scenario), points)| page::Done {
+            file: origin.label(),
+            is_typed: matches!(origin, Origin::Flags(_)),
+            scenario,
+            points,
+        })
+        .collect();
+    if context.json {
+        output::json_versioned(&page::json(&done, &cites))?;
+    } else if args.tierings.csv {
+        output::data(&page::csv(&done))?;
+    } else {
+        output::data(&(page::tables(&done) + &page::cited(&cites)))?;
+    }
+    Ok(0)
+}
+
+/// Writes the scenario that flags make.
+fn write(path: &Path, text: &str) -> Result<u8, Failure> {
+    if path.extension().is_none_or(|end| end != "toml") {
+        let message = format!("--write-scenario {}: expected a name that ends in .toml", path.display());
+        return Err(Failure::new(USAGE, message).hint("`swaptune simulate convert` writes a trace"));
+    }
+    std::fs::write(path, text).map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))?;
+    output::data(&format!("{}: run it with `swaptune simulate run {0}`\n", path.display())).map(|()| 0)
+}
+
+/// Of each scenario and point the run of each tiering.
+fn runs(request: &Request, scenarios: &[Scenario], args: &RunArgs) -> Result<Vec<Vec<Vec<Run>>>, Failure> {
+    let mut jobs = Vec::new();
+    for (origin, scenario) in request.origins.iter().zip(scenarios) {
+        for point in &scenario.points {
+            jobs.extend(point.tierings.iter().map(|tiering| Job { folder: origin.folder(), point, tiering }));
+        }
+    }
+    let mut runs = work(&jobs, &request.traces, args.tierings.threads, "").into_iter();
+    let mut done = Vec::new();
+    for (origin, scenario) in request.origins.iter().zip(scenarios) {
+        let fails = |error| Failure::new(USAGE, format!("{}: {error}", origin.label()));
+        let of_point = |tierings: usize, runs: &mut dyn Iterator<Item = Result<Run, String>>| {
+            runs.take(tierings).collect::<Result<Vec<Run>, String>>().map_err(fails)
+        };
+        let points = scenario.points.iter().map(|point| of_point(point.tierings.len(), &mut runs));
+        done.push(points.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(done)
+}

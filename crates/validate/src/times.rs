@@ -1,0 +1,45 @@
+//! Times of this machine, as the simulator's clock takes them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use swaptune_core::stats::Nanos;
+use swaptune_tiers::model::{Codec, Costs, DeviceTimes, Settings};
+
+/// A time that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Timed {
+    /// What takes it.
+    pub what: String,
+    /// How long, for one page or step.
+    pub time: Nanos,
+}
+
+/// The times of this machine; what was not measured has its usual figure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times {
+    pub costs: Costs,
+    pub codecs: BTreeMap<String, Codec>,
+    pub device: Option<DeviceTimes>,
+    pub told: Vec<Timed>,
+}
+
+impl Times {
+    /// Gives a machine these times. All its areas lie in one folder, and so on one disk.
+    pub fn put(&self, machine: &mut Settings) {
+        machine.costs = self.costs;
+        if let Some(zswap) = &mut machine.zswap
+            && let Some(codec) = self.codecs.get(zswap.codec.name)
+        {
+            zswap.codec = *codec;
+        }
+        if let Some(device) = self.device {
+            machine.devices.fill(device);
+        }
+    }
+
+    /// Two times are measured: of a page, and of a read beside it. Requests, seeks and the end of a write are within them.
+    pub fn device(&mut self) -> &mut DeviceTimes {
+        self.device.get_or_insert(DeviceTimes { request: 0, page: 0, seek: 0, read_latency: 0, write_latency: 0 })
+    }
+}
