@@ -5,7 +5,7 @@
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// A vector of so many equal values, in huge pages if the kernel gives them on request: what is accessed at random is then found
+/// A vector of `count` equal values, in huge pages if the kernel gives them on request: what is accessed at random is then found
 /// without a walk through page tables.
 pub fn filled<T: Clone>(value: T, count: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(count);

@@ -1,16 +1,17 @@
 //! Ways to set up a machine that are compared: the proposal of the rules, and what differs from it in one thing.
 //!
-//! Only what a rule chose is varied: what somebody asked for by name is not up for choice.
+//! Only what a rule chose is varied: what was asked for by name is not up for choice.
 
-use swaptune_core::facts::{Availability, SwapArea, SwapKind, ZramDevice};
+use swaptune_core::facts::{Availability, SwapArea};
 use swaptune_core::forecast::{Candidate, Tier};
 use swaptune_core::profiles::auto::tiering::{Area, decide};
 use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
-use swaptune_core::{Bytes, Fact, Facts};
-use swaptune_tiers::model::Figures;
+use swaptune_core::{Bytes, Facts};
+use swaptune_tiers::model::{Figures, Settings};
 
 use super::Request;
+use crate::this_machine::{MachineBuilder, ThisMachineError, ZswapParameters};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
 fn pools() -> [u64; 3] {
@@ -20,7 +21,7 @@ fn pools() -> [u64; 3] {
 /// Compressors that are tried, of those that the kernel has: each takes its share of the time.
 const COMPRESSORS: [&str; 4] = ["zstd", "lz4", "lzo-rle", "lz4hc"];
 /// Name of the zram device that is tried.
-const ZRAM: &str = "zram0";
+const ZRAM: &str = "/dev/zram0";
 
 /// The proposal, and what may be varied.
 pub(super) struct Ground<'a> {
@@ -106,7 +107,7 @@ impl<'a> Ground<'a> {
     fn other_tiers(&self, known: &[String]) -> Vec<Candidate> {
         let facts = self.request.facts;
         let has_zram = facts.zram.driver.value().copied().is_some_and(Availability::usable);
-        // A device that somebody else set up stays that one's.
+        // A device that another tool set up stays as it is.
         let is_ours = !facts.swaps.iter().any(SwapArea::is_zram) && !facts.managers_of_zram().any(|manager| manager.active);
         let tier = |tier, compressor: Option<String>| Candidate { tier, compressor, pool_percent: None, shrinker: None };
         let zram = known.iter().filter(|_| has_zram && is_ours).map(|name| tier(Tier::Zram, Some(name.clone())));
@@ -114,59 +115,30 @@ impl<'a> Ground<'a> {
     }
 
     /// The machine as it would be with a candidate.
-    pub(super) fn facts_with(&self, candidate: &Candidate) -> Facts {
-        let mut facts = self.request.facts.clone();
-        facts.swaps = self.areas.iter().map(|area| self.disk_area(area)).collect();
-        for (name, setting) in &self.request.settings.knobs {
-            facts.knobs.insert(name.clone(), Fact::known(setting.value.clone(), "planned"));
+    pub(super) fn machine_with(&self, candidate: &Candidate, figures: &Figures) -> Result<Settings, ThisMachineError> {
+        let facts = self.request.facts;
+        let planned = |knob: &str| self.request.settings.knobs.get(knob).map(|setting| setting.value.as_str());
+        let mut machine = MachineBuilder::new(facts, figures, |knob| planned(knob).or_else(|| facts.knob(knob)))?;
+        for area in &self.areas {
+            let active = facts.swaps.iter().find(|on| on.path == area.path);
+            let device = active.map_or(self.disk.as_ref(), |on| on.device.value());
+            machine.disk(&area.path, area.size, DISK_PRIORITY, device.map(String::as_str));
         }
-        facts.zram.devices.clear();
         if let (Tier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
-            facts.swaps.push(area(&format!("/dev/{ZRAM}"), self.zram_size, ZRAM_PRIORITY, Fact::absent("zram lies on no disk")));
-            let algorithm = Fact::known(algorithm.clone(), "planned");
-            facts.zram.devices.push(ZramDevice {
-                name: ZRAM.into(),
-                disksize: self.zram_size,
-                algorithm,
-                ..ZramDevice::default()
-            });
+            machine.zram(ZRAM, self.zram_size, ZRAM_PRIORITY, algorithm, None)?;
         }
-        let Some(mut zswap) = facts.zswap.value().cloned() else { return facts };
-        zswap.enabled = candidate.tier == Tier::Zswap;
-        let shrinker = candidate.shrinker.map(|on| if on { "Y" } else { "N" }.to_owned());
-        let parameters = [
-            ("compressor", candidate.compressor.clone()),
-            ("max_pool_percent", candidate.pool_percent.map(|percent| percent.to_string())),
-            ("shrinker_enabled", shrinker),
-        ];
-        zswap.parameters.extend(parameters.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        // What the profile takes where there is a choice; kernels without one have zsmalloc.
-        zswap.parameters.insert("zpool".into(), "zsmalloc".into());
-        facts.zswap = Fact::known(zswap, "planned");
-        facts
-    }
-
-    fn disk_area(&self, planned: &Area) -> SwapArea {
-        let active = self.request.facts.swaps.iter().find(|on| on.path == planned.path);
-        let planned_on =
-            || self.disk.clone().map_or_else(|| Fact::absent("no disk is known"), |disk| Fact::known(disk, "planned"));
-        let device = active.map_or_else(planned_on, |on| on.device.clone());
-        area(&planned.path, planned.size, DISK_PRIORITY, device)
-    }
-}
-
-fn area(path: &str, size: Bytes, priority: i32, device: Fact<String>) -> SwapArea {
-    let unknown = "not there yet";
-    SwapArea {
-        path: path.to_owned(),
-        kind: SwapKind::Partition,
-        size,
-        used: Bytes(0),
-        priority,
-        device,
-        uuid: Fact::absent(unknown),
-        encryption: Fact::absent(unknown),
-        filesystem: Fact::absent(unknown),
+        if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == Tier::Zswap) {
+            let now = ZswapParameters::of(zswap);
+            machine.zswap(ZswapParameters {
+                compressor: candidate.compressor.as_deref().or(now.compressor),
+                // What the profile takes where there is a choice; kernels without one have zsmalloc.
+                zpool: "zsmalloc",
+                max_pool_percent: candidate.pool_percent.or(now.max_pool_percent),
+                shrinker_enabled: candidate.shrinker.unwrap_or(now.shrinker_enabled),
+                ..now
+            })?;
+        }
+        Ok(machine.finish()?.settings)
     }
 }
 

@@ -1,13 +1,13 @@
 //! What ways to set up this machine would come to: each candidate is simulated, and the search says how many idle applications fit.
 //!
-//! - Candidates are the proposal of the rules and what differs from it in one thing that nobody asked for by name: see `candidates.rs`.
+//! - Candidates are the proposal of the rules and what differs from it in one thing that was not asked for by name: see `candidates.rs`.
 //! - Pages have the sizes of a page set, else those that the newest sample of all processes says, else assumed ratios: see `pages.rs`.
 //! - Costs are those of [`crate::this_machine`]: measured where there are results, usual ones elsewhere.
 //! - Applications are those of the generator `idle`: they write their pages once, then sleep, and wake every [`WAKE_SECONDS`] in the mean
 //!   to touch 30 % of them. They have the mean size of a process in the newest sample, or what is asked for, and are neither smaller
 //!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
-//! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches so many fewer pages, and its
+//! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches as many times fewer pages, and its
 //!   time is multiplied.
 //!
 //! The answer is a function of facts, results, settings and the request; neither time nor the number of processors matters.
@@ -31,7 +31,7 @@ use swaptune_tiers::scenario::{Look, Search, Tiering, run};
 
 use self::candidates::Ground;
 use self::pages::Pages;
-use crate::this_machine::{Known, Subject, THIS, ThisMachineError, settings};
+use crate::this_machine::{Known, PAGE, Subject, THIS, ThisMachineError};
 
 /// Mean seconds between wakes of an application.
 pub const WAKE_SECONDS: u32 = 120;
@@ -47,8 +47,6 @@ pub const LEAST_IN_RAM: u64 = 16;
 const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
 /// Pages of RAM of the machine that is simulated.
 pub const PAGES: u64 = 6_144;
-/// Bytes of a page of the model.
-const PAGE: u64 = 4096;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +105,7 @@ pub enum PredictError {
     Run {
         /// Of which candidate.
         candidate: String,
-        /// Why.
+        /// What the model said.
         why: String,
     },
 }
@@ -132,7 +130,7 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
     let small = Small::of(request);
     let model = |candidate: &Candidate| -> Result<Tiering, PredictError> {
-        let mut model = settings(&ground.facts_with(candidate), &known.figures)?;
+        let mut model = ground.machine_with(candidate, &known.figures)?;
         small.shrink(&mut model);
         model.sizes = Sizes::Drawn(pages.sizes(candidate, model.kernel));
         Ok(Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new() })

@@ -11,7 +11,7 @@ use super::{PredictError, Request};
 /// Parts that shares are rounded to.
 const GRAINS: f64 = 1000.0;
 /// A page that does not compress.
-const WHOLE: u16 = 4096;
+const WHOLE: u16 = swaptune_tiers::alloc::PAGE_SIZE;
 /// A page that repeats a word, where it is compressed at all: a few tens of bytes under every codec.
 const SAME_FILLED: u16 = 32;
 

@@ -3,7 +3,7 @@
 use swaptune_core::measurement::{DiskFigures, DiskShape, Evidence, Measured};
 use swaptune_tiers::model::DeviceTimes;
 
-const PAGE: f64 = 4096.0;
+const PAGE: f64 = swaptune_tiers::alloc::PAGE_SIZE as f64;
 const SECOND: f64 = 1e9;
 /// Requests in flight of a job of the mixed load.
 const IN_FLIGHT: u64 = 4;

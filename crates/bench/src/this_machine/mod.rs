@@ -27,7 +27,8 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
 
 pub use device::device;
-pub use settings::{Machine, ThisMachineError, kernel_version, now, settings};
+pub(crate) use settings::PAGE;
+pub use settings::{Machine, MachineBuilder, ThisMachineError, ZswapParameters, kernel_version, now, settings};
 use settings::{is_rotational, spins};
 
 /// The name under which tierings find this machine's own disk.

@@ -1,17 +1,17 @@
 //! The machine of some facts, as it is set up now, for the model.
 
-use swaptune_core::Facts;
 use swaptune_core::facts::{BlockDevice, SwapArea, Transport, ZswapFacts};
+use swaptune_core::{Bytes, Facts};
 use swaptune_kernel::KernelVersion;
-use swaptune_tiers::alloc::{AllocError, Allocator};
+use swaptune_tiers::alloc::{AllocError, Allocator, PAGE_SIZE};
 use swaptune_tiers::model::{
-    AreaSettings, Backing, DeviceTimes, Figures, Lru, NamedDevice, Settings, SettingsError, ZswapSettings,
+    AreaSettings, Backing, Codec, DeviceTimes, Figures, Lru, NamedDevice, Settings, SettingsError, ZswapSettings,
 };
 use swaptune_tiers::policies::named;
 use swaptune_tiers::scenario::Now;
 
 /// Bytes of a page of the model.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = PAGE_SIZE as u64;
 
 /// Why a machine cannot be modelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum ThisMachineError {
     /// Something that the model needs is not known.
     #[error("{what} is not known here: {why}")]
     Unknown {
-        /// What.
+        /// What is not known.
         what: &'static str,
         /// Why not.
         why: String,
@@ -58,7 +58,7 @@ pub fn kernel_version(facts: &Facts) -> Result<KernelVersion, ThisMachineError> 
 /// The part of [`Settings`] that is the same whatever the tiers are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Kernel.
+    /// Its release, major and minor.
     pub kernel: KernelVersion,
     /// MemTotal in pages.
     pub ram: u64,
@@ -82,6 +82,11 @@ impl Machine {
     /// # Errors
     /// When kernel or RAM are unknown, or pages have another size than those of the model.
     pub fn of(facts: &Facts) -> Result<Self, ThisMachineError> {
+        Self::with(facts, |knob| facts.knob(knob))
+    }
+
+    /// The same with other values of knobs than those that the facts know.
+    fn with<'a>(facts: &'a Facts, knob: impl Fn(&str) -> Option<&'a str>) -> Result<Self, ThisMachineError> {
         if ![0, PAGE].contains(&facts.kernel.page_size.0) {
             return Err(ThisMachineError::PageSize(facts.kernel.page_size.0));
         }
@@ -89,11 +94,11 @@ impl Machine {
         Ok(Self {
             kernel: kernel_version(facts)?,
             ram: Some(facts.memory.total().0 / PAGE).filter(|pages| *pages > 0).ok_or_else(unknown)?,
-            lru: if is_generational(facts) { Lru::Generational } else { Lru::Classic },
+            lru: if knob("lru_gen.enabled").is_some_and(is_generational) { Lru::Generational } else { Lru::Classic },
             // With 0 nothing of a group is swapped, but of the machine what must be.
-            swappiness: number(facts, "vm.swappiness").map(|value: u32| value.clamp(1, 200)),
-            page_cluster: number(facts, "vm.page-cluster"),
-            watermark_scale_factor: number(facts, "vm.watermark_scale_factor"),
+            swappiness: number(knob("vm.swappiness")).map(|value: u32| value.clamp(1, 200)),
+            page_cluster: number(knob("vm.page-cluster")),
+            watermark_scale_factor: number(knob("vm.watermark_scale_factor")),
             zsmalloc_chain: chain(facts),
             charge_zswap: facts.system.cgroup_version.value() == Some(&2),
         })
@@ -117,33 +122,156 @@ pub fn settings(facts: &Facts, figures: &Figures) -> Result<Settings, ThisMachin
 /// # Errors
 /// As [`settings()`].
 pub fn now(facts: &Facts, figures: &Figures) -> Result<Now, ThisMachineError> {
-    let Machine { kernel, ram, lru, swappiness, page_cluster, watermark_scale_factor, charge_zswap, .. } = Machine::of(facts)?;
-    let mut settings = Settings { kernel, lru, charge_zswap, costs: figures.costs, ..Settings::new(ram) };
-    settings.swappiness = swappiness.unwrap_or(settings.swappiness);
-    settings.page_cluster = page_cluster.unwrap_or(settings.page_cluster);
-    settings.watermark_scale_factor = watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
-    let mut disks = Vec::new();
+    let mut machine = MachineBuilder::new(facts, figures, |knob| facts.knob(knob))?;
     for area in &facts.swaps {
-        let backing = backing(facts, figures, &mut disks, area)?;
-        let slots = u32::try_from(area.size.0 / PAGE).unwrap_or(u32::MAX);
-        settings.areas.push(AreaSettings { priority: area.priority, slots, backing });
+        if area.is_zram() {
+            let (algorithm, mem_limit) = zram_of(facts, area)?;
+            machine.zram(&area.path, area.size, area.priority, algorithm, mem_limit)?;
+        } else {
+            machine.disk(&area.path, area.size, area.priority, area.device.value().map(String::as_str));
+        }
     }
-    settings.devices = disks.iter().map(|disk| disk.times).collect();
-    if let Some(zswap) = facts.zswap.value().filter(|zswap| zswap.enabled && !settings.areas.is_empty()) {
-        settings.zswap = Some(zswap_of(facts, figures, zswap)?);
+    if let Some(zswap) = facts.zswap.value().filter(|zswap| zswap.enabled) {
+        machine.zswap(ZswapParameters::of(zswap))?;
     }
-    settings.check()?;
-    Ok(Now { settings, disks })
+    machine.finish()
 }
 
-fn number<T: std::str::FromStr>(facts: &Facts, knob: &str) -> Option<T> {
-    facts.knob(knob)?.trim().parse().ok()
+/// zswap by its parameters; `None`: as the kernel comes.
+#[derive(Clone, Copy, Debug)]
+pub struct ZswapParameters<'a> {
+    /// `compressor`.
+    pub compressor: Option<&'a str>,
+    /// `zpool`.
+    pub zpool: &'a str,
+    /// `max_pool_percent`, of RAM.
+    pub max_pool_percent: Option<u64>,
+    /// `accept_threshold_percent`, of the limit.
+    pub accept_threshold_percent: Option<u64>,
+    /// `shrinker_enabled`.
+    pub shrinker_enabled: bool,
+}
+
+impl<'a> ZswapParameters<'a> {
+    /// Those of a machine.
+    #[must_use]
+    pub fn of(zswap: &'a ZswapFacts) -> Self {
+        let percent = |name: &str| zswap.parameter(name).and_then(|text| text.parse().ok());
+        Self {
+            compressor: zswap.parameter("compressor"),
+            zpool: zswap.parameter("zpool").unwrap_or("zsmalloc"),
+            max_pool_percent: percent("max_pool_percent"),
+            accept_threshold_percent: percent("accept_threshold_percent"),
+            shrinker_enabled: zswap.parameter("shrinker_enabled") == Some("Y"),
+        }
+    }
+}
+
+/// A machine with the kernel and the RAM of some facts, whose areas and zswap are given one by one.
+#[derive(Debug)]
+pub struct MachineBuilder<'a> {
+    facts: &'a Facts,
+    figures: &'a Figures,
+    settings: Settings,
+    /// Disks of the areas so far, by their kernel names.
+    disks: Vec<NamedDevice>,
+}
+
+impl<'a> MachineBuilder<'a> {
+    /// A machine without swap, with these values of knobs.
+    ///
+    /// # Errors
+    /// As [`Machine::of`].
+    pub fn new(facts: &'a Facts, figures: &'a Figures, knob: impl Fn(&str) -> Option<&'a str>) -> Result<Self, ThisMachineError> {
+        let machine = Machine::with(facts, knob)?;
+        let Machine { kernel, ram, lru, charge_zswap, .. } = machine;
+        let mut settings = Settings { kernel, lru, charge_zswap, costs: figures.costs, ..Settings::new(ram) };
+        settings.swappiness = machine.swappiness.unwrap_or(settings.swappiness);
+        settings.page_cluster = machine.page_cluster.unwrap_or(settings.page_cluster);
+        settings.watermark_scale_factor = machine.watermark_scale_factor.unwrap_or(settings.watermark_scale_factor);
+        Ok(Self { facts, figures, settings, disks: Vec::new() })
+    }
+
+    /// Adds an area on a disk, of which the block device may be known.
+    pub fn disk(&mut self, path: &str, size: Bytes, priority: i32, device: Option<&str>) {
+        let disk = disk(self.facts, self.figures, path, device);
+        let rotational = disk.rotational;
+        let known = self.disks.iter().position(|known| known.name == disk.name);
+        let device = known.unwrap_or(self.disks.len());
+        if known.is_none() {
+            self.disks.push(disk);
+        }
+        self.area(size, priority, Backing::Disk { device, rotational });
+    }
+
+    /// Adds an area on zram; `mem_limit` in pages.
+    ///
+    /// # Errors
+    /// An algorithm that the model has no times for.
+    pub fn zram(
+        &mut self,
+        path: &str,
+        size: Bytes,
+        priority: i32,
+        algorithm: &str,
+        mem_limit: Option<u64>,
+    ) -> Result<(), ThisMachineError> {
+        let codec = self.codec(true, path, algorithm)?;
+        let allocator = allocator(self.facts, "zsmalloc")?;
+        self.area(size, priority, Backing::Zram { codec, allocator, mem_limit, upkeep: None });
+        Ok(())
+    }
+
+    fn area(&mut self, size: Bytes, priority: i32, backing: Backing) {
+        let slots = u32::try_from(size.0 / PAGE).unwrap_or(u32::MAX);
+        self.settings.areas.push(AreaSettings { priority, slots, backing });
+    }
+
+    fn codec(&self, in_zram: bool, place: &str, name: &str) -> Result<Codec, ThisMachineError> {
+        let none = || ThisMachineError::Codec { place: place.to_owned(), name: name.to_owned() };
+        self.figures.codec(in_zram, name).ok_or_else(none)
+    }
+
+    /// Puts zswap in front of the areas, if there are any.
+    ///
+    /// # Errors
+    /// A compressor or an allocator that the model does not have.
+    pub fn zswap(&mut self, zswap: ZswapParameters<'_>) -> Result<(), ThisMachineError> {
+        if self.settings.areas.is_empty() {
+            return Ok(());
+        }
+        let unknown = || ThisMachineError::Unknown { what: "zswap's compressor", why: self.facts.zswap.source().to_owned() };
+        let codec = self.codec(false, "zswap", zswap.compressor.ok_or_else(unknown)?)?;
+        let mut settings = ZswapSettings::new(codec, allocator(self.facts, zswap.zpool)?);
+        settings.max_pool_percent = zswap.max_pool_percent.unwrap_or(settings.max_pool_percent);
+        settings.accept_threshold_percent = zswap.accept_threshold_percent.unwrap_or(settings.accept_threshold_percent);
+        if zswap.shrinker_enabled
+            && let Some(policy) = named("shrinker")
+        {
+            settings.policy = *policy;
+        }
+        self.settings.zswap = Some(settings);
+        Ok(())
+    }
+
+    /// The machine, and the names of its disks.
+    ///
+    /// # Errors
+    /// What makes no machine.
+    pub fn finish(mut self) -> Result<Now, ThisMachineError> {
+        self.settings.devices = self.disks.iter().map(|disk| disk.times).collect();
+        self.settings.check()?;
+        Ok(Now { settings: self.settings, disks: self.disks })
+    }
+}
+
+fn number<T: std::str::FromStr>(text: Option<&str>) -> Option<T> {
+    text?.trim().parse().ok()
 }
 
 /// The first bit of the mask that `lru_gen/enabled` shows, `0x0007`, is the main switch (mm/vmscan.c).
-fn is_generational(facts: &Facts) -> bool {
-    let mask = facts.knob("lru_gen.enabled").map(|text| text.trim().trim_start_matches("0x").to_owned());
-    mask.and_then(|mask| u32::from_str_radix(&mask, 16).ok()).is_some_and(|mask| mask & 1 == 1)
+fn is_generational(mask: &str) -> bool {
+    u32::from_str_radix(mask.trim().trim_start_matches("0x"), 16).is_ok_and(|mask| mask & 1 == 1)
 }
 
 fn chain(facts: &Facts) -> Option<u8> {
@@ -154,53 +282,19 @@ fn allocator(facts: &Facts, name: &str) -> Result<Allocator, ThisMachineError> {
     Ok(Allocator::of_kernel(name, kernel_version(facts)?, chain(facts))?)
 }
 
-fn zswap_of(facts: &Facts, figures: &Figures, zswap: &ZswapFacts) -> Result<ZswapSettings, ThisMachineError> {
-    let unknown = || ThisMachineError::Unknown { what: "zswap's compressor", why: facts.zswap.source().to_owned() };
-    let name = zswap.parameter("compressor").ok_or_else(unknown)?;
-    let none = || ThisMachineError::Codec { place: "zswap".into(), name: name.to_owned() };
-    let codec = figures.codec(false, name).ok_or_else(none)?;
-    let mut settings = ZswapSettings::new(codec, allocator(facts, zswap.parameter("zpool").unwrap_or("zsmalloc"))?);
-    let percent = |name: &str| zswap.parameter(name).and_then(|text| text.parse().ok());
-    settings.max_pool_percent = percent("max_pool_percent").unwrap_or(settings.max_pool_percent);
-    settings.accept_threshold_percent = percent("accept_threshold_percent").unwrap_or(settings.accept_threshold_percent);
-    if zswap.parameter("shrinker_enabled") == Some("Y")
-        && let Some(policy) = named("shrinker")
-    {
-        settings.policy = *policy;
-    }
-    Ok(settings)
-}
-
-/// What is behind an area; `disks` are those of the areas before it, by their kernel names.
-fn backing(facts: &Facts, figures: &Figures, disks: &mut Vec<NamedDevice>, area: &SwapArea) -> Result<Backing, ThisMachineError> {
-    if area.is_zram() {
-        return zram(facts, figures, area);
-    }
-    let disk = disk(facts, figures, area);
-    let rotational = disk.rotational;
-    let known = disks.iter().position(|known| known.name == disk.name);
-    let device = known.unwrap_or(disks.len());
-    if known.is_none() {
-        disks.push(disk);
-    }
-    Ok(Backing::Disk { device, rotational })
-}
-
-fn zram(facts: &Facts, figures: &Figures, area: &SwapArea) -> Result<Backing, ThisMachineError> {
+/// Algorithm and limit, in pages, of the zram device of an area.
+fn zram_of<'a>(facts: &'a Facts, area: &SwapArea) -> Result<(&'a str, Option<u64>), ThisMachineError> {
     let name = area.path.trim_start_matches("/dev/");
     let unknown = |why: String| ThisMachineError::Unknown { what: "zram's algorithm", why };
     let device = facts.zram.devices.iter().find(|device| device.name == name);
     let device = device.ok_or_else(|| unknown(format!("{} is no device that was found", area.path)))?;
     let algorithm = device.algorithm.value().ok_or_else(|| unknown(device.algorithm.source().to_owned()))?;
-    let none = || ThisMachineError::Codec { place: area.path.clone(), name: algorithm.clone() };
-    let codec = figures.codec(true, algorithm).ok_or_else(none)?;
-    let mem_limit = device.mm_stat.value().map(|stat| stat.mem_limit.0 / PAGE).filter(|limit| *limit > 0);
-    Ok(Backing::Zram { codec, allocator: allocator(facts, "zsmalloc")?, mem_limit, upkeep: None })
+    Ok((algorithm, device.mm_stat.value().map(|stat| stat.mem_limit.0 / PAGE).filter(|limit| *limit > 0)))
 }
 
 /// The disk below an area, by its kernel name: as measured, else with the usual times of its kind.
-fn disk(facts: &Facts, figures: &Figures, area: &SwapArea) -> NamedDevice {
-    let disk = area.device.value().and_then(|name| facts.disk_of(name));
+fn disk(facts: &Facts, figures: &Figures, path: &str, device: Option<&str>) -> NamedDevice {
+    let disk = device.and_then(|name| facts.disk_of(name));
     let rotational = disk.is_some_and(is_rotational);
     let usual = match disk.map(|disk| disk.transport) {
         _ if disk.is_some_and(spins) => DeviceTimes::HDD,
@@ -208,7 +302,7 @@ fn disk(facts: &Facts, figures: &Figures, area: &SwapArea) -> NamedDevice {
         _ => DeviceTimes::SSD,
     };
     let measured = disk.and_then(|disk| figures.device(&disk.name)).map(|device| device.times);
-    let name = disk.map_or_else(|| area.path.clone(), |disk| disk.name.clone());
+    let name = disk.map_or_else(|| path.to_owned(), |disk| disk.name.clone());
     NamedDevice { name, times: measured.unwrap_or(usual), rotational }
 }
 

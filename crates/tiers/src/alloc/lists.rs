@@ -22,7 +22,7 @@ pub(super) struct Lists<T> {
 }
 
 impl<T: Copy + Default> Lists<T> {
-    /// So many empty lists.
+    /// Empty lists.
     pub(super) fn new(lists: usize) -> Self {
         let empty = |list| Node { prev: list, next: list, page: T::default() };
         Self { lists, nodes: (0..lists as u32).map(empty).collect() }
@@ -42,7 +42,7 @@ impl<T: Copy + Default> Lists<T> {
 
     /// Asks for the memory of a page that is moved soon.
     #[inline]
-    pub(super) fn soon(&self, node: u32) {
+    pub(super) fn prefetch(&self, node: u32) {
         prefetch(&self.nodes, node as usize);
     }
 

@@ -24,7 +24,7 @@ impl Pool {
         }
     }
 
-    /// Stores an object of so many bytes and tells its handle; `None` if the allocator has no place for that size.
+    /// Stores an object of `size` bytes and tells its handle; `None` if the allocator has no place for that size.
     pub fn alloc(&mut self, size: u16) -> Option<u32> {
         match self {
             Self::Zsmalloc(pool) => (1..=PAGE_SIZE).contains(&size).then(|| pool.alloc(size)),
@@ -44,9 +44,9 @@ impl Pool {
 
     /// Asks for the memory of an object that is used soon.
     #[inline]
-    pub(crate) fn soon(&self, handle: u32) {
+    pub(crate) fn prefetch(&self, handle: u32) {
         if let Self::Zsmalloc(pool) = self {
-            pool.soon(handle);
+            pool.prefetch(handle);
         }
     }
 

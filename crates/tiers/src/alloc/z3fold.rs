@@ -171,7 +171,7 @@ impl Z3fold {
         self.list(index);
     }
 
-    /// Smallest gap that takes so many chunks.
+    /// Smallest gap that takes this many chunks.
     fn gap(&self, chunks: u8) -> Option<u32> {
         (usize::from(chunks)..usize::from(CHUNKS)).find_map(|free| self.pages.first(free))
     }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(Z3fold::default().alloc(4097), None);
     }
 
-    /// Pages after these steps: an object of so many chunks comes, or below zero the one of this number, from 1, goes.
+    /// Pages after these steps: an object of this many chunks comes, or below zero the one of this number, from 1, goes.
     fn pages_after(steps: &[i16]) -> u64 {
         let (mut z3fold, mut handles) = (Z3fold::default(), Vec::new());
         for &step in steps {

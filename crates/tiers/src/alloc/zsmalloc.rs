@@ -33,7 +33,7 @@ impl Rule {
     }
 }
 
-/// Bytes of so many pages that no object of this size can use.
+/// Bytes of a zspage that no object of this size can use.
 fn waste(size: u16, pages: u8) -> u32 {
     u32::from(PAGE_SIZE) * u32::from(pages) % u32::from(size)
 }
@@ -113,14 +113,14 @@ impl Zsmalloc {
         &self.classes
     }
 
-    /// Index in [`Zsmalloc::classes`] for an object of so many bytes before its handle is added; more than a page is taken as a page.
+    /// Index in [`Zsmalloc::classes`] for an object of `size` bytes before its handle is added; more than a page is taken as a page.
     #[must_use]
     pub fn class_index(&self, size: u16) -> usize {
         let index = size.saturating_add(HANDLE).saturating_sub(MIN_SIZE).div_ceil(STEP);
         usize::from(self.merged[usize::from(index).min(CLASSES - 1)])
     }
 
-    /// The class for an object of so many bytes before its handle is added.
+    /// The class for an object of `size` bytes before its handle is added.
     #[must_use]
     pub fn class_of(&self, size: u16) -> &SizeClass {
         &self.classes[self.class_index(size)]

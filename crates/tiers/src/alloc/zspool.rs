@@ -79,11 +79,11 @@ impl ZsPool {
 
     /// Asks for the memory of a zspage that is used soon.
     #[inline]
-    pub fn soon(&self, zspage: u32) {
-        self.zspages.soon(zspage);
+    pub fn prefetch(&self, zspage: u32) {
+        self.zspages.prefetch(zspage);
     }
 
-    /// Stores an object of so many bytes, at most a page, and tells its zspage.
+    /// Stores an object of `size` bytes, at most a page, and tells its zspage.
     #[inline]
     pub fn alloc(&mut self, size: u16) -> u32 {
         let class = self.zsmalloc.class_index(size);

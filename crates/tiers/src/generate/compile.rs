@@ -149,6 +149,6 @@ mod tests {
         let resident = generate("compile:jobs=3,units=10,pages=100,look=2,link=5,resident=77").unwrap();
         assert_eq!((resident.len(), resident.page_count()), (trace.len() + 77, trace.page_count() + 77));
         let sleepers = |event: &crate::trace::Event| event.page < 77;
-        assert_eq!(resident.iter().filter(sleepers).count(), 77, "nobody touches what was there before");
+        assert_eq!(resident.iter().filter(sleepers).count(), 77, "what was there before is not touched");
     }
 }

@@ -4,6 +4,9 @@
 //! down to 1, j = random mod (i + 1)); then for each request u = (random >> 11) / 2^53 × T, where T is the last of the
 //! cumulative sums c of 1/k^θ for k = 1…m, and the page is that of the first k with c ≥ u.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 use super::{GeneratorRow, ParameterRow, SEED, Values};
 use crate::trace::{Builder, Event, Keep, Trace, TraceError, intern::Interner};
 
@@ -24,12 +27,12 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
 
 fn make(values: &Values) -> Result<Trace, TraceError> {
     let (pages, events) = (values.count("pages"), values.whole("events"));
-    let mut random = SplitMix64(values.whole("seed"));
+    let mut random = SplitMix64::seed_from_u64(values.whole("seed"));
     let ids = shuffled(pages, &mut random);
     let ranks = Ranks::new(pages, values.float("theta"));
     let (mut interner, mut builder, mut number) = (Interner::default(), Builder::new(Keep::Everything), Vec::with_capacity(1));
     for event in 0..events {
-        let share = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+        let share = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let id = ids[ranks.of(share * ranks.total())];
         number.clear();
         interner.number_all(&[u64::from(id)], &mut number);
@@ -38,23 +41,10 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
     builder.finish(Some(interner.len()))
 }
 
-/// Sebastiano Vigna's SplitMix64, as in Java's `SplittableRandom`.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
-
 fn shuffled(pages: u32, random: &mut SplitMix64) -> Vec<u32> {
     let mut ids: Vec<u32> = (0..pages).collect();
     for i in (1..ids.len()).rev() {
-        ids.swap(i, (random.next() % (i as u64 + 1)) as usize);
+        ids.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     ids
 }
@@ -111,17 +101,17 @@ mod tests {
     #[test]
     fn random_numbers_are_those_of_the_published_generator() {
         // First outputs for the seed 1234567, as published with the algorithm's C source.
-        let mut random = SplitMix64(1_234_567);
-        let first = [random.next(), random.next(), random.next()];
+        let mut random = SplitMix64::seed_from_u64(1_234_567);
+        let first = [random.next_u64(), random.next_u64(), random.next_u64()];
         assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 
     #[test]
     fn ranks_are_those_of_a_search_through_all_sums() {
         let ranks = Ranks::new(1000, 0.9);
-        let mut random = SplitMix64(3);
+        let mut random = SplitMix64::seed_from_u64(3);
         for _ in 0..20_000 {
-            let value = (random.next() >> 11) as f64 / (1u64 << 53) as f64 * ranks.total();
+            let value = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 * ranks.total();
             assert_eq!(ranks.of(value), ranks.sums.partition_point(|&sum| sum < value));
         }
         assert_eq!((ranks.of(0.0), ranks.of(ranks.total())), (0, 999));

@@ -39,7 +39,7 @@ pub struct Counters {
     pub workingset_refault_anon: u64,
     /// Of those: back so soon that they are active at once (`workingset_activate_anon`).
     pub workingset_activate_anon: u64,
-    /// Of those: such as had been active when they were evicted, or not long before (`workingset_restore_anon`).
+    /// Of those: pages that had been active when they were evicted, or not long before (`workingset_restore_anon`).
     pub workingset_restore_anon: u64,
     /// Pages moved to the active list by reclaim that found them used twice (`pgactivate`).
     pub pgactivate: u64,

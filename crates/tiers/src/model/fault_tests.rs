@@ -2,7 +2,7 @@
 
 use swaptune_kernel::v;
 
-use super::page::REFERENCED;
+use super::page::{CLEAN, REFERENCED};
 use super::tests::{cycles, event, machine, policy, with_zswap, zram};
 use super::*;
 use crate::trace::Op;
@@ -34,36 +34,36 @@ fn a_fault_is_counted_where_its_page_comes_from() {
         let mut model = written(settings);
         assert_eq!(model.tier(0), tier);
         (0..10).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
-        let counters = model.outcome.counters;
+        let counters = model.memory.vmstat;
         let found = [counters.pswpin, counters.disk_in, counters.zswpin, counters.swpin_zero];
         assert_eq!((found, counters.pgmajfault, counters.workingset_refault_anon), (counts, 10, 10), "{tier:?}");
-        assert!((1..=model.now).contains(&model.outcome.stall), "{tier:?}");
+        assert!((1..=model.clock.now).contains(&model.outcome.stall), "{tier:?}");
     }
 }
 
 #[test]
 fn a_zero_page_is_made_again() {
     let mut model = written(zeros());
-    let (begin, costs) = (model.now, model.settings.costs);
+    let (begin, costs) = (model.clock.now, model.settings.costs);
     model.advance(event(0, Op::Read)).unwrap();
-    assert_eq!(model.now - begin, costs.swap_in + COPY + costs.access);
+    assert_eq!(model.clock.now - begin, costs.swap_in + COPY + costs.access);
 }
 
 /// A page that was read keeps its copy on the disk until half of all slots are used, and one that was written loses it.
 #[test]
 fn a_copy_stays_while_half_of_swap_is_free() {
-    let used = written(machine(2000)).slots.fill().0;
+    let used = written(machine(2000)).swap.slots.fill().0;
     for (slots, op, lost) in [(2 * used, Op::Read, 0), (2 * used, Op::Write, 1), (2 * used - 1, Op::Read, 1)] {
         let mut settings = machine(2000);
         settings.areas[0].slots = slots as u32;
         let mut model = written(settings);
         model.advance(event(0, op)).unwrap();
-        assert_eq!(model.slots.fill().0, used - lost, "{slots} slots, {op:?}");
+        assert_eq!(model.swap.slots.fill().0, used - lost, "{slots} slots, {op:?}");
     }
     let mut model = written(in_zram());
-    let used = model.slots.fill().0;
+    let used = model.swap.slots.fill().0;
     model.advance(event(0, Op::Read)).unwrap();
-    assert_eq!(model.slots.fill().0, used - 1, "zram keeps nothing of what it gave");
+    assert_eq!(model.swap.slots.fill().0, used - 1, "zram keeps nothing of what it gave");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn zswap_gives_its_copy_up_since_6_9() {
         let stored = model.pools().stored;
         model.advance(event(0, Op::Read)).unwrap();
         assert_eq!(stored - model.pools().stored, given_up, "{kernel:?}");
-        let mut time = model.now;
+        let mut time = model.clock.now;
         assert_eq!(
             model.write_back_oldest(0, false, &mut time),
             Some(true),
@@ -108,24 +108,24 @@ fn a_page_is_taken_back_from_under_its_write() {
     model.advance(event(0, Op::Write)).unwrap();
     let mut tiers = Vec::new();
     for op in [Op::Write, Op::Read] {
-        model.lists.remove(&model.pages, 0);
-        let slot = model.slots.alloc(0).unwrap();
-        model.pages.set_slot(0, slot);
-        let mut time = model.now;
+        model.memory.lruvecs.remove(&model.memory.pages, 0);
+        let slot = model.swap.slots.alloc(0).unwrap();
+        model.memory.pages.set_slot(0, slot);
+        let mut time = model.clock.now;
         model.swap_out(0, &mut time);
         tiers.push(model.tier(0));
         if op == Op::Write {
             let back = &mut model.clone();
             back.advance(event(0, Op::Read)).unwrap();
-            assert!(back.pages.has(0, CLEAN), "who only reads it has a copy on the disk");
-            assert!(back.pages.has(0, REFERENCED), "reclaim takes it for accessed");
+            assert!(back.memory.pages.has(0, CLEAN), "who only reads it has a copy on the disk");
+            assert!(back.memory.pages.has(0, REFERENCED), "reclaim takes it for accessed");
             model.advance(event(0, op)).unwrap();
             tiers.push(model.tier(0));
         }
     }
-    assert_eq!((tiers, model.outcome.counters.workingset_refault_anon), (vec![Tier::Writing, Tier::Ram, Tier::Writing], 0));
+    assert_eq!((tiers, model.memory.vmstat.workingset_refault_anon), (vec![Tier::Writing, Tier::Ram, Tier::Writing], 0));
     for (end, tier) in [(1_500_000, Tier::Writing), (2_500_000, Tier::Disk)] {
-        model.settle_by(end);
+        model.end_writes(end);
         assert_eq!(model.tier(0), tier, "at {end} ns");
     }
 }

@@ -1,8 +1,8 @@
 //! Looking at a model while it works: one access at a time, and where pages are.
 
+use super::machine::Model;
+use super::page::Tier;
 use super::zram::Zram;
-use super::zswap::Zswap;
-use super::{Model, Tier};
 
 /// What the compressed pools hold at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,21 +34,23 @@ impl Model {
     /// If there is no such page.
     #[must_use]
     pub fn tier(&self, page: u32) -> Tier {
-        self.pages.tier(page)
+        self.memory.pages.tier(page)
     }
 
     /// What the pools hold.
     #[must_use]
     pub fn pools(&self) -> Pools {
+        let zrams = || self.swap.zrams.iter();
+        let zswap = self.zswap.as_ref().map(|zswap| &zswap.entries);
         Pools {
-            zswap: self.zswap.as_ref().map_or(0, Zswap::pages),
-            stored: self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages),
-            same_filled: self.zswap.as_ref().map_or(0, |zswap| zswap.same_filled_pages),
-            incompressible: self.zswap.as_ref().map_or(0, |zswap| zswap.stored_incompressible_pages),
-            zram: self.zrams.iter().flatten().map(Zram::pages).sum(),
-            zram_same: self.zrams.iter().flatten().map(|zram| zram.same_pages).sum(),
-            zram_huge: self.zrams.iter().flatten().map(|zram| zram.huge_pages).sum(),
-            bd_count: self.zrams.iter().flatten().map(Zram::bd_count).sum(),
+            zswap: zswap.map_or(0, |entries| entries.pages()),
+            stored: zswap.map_or(0, |entries| entries.stored_pages),
+            same_filled: zswap.map_or(0, |entries| entries.same_filled_pages),
+            incompressible: zswap.map_or(0, |entries| entries.stored_incompressible_pages),
+            zram: self.swap.zrams.pages(),
+            zram_same: zrams().map(|zram| zram.same_pages).sum(),
+            zram_huge: zrams().map(|zram| zram.huge_pages).sum(),
+            bd_count: zrams().map(Zram::bd_count).sum(),
             free: self.free_pages(),
         }
     }

@@ -1,6 +1,6 @@
 //! What a trace came to.
 
-use super::Counters;
+use super::counters::Counters;
 
 /// Buckets in a power of two.
 const FINE: u32 = 16;
@@ -19,7 +19,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds `count` latencies of so many nanoseconds.
+    /// Adds `count` latencies of `nanos`.
     pub fn add(&mut self, nanos: u64, count: u64) {
         self.buckets[bucket(nanos)] += count;
         self.count += count;

@@ -6,7 +6,7 @@
 use crate::prefetch::{filled, prefetch};
 
 /// No swap slot.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// Where the newest content of a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,25 +33,25 @@ pub enum Tier {
 
 impl Tier {
     /// Whether read-ahead brings such a page: it is in swap, and not in the swap cache.
-    pub(super) const fn is_read_ahead(self) -> bool {
+    pub(crate) const fn is_read_ahead(self) -> bool {
         matches!(self, Self::Zero | Self::Zswap | Self::Disk)
     }
 }
 
 /// It was accessed since it was last looked at.
-pub(super) const REFERENCED: u8 = 1;
+pub(crate) const REFERENCED: u8 = 1;
 /// Reclaim found it accessed on the inactive list since it came (`PG_referenced`).
-pub(super) const SEEN: u8 = 2;
+pub(crate) const SEEN: u8 = 2;
 /// Read ahead and not yet used.
-pub(super) const AHEAD: u8 = 4;
+pub(crate) const AHEAD: u8 = 4;
 /// Written since it came: what swap holds of it is stale, and it goes to the same slot again.
-pub(super) const DIRTY: u8 = 8;
+pub(crate) const DIRTY: u8 = 8;
 /// It has been on the active list since it came, or last came back soon (`PG_workingset`).
-pub(super) const WORKINGSET: u8 = 16;
+pub(crate) const WORKINGSET: u8 = 16;
 /// The copy in its swap slot is good, unless the page is [`DIRTY`]: nothing need be written.
-pub(super) const CLEAN: u8 = 32;
+pub(crate) const CLEAN: u8 = 32;
 /// zswap's pool holds an object of it.
-pub(super) const POOLED: u8 = 64;
+pub(crate) const POOLED: u8 = 64;
 
 /// It is in RAM, and has flags that only such pages have; else these bits are the number of its tier.
 const IN_RAM: u8 = 128;
@@ -59,22 +59,22 @@ const ONLY_IN_RAM: u8 = REFERENCED | SEEN | AHEAD | DIRTY;
 
 /// Tier and flags of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct State(u8);
+pub(crate) struct State(u8);
 
 impl State {
     #[inline(always)]
-    pub(super) const fn is_in_ram(self) -> bool {
+    pub(crate) const fn is_in_ram(self) -> bool {
         self.0 & IN_RAM != 0
     }
 
     /// Whether an access finds it in RAM and used before.
     #[inline(always)]
-    pub(super) const fn is_mapped(self) -> bool {
+    pub(crate) const fn is_mapped(self) -> bool {
         self.0 & (IN_RAM | AHEAD) == IN_RAM
     }
 
     #[inline(always)]
-    pub(super) const fn tier(self) -> Tier {
+    pub(crate) const fn tier(self) -> Tier {
         match self.0 & (IN_RAM | ONLY_IN_RAM) {
             0 => Tier::Absent,
             1 => Tier::Zero,
@@ -89,26 +89,26 @@ impl State {
 
     /// Whether it has any of these flags. Away from RAM there are no flags that only pages in RAM have.
     #[inline(always)]
-    pub(super) const fn has(self, flags: u8) -> bool {
+    pub(crate) const fn has(self, flags: u8) -> bool {
         debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
         self.0 & flags != 0
     }
 
     #[inline(always)]
-    pub(super) const fn set(&mut self, flags: u8) {
+    pub(crate) const fn set(&mut self, flags: u8) {
         debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
         self.0 |= flags;
     }
 
     #[inline(always)]
-    pub(super) const fn clear(&mut self, flags: u8) {
+    pub(crate) const fn clear(&mut self, flags: u8) {
         debug_assert!(self.is_in_ram() || flags & ONLY_IN_RAM == 0);
         self.0 &= !flags;
     }
 
     /// The page is elsewhere now; flags that only pages in RAM have are gone, or not yet set.
     #[inline(always)]
-    pub(super) const fn go(&mut self, tier: Tier) {
+    pub(crate) const fn go(&mut self, tier: Tier) {
         let number = if matches!(tier, Tier::Ram) { IN_RAM } else { tier as u8 };
         self.0 = self.0 & !(IN_RAM | ONLY_IN_RAM) | number;
     }
@@ -116,12 +116,12 @@ impl State {
 
 /// Where lists and swap areas have a page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// List and place there while it is in RAM; the number of its write while that lasts; its shadow while it is elsewhere, or where that
     /// has it, the place of its entry in zswap.
-    pub(super) place: u32,
+    pub(crate) place: u32,
     /// Its swap slot, which it may keep while it is in RAM.
-    pub(super) slot: u32,
+    pub(crate) slot: u32,
 }
 
 /// An untouched page.
@@ -129,7 +129,7 @@ const UNTOUCHED: Place = Place { place: 0, slot: NONE };
 
 /// All pages.
 #[derive(Clone, Debug)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     states: Vec<State>,
     places: Vec<Place>,
     /// Cgroup of each page; empty where there is but one.
@@ -140,8 +140,8 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// So many untouched pages, of several cgroups or of one, with entries of their own or without.
-    pub(super) fn new(count: usize, cgroups: bool, entries: bool) -> Self {
+    /// Untouched pages, of several cgroups or of one, with entries of their own or without.
+    pub(crate) fn new(count: usize, cgroups: bool, entries: bool) -> Self {
         Self {
             states: filled(State::default(), count),
             places: filled(UNTOUCHED, count),
@@ -150,23 +150,23 @@ impl Pages {
         }
     }
 
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.states.len()
     }
 
     /// Numbers of all pages.
-    pub(super) const fn numbers(&self) -> std::ops::Range<u32> {
+    pub(crate) const fn numbers(&self) -> std::ops::Range<u32> {
         0..self.states.len() as u32
     }
 
     #[inline(always)]
-    pub(super) fn state(&self, page: u32) -> State {
+    pub(crate) fn state(&self, page: u32) -> State {
         self.states[page as usize]
     }
 
     /// Notes an access of a page. `false` if it is not mapped.
     #[inline(always)]
-    pub(super) fn mark(&mut self, page: u32) -> bool {
+    pub(crate) fn mark(&mut self, page: u32) -> bool {
         let state = &mut self.states[page as usize];
         let mapped = state.is_mapped();
         if mapped {
@@ -176,63 +176,63 @@ impl Pages {
     }
 
     #[inline(always)]
-    pub(super) fn state_mut(&mut self, page: u32) -> &mut State {
+    pub(crate) fn state_mut(&mut self, page: u32) -> &mut State {
         &mut self.states[page as usize]
     }
 
     #[inline(always)]
-    pub(super) fn tier(&self, page: u32) -> Tier {
+    pub(crate) fn tier(&self, page: u32) -> Tier {
         self.state(page).tier()
     }
 
     #[inline(always)]
-    pub(super) fn has(&self, page: u32, flags: u8) -> bool {
+    pub(crate) fn has(&self, page: u32, flags: u8) -> bool {
         self.state(page).has(flags)
     }
 
     #[inline(always)]
-    pub(super) fn set(&mut self, page: u32, flags: u8) {
+    pub(crate) fn set(&mut self, page: u32, flags: u8) {
         self.state_mut(page).set(flags);
     }
 
     #[inline(always)]
-    pub(super) fn clear(&mut self, page: u32, flags: u8) {
+    pub(crate) fn clear(&mut self, page: u32, flags: u8) {
         self.state_mut(page).clear(flags);
     }
 
     /// The page is elsewhere now.
     #[inline(always)]
-    pub(super) fn go(&mut self, page: u32, tier: Tier) {
+    pub(crate) fn go(&mut self, page: u32, tier: Tier) {
         self.state_mut(page).go(tier);
     }
 
     #[inline(always)]
-    pub(super) fn place(&self, page: u32) -> u32 {
+    pub(crate) fn place(&self, page: u32) -> u32 {
         self.places[page as usize].place
     }
 
     #[inline(always)]
-    pub(super) fn set_place(&mut self, page: u32, place: u32) {
+    pub(crate) fn set_place(&mut self, page: u32, place: u32) {
         self.places[page as usize].place = place;
     }
 
     #[inline(always)]
-    pub(super) fn slot(&self, page: u32) -> u32 {
+    pub(crate) fn slot(&self, page: u32) -> u32 {
         self.places[page as usize].slot
     }
 
     #[inline(always)]
-    pub(super) fn set_slot(&mut self, page: u32, slot: u32) {
+    pub(crate) fn set_slot(&mut self, page: u32, slot: u32) {
         self.places[page as usize].slot = slot;
     }
 
     #[inline(always)]
-    pub(super) fn cgroup(&self, page: u32) -> u16 {
+    pub(crate) fn cgroup(&self, page: u32) -> u16 {
         if self.cgroups.is_empty() { 0 } else { self.cgroups[page as usize] }
     }
 
     #[inline(always)]
-    pub(super) fn set_cgroup(&mut self, page: u32, cgroup: u16) {
+    pub(crate) fn set_cgroup(&mut self, page: u32, cgroup: u16) {
         if let Some(own) = self.cgroups.get_mut(page as usize) {
             *own = cgroup;
         }
@@ -240,18 +240,18 @@ impl Pages {
 
     /// Whether the place of a page in zswap is that of its entry, which has its shadow.
     #[inline]
-    pub(super) const fn share_places(&self) -> bool {
+    pub(crate) const fn share_places(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Entry, handle or block of a page.
     #[inline]
-    pub(super) fn entry(&self, page: u32) -> u32 {
+    pub(crate) fn entry(&self, page: u32) -> u32 {
         if self.share_places() { self.place(page) } else { self.entries[page as usize] }
     }
 
     #[inline]
-    pub(super) fn set_entry(&mut self, page: u32, entry: u32) {
+    pub(crate) fn set_entry(&mut self, page: u32, entry: u32) {
         if self.share_places() {
             self.set_place(page, entry);
         } else {
@@ -260,34 +260,34 @@ impl Pages {
     }
 
     /// Pages with their entries, where they have no places to share.
-    pub(super) fn entries(&mut self) -> impl Iterator<Item = (State, u32, &mut u32)> {
+    pub(crate) fn entries(&mut self) -> impl Iterator<Item = (State, u32, &mut u32)> {
         let pages = self.states.iter().zip(&self.places).zip(&mut self.entries);
         pages.map(|((state, place), entry)| (*state, place.slot, entry))
     }
 
     /// The page is given back; zswap and zram have forgotten it.
-    pub(super) fn forget(&mut self, page: u32) {
+    pub(crate) fn forget(&mut self, page: u32) {
         self.states[page as usize] = State::default();
         self.places[page as usize] = UNTOUCHED;
     }
 
-    /// Asks for the memory of a page's state.
+    /// Prefetches the memory of a page's state.
     #[inline(always)]
-    pub(super) fn state_soon(&self, page: u32) {
+    pub(crate) fn prefetch_state(&self, page: u32) {
         prefetch(&self.states, page as usize);
     }
 
-    /// Asks for the memory of what a fault of a page needs, if there would be one now.
+    /// Prefetches what a fault of a page needs, if there would be one now.
     #[inline(always)]
-    pub(super) fn fault_soon(&self, page: u32) {
+    pub(crate) fn prefetch_fault(&self, page: u32) {
         // Without a branch, which could not be foreseen: of other pages what is asked for is always near.
         let in_ram = self.state(page).is_in_ram();
         prefetch(&self.places, std::hint::select_unpredictable(in_ram, 0, page as usize));
     }
 
-    /// Asks for the memory of all of a page.
+    /// Prefetches all memory of a page.
     #[inline(always)]
-    pub(super) fn soon(&self, page: u32) {
+    pub(crate) fn prefetch(&self, page: u32) {
         prefetch(&self.states, page as usize);
         prefetch(&self.places, page as usize);
     }

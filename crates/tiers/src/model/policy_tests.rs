@@ -5,7 +5,9 @@
 
 use swaptune_kernel::{KernelVersion, v};
 
+use super::page::CLEAN;
 use super::tests::{policy, with_zswap, zsmalloc};
+use super::zswap::Worker;
 use super::*;
 use crate::alloc::Allocator;
 use crate::policies::{Context, POLICIES, Policy};
@@ -141,7 +143,7 @@ impl Bench {
         let another = |bench: &Self| {
             let mut bench = bench.clone();
             assert!(bench.stores(SIZE));
-            bench.model.worker = Worker::default();
+            bench.model.zswap().worker = Worker::default();
             Some(bench)
         };
         std::iter::successors(Some(empty), another).take(LIMIT as usize)
@@ -154,7 +156,7 @@ impl Bench {
     pub(super) fn fill(mut self, pages: u64) -> Self {
         while self.pages() < pages {
             assert!(self.stores(SIZE));
-            self.model.worker = Worker::default();
+            self.model.zswap().worker = Worker::default();
         }
         self
     }
@@ -167,47 +169,47 @@ impl Bench {
     pub(super) fn stores(&mut self, size: u16) -> bool {
         let page = if size == SIZE { self.next } else { LAST };
         self.next += 1;
-        self.model.pages.set_cgroup(page, self.cgroup);
-        self.model.enter(page);
-        self.model.lists.remove(&self.model.pages, page);
-        let slot = self.model.slots.alloc(page).unwrap();
-        self.model.pages.set_slot(page, slot);
-        let mut time = self.model.now;
+        self.model.memory.pages.set_cgroup(page, self.cgroup);
+        self.model.memory.add_new(page);
+        self.model.memory.lruvecs.remove(&self.model.memory.pages, page);
+        let slot = self.model.swap.slots.alloc(page).unwrap();
+        self.model.memory.pages.set_slot(page, slot);
+        let mut time = self.model.clock.now;
         self.model.swap_out(page, &mut time);
-        self.model.now = time;
+        self.model.clock.now = time;
         self.model.tier(page) == Tier::Zswap
     }
 
     pub(super) fn store_wakes(mut self) -> bool {
         let taken = self.stores(SIZE);
-        taken && self.model.worker.is_awake()
+        taken && self.model.zswap().worker.is_awake()
     }
 
     pub(super) fn store_cleans(mut self) -> bool {
-        self.stores(SIZE) && self.model.cleaner.is_some()
+        self.stores(SIZE) && self.model.zswap().cleaner.is_some()
     }
 
     /// Pages of a full pool that are copied ahead; those are the oldest, and all stay in the pool.
     pub(super) fn cleaned(mut self) -> u64 {
-        self.model.now += 10_000_000_000;
-        let before = self.model.outcome.counters.disk_out;
+        self.model.clock.now += 10_000_000_000;
+        let before = self.model.memory.vmstat.disk_out;
         self.model.run_cleaner();
-        let cleaned = self.model.outcome.counters.disk_out - before;
-        let clean: Vec<u32> = (0..self.next).filter(|&page| self.model.pages.has(page, CLEAN)).collect();
+        let cleaned = self.model.memory.vmstat.disk_out - before;
+        let clean: Vec<u32> = (0..self.next).filter(|&page| self.model.memory.pages.has(page, CLEAN)).collect();
         assert!(clean.is_empty() || before > 0 || clean == (0..cleaned as u32).collect::<Vec<_>>());
         assert_eq!(self.pages(), LIMIT);
         cleaned
     }
 
     pub(super) fn store_copies(mut self) -> bool {
-        let before = self.model.outcome.counters.disk_out;
-        self.stores(SIZE) && self.model.outcome.counters.disk_out > before
+        let before = self.model.memory.vmstat.disk_out;
+        self.stores(SIZE) && self.model.memory.vmstat.disk_out > before
     }
 
     /// Whether a pool that was full takes a page when it has come down to so many without write-back.
     pub(super) fn takes_at(mut self, pages: u64) -> bool {
         self.stores(SIZE);
-        self.model.worker = Worker::default();
+        self.model.zswap().worker = Worker::default();
         let stored: Vec<u32> = (0..self.next).filter(|&page| self.model.tier(page) == Tier::Zswap).collect();
         for page in &stored[pages as usize..] {
             self.model.free(*page);
@@ -219,31 +221,31 @@ impl Bench {
     pub(super) fn at_the_limit(mut self) -> (u64, u64, bool) {
         self.stores(SIZE);
         let after_store = self.pages();
-        self.model.now += 10_000_000_000;
+        self.model.clock.now += 10_000_000_000;
         self.model.run_worker();
-        (after_store, self.pages(), self.model.stolen > 0)
+        (after_store, self.pages(), self.model.clock.stolen > 0)
     }
 
     /// Every entry is in the swap cache too: how often is the oldest of them tried for one refused store?
     pub(super) fn attempts(mut self) -> u64 {
         for page in 0..self.next {
-            self.model.pages.go(page, Tier::Ram);
+            self.model.memory.pages.go(page, Tier::Ram);
         }
-        let (mut time, begin) = (self.model.now, self.model.now);
+        let (mut time, begin) = (self.model.clock.now, self.model.clock.now);
         if self.model.settings.zswap.as_ref().unwrap().policy.context == Context::Store {
             self.model.make_room_in_pool(&mut time);
             return (time - begin) / self.model.settings.costs.scan;
         }
         self.model.wake_worker(begin);
-        self.model.now += 10_000_000_000;
+        self.model.clock.now += 10_000_000_000;
         self.model.run_worker();
-        self.model.outcome.counters.reject_reclaim_fail
+        self.model.memory.vmstat.reject_reclaim_fail
     }
 
     /// Stores a page, which a full pool refuses, and lets the worker end.
     pub(super) fn refused(&mut self) {
         assert!(!self.stores(SIZE));
-        self.model.now += 10_000_000_000;
+        self.model.clock.now += 10_000_000_000;
         self.model.run_worker();
     }
 
@@ -252,11 +254,11 @@ impl Bench {
         let writes = |later: u64| {
             let mut bench = self.clone();
             bench.model.pause_worker();
-            bench.model.wake_worker(bench.model.now);
+            bench.model.wake_worker(bench.model.clock.now);
             let before = bench.pages();
-            bench.model.now += later;
+            bench.model.clock.now += later;
             bench.model.run_worker();
-            bench.pages() < before || !bench.model.worker.is_awake()
+            bench.pages() < before || !bench.model.zswap().worker.is_awake()
         };
         let (mut none, mut some) = (0, 10_000_000_000);
         while some - none > 1 {
@@ -269,9 +271,9 @@ impl Bench {
 
     /// Reclaim that finds RAM empty still calls the shrinkers.
     pub(super) fn reclaim_writes_back(mut self) -> bool {
-        let (before, mut time) = (self.pages(), self.model.now);
+        let (before, mut time) = (self.pages(), self.model.clock.now);
         for _ in 0..4 {
-            self.model.shrink(0, 0, &mut time);
+            self.model.shrink_slab(0, 0, &mut time);
         }
         self.pages() < before
     }

@@ -2,6 +2,7 @@
 
 use swaptune_kernel::v;
 
+use super::page::NONE;
 use super::tests::{cycles, disk, event, machine, policy, with_zswap};
 use super::*;
 use crate::trace::{Event, Op};
@@ -15,7 +16,7 @@ fn written(settings: Settings, pages: u32) -> Model {
 
 /// Pages that came into RAM with this one.
 fn brought(model: &mut Model, page: u32) -> Vec<u32> {
-    let away: Vec<u32> = (0..model.pages.len() as u32).filter(|&page| model.tier(page) != Tier::Ram).collect();
+    let away: Vec<u32> = (0..model.memory.pages.len() as u32).filter(|&page| model.tier(page) != Tier::Ram).collect();
     model.advance(event(page, Op::Read)).unwrap();
     model.check();
     away.into_iter().filter(|&other| other != page && model.tier(other) == Tier::Ram).collect()
@@ -35,10 +36,10 @@ fn read_ahead_is_by_slots_where_an_area_is_rotational() {
         let read = 100;
         let away: Vec<u32> = (0..3001).filter(|&order| model.tier(page(order)) == Tier::Disk).collect();
         // What was read ahead before has been used, so that the window is open.
-        (0..4).for_each(|_| model.used_from_cache(page(0)));
-        let begin = model.now;
+        (0..4).for_each(|_| model.swap.readahead.hit(&mut model.memory, page(0)));
+        let begin = model.clock.now;
         model.advance(event(page(read), Op::Read)).unwrap();
-        assert!(model.now - begin > answer, "the page itself is waited for");
+        assert!(model.clock.now - begin > answer, "the page itself is waited for");
         let came = away.into_iter().filter(|&order| order != read && model.tier(page(order)) == Tier::Ram);
         let near = |order: &u32| if rotational { order.abs_diff(read) < 8 } else { page(*order).abs_diff(page(read)) < 8 };
         let (near, far): (Vec<u32>, Vec<u32>) = came.partition(near);
@@ -52,9 +53,9 @@ fn a_write_to_what_was_read_ahead_gives_its_slot_back() {
     for (op, kept) in [(Op::Read, true), (Op::Write, false)] {
         let mut model = written(machine(2000), 3500);
         let page = brought(&mut model, 100)[0];
-        assert_ne!(model.pages.slot(page), NONE);
+        assert_ne!(model.memory.pages.slot(page), NONE);
         model.advance(event(page, op)).unwrap();
-        assert_eq!(model.pages.slot(page) != NONE, kept, "{op:?}");
+        assert_eq!(model.memory.pages.slot(page) != NONE, kept, "{op:?}");
     }
 }
 
@@ -66,7 +67,7 @@ fn read_ahead_that_is_used_goes_on() {
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = written(settings, 3500);
         (0..800).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
-        let Counters { pgmajfault, swap_ra, swap_ra_hit, .. } = model.outcome.counters;
+        let Counters { pgmajfault, swap_ra, swap_ra_hit, .. } = model.memory.vmstat;
         assert!((100..=110).contains(&pgmajfault) && swap_ra_hit == 800 - pgmajfault, "{pgmajfault} {swap_ra_hit}");
         // The header takes the first place of an area, so that the last page is the first of a cluster.
         let most = if rotational { 16 } else { 8 };
@@ -78,14 +79,17 @@ fn read_ahead_that_is_used_goes_on() {
 #[test]
 fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
     let zeros = Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) };
-    for (settings, tier) in
-        [(machine(2000), Tier::Disk), (with_zswap(2000, policy("limit"), 90), Tier::Zswap), (zeros, Tier::Zero)]
-    {
+    for (settings, tier) in [
+        (with_zswap(2000, policy("limit"), 0), Tier::Disk),
+        (with_zswap(2000, policy("limit"), 90), Tier::Zswap),
+        (zeros, Tier::Zero),
+    ] {
         let mut model = written(settings, 3500);
         assert_eq!(model.tier(100), tier);
         assert_eq!(brought(&mut model, 100), [97, 98, 99, 101, 102, 103, 104], "{tier:?}");
-        assert_eq!((model.outcome.counters.swap_ra, model.outcome.counters.swap_ra_hit), (7, 0), "{tier:?}");
-        assert_eq!(model.shrinkers.groups[0].disk_swapins, u64::from(tier == Tier::Disk), "{tier:?}");
+        assert_eq!((model.memory.vmstat.swap_ra, model.memory.vmstat.swap_ra_hit), (7, 0), "{tier:?}");
+        let disk_swapins = model.zswap.map_or(0, |zswap| zswap.disk_swapins());
+        assert_eq!(disk_swapins, u64::from(tier == Tier::Disk), "{tier:?}");
     }
     let mut model = Model::new(Settings { cgroups: vec![None; 2], page_cluster: 3, ..machine(2000) }, 3500).unwrap();
     cycles(3500, 1).for_each(|event| _ = model.advance(Event { cgroup: (event.page % 2) as u16, ..event }).unwrap());
@@ -102,12 +106,12 @@ fn adjacent_slots_of_an_area_are_one_request() {
     let (costs, nvme) = (model.settings.costs, DeviceTimes::NVME);
     for (page, together) in [(100, 8), (398, 5), (401, 6)] {
         let mut model = model.clone();
-        model.now += 1_000_000_000;
+        model.clock.now += 1_000_000_000;
         model.advance(event(3499, Op::Read)).unwrap();
-        let begin = model.now;
+        let begin = model.clock.now;
         assert_eq!(brought(&mut model, page).len(), 7);
         let read = nvme.request + together * nvme.page + nvme.read_latency;
-        assert_eq!(model.now - begin, costs.swap_in + read + costs.access, "page {page}");
+        assert_eq!(model.clock.now - begin, costs.swap_in + read + costs.access, "page {page}");
     }
 }
 
@@ -130,9 +134,10 @@ fn what_was_read_ahead_from_zswap_stays_until_it_is_used() {
         model.check();
         let still = |model: &Model| ahead.iter().filter(|&&page| model.tier(page) == Tier::Ram).count();
         assert_eq!((ahead.len(), still(&model)), (7, if stays { 7 } else { 0 }), "{kernel:?}");
-        assert_eq!(model.outcome.counters.pgactivate > 0, stays, "{kernel:?}");
-        let kept =
-            |model: &Model| ahead.iter().filter(|&&page| model.tier(page) == Tier::Ram && model.cannot_be_written(page)).count();
+        assert_eq!(model.memory.vmstat.pgactivate > 0, stays, "{kernel:?}");
+        let kept = |model: &Model| {
+            ahead.iter().filter(|&&page| model.tier(page) == Tier::Ram && model.memory.cannot_be_written(page)).count()
+        };
         assert_eq!(kept(&model), still(&model), "{kernel:?}");
         ahead.iter().for_each(|&page| _ = model.advance(event(page, Op::Read)).unwrap());
         assert_eq!(kept(&model), 0, "{kernel:?}: once used they are as others");

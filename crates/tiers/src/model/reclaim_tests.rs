@@ -2,6 +2,7 @@
 
 use swaptune_kernel::v;
 
+use super::page::NONE;
 use super::tests::{cycles, disk, event, machine, policy, run, with_zswap, zram, zsmalloc};
 use super::*;
 use crate::trace::{Event, Op};
@@ -19,13 +20,13 @@ fn a_page_takes_the_time_of_its_codec() {
         let away: Vec<u32> = (0..2100).filter(|&page| model.tier(page) != Tier::Ram).collect();
         let compressed = away.iter().filter(|&page| page % 3 > 0).count() as u64;
         let expected = away.len() as u64 * costs.swap_out + compressed * lz4.compress;
-        assert_eq!(model.outcome.system, model.outcome.counters.pgscan * costs.scan + expected);
-        assert_eq!(model.outcome.counters.pgsteal, away.len() as u64);
+        assert_eq!(model.clock.system, model.memory.vmstat.pgscan * costs.scan + expected);
+        assert_eq!(model.memory.vmstat.pgsteal, away.len() as u64);
         for (page, load) in [(0, COPY), (1, lz4.decompress), (2, large)] {
             let mut model = model.clone();
-            let begin = model.now;
+            let begin = model.clock.now;
             model.advance(event(page, Op::Read)).unwrap();
-            assert_eq!(model.now - begin, costs.swap_in + load + costs.access, "page {page}");
+            assert_eq!(model.clock.now - begin, costs.swap_in + load + costs.access, "page {page}");
         }
     }
 }
@@ -35,18 +36,18 @@ fn a_page_takes_the_time_of_its_codec() {
 fn kswapd_keeps_ram_free_between_its_watermarks() {
     let slowly = |pages: u32| (0..pages).map(|page| Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) });
     let mut model = Model::new(with_zswap(4000, policy("limit"), 90), 6000).unwrap();
-    let (low, high) = (model.marks.low as i64, model.marks.high as i64);
+    let (low, high) = (model.memory.marks.low as i64, model.memory.marks.high as i64);
     for event in slowly(6000) {
-        let (before, stolen) = (model.pools().free, model.outcome.counters.pgsteal);
+        let (before, stolen) = (model.pools().free, model.memory.vmstat.pgsteal);
         model.advance(event).unwrap();
         let after = model.pools().free;
         assert!(after >= low - 1, "{after}");
-        if model.outcome.counters.pgsteal > stolen {
+        if model.memory.vmstat.pgsteal > stolen {
             assert!(before < low && (high - 1..high + 32).contains(&after), "from {before} to {after}");
         }
     }
-    assert!(model.outcome.counters.pgsteal > 1000);
-    assert_eq!(model.outcome.counters.allocstall, 0);
+    assert!(model.memory.vmstat.pgsteal > 1000);
+    assert_eq!(model.memory.vmstat.allocstall, 0);
     let fast = run(with_zswap(4000, policy("limit"), 90), 6000, cycles(6000, 1));
     assert!(fast.counters.allocstall > 0, "kswapd has one processor");
 }
@@ -56,15 +57,15 @@ fn kswapd_keeps_ram_free_between_its_watermarks() {
 fn kswapd_sleeps_where_it_has_no_success() {
     let mut model = Model::new(Settings { areas: vec![disk(0, 50)], ..machine(2000) }, 2100).unwrap();
     let mut scans = |page: u32| {
-        let before = model.outcome.counters.pgscan;
+        let before = model.memory.vmstat.pgscan;
         model.advance(Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) }).unwrap();
-        let full = model.slots.fill().0 == 50 && model.pools().free <= model.marks.low as i64;
-        (model.outcome.counters.pgscan - before, full)
+        let full = model.swap.slots.fill().0 == 50 && model.pools().free <= model.memory.marks.low as i64;
+        (model.memory.vmstat.pgscan - before, full)
     };
     let full = (0..2100).find(|&page| scans(page).1).unwrap();
     let scans: Vec<u64> = (full + 1..full + 5).map(|page| scans(page).0).collect();
     assert!(scans[0] == 0 && scans[1..].iter().all(|scanned| (1..100).contains(scanned)), "the first wakes it: {scans:?}");
-    assert!(model.outcome.counters.swap_full >= 3 * 32, "each of a batch");
+    assert!(model.memory.vmstat.swap_full >= 3 * 32, "each of a batch");
 }
 
 /// Pages under write will be free: reclaim does not write more of them than it needs, and who needs one page waits.
@@ -112,7 +113,7 @@ fn pages_in_use_stay_in_ram() {
             model.advance(event(200 + index, Op::Write)).unwrap();
             model.advance(event(index % 200, Op::Read)).unwrap();
         }
-        let refaults = model.outcome.counters.workingset_refault_anon;
+        let refaults = model.memory.vmstat.workingset_refault_anon;
         assert!(refaults <= most, "{lru:?}: {refaults} of 4000 uses");
         model.check();
     }
@@ -138,7 +139,7 @@ fn a_zram_device_fills_up_to_its_limit() {
     let areas = vec![AreaSettings { priority: 0, slots: 1000, backing: full }];
     let mut model = Model::new(Settings { areas, sizes: Sizes::Each(vec![4096]), ..machine(1000) }, 2000).unwrap();
     let written = cycles(2000, 1).take_while(|&event| model.advance(event).is_some()).count();
-    let Counters { huge_pages_since, pswpout, .. } = model.outcome.counters;
+    let Counters { huge_pages_since, pswpout, .. } = model.memory.vmstat;
     assert_eq!((model.pools().zram, model.pools().zram_huge, huge_pages_since, pswpout), (20, 20, 20, 20));
     let away = (0..written as u32).find(|&page| model.tier(page) == Tier::Zram).unwrap();
     model.advance(event(away, Op::Free)).unwrap();
@@ -152,9 +153,9 @@ fn global_reclaim_visits_all_cgroups() {
     let settings = Settings { cgroups: vec![None; 64], ..with_zswap(2000, policy("limit"), 90) };
     let mut model = Model::new(settings, 4000).unwrap();
     groups.for_each(|event| _ = model.advance(event).unwrap());
-    let Counters { pgsteal, allocstall, .. } = model.outcome.counters;
+    let Counters { pgsteal, allocstall, .. } = model.memory.vmstat;
     assert!(allocstall > 10 && pgsteal >= 32 * allocstall, "a round is a batch: {pgsteal} {allocstall}");
-    let charged = model.cgroups.iter().map(|group| group.charged);
+    let charged = model.memory.charged().0.into_iter();
     let (least, most) = (charged.clone().min().unwrap(), charged.max().unwrap());
     assert!(most - least <= 3, "{least} {most}");
 }
@@ -174,21 +175,21 @@ fn the_shrinker_takes_as_much_as_comes_in() {
 #[test]
 fn slots_of_pages_in_ram_are_taken_back_where_swap_is_full() {
     let mut model = Model::new(Settings { areas: vec![disk(0, 300)], ..machine(2000) }, 1000).unwrap();
-    (0..10).for_each(|page| model.enter(page));
+    (0..10).for_each(|page| model.memory.add_new(page));
     let keep = |model: &mut Model, page| {
-        let slot = model.slots.alloc(page).unwrap();
-        model.pages.set_slot(page, slot);
+        let slot = model.swap.slots.alloc(page).unwrap();
+        model.memory.pages.set_slot(page, slot);
     };
     (0..5).for_each(|page| keep(&mut model, page));
-    model.pages.set(4, page::AHEAD);
-    while model.slots.alloc(999).is_some() {}
-    assert!(model.slot_of_another(9).is_some());
-    assert_eq!((0..10).filter(|&page| model.pages.slot(page) != NONE).collect::<Vec<u32>>(), [4]);
-    assert_eq!(model.slots.fill(), (297, 300), "four were taken back, and one of them used");
+    model.memory.pages.set(4, super::page::AHEAD);
+    while model.swap.slots.alloc(999).is_some() {}
+    assert!(model.reclaim_slots(9).is_some());
+    assert_eq!((0..10).filter(|&page| model.memory.pages.slot(page) != NONE).collect::<Vec<u32>>(), [4]);
+    assert_eq!(model.swap.slots.fill(), (297, 300), "four were taken back, and one of them used");
     keep(&mut model, 7);
-    while model.slots.alloc(999).is_some() {}
+    while model.swap.slots.alloc(999).is_some() {}
     for (misses, found) in [(0, false), (999, false), (1000, true)] {
         model.misses = misses;
-        assert_eq!(model.slot_of_another(9).is_some(), found, "after {misses} faults");
+        assert_eq!(model.reclaim_slots(9).is_some(), found, "after {misses} faults");
     }
 }

@@ -3,12 +3,12 @@
 use super::page::NONE;
 
 /// Places are counted up to here, then all members get new ones: two bits are left for the number of a list.
-pub(super) const LAST_PLACE: u32 = u32::MAX >> 2;
+pub(crate) const LAST_PLACE: u32 = u32::MAX >> 2;
 /// Fewest places.
 const FEWEST: usize = 64;
 
 /// What a ring can hold.
-pub(super) trait Member: Copy {
+pub(crate) trait Member: Copy {
     /// Stands where a member has left.
     const HOLE: Self;
 
@@ -28,7 +28,7 @@ impl Member for u32 {
 
 /// Members in order of age. Who removes one has to know its place.
 #[derive(Clone, Debug)]
-pub(super) struct Ring<T> {
+pub(crate) struct Ring<T> {
     /// As many as a power of two: the member of a place is at that place modulo their number.
     members: Vec<T>,
     /// First place that may have a member.
@@ -47,42 +47,42 @@ impl<T> Default for Ring<T> {
 impl<T: Member> Ring<T> {
     /// Members.
     #[inline]
-    pub(super) const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.live as usize
     }
 
     /// First place that may have a member.
     #[inline]
-    pub(super) const fn first(&self) -> u32 {
+    pub(crate) const fn first(&self) -> u32 {
         self.first
     }
 
     /// Place of the next member.
     #[inline]
-    pub(super) const fn next(&self) -> u32 {
+    pub(crate) const fn next(&self) -> u32 {
         self.next
     }
 
     /// Forgets the holes before the oldest member.
-    pub(super) fn skip_holes(&mut self) {
+    pub(crate) fn skip_holes(&mut self) {
         while self.first < self.next && self.get(self.first).page() == NONE {
             self.first += 1;
         }
     }
 
     #[inline(always)]
-    pub(super) fn index(&self, place: u32) -> usize {
+    pub(crate) fn index(&self, place: u32) -> usize {
         place as usize & self.members.len().wrapping_sub(1)
     }
 
     /// All places with what is there, whatever their order.
     #[inline]
-    pub(super) fn members(&self) -> &[T] {
+    pub(crate) fn members(&self) -> &[T] {
         &self.members
     }
 
     /// All places from the oldest on, with what is there.
-    pub(super) fn in_order(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn in_order(&mut self) -> impl Iterator<Item = &mut T> {
         let first = if self.members.is_empty() { 0 } else { self.index(self.first) };
         let (young, old) = self.members.split_at_mut(first);
         old.iter_mut().chain(young)
@@ -90,26 +90,26 @@ impl<T: Member> Ring<T> {
 
     /// The member of a place, or a hole.
     #[inline(always)]
-    pub(super) fn get(&self, place: u32) -> T {
+    pub(crate) fn get(&self, place: u32) -> T {
         self.members.get(self.index(place)).copied().unwrap_or(T::HOLE)
     }
 
     /// The member of a place, which has to exist.
     #[inline]
-    pub(super) fn get_mut(&mut self, place: u32) -> &mut T {
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut T {
         let index = self.index(place);
         &mut self.members[index]
     }
 
     /// Whether [`Ring::push`] needs [`Ring::renumber`] first.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         (self.next - self.first) as usize == self.members.len() || self.next == LAST_PLACE
     }
 
     /// Adds a member at the young end and tells its place. The ring must not be full.
     #[inline(always)]
-    pub(super) fn push(&mut self, member: T) -> u32 {
+    pub(crate) fn push(&mut self, member: T) -> u32 {
         let (place, index) = (self.next, self.index(self.next));
         self.members[index] = member;
         self.next += 1;
@@ -119,7 +119,7 @@ impl<T: Member> Ring<T> {
 
     /// A member leaves.
     #[inline]
-    pub(super) fn remove(&mut self, place: u32) -> T {
+    pub(crate) fn remove(&mut self, place: u32) -> T {
         let index = self.index(place);
         self.live -= 1;
         std::mem::replace(&mut self.members[index], T::HOLE)
@@ -127,7 +127,7 @@ impl<T: Member> Ring<T> {
 
     /// Takes the oldest member.
     #[inline(always)]
-    pub(super) fn pop(&mut self) -> Option<T> {
+    pub(crate) fn pop(&mut self) -> Option<T> {
         while self.first < self.next {
             let member = self.get(self.first);
             self.first += 1;
@@ -142,7 +142,7 @@ impl<T: Member> Ring<T> {
     /// Gives all members places without holes, in a ring that has room for more. `moved` hears of each page and its place. Tells the
     /// new place of each old one from the first on, of a hole that of who comes after it.
     #[cold]
-    pub(super) fn renumber(&mut self, mut moved: impl FnMut(u32, u32)) -> Vec<u32> {
+    pub(crate) fn renumber(&mut self, mut moved: impl FnMut(u32, u32)) -> Vec<u32> {
         let old = std::mem::take(self);
         let room = old.len() + old.len() / 2 + 1;
         self.members = vec![T::HOLE; room.next_power_of_two().max(FEWEST)];

@@ -1,9 +1,12 @@
 //! The model as a whole: every page is somewhere, the counters add up, the same input gives the same outcome.
 
-use swaptune_kernel::{KernelVersion, v};
+use swaptune_kernel::{KernelVersion, behaviours, v};
 
 use proptest::prelude::*;
 
+use super::mm::Pageout;
+use super::page::{CLEAN, NONE, POOLED};
+use super::zswap::Zswap;
 use super::*;
 use crate::alloc::{Allocator, Rule, Zsmalloc};
 use crate::policies::{POLICIES, Policy, named};
@@ -64,28 +67,99 @@ fn cgroups_without_an_entry_are_the_last_one() {
     assert_ne!(run(limited(all), 3000, groups(3)), two);
 }
 
+/// Parts of a model by themselves.
+impl Model {
+    pub(super) fn zswap(&mut self) -> &mut Zswap {
+        self.zswap.as_mut().unwrap()
+    }
+
+    /// What it was made of.
+    pub(super) fn machine(&self) -> Settings {
+        Settings { sizes: self.memory.sizes.clone(), ..self.settings.clone() }
+    }
+
+    pub(super) fn wake_worker(&mut self, time: u64) {
+        let Self { zswap, memory, swap, clock, .. } = self;
+        zswap.iter_mut().for_each(|zswap| zswap.wake_worker(memory, swap, clock, time));
+    }
+
+    pub(super) fn pause_worker(&mut self) {
+        let now = self.clock.now;
+        self.zswap().pause(now);
+    }
+
+    pub(super) fn run_worker(&mut self) {
+        let Self { zswap, memory, swap, clock, .. } = self;
+        zswap.iter_mut().for_each(|zswap| zswap.run_worker(memory, swap, clock));
+    }
+
+    pub(super) fn run_cleaner(&mut self) {
+        let Self { zswap, memory, swap, clock, .. } = self;
+        zswap.iter_mut().for_each(|zswap| zswap.run_cleaner(memory, swap, clock));
+    }
+
+    pub(super) fn run_upkeep(&mut self) {
+        self.clock.system += self.swap.run_upkeep(&mut self.memory, self.clock.now);
+    }
+
+    pub(super) fn make_room_in_pool(&mut self, time: &mut u64) {
+        let Self { zswap, memory, swap, .. } = self;
+        zswap.iter_mut().for_each(|zswap| zswap.make_room(memory, swap, time));
+    }
+
+    pub(super) fn write_back_oldest(&mut self, group: u16, second_chance: bool, time: &mut u64) -> Option<bool> {
+        let Self { zswap, memory, swap, .. } = self;
+        zswap.as_mut()?.write_back_oldest(memory, swap, group, second_chance, time)
+    }
+
+    pub(super) fn pageout(&mut self, page: u32, time: &mut u64) -> bool {
+        let (memory, mut below) = self.split();
+        below.pageout(memory, page, time)
+    }
+
+    pub(super) fn swap_out(&mut self, page: u32, time: &mut u64) -> bool {
+        let (memory, mut below) = self.split();
+        below.swap_writeout(memory, page, time)
+    }
+
+    pub(super) fn shrink_slab(&mut self, cgroup: u16, priority: u32, time: &mut u64) {
+        let (memory, mut below) = self.split();
+        below.shrink_slab(memory, cgroup, priority, time);
+    }
+
+    pub(super) fn reclaim_slots(&mut self, page: u32) -> Option<u32> {
+        let (memory, mut below) = self.split();
+        below.reclaim_slots(memory, page)
+    }
+
+    pub(super) fn compactable(&mut self) -> u64 {
+        self.split().1.compactable()
+    }
+}
+
 impl Model {
     /// What must hold between any two accesses.
     pub(super) fn check(&self) {
-        let count = |what: &dyn Fn(u32) -> bool| self.pages.numbers().filter(|&page| what(page)).count() as u64;
+        let count = |what: &dyn Fn(u32) -> bool| self.memory.pages.numbers().filter(|&page| what(page)).count() as u64;
         let tier = |tier| count(&|page| self.tier(page) == tier);
         let (ram, writing) = (tier(Tier::Ram), tier(Tier::Writing));
-        assert_eq!(self.lists.resident() as u64, ram);
-        let charged: u64 = self.cgroups.iter().map(|group| group.charged).sum();
+        assert_eq!(self.memory.lruvecs.resident() as u64, ram);
+        let (charged, used) = self.memory.charged();
+        let charged: u64 = charged.into_iter().sum();
         assert_eq!(charged, ram + writing);
-        assert!(self.used >= charged);
-        for page in self.pages.numbers() {
-            let (state, slot) = (self.pages.state(page), self.pages.slot(page) != NONE);
+        assert!(used >= charged);
+        for page in self.memory.pages.numbers() {
+            let (state, slot) = (self.memory.pages.state(page), self.memory.pages.slot(page) != NONE);
             assert!(slot || matches!(state.tier(), Tier::Absent | Tier::Ram), "{page}: {state:?}");
             assert!(if slot { state.tier() != Tier::Absent } else { !state.has(CLEAN) }, "{page}: {state:?}");
             assert!(state.has(POOLED) || state.tier() != Tier::Zswap);
         }
-        assert_eq!(self.slots.fill().0, count(&|page| self.pages.slot(page) != NONE));
-        let stored = count(&|page| self.pages.has(page, POOLED));
-        assert_eq!(self.zswap.as_ref().map_or(0, |zswap| zswap.stored_pages), stored);
-        let in_zram = count(&|page| self.tier(page) == Tier::Zram && self.pages.entry(page) == NONE);
+        assert_eq!(self.swap.slots.fill().0, count(&|page| self.memory.pages.slot(page) != NONE));
+        let stored = count(&|page| self.memory.pages.has(page, POOLED));
+        assert_eq!(self.zswap.as_ref().map_or(0, |zswap| zswap.entries.stored_pages), stored);
+        let in_zram = count(&|page| self.tier(page) == Tier::Zram && self.memory.pages.entry(page) == NONE);
         assert_eq!(self.pools().bd_count, tier(Tier::WrittenBack));
-        assert_eq!(self.zrams.iter().flatten().map(|zram| zram.same_pages).sum::<u64>(), in_zram);
+        assert_eq!(self.swap.zrams.iter().map(|zram| zram.same_pages).sum::<u64>(), in_zram);
     }
 }
 
@@ -166,20 +240,21 @@ fn a_write_makes_the_copy_in_swap_stale_and_keeps_the_slot() {
     for event in cycles(3000, 2) {
         model.advance(event).unwrap();
     }
-    let clean = model.pages.numbers().find(|&page| model.tier(page) == Tier::Ram && model.pages.has(page, CLEAN)).unwrap();
-    let slot = model.pages.slot(clean);
+    let clean =
+        model.memory.pages.numbers().find(|&page| model.tier(page) == Tier::Ram && model.memory.pages.has(page, CLEAN)).unwrap();
+    let slot = model.memory.pages.slot(clean);
     for op in [Op::Read, Op::Write] {
         let model = &mut model.clone();
         model.advance(event(clean, op)).unwrap();
-        assert_eq!(model.pages.slot(clean), slot, "{op:?}: no fault tells the kernel");
-        let (written, tier) = (model.outcome.counters.pswpout, if op == Op::Write { Tier::Writing } else { Tier::Disk });
-        model.lists.remove(&model.pages, clean);
-        let mut time = model.now;
-        assert!(model.evict(clean, &mut time));
-        assert_eq!((model.tier(clean), model.pages.slot(clean)), (tier, slot), "{op:?}");
-        assert_eq!(model.outcome.counters.pswpout - written, u64::from(op == Op::Write));
+        assert_eq!(model.memory.pages.slot(clean), slot, "{op:?}: no fault tells the kernel");
+        let (written, tier) = (model.memory.vmstat.pswpout, if op == Op::Write { Tier::Writing } else { Tier::Disk });
+        model.memory.lruvecs.remove(&model.memory.pages, clean);
+        let mut time = model.clock.now;
+        assert!(model.pageout(clean, &mut time));
+        assert_eq!((model.tier(clean), model.memory.pages.slot(clean)), (tier, slot), "{op:?}");
+        assert_eq!(model.memory.vmstat.pswpout - written, u64::from(op == Op::Write));
     }
-    model.settle_by(u64::MAX);
+    model.end_writes(u64::MAX);
     model.check();
 }
 
@@ -192,9 +267,9 @@ fn zram_before_a_disk_inverts_the_order() {
         model.advance(event).unwrap();
     }
     model.check();
-    let oldest = |tier| model.pages.numbers().find(|&page| model.tier(page) == tier);
+    let oldest = |tier| model.memory.pages.numbers().find(|&page| model.tier(page) == tier);
     assert_eq!((oldest(Tier::Zram), oldest(Tier::Disk).is_some()), (Some(0), true));
-    assert_eq!(model.pages.numbers().filter(|&page| model.tier(page) == Tier::Zram).count(), 500);
+    assert_eq!(model.memory.pages.numbers().filter(|&page| model.tier(page) == Tier::Zram).count(), 500);
     assert!(oldest(Tier::Disk) > Some(499));
 }
 
@@ -219,7 +294,7 @@ fn a_long_queue_of_writes_is_waited_for() {
     let settings = Settings { devices: vec![DeviceTimes::HDD], ..with_zswap(20_000, policy("limit"), 50) };
     let outcome = run(settings, 80_000, cycles(80_000, 1));
     assert_eq!(outcome.out_of_memory, None, "{outcome:?}");
-    assert!(outcome.counters.allocstall > 4 * u64::from(reclaim::HOPELESS), "{outcome:?}");
+    assert!(outcome.counters.allocstall > 4 * u64::from(machine::HOPELESS), "{outcome:?}");
 }
 
 /// zswap in front of the same disk: the pages that came first are those on the disk.
@@ -242,10 +317,10 @@ fn a_cgroup_stays_below_its_limit_and_others_are_left_alone() {
     let mut model = Model::new(settings, 3000).unwrap();
     for page in 0..3000 {
         model.advance(Event { cgroup: u16::from(page >= 1500), ..event(page, Op::Write) }).unwrap();
-        assert!(model.cgroups[0].charged <= 500);
+        assert!(model.memory.charged().0[0] <= 500);
     }
     model.check();
-    assert_eq!(model.cgroups[1].charged, 1500);
+    assert_eq!(model.memory.charged().0[1], 1500);
 }
 
 #[test]
@@ -272,16 +347,16 @@ fn the_worker_pauses_for_half_a_second() {
     for event in cycles(4000, 1) {
         model.advance(event).unwrap();
     }
-    let rejected = model.outcome.counters.pool_limit_hit;
-    let written = model.outcome.counters.zswpwb;
-    assert!(rejected > 0, "{:?}", model.outcome.counters);
+    let rejected = model.memory.vmstat.pool_limit_hit;
+    let written = model.memory.vmstat.zswpwb;
+    assert!(rejected > 0, "{:?}", model.memory.vmstat);
     model.pause_worker();
-    model.wake_worker(model.now);
+    model.wake_worker(model.clock.now);
     for (later, resumes) in [(499_999_999, false), (500_000_001, true)] {
         let mut model = model.clone();
-        model.now += later;
+        model.clock.now += later;
         model.run_worker();
-        assert_eq!(model.outcome.counters.zswpwb > written, resumes, "{later}");
+        assert_eq!(model.memory.vmstat.zswpwb > written, resumes, "{later}");
     }
 }
 
@@ -305,13 +380,13 @@ fn reclaim_compacts_all_pools() {
         for page in (0..4000).filter(|page| page % 3 != 0) {
             model.advance(event(page, Op::Free)).unwrap();
         }
-        let (mut time, freeable) = (model.now, model.compactable());
+        let (mut time, freeable) = (model.clock.now, model.compactable());
         let before = model.pools();
         assert!(freeable > 100, "{freeable}");
-        model.shrink(0, 0, &mut time);
+        model.shrink_slab(0, 0, &mut time);
         let after = model.pools();
         assert_eq!(before.zswap + before.zram - after.zswap - after.zram, freeable);
-        assert_eq!((model.outcome.counters.pages_compacted, model.compactable()), (freeable, 0));
+        assert_eq!((model.memory.vmstat.pages_compacted, model.compactable()), (freeable, 0));
         (0..4000).filter(|page| page % 3 == 0).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
         model.check();
     }
@@ -330,7 +405,7 @@ fn tended(kernel: KernelVersion) -> Backing {
     let recompress = Recompress { codec, sizes: Second::Share(600), which: Which::Idle, age: 1_000_000, threshold: 0 };
     let writeback = Writeback { device: 0, blocks: 40, which: Which::HugeIdle, age: 2_000_000, limit: None };
     let upkeep = Upkeep { interval: 1_000_000, recompress: Some(recompress), writeback: Some(writeback) };
-    let upkeep = (kernel >= v(6, 2)).then(|| Box::new(upkeep));
+    let upkeep = behaviours::ZRAM_RECOMPRESSION.is_in(kernel).then(|| Box::new(upkeep));
     Backing::Zram { codec, allocator, mem_limit: None, upkeep }
 }
 
@@ -379,11 +454,11 @@ proptest! {
         let trace: Vec<Event> = even_reads.map_or_else(|| mixed.collect(), |step| reads(step).collect());
         let mut model = Model::new(settings.clone(), 900).unwrap();
         for (index, &event) in trace.iter().enumerate() {
-            let before = model.now;
+            let before = model.clock.now;
             if model.advance(event).is_none() {
                 break;
             }
-            prop_assert!(model.now >= before.max(event.time));
+            prop_assert!(model.clock.now >= before.max(event.time));
             if index % 64 == 0 {
                 model.check();
             }

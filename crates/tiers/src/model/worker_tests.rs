@@ -4,6 +4,7 @@ use swaptune_kernel::v;
 
 use super::policy_tests::{ACCEPT, Bench, INCOMPRESSIBLE, LAST, LIMIT, SIZE};
 use super::tests::policy;
+use super::zswap::Worker;
 use super::*;
 use crate::alloc::Allocator;
 
@@ -33,10 +34,10 @@ fn the_worker_walks_as_that_of_its_kernel() {
         assert_eq!((stores, bench.pages()), (Some(refused), left), "{kernel:?}");
         let mut bench = Bench::on(kernel, 1, policy("limit"), Allocator::Zbud).fill(full);
         bench.stores(SIZE);
-        bench.model.worker = Worker::default();
+        bench.model.zswap().worker = Worker::default();
         (0..20).for_each(|page| bench.model.free(page));
         assert!(!bench.stores(SIZE), "between threshold and limit nothing is taken: {kernel:?}");
-        assert_eq!(bench.model.worker.is_awake(), in_band, "{kernel:?}");
+        assert_eq!(bench.model.zswap().worker.is_awake(), in_band, "{kernel:?}");
     }
 }
 
@@ -54,14 +55,14 @@ fn the_worker_runs_beside_the_stores_that_ask_for_it() {
         (3_000, &[0, wake + 1, wake + 10_000], 32),
     ] {
         let mut bench = Bench::on(v(6, 12), 1, policy("limit"), Allocator::Zbud).fill(LIMIT);
-        bench.model.settings.costs.round = round;
-        let (begin, system) = (bench.model.now, bench.model.outcome.system);
+        bench.model.zswap().costs.round = round;
+        let (begin, system) = (bench.model.clock.now, bench.model.clock.system);
         asked.iter().for_each(|later| bench.model.wake_worker(begin + later));
-        bench.model.now = begin + 10_000_000_000;
+        bench.model.clock.now = begin + 10_000_000_000;
         bench.model.run_worker();
-        assert_eq!(bench.model.outcome.counters.reject_reclaim_fail, met, "{asked:?}");
+        assert_eq!(bench.model.memory.vmstat.reject_reclaim_fail, met, "{asked:?}");
         let each = bench.model.settings.costs.scan + round;
-        assert_eq!(bench.model.outcome.system - system, met * each, "{asked:?}");
+        assert_eq!(bench.model.clock.system - system, met * each, "{asked:?}");
     }
 }
 
@@ -72,7 +73,7 @@ fn the_broken_walk_ends_at_16_empty_cgroups_and_the_fair_one_does_not() {
         [("broken-walk", 15, true), ("broken-walk", 16, false), ("fair-walk", 16, true), ("fair-walk", 100, true)]
     {
         let mut bench = Bench::on(v(6, 12), empty + 1, policy(name), Allocator::Zbud).fill(LIMIT);
-        bench.model.worker.start_at(1);
+        bench.model.zswap().worker.start_at(1);
         bench.refused();
         assert_eq!(bench.pages() < LIMIT, writes, "{name} with {empty} empty cgroups");
     }
@@ -98,14 +99,14 @@ fn the_oldest_go_or_one_of_each_group() {
         bench.cgroup = 0;
         let mut bench = bench.fill(LIMIT);
         bench.stores(SIZE);
-        bench.model.now += 10_000_000_000;
+        bench.model.clock.now += 10_000_000_000;
         bench.model.run_worker();
         let gone = |from: u32, to: u32| (from..to).filter(|&page| bench.model.tier(page) != Tier::Zswap).count();
         assert_eq!((gone(0, 200), gone(200, 400)), (of_old, of_young), "{name}");
     }
     let mut global = Bench::on(v(6, 7), 3, policy("shrinker"), Allocator::Zbud).fill(LIMIT / 2);
-    let mut time = global.model.now;
-    (0..4).for_each(|_| global.model.shrink(2, 0, &mut time));
+    let mut time = global.model.clock.now;
+    (0..4).for_each(|_| global.model.shrink_slab(2, 0, &mut time));
     assert!(global.pages() < LIMIT / 2, "one list for all groups before 6.8");
 }
 
@@ -115,15 +116,15 @@ fn refusals_are_counted_by_their_reason() {
     for (name, draining) in [("limit", 1), ("no-writeback", 1), ("proactive", 0), ("write-back", 0)] {
         let mut bench = Bench::filled(policy(name), LIMIT);
         bench.stores(SIZE);
-        bench.model.worker = Worker::default();
+        bench.model.zswap().worker = Worker::default();
         (0..5).for_each(|page| bench.model.free(page));
         bench.stores(SIZE);
-        let Counters { pool_limit_hit, reject_draining, reject_compress_poor, .. } = bench.model.outcome.counters;
+        let Counters { pool_limit_hit, reject_draining, reject_compress_poor, .. } = bench.model.memory.vmstat;
         assert_eq!((pool_limit_hit, reject_draining, reject_compress_poor), (1, draining, 0), "{name}");
     }
     let mut bench = Bench::with(policy("raw"), Allocator::Zbud);
     assert!(!bench.stores(INCOMPRESSIBLE));
-    assert_eq!(bench.model.outcome.counters.reject_compress_poor, 1, "zbud has no place for a whole page");
+    assert_eq!(bench.model.memory.vmstat.reject_compress_poor, 1, "zbud has no place for a whole page");
 }
 
 /// What the worker spends is the kernel's time, felt by the process or not, to the nanosecond.
@@ -133,35 +134,35 @@ fn write_back_takes_what_its_parts_take() {
     let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
     for (name, felt) in [("fair-walk", true), ("limit", false), ("background", false)] {
         let mut bench = Bench::filled(policy(name), LIMIT);
-        bench.model.wake_worker(bench.model.now);
-        let (system, begin) = (bench.model.outcome.system, bench.model.now);
-        bench.model.now += 1_000_000;
+        bench.model.wake_worker(bench.model.clock.now);
+        let (system, begin) = (bench.model.clock.system, bench.model.clock.now);
+        bench.model.clock.now += 1_000_000;
         // A policy without a pause does not lose the time until the next refusal.
         bench.model.pause_worker();
         bench.model.run_worker();
         assert_eq!(bench.pages(), ACCEPT, "{name}");
         let spent = (LIMIT - ACCEPT) * each;
-        assert!(begin + spent < bench.model.now);
-        assert_eq!(bench.model.outcome.system - system, spent, "{name}");
-        assert_eq!(bench.model.stolen, if felt { spent } else { 0 }, "{name}");
+        assert!(begin + spent < bench.model.clock.now);
+        assert_eq!(bench.model.clock.system - system, spent, "{name}");
+        assert_eq!(bench.model.clock.stolen, if felt { spent } else { 0 }, "{name}");
     }
     for (write_back, taken) in [(each - 1, each), (each + 1000, each + 1000)] {
         let mut bench = Bench::filled(policy("limit"), LIMIT);
-        bench.model.settings.costs.write_back = write_back;
-        let system = bench.model.outcome.system;
-        bench.model.wake_worker(bench.model.now);
-        bench.model.now += 1_000_000;
+        bench.model.zswap().costs.write_back = write_back;
+        let system = bench.model.clock.system;
+        bench.model.wake_worker(bench.model.clock.now);
+        bench.model.clock.now += 1_000_000;
         bench.model.run_worker();
-        assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * taken, "the worker waits for the disk's queue");
+        assert_eq!(bench.model.clock.system - system, (LIMIT - ACCEPT) * taken, "the worker waits for the disk's queue");
     }
     let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
     let (zram, disk) = (super::tests::zram(1, 1000), bench.model.settings.areas[0].clone());
-    let settings = Settings { areas: vec![zram, disk], ..bench.model.settings.clone() };
+    let settings = Settings { areas: vec![zram, disk], ..bench.model.machine() };
     bench.model = Model::new(settings, LAST + 1).unwrap();
     let mut bench = bench.fill(LIMIT);
-    let system = bench.model.outcome.system;
+    let system = bench.model.clock.system;
     bench.refused();
-    assert_eq!(bench.model.outcome.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
+    assert_eq!(bench.model.clock.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
 }
 
 /// Pages written back one after the other are requests of their own, wherever their slots lie.
@@ -171,14 +172,14 @@ fn write_back_is_a_request_for_each_page() {
     let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
     let device = DeviceTimes { request: each / 2, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
     let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
-    bench.model = Model::new(Settings { devices: vec![device], ..bench.model.settings.clone() }, LAST + 1).unwrap();
+    bench.model = Model::new(Settings { devices: vec![device], ..bench.model.machine() }, LAST + 1).unwrap();
     let mut bench = bench.fill(LIMIT);
-    bench.model.wake_worker(bench.model.now);
-    let begin = bench.model.now + costs.wake;
-    bench.model.now += 1_000_000;
+    bench.model.wake_worker(bench.model.clock.now);
+    let begin = bench.model.clock.now + costs.wake;
+    bench.model.clock.now += 1_000_000;
     bench.model.run_worker();
     for (time, written) in [(each + device.request - 1, 0), (2 * each, 1), (2 * each + device.request, 2), (3 * each, 2)] {
-        bench.model.settle_by(begin + time);
+        bench.model.end_writes(begin + time);
         let on_disk = (0..bench.next).filter(|&page| bench.model.tier(page) == Tier::Disk).count();
         assert_eq!(on_disk, written, "{time} ns after the worker began");
     }
@@ -189,10 +190,10 @@ fn write_back_is_a_request_for_each_page() {
 fn the_shrinker_gives_a_second_chance_since_6_12() {
     for (kernel, first) in [(v(6, 11), true), (v(6, 12), false)] {
         let mut bench = Bench::on(kernel, 1, policy("shrinker"), Allocator::Zbud).fill(300);
-        let mut time = bench.model.now;
+        let mut time = bench.model.clock.now;
         let mut writes = || {
             let before = bench.pages();
-            bench.model.shrink(0, 1, &mut time);
+            bench.model.shrink_slab(0, 1, &mut time);
             bench.pages() < before
         };
         assert_eq!((writes(), writes()), (first, true), "{kernel:?}");
@@ -204,8 +205,8 @@ fn the_shrinker_gives_a_second_chance_since_6_12() {
 fn a_step_writes_back_one_page() {
     for name in ["broken-walk", "fair-walk", "proactive", "background", "raw", "interrupted", "responsive"] {
         let mut bench = Bench::filled(policy(name), LIMIT);
-        bench.model.wake_worker(bench.model.now);
-        bench.model.now += 1;
+        bench.model.wake_worker(bench.model.clock.now);
+        bench.model.clock.now += 1;
         bench.model.run_worker();
         assert_eq!(bench.pages(), LIMIT - 1, "{name}");
     }
@@ -215,17 +216,22 @@ fn a_step_writes_back_one_page() {
 #[test]
 fn pages_are_cleaned_by_batches_that_take_their_time() {
     let bench = Bench::filled(policy("cleaning"), LIMIT);
-    let Model { cleaner, settings, outcome, .. } = &bench.model;
-    let (begin, each) = (cleaner.unwrap(), settings.costs.swap_out + bench.model.decompressed(SIZE));
+    let Model { settings, clock, .. } = &bench.model;
+    let zswap = bench.model.zswap.as_ref().unwrap();
+    let (begin, each) = (zswap.cleaner.unwrap(), settings.costs.swap_out + zswap.decompressed(SIZE));
     assert!(each > settings.costs.swap_out);
     for (later, cleaned) in [(0, 0), (1, 32), (32 * each, 32), (32 * each + 1, 40), (10_000_000_000, 40)] {
         let mut model = bench.model.clone();
-        model.now = begin + later;
+        model.clock.now = begin + later;
         model.run_cleaner();
-        assert_eq!(model.outcome.counters.disk_out, cleaned, "{later} ns later");
-        assert_eq!(model.outcome.system - outcome.system, cleaned * each);
-        assert_eq!(model.cleaner.is_some(), cleaned < 40);
-        assert_eq!(model.round - bench.model.round, cleaned.div_ceil(32), "each batch is a plug of its own");
+        assert_eq!(model.memory.vmstat.disk_out, cleaned, "{later} ns later");
+        assert_eq!(model.clock.system - clock.system, cleaned * each);
+        assert_eq!(model.zswap().cleaner.is_some(), cleaned < 40);
+        assert_eq!(
+            model.swap.disks.plugs() - bench.model.swap.disks.plugs(),
+            cleaned.div_ceil(32),
+            "each batch is a plug of its own"
+        );
     }
 }
 
@@ -233,17 +239,18 @@ fn pages_are_cleaned_by_batches_that_take_their_time() {
 #[test]
 fn what_need_not_be_cleaned_is_passed_over() {
     let mut model = Bench::filled(policy("cleaning"), LIMIT).model;
-    model.pages.go(0, Tier::Ram);
-    model.pages.set(1, page::CLEAN);
-    model.now += 10_000_000_000;
+    model.memory.pages.go(0, Tier::Ram);
+    model.memory.pages.set(1, page::CLEAN);
+    model.clock.now += 10_000_000_000;
     model.run_cleaner();
-    let clean: Vec<u32> = (0..LIMIT as u32).filter(|&page| model.pages.has(page, page::CLEAN)).collect();
+    let clean: Vec<u32> = (0..LIMIT as u32).filter(|&page| model.memory.pages.has(page, page::CLEAN)).collect();
     assert_eq!(clean, (1..42).collect::<Vec<u32>>());
-    assert_eq!(model.outcome.counters.disk_out, 40);
+    assert_eq!(model.memory.vmstat.disk_out, 40);
     // Of 390 entries 39 are to be clean, and 30 of them are.
     (2..12).for_each(|page| model.free(page));
-    model.wake_cleaner(model.now);
-    model.now += 10_000_000_000;
+    let now = model.clock.now;
+    model.zswap().wake_cleaner(now);
+    model.clock.now += 10_000_000_000;
     model.run_cleaner();
-    assert_eq!(model.outcome.counters.disk_out, 49, "who was clean and has gone makes room for another");
+    assert_eq!(model.memory.vmstat.disk_out, 49, "who was clean and has gone makes room for another");
 }

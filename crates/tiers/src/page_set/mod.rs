@@ -24,7 +24,7 @@ pub enum PageClass {
     Data,
 }
 
-/// Whether a page was touched while somebody looked.
+/// Whether a page was touched while it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {
     /// It was.

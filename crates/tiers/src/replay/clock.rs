@@ -45,7 +45,7 @@ impl Mask for u32 {
 struct Page<M> {
     /// Sizes that hold it.
     held: M,
-    /// Of those: such as saw it hit since the hand passed.
+    /// Of those: memories that saw it hit since the hand passed.
     referenced: M,
 }
 

@@ -43,7 +43,7 @@ pub fn run_all(trace: &Trace, jobs: &[Job], threads: usize, done: &(dyn Fn(usize
     misses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Jobs that are done in one pass over the trace: such of one policy, of sizes near each other. First those of least recently used,
+/// Jobs that are done in one pass over the trace: of one policy, of sizes near each other. First those of least recently used,
 /// because many of them are one curve, which takes longest.
 fn tasks(trace: &Trace, jobs: &[Job], threads: usize) -> Vec<Vec<usize>> {
     let mut tasks = Vec::new();
@@ -67,7 +67,7 @@ fn tasks(trace: &Trace, jobs: &[Job], threads: usize) -> Vec<Vec<usize>> {
     tasks
 }
 
-/// Sizes of a task on a trace of so many pages: at most a number of each page is kept for each size, and that in 256 MiB.
+/// Sizes of a task on a trace of `pages` pages: at most a number of each page is kept for each size, and that in 256 MiB.
 fn most_of(pages: u32) -> usize {
     (TASK_PAGES * 2 / u64::from(pages.max(1))).clamp(1, 64) as usize
 }

@@ -1,4 +1,5 @@
-//! Replays: how many accesses of a trace miss a memory of so many pages under a policy. No costs, no tiers: the model has those.
+//! Exact replay: how many accesses of a trace miss a memory of a given size under a policy. No costs, no tiers: those are the
+//! business of [`crate::model`], which shares nothing with this module but the trace.
 //!
 //! All are exact. An access to a page that is not in memory is a miss and brings it there; [`Op::Free`] takes it away and is
 //! no access. What is known about a page is one word, so that a memory of ten million pages still fits near the processor.

@@ -4,14 +4,14 @@ use swaptune_kernel::{KernelVersion, behaviours, v};
 
 use super::file::{AreaFile, Device, File, Share, TieringFile, Workload, ZswapFile};
 use super::{Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
-use crate::alloc::Allocator;
+use crate::alloc::{Allocator, PAGE_SIZE};
 use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Lru, Settings, Sizes, ZswapSettings};
 use crate::page_set::PageSet;
 use crate::policies::{POLICIES, named};
 
 /// Entries by which a distribution is given to the model.
 const GRAINS: f64 = 10_000.0;
-/// What of RAM a zram device has for pages where nobody says: as zram-generator does it (`zram-size = ram / 2`).
+/// What of RAM a zram device has for pages unless it is given: as zram-generator does it (`zram-size = ram / 2`).
 const ZRAM: f64 = 0.5;
 
 /// A file and what it needs from outside.
@@ -63,7 +63,7 @@ impl Builder<'_> {
         let mut disks = Disks { builder: self, key: &key, names: Vec::new(), times: Vec::new() };
         for (index, area) in tiering.swap.iter().enumerate() {
             let (backing, usual) = match (&area.disk, &area.zram) {
-                // A disk holds whatever comes, unless somebody says how large it is.
+                // A disk holds whatever comes, unless its size is given.
                 (Some(disk), None) => (disks.backing(disk)?, None),
                 (None, Some(algorithm)) => {
                     let usual = (settings.ram as f64 * ZRAM) as u64;
@@ -266,7 +266,7 @@ fn described(name: &str, given: &Device, like: DeviceTimes) -> Result<DeviceTime
     });
     Ok(DeviceTimes {
         request: rate("iops", given.iops, 1e9, like.request)?,
-        page: rate("bandwidth", bandwidth.transpose()?, 4096.0 * 1e9, like.page)?,
+        page: rate("bandwidth", bandwidth.transpose()?, f64::from(PAGE_SIZE) * 1e9, like.page)?,
         seek: time("seek-us", given.seek_us, like.seek)?,
         read_latency: time("read-us", given.read_us, like.read_latency)?,
         write_latency: time("write-us", given.write_us, like.write_latency)?,

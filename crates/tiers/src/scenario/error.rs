@@ -38,7 +38,7 @@ pub enum ScenarioError {
     Allocator {
         /// The tiering.
         tiering: String,
-        /// Why.
+        /// What is wrong with it.
         error: AllocError,
     },
     /// The machine cannot be.
@@ -46,7 +46,7 @@ pub enum ScenarioError {
     Machine {
         /// The tiering.
         tiering: String,
-        /// Why.
+        /// What is wrong with it.
         error: SettingsError,
     },
 }

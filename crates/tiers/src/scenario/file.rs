@@ -145,7 +145,7 @@ pub(super) struct AreaFile {
     pub(super) size: Option<Value>,
     pub(super) priority: Option<i32>,
     pub(super) mem_limit: Option<Value>,
-    /// Seconds from one visit of somebody who recompresses or writes back to the next.
+    /// Seconds between visits that recompress or write back.
     pub(super) upkeep: Option<f64>,
     pub(super) recompress: Option<RecompressFile>,
     pub(super) writeback: Option<WritebackFile>,

@@ -16,11 +16,11 @@ const FURTHER: f64 = 1.5;
 const BETWEEN: u32 = 3;
 /// What the generator makes at most: cgroups have 16 bits.
 const MOST: u32 = 65_535;
-/// Nobody looks further than so many times the applications that fill RAM, or this number if that is more.
+/// The search ends at this many times the applications that fill RAM, or this number if that is more.
 const FAR: u32 = 8;
 const FEW: u32 = 16;
 
-/// What so many applications came to.
+/// What a number of applications came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Look {
     /// Nanoseconds that half of all wakes do not exceed.
@@ -46,7 +46,7 @@ pub enum Stopped {
 }
 
 impl Look {
-    /// What a run says. Of a workload that is `scale` times smaller a wake touches so many fewer pages: its time is multiplied.
+    /// What a run says. Of a workload that is `scale` times smaller a wake touches as many times fewer pages: its time is multiplied.
     #[must_use]
     pub fn of(run: &Run, scale: u32) -> Self {
         let quantile = |share| run.wakes.quantile(share).filter(|_| run.wakes.count() > 0).map(|nanos| nanos * u64::from(scale));

@@ -6,6 +6,7 @@
 use toml::{Table, Value};
 
 use super::ScenarioError;
+use crate::alloc::PAGE_SIZE;
 use crate::model::CODECS;
 use crate::policies::POLICIES;
 
@@ -35,7 +36,7 @@ const KINDS: [&str; 5] = ["zswap", "zram", "disk", "none", "now"];
 /// Kinds that stand alone.
 const ALONE: [&str; 2] = ["none", "now"];
 const ALLOCATORS: [&str; 3] = ["zsmalloc", "zbud", "z3fold"];
-/// Linux has room for so many areas (`MAX_SWAPFILES` less entries for other uses).
+/// Most areas of Linux (`MAX_SWAPFILES` less entries for other uses).
 const AREAS: u64 = 23;
 /// Priority of the first area where the order alone decides.
 const FIRST: i64 = 100;
@@ -62,7 +63,7 @@ pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
     let mut order = 0..;
     for (index, tier) in tiers.iter().enumerate() {
         let place = if tier.kind == "zswap" { 0 } else { order.next().unwrap_or(0) };
-        // The kernel gives areas for which nobody chose a priority a negative one, each below the one before it.
+        // The kernel gives areas without a chosen priority a negative one, each below the one before it.
         let priority = if chosen { -2 - place } else { FIRST - place };
         match tier.kind {
             "zswap" if index == 0 => _ = table.insert("zswap".into(), Value::Table(tier.zswap()?)),
@@ -227,7 +228,7 @@ impl<'a> Tier<'a> {
             return Ok(size.clone());
         }
         Ok(match super::units::size(&self.key, size)? {
-            super::units::Size::Pages(pages) => Value::from((pages / areas as u64 * 4096).cast_signed()),
+            super::units::Size::Pages(pages) => Value::from((pages / areas as u64 * u64::from(PAGE_SIZE)).cast_signed()),
             super::units::Size::Share(share) => Value::from(format!("{}%", share * 100.0 / areas as f64)),
         })
     }

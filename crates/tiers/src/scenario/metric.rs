@@ -38,7 +38,7 @@ impl PartialEq for Metric {
     }
 }
 
-const PAGE: f64 = 4096.0;
+const PAGE: f64 = crate::alloc::PAGE_SIZE as f64;
 const NANO: f64 = 1e-9;
 
 /// THE table of what can be reported.

@@ -3,7 +3,7 @@
 use super::file::PublishedFile;
 use super::{Metric, Point, ScenarioError, Sides, Spread, metric};
 
-/// What somebody measured, as the scenario states it.
+/// Published figures, as the scenario states them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
     /// The metric that the figures are compared with.

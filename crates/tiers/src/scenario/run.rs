@@ -55,7 +55,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     let mut done = 0;
     while done < trace.len() {
         let next = (done.next_multiple_of(LOOK) + 1).min(trace.len());
-        let goes_on = model.replay(trace, done..next, |event, begin, end| {
+        let goes_on = model.run_range(trace, done..next, |event, begin, end| {
             last[event.page as usize] = end;
             if event.op != Op::Free {
                 wakes.note(event, begin, end);

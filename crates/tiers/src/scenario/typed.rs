@@ -5,11 +5,11 @@ use toml::{Table, Value};
 use super::{Changes, Now, ScenarioError, Source, grammar, sweep};
 use crate::policies::POLICIES;
 
-/// Shares of the workload that RAM has where nobody says.
+/// Shares of the workload that RAM has unless they are given.
 const SHARES: [&str; 3] = ["25%", "50%", "75%"];
 /// The one of them where something else is swept.
 const MIDDLE: &str = "50%";
-/// The kernel, where nobody says: the newest that was compared with the model.
+/// The kernel unless it is given: the newest that was compared with the model.
 const KERNEL: &str = "6.18";
 
 /// What is typed in the place of a file.

@@ -3,8 +3,9 @@
 use toml::Value;
 
 use super::ScenarioError;
+use crate::alloc::PAGE_SIZE;
 
-const PAGE: f64 = 4096.0;
+const PAGE: f64 = PAGE_SIZE as f64;
 
 /// What stands for a number of pages.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,7 +18,7 @@ const TYPES: [(&str, Which); 5] = [
 /// What zstd makes of pages, by what lz4 does: 29.3 against 38.1 % of their size in the table of codecs of an article on swap (E8).
 const SHARE: f64 = 0.77;
 
-/// What somebody does to a zram area; `device` gives the index of a disk by its name.
+/// Upkeep of a zram area; `device` gives the index of a disk by its name.
 pub(super) fn build(
     builder: &Builder,
     key: &str,

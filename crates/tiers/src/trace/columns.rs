@@ -209,7 +209,7 @@ impl Builder {
         Self { trace, keep, most: EVENTS_MAX }
     }
 
-    /// The same, of at most so many events.
+    /// The same, of at most this many events.
     pub(crate) fn at_most(self, events: u64) -> Self {
         Self { most: events, ..self }
     }

@@ -12,7 +12,7 @@ const HEXADECIMAL: [u8; 256] = {
 };
 /// Powers of ten, up to the decimals of a second that count.
 const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
-/// So many decimal digits are always below 2^64.
+/// Decimal digits that are always below 2^64.
 const SURE: usize = 19;
 
 /// A number of decimal digits.

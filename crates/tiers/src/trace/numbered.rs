@@ -20,7 +20,7 @@ pub(super) struct Numbered {
 }
 
 impl Numbered {
-    /// Of at most so many events.
+    /// Of at most this many events.
     pub(super) fn new(keep: Keep, most: u64) -> Self {
         Self {
             interner: Interner::default(),

@@ -14,7 +14,7 @@ use super::source::Source;
 /// Bytes of a record.
 pub const RECORD: usize = 24;
 /// Size of a page in records that are written.
-const PAGE_SIZE: u32 = 4096;
+const PAGE_SIZE: u32 = crate::alloc::PAGE_SIZE as u32;
 /// Records that are decoded at once.
 const BATCH: usize = 4096;
 

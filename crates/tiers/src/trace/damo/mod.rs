@@ -29,7 +29,7 @@ use super::source::{Source, is_json};
 /// spend their time on nothing else.
 const ACCESSES_MAX: u64 = if cfg!(any(test, fuzzing)) { 1 << 16 } else { 1 << 28 };
 /// Bytes of a page.
-const PAGE_SIZE: u64 = 4096;
+const PAGE_SIZE: u64 = crate::alloc::PAGE_SIZE as u64;
 /// Bits of an id for the page; targets have those above.
 const PAGE_BITS: u32 = 52;
 /// Most targets, as many as fit above a page.
@@ -62,7 +62,7 @@ impl Region {
         (after > first && accesses > 0).then(|| Self { first, pages: after - first, accesses })
     }
 
-    /// Whether it is accessed in this step of so many.
+    /// Whether it is accessed in this step of all steps.
     fn in_step(&self, step: u64, steps: u64) -> bool {
         let until = |step: u64| (2 * step * u64::from(self.accesses) + steps) / (2 * steps);
         until(step + 1) > until(step)

@@ -1,0 +1,76 @@
+//! What things take on one machine: assumed figures with their sources, where none was measured.
+
+use super::costs::{CODECS, Codec, Costs, DeviceTimes};
+
+/// A device by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDevice {
+    /// What a tiering calls it.
+    pub name: String,
+    /// Its times.
+    pub times: DeviceTimes,
+    /// Whether the kernel takes it for a rotational one.
+    pub rotational: bool,
+}
+
+/// Times of everything that a tiering can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// The kernel's part beside codecs and devices.
+    pub costs: Costs,
+    /// Codecs in zswap.
+    pub zswap: Vec<Codec>,
+    /// The same in zram, whose path is another one.
+    pub zram: Vec<Codec>,
+    /// Disks that a tiering can name.
+    pub devices: Vec<NamedDevice>,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        let usual = [("nvme", DeviceTimes::NVME, false), ("ssd", DeviceTimes::SSD, false), ("hdd", DeviceTimes::HDD, true)];
+        let named = |(name, times, rotational): (&str, _, _)| NamedDevice { name: name.to_owned(), times, rotational };
+        Self {
+            costs: Costs::default(),
+            zswap: CODECS.to_vec(),
+            zram: CODECS.to_vec(),
+            devices: usual.into_iter().map(named).collect(),
+        }
+    }
+}
+
+impl Figures {
+    /// The device of this name.
+    #[must_use]
+    pub fn device(&self, name: &str) -> Option<&NamedDevice> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// Codecs of zram, or of zswap.
+    #[must_use]
+    pub fn codecs(&self, in_zram: bool) -> &[Codec] {
+        if in_zram { &self.zram } else { &self.zswap }
+    }
+
+    /// The codec of this name in zram, or in zswap.
+    #[must_use]
+    pub fn codec(&self, in_zram: bool, name: &str) -> Option<Codec> {
+        self.codecs(in_zram).iter().find(|codec| codec.name == name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_name_and_zram_has_its_own() {
+        let mut figures = Figures::default();
+        figures.zram[0].compress = 1;
+        assert_eq!(figures.device("hdd").map(|device| (device.times, device.rotational)), Some((DeviceTimes::HDD, true)));
+        let compress = |in_zram| figures.codec(in_zram, "lz4").map(|codec| codec.compress);
+        assert_eq!((compress(false), compress(true)), (Some(4_400), Some(1)));
+        assert_eq!((figures.codecs(true)[0].compress, figures.codecs(false).len()), (1, CODECS.len()));
+        assert!(figures.device("tape").is_none() && figures.codec(true, "lzma").is_none());
+    }
+}
