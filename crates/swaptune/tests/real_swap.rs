@@ -93,7 +93,7 @@ fn existing_file_stays(path: &Path, config: &str) -> Result<(), Failed> {
     let said = expect(&["apply", "--now", "--yes", "--config", config], &[3])?;
     let same = fs::read(path)? == bytes;
     fs::remove_file(path)?;
-    if same && said.contains("is there that is no swap file") { Ok(()) } else { Err(format!("same: {same}; {said}").into()) }
+    if same && said.contains("is there; it is not a swap file") { Ok(()) } else { Err(format!("same: {same}; {said}").into()) }
 }
 
 /// What `verify` gives as the cure after a swapoff cures it.

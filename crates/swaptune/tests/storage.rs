@@ -239,7 +239,7 @@ fn refused_devices() -> Result<(), Failed> {
     let device = Loop::new(32)?;
     let before = fs::read(&device.file)?;
     let output = expect(&mut device.bench("--device"), 3)?;
-    that(stderr(&output).contains("no unused swap area") && stderr(&output).contains("--wipe"), stderr(&output))?;
+    that(stderr(&output).contains("not an unused swap area") && stderr(&output).contains("--wipe"), stderr(&output))?;
     // Mounting and swapon take a device as this does: for themselves.
     let held = OpenOptions::new()
         .read(true)

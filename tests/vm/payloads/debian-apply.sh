@@ -42,9 +42,9 @@ done
 
 # GRUB: the words in a file of our own and in the drop-in that is read after it, of which the generated one has them; the
 # administrator's main file is not touched.
-words="zswap.enabled=1 zswap.compressor=lzo-rle"
+words="zswap.enabled=1"
 [ -f $ZSWAP/zpool ] && words="$words zswap.zpool=zsmalloc"
-words="$words zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
+words="$words zswap.compressor=lzo-rle zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
 [ -f $ZSWAP/shrinker_enabled ] && words="$words zswap.shrinker_enabled=1"
 echo "$words" > $STORE/words
 expect "variable of GRUB" "GRUB_CMDLINE_LINUX_DEFAULT=\"\$GRUB_CMDLINE_LINUX_DEFAULT $words\"" \
