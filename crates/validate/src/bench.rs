@@ -22,7 +22,7 @@ use crate::sequence::Sequence;
 use crate::tiering::{Tiering, full_pool};
 use crate::{Options, SCOPE, ValidateError, model};
 
-/// Areas are so many times larger than the workload: swap that is more than half full is used differently.
+/// Areas are this many times larger than the workload: swap that is more than half full is used differently.
 const ROOM: u64 = 5;
 /// What all cases share.
 pub(super) struct Bench<'a> {
@@ -57,7 +57,7 @@ impl Bench<'_> {
         if played.wrong > 0 {
             return Err(ValidateError::Corrupt { case: tiering.to_string(), count: played.wrong });
         }
-        // After each pause caches and processor are somebody else's: the time of such a sequence says nothing.
+        // After each pause caches and processor belong to other processes: the time of such a sequence says nothing.
         let nanos = sequence.script.task.pauses.is_none().then_some(played.nanos);
         let level = level.and_then(|level| level.mean());
         Ok((Seen { before, after, nanos, level }, settings, group.version()))

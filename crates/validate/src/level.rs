@@ -18,12 +18,12 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Of a pool that may have so many pages.
+    /// Of a pool that may have this many pages.
     pub fn of(pages: u64) -> Self {
         Self { from: (pages * ACCEPT_PERCENT / 100 * PAGE as u64) as f64, sum: 0.0, looks: 0 }
     }
 
-    /// It holds so many bytes now.
+    /// It holds this many bytes now.
     pub fn see(&mut self, bytes: u64) {
         let bytes = bytes as f64;
         if self.looks > 0 || bytes >= self.from {

@@ -212,7 +212,7 @@ impl Bench<'_> {
 }
 
 /// Elapsed grows with every time, so that the one that fits is found by halves: the largest number below `end` of which `takes` makes no more
-/// than `wanted`, or no more than without it. For a disk may be so fast that nobody waits for it: then it is as slow as that allows, also
+/// than `wanted`, or no more than without it. For a disk may be so fast that no process waits for it: then it is as slow as that allows, also
 /// where all the rest took a little less than in the other sequences.
 fn fitting<E>(end: u64, wanted: f64, takes: impl Fn(u64) -> Result<f64, E>) -> Result<u64, E> {
     let wanted = wanted.max(takes(0)?);

@@ -1,7 +1,7 @@
 //! The process that plays a sequence of accesses on the running kernel.
 //!
 //! Whatever it needs for that (contents, the sequence) is in its memory before it is put into the limited group, where it
-//! counts for nobody: in the group there are only the pages of the workload, their page tables and its stack.
+//! is charged to no group that is compared: in the group there are only the pages of the workload, their page tables and its stack.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::atomic::Ordering::Relaxed;
@@ -113,7 +113,7 @@ fn words() -> Vec<u64> {
     content::all().chunks_exact(8).map(word).collect()
 }
 
-/// Reads so many numbers of `N` bytes.
+/// Reads this many numbers of `N` bytes.
 fn numbers<const N: usize>(input: &mut impl Read, count: usize) -> io::Result<Vec<[u8; N]>> {
     let mut numbers = vec![[0; N]; count];
     input.read_exact(numbers.as_flattened_mut())?;

@@ -27,7 +27,7 @@ use crate::times::{Timed, Times};
 const WORKER: &str = "shrink_worker";
 /// Fewer runs than this say nothing, and fewer pages.
 const FEWEST: usize = 100;
-/// A run that takes so many times as long as the usual one, which writes nothing back, drains the pool.
+/// A run that takes this many times as long as the usual one, which writes nothing back, drains the pool.
 const DRAINS: u64 = 20;
 
 impl Bench<'_> {
@@ -54,7 +54,7 @@ impl Bench<'_> {
     }
 }
 
-/// What was seen of a worker that walks like this and wrote so many pages back.
+/// What was seen of a worker that walks like this and wrote this many pages back.
 #[derive(Clone, Debug)]
 pub(super) struct Worked {
     runs: Runs,
@@ -85,7 +85,7 @@ impl Times {
         let lengths: Vec<u64> = runs.runs.iter().map(|run| run.length).collect();
         let Some(usual) = middle(&lengths).filter(|_| passes_over) else { return };
         let (drains, others): (Vec<Run>, Vec<Run>) = runs.runs.iter().partition(|run| run.length > DRAINS * usual);
-        // How many there are while others store is a matter of their mean. Each ends after so many steps.
+        // How many there are while others store is a matter of their mean. Each ends after a fixed number of steps.
         let walks: u64 = others.iter().filter(|run| run.beside).map(|run| run.length).sum();
         let step = walks / others.len() as u64 / u64::from(walk.failures);
         self.costs.round = step.saturating_sub(u64::from(walk.per_step) * self.costs.scan);

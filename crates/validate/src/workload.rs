@@ -9,13 +9,13 @@ use crate::content;
 /// Where its accesses come from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// A generator and parameters, for so many pages of RAM.
+    /// A generator and parameters, for this many pages of RAM.
     Generator(fn(u64) -> String),
     /// [`paced`].
     Paced,
 }
 
-/// From an access on, a pause before each so many of them.
+/// From an access on, a pause before every n-th of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pauses {
     /// The first access after a pause.
@@ -100,7 +100,7 @@ const PAUSE: u64 = 1_000_000;
 /// What of a page is left by a codec: so much that the allocator gives it a page, and that a pool has as many pages as entries.
 const LARGE: u16 = 3_900;
 
-/// Fills a pool that holds so many pages and goes on by one page at a time. RAM is kept full by pages of zeros, which are remembered
+/// Fills a pool that holds this many pages and goes on by one page at a time. RAM is kept full by pages of zeros, which are remembered
 /// by the swap map and touch no pool: one after the other is read, so that reclaim takes mostly such, and what it stores comes alone.
 ///
 /// The shares are such that a pool at its limit is walked through once, 16 entries for each store that is refused, is drained to 90 %
@@ -134,7 +134,7 @@ impl Workload {
         TABLE.iter().find(|workload| workload.name == name)
     }
 
-    /// Its accesses when there are so many pages of RAM, and a pool of 1 % holds so many pages of RAM; and where it pauses.
+    /// Its accesses with this many pages of RAM, and as many in a pool of 1 %; and where it pauses.
     ///
     /// # Errors
     /// [`GenerateError`] when it gets too long.
@@ -150,7 +150,7 @@ impl Workload {
         }
     }
 
-    /// The content of a page that is said to compress to so many bytes; same-filled ones of [`paced`] are all zeros.
+    /// The content of a page that is said to compress to this many bytes; same-filled ones of [`paced`] are all zeros.
     pub(super) fn content(&self, page: u32, size: u16) -> u16 {
         content::suiting(if matches!(self.source, Source::Paced) { page & !1 } else { page }, size)
     }

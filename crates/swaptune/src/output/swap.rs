@@ -43,7 +43,7 @@ fn notes(outcome: &Outcome) -> String {
     if notes.is_empty() { notes } else { format!("\n{notes}") }
 }
 
-/// One page by itself: nothing is read ahead, nobody else is at work.
+/// One page by itself: nothing is read ahead, no other process is at work.
 fn is_rung(row: &SwapFigures) -> bool {
     row.threads == 1 && row.order == MemoryOrder::Random && row.page_cluster == 0
 }
