@@ -1,6 +1,6 @@
 //! Transparent huge pages: global, khugepaged, per size.
 
-use super::{Effect, Kind, Knob};
+use super::{Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -8,79 +8,56 @@ pub(super) static ROWS: &[Knob] = &[
         name: "transparent_hugepage.enabled",
         path: "/sys/kernel/mm/transparent_hugepage/enabled",
         kind: Kind::Choice(&["always", "madvise", "never"]),
-        unit: "",
         default: "CONFIG_TRANSPARENT_HUGEPAGE_*",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Which anonymous memory gets huge pages. Up to 6.12 huge pages bypass zswap on non-rotational block devices.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.defrag",
         path: "/sys/kernel/mm/transparent_hugepage/defrag",
         kind: Kind::Choice(&["always", "defer", "defer+madvise", "madvise", "never"]),
-        unit: "",
         default: "madvise",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Whether an allocation waits for compaction to get a huge page.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.shmem_enabled",
         path: "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
         kind: Kind::Choice(&["always", "within_size", "advise", "never", "deny", "force"]),
-        unit: "",
         default: "never",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Huge pages for shared memory.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.use_zero_page",
         path: "/sys/kernel/mm/transparent_hugepage/use_zero_page",
         kind: Kind::Bool,
-        unit: "",
         default: "1",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Whether a read of untouched memory maps the huge zero page.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.shrink_underused",
         path: "/sys/kernel/mm/transparent_hugepage/shrink_underused",
         kind: Kind::Bool,
-        unit: "",
         default: "Y",
         since: Some(v(6, 13)),
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Splits huge pages that are mostly zeroes under pressure.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.defrag",
         path: "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
         kind: Kind::Integer { min: 0, max: 1 },
-        unit: "",
         default: "1",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Whether khugepaged compacts memory.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.pages_to_scan",
@@ -88,12 +65,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 1, max: 4294967295 },
         unit: "pages",
         default: "4096",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Pages that khugepaged scans a pass.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.scan_sleep_millisecs",
@@ -101,12 +75,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 4294967295 },
         unit: "ms",
         default: "10000",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Pause between passes.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.alloc_sleep_millisecs",
@@ -114,12 +85,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 4294967295 },
         unit: "ms",
         default: "60000",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Pause after a failed allocation.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.max_ptes_none",
@@ -127,12 +95,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 511 },
         unit: "pages",
         default: "511",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Untouched pages a collapse may fill: each costs memory.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.max_ptes_swap",
@@ -140,12 +105,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 511 },
         unit: "pages",
         default: "64",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Swapped-out pages that a collapse may read in.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.khugepaged.max_ptes_shared",
@@ -153,37 +115,28 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 511 },
         unit: "pages",
         default: "256",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Shared pages a collapse may copy.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.size.enabled",
         path: "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled",
         kind: Kind::Choice(&["always", "inherit", "madvise", "never"]),
-        unit: "",
         default: "inherit for PMD size, else never",
         since: Some(v(6, 8)),
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Huge pages of one size; inherit follows the global setting.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "transparent_hugepage.size.shmem_enabled",
         path: "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/shmem_enabled",
         kind: Kind::Choice(&["always", "inherit", "within_size", "advise", "never"]),
-        unit: "",
         default: "inherit for PMD size, else never",
         since: Some(v(6, 11)),
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Huge pages of one size for shared memory.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
+        ..Knob::LIVE
     },
 ];

@@ -111,6 +111,23 @@ pub enum KnobError {
 }
 
 impl Knob {
+    /// What most rows have in common: every supported kernel has it, a write takes effect at once, and the value has no unit.
+    const LIVE: Self = Self {
+        name: "",
+        path: "",
+        kind: Kind::ReadOnly,
+        unit: "",
+        default: "",
+        since: None,
+        gone: None,
+        replaced_by: "",
+        effect: Effect::Live,
+        doc: "",
+        source: "",
+    };
+}
+
+impl Knob {
     /// True when this is a sysctl, and so can stand in a sysctl.d file.
     #[must_use]
     pub fn is_sysctl(&self) -> bool {

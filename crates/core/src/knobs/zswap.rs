@@ -1,7 +1,7 @@
 //! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`), in the order in which a plan writes them; `enabled`
 //! goes last all the same.
 
-use super::{Effect, Kind, Knob};
+use super::{Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -9,40 +9,30 @@ pub(super) static ROWS: &[Knob] = &[
         name: "zswap.enabled",
         path: "/sys/module/zswap/parameters/enabled",
         kind: Kind::Bool,
-        unit: "",
         default: "N unless CONFIG_ZSWAP_DEFAULT_ON",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Turns the compressed cache for swap pages on; turning it off only stops new stores, what is stored stays until it is faulted in or swapoff.",
         source: "Documentation/admin-guide/mm/zswap.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.zpool",
         path: "/sys/module/zswap/parameters/zpool",
         kind: Kind::Name,
-        unit: "",
         default: "zbud up to 6.6, zsmalloc from 6.7",
-        since: None,
         gone: Some(v(6, 18)),
         replaced_by: "zswap uses zsmalloc directly; zswap.zpool= on the command line is ignored without a word",
-        effect: Effect::Live,
         doc: "Allocator of the pool: zsmalloc, zbud or z3fold (the last two are gone since 6.15).",
         source: "mm/zswap.c; zpool layer removed in 6.18",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.compressor",
         path: "/sys/module/zswap/parameters/compressor",
         kind: Kind::Name,
-        unit: "",
         default: "CONFIG_ZSWAP_COMPRESSOR_DEFAULT, upstream lzo",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Compressor of pages stored from now on; before the first enable (6.3 and later) any name is taken and silently replaced, so read it back.",
         source: "mm/zswap.c, zswap_compressor_param_set",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.max_pool_percent",
@@ -50,12 +40,9 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "20",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Largest share of all RAM that the compressed pool may take; a cap, not a reservation. At the limit new pages go to the disk; what it cannot hold must have the rest of RAM to run in.",
         source: "Documentation/admin-guide/mm/zswap.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.accept_threshold_percent",
@@ -63,63 +50,53 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "90",
-        since: None,
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "After the pool was full, stores are accepted again below this share of max_pool_percent; 100 turns the hysteresis off.",
         source: "Documentation/admin-guide/mm/zswap.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.shrinker_enabled",
         path: "/sys/module/zswap/parameters/shrinker_enabled",
         kind: Kind::Bool,
-        unit: "",
         default: "N unless CONFIG_ZSWAP_SHRINKER_DEFAULT_ON",
         since: Some(v(6, 8)),
-        gone: None,
-        replaced_by: "",
-        effect: Effect::Live,
         doc: "Lets memory reclaim write pages of the pool back to the swap device before the limit is reached, also where all of them would still fit.",
         source: "Documentation/admin-guide/mm/zswap.rst",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.same_filled_pages_enabled",
         path: "/sys/module/zswap/parameters/same_filled_pages_enabled",
         kind: Kind::Bool,
-        unit: "",
         default: "Y",
-        since: None,
         gone: Some(v(6, 10)),
         replaced_by: "same-filled pages are always handled; since 6.12 zero pages are kept by the swap core",
-        effect: Effect::Live,
         doc: "Stores pages filled with one repeated word as that word.",
         source: "mm/zswap.c; removed by c074e1467f85",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.non_same_filled_pages_enabled",
         path: "/sys/module/zswap/parameters/non_same_filled_pages_enabled",
         kind: Kind::Bool,
-        unit: "",
         default: "Y",
         since: Some(v(5, 18)),
         gone: Some(v(6, 10)),
         replaced_by: "such pages are always stored",
-        effect: Effect::Live,
         doc: "Whether pages that are not same-filled are stored at all.",
         source: "mm/zswap.c; removed by c074e1467f85",
+        ..Knob::LIVE
     },
     Knob {
         name: "zswap.exclusive_loads",
         path: "/sys/module/zswap/parameters/exclusive_loads",
         kind: Kind::Bool,
-        unit: "",
         default: "N unless CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON",
         since: Some(v(6, 5)),
         gone: Some(v(6, 9)),
         replaced_by: "a load always frees the entry since 6.9",
-        effect: Effect::Live,
         doc: "Frees the compressed copy when a page is loaded; unsafe over zram or pmem swap on 6.5 to 6.8.",
         source: "mm/zswap.c; fix 25cd241408a2",
+        ..Knob::LIVE
     },
 ];
