@@ -1,7 +1,7 @@
 //! A plan as one transaction: journal, compare-and-set, read back, and all the way back when anything fails.
 //!
-//! [`execute`] checks everything that can be known before (`preflight`, `room`) and makes the steps (`forward`). [`resume`] finishes
-//! what a crash cut short. [`rollback()`] takes back, step by step (`undo`), [`deactivate`] switches off what the boot service switched
+//! [`execute`] checks everything that can be known before (`preflight`, `room`) and makes the steps (`forward`). [`resume()`] finishes
+//! what a crash cut short. [`rollback()`] takes back, step by step (`undo`), [`deactivate()`] switches off what the boot service switched
 //! on. All of them go through the same kinds of change (`kinds`, one file each) and the same writer (`write`). `spare` takes the room
 //! that going back may need, `settle` tells systemd, `zswap` reads zswap's settings again once it is on, and `offline` says what is
 //! left to a machine that does not run. The journal itself is a room of its own, `crate::journal`: it is read without a transaction too.
