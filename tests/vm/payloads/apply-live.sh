@@ -3,6 +3,12 @@
 # Rounds of "compressor zpool" come in /rounds; zpool is "-" where the kernel has no choice.
 echo "+memory" > /sys/fs/cgroup/cgroup.subtree_control
 mkdir -p /etc/swaptune
+# Any write to it makes the kernel compute vm.min_free_kbytes anew, from the memory that is managed at that moment (set_recommended_min_free_kbytes,
+# mm/khugepaged.c), and it only rises. What boot has freed since the first time is in it from here on.
+THP=/sys/kernel/mm/transparent_hugepage/enabled
+thp=$(sed 's/.*\[\(.*\)\].*/\1/' $THP)
+echo never > $THP
+echo "$thp" > $THP
 
 # configure COMPRESSOR ZPOOL
 configure() {
