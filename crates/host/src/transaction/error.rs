@@ -4,6 +4,7 @@ use std::io;
 
 use swaptune_core::swapoff::TooFull;
 
+use crate::error_chain;
 use crate::journal::{JournalError, TransactionStatus};
 use crate::lock::LockError;
 use crate::swap_header::HeaderError;
@@ -98,25 +99,6 @@ impl StepError {
             Self::Command { command, .. } => format!("run `{command}` by hand to see what it needs"),
             Self::NotTaken { .. } | Self::Header { .. } | Self::Journal(_) => String::new(),
         }
-    }
-}
-
-/// The error and what caused it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    without_code(&text)
-}
-
-/// `Invalid argument (os error 22)` → `Invalid argument`: the number says nothing to a reader.
-fn without_code(text: &str) -> String {
-    match text.split_once(" (os error ") {
-        Some((words, rest)) => words.to_owned() + rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'),
-        None => text.to_owned(),
     }
 }
 
@@ -282,7 +264,7 @@ impl From<StepError> for ApplyError {
             StepError::TooFull { ref path, source } => {
                 Self::Refused { what: format!("swapoff {path}"), why: source.to_string(), hint: error.hint() }
             }
-            other => Self::Refused { what: "nothing was changed".into(), why: chain(&other), hint: other.hint() },
+            other => Self::Refused { what: "nothing was changed".into(), why: error_chain(&other), hint: other.hint() },
         }
     }
 }
@@ -297,8 +279,7 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_without_numbers_of_the_kernel() {
-        assert_eq!(chain(&enospc()), "cannot write /etc/fstab: No space left on device");
-        assert_eq!(without_code("a (os error 5) b"), "a b");
+        assert_eq!(error_chain(&enospc()), "cannot write /etc/fstab: No space left on device");
     }
 
     #[test]
