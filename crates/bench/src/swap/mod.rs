@@ -59,7 +59,7 @@ pub struct Plan {
 pub struct Missed {
     /// The job, in words.
     pub job: String,
-    /// Why.
+    /// The reason, as one sentence for the user.
     pub why: String,
 }
 
@@ -82,7 +82,7 @@ pub enum SwapError {
     /// This machine must not or cannot be used for it; nothing was changed.
     #[error("{why}")]
     Refused {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -104,7 +104,7 @@ pub enum SwapError {
     Corrupt {
         /// The job, in words.
         job: String,
-        /// Where.
+        /// The page that came back different.
         at: Corruption,
     },
 }

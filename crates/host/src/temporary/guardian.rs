@@ -35,9 +35,9 @@ const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
 /// The program that plays the guardian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Path.
+    /// Path of the executable.
     pub path: PathBuf,
-    /// Arguments.
+    /// Arguments that make it the guardian.
     pub arguments: Vec<OsString>,
 }
 

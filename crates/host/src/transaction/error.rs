@@ -37,7 +37,7 @@ pub enum StepError {
     Refused {
         /// What was refused.
         what: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -65,7 +65,7 @@ pub enum StepError {
     Header {
         /// The device or file.
         path: String,
-        /// Why.
+        /// What is wrong with the header that was asked for.
         source: HeaderError,
     },
     /// What a swap area holds has no room elsewhere.
@@ -138,7 +138,7 @@ pub enum ApplyError {
     Refused {
         /// What was refused.
         what: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -186,18 +186,18 @@ pub enum ApplyError {
     /// A step failed, and everything before it was undone.
     #[error("{step} failed, and what was done before it is undone (transaction {id})")]
     StepFailed {
-        /// Transaction.
+        /// Identifier of the transaction.
         id: String,
         /// The step, in words.
         step: String,
-        /// Why.
+        /// What the step failed on.
         #[source]
         cause: Box<StepError>,
     },
     /// A step failed, and not everything before it could be undone; or a rollback could not be finished.
     #[error("{cause}; and taking it back failed too: {rollback} (transaction {id})")]
     RollbackFailed {
-        /// Transaction.
+        /// Identifier of the transaction.
         id: String,
         /// What went wrong first.
         cause: String,

@@ -24,7 +24,7 @@ pub enum UndoOutcome {
     Regenerated,
     /// It stays until the next boot and does no harm.
     Kept {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
     /// Something else has changed it since, and so it was left alone.
@@ -36,7 +36,7 @@ pub enum UndoOutcome {
     },
     /// It could not be undone.
     Failed {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
     /// It was left as it is since the user gave it up.
