@@ -18,7 +18,7 @@ const SIGKILL: i32 = 9;
 /// What is started as helper: it must serve the process whose id is its last argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Path.
+    /// Path of the executable.
     pub path: PathBuf,
     /// Arguments, without the process id.
     pub arguments: Vec<OsString>,

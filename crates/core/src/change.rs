@@ -24,7 +24,7 @@ pub struct SwapState {
 /// How a zram device is set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZramState {
-    /// Compressor.
+    /// The compressor, as `comp_algorithm` names it.
     pub algorithm: String,
     /// Uncompressed capacity.
     pub disksize: Bytes,
@@ -70,7 +70,7 @@ pub enum Change {
     },
     /// A text file, created, replaced or deleted as a whole.
     File {
-        /// Path.
+        /// Absolute path on the machine.
         path: String,
         /// Text that is expected; `None` when there must be no file.
         before: Option<String>,
@@ -81,7 +81,7 @@ pub enum Change {
     },
     /// A symbolic link, such as the one that enables a unit.
     Link {
-        /// Path.
+        /// Absolute path on the machine.
         path: String,
         /// Target that is expected.
         before: Option<String>,
@@ -90,7 +90,7 @@ pub enum Change {
     },
     /// A swap file created (`after`) or deleted (`before`).
     SwapFile {
-        /// Path.
+        /// Absolute path on the machine.
         path: String,
         /// The file that is expected.
         before: Option<SwapFileState>,

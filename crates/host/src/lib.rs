@@ -8,6 +8,7 @@ pub mod cgroup;
 pub mod checkpoint;
 pub mod child;
 pub mod counted;
+mod error_chain;
 mod folder_guardian;
 pub mod inspect;
 pub mod journal;
@@ -24,3 +25,5 @@ pub mod sys;
 pub mod temporary;
 pub mod transaction;
 pub mod work_trace;
+
+pub use error_chain::error_chain;

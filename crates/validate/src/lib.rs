@@ -69,7 +69,7 @@ pub enum ValidateError {
     /// This machine must not or cannot be used for it; nothing was changed.
     #[error("{why}")]
     Refused {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -110,7 +110,7 @@ pub enum ValidateError {
 pub struct LeftOut {
     /// The case, in words.
     pub case: String,
-    /// Why.
+    /// The reason, as one sentence for the user.
     pub why: String,
 }
 
@@ -123,7 +123,7 @@ pub struct Row {
     pub tiering: String,
     /// Pages of the workload.
     pub pages: u32,
-    /// Accesses.
+    /// Accesses that were played.
     pub events: usize,
     /// Where the compressed sizes came from; `None` without zswap.
     pub sizes: Option<&'static str>,

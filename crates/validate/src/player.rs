@@ -28,9 +28,9 @@ pub(super) const PAGES_MAX: u32 = FIRST;
 /// What is to be played: as many bytes of contents and events follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Task {
-    /// Pages.
+    /// Pages that the process has.
     pub pages: u32,
-    /// Events.
+    /// Accesses that it plays.
     pub events: usize,
     /// Where it sleeps.
     pub pauses: Option<Pauses>,

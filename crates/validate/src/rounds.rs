@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use swaptune_core::Bytes;
 use swaptune_host::cgroup::Version;
+use swaptune_host::error_chain;
 use swaptune_host::temporary::TemporaryError;
 use swaptune_tiers::model::Settings;
 
@@ -137,7 +138,7 @@ impl Bench<'_> {
             }
             Err(ValidateError::Corrupt { count, .. }) => return Err(ValidateError::Corrupt { case: work.words(), count }),
             Err(ValidateError::Temporary(error @ (TemporaryError::Step { .. } | TemporaryError::Refused { .. }))) => {
-                work.failed = Some(swaptune_bench::swap::tell(&error));
+                work.failed = Some(error_chain(&error));
             }
             Err(ValidateError::Player(_)) if self.stop.is_asked() => {}
             Err(ValidateError::Player(why)) => work.failed = Some(why),

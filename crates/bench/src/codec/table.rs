@@ -34,9 +34,9 @@ pub enum Levels {
     Level {
         /// What the kernel uses.
         default: i32,
-        /// Lowest.
+        /// Lowest level that the codec takes.
         min: i32,
-        /// Highest.
+        /// Highest level that the codec takes.
         max: i32,
     },
     /// An acceleration: higher is faster and larger.

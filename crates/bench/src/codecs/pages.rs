@@ -158,7 +158,7 @@ impl Pages {
         &self.bytes
     }
 
-    /// Each.
+    /// Each page's bytes, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         self.bytes.chunks_exact(self.page_size)
     }

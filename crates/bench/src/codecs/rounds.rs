@@ -19,7 +19,7 @@ use crate::codec::Setting;
 pub struct Job {
     /// The codec.
     pub setting: Setting,
-    /// Threads.
+    /// Threads that compress at the same time.
     pub threads: usize,
 }
 

@@ -25,9 +25,9 @@ const SPARE: Bytes = Bytes::from_mib(32);
 pub struct Options {
     /// Size of the memory; `None` for what suits.
     pub size: Option<Bytes>,
-    /// Contents.
+    /// Contents of the pages; each makes a row.
     pub data: Vec<MemoryData>,
-    /// Orders.
+    /// Orders of access; each makes a row.
     pub orders: Vec<MemoryOrder>,
     /// Write instead of read.
     pub write: bool,
@@ -61,14 +61,14 @@ pub enum Hog {
 pub enum TemporarySwap {
     /// A swap file with zswap in front of it.
     Zswap {
-        /// Compressor.
+        /// The compressor, by the kernel's name.
         compressor: String,
         /// Allocator, where the kernel has several.
         zpool: Option<String>,
     },
     /// A zram device.
     Zram {
-        /// Algorithm.
+        /// The compressor, as `comp_algorithm` names it.
         algorithm: String,
     },
     /// A swap file alone.

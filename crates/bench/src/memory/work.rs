@@ -10,9 +10,9 @@ pub const PARTS: u32 = 5;
 /// One pattern of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
-    /// Content.
+    /// What the pages hold.
     pub data: MemoryData,
-    /// Order.
+    /// In which order they are touched.
     pub order: MemoryOrder,
     /// Write instead of read.
     pub write: bool,

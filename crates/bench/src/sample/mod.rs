@@ -139,7 +139,7 @@ pub enum Step {
     Locating {
         /// Processes done.
         done: u64,
-        /// Processes.
+        /// Processes to look at.
         of: u64,
     },
     /// Reading and compressing pages.

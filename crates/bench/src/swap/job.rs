@@ -48,7 +48,7 @@ pub struct Wish {
     pub zram: bool,
     /// Pages on the disk, straight and by way of zswap.
     pub disk: bool,
-    /// Compressors.
+    /// Compressors to go through; empty for those that the kernel has.
     pub compressors: Vec<String>,
     /// Kinds of pages.
     pub classes: Vec<Class>,

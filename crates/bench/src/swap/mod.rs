@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use swaptune_core::measurement::SwapFigures;
 use swaptune_core::proof::Corruption;
 use swaptune_core::{Bytes, Facts};
+use swaptune_host::error_chain;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::prove::ProveError;
@@ -58,7 +59,7 @@ pub struct Plan {
 pub struct Missed {
     /// The job, in words.
     pub job: String,
-    /// Why.
+    /// The reason, as one sentence for the user.
     pub why: String,
 }
 
@@ -81,7 +82,7 @@ pub enum SwapError {
     /// This machine must not or cannot be used for it; nothing was changed.
     #[error("{why}")]
     Refused {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -103,7 +104,7 @@ pub enum SwapError {
     Corrupt {
         /// The job, in words.
         job: String,
-        /// Where.
+        /// The page that came back different.
         at: Corruption,
     },
 }
@@ -200,7 +201,7 @@ fn one_tier(
         return match error {
             TemporaryError::Step { .. } | TemporaryError::Refused { .. } => {
                 let why = SwapError::from(error);
-                group.iter_mut().for_each(|row| row.miss(&tell(&why)));
+                group.iter_mut().for_each(|row| row.miss(&error_chain(&why)));
                 Ok(())
             }
             other => Err(other.into()),
@@ -221,18 +222,4 @@ fn one_tier(
         }
     }
     Ok(())
-}
-
-/// An error with what caused it, in one line.
-pub fn tell(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        let words = error.to_string();
-        if !text.ends_with(&words) {
-            text += &format!(": {words}");
-        }
-        source = error.source();
-    }
-    text
 }

@@ -19,14 +19,14 @@ const LEAST: Bytes = Bytes::from_mib(16);
 pub enum Tier {
     /// The pool of zswap.
     Zswap {
-        /// Compressor.
+        /// The compressor, by the kernel's name.
         compressor: String,
         /// Allocator, where the kernel has a choice and another than its own is meant.
         zpool: Option<String>,
     },
     /// A zram device.
     Zram {
-        /// Algorithm.
+        /// The compressor, as `comp_algorithm` names it.
         algorithm: String,
     },
     /// Areas on one disk.
@@ -36,7 +36,7 @@ pub enum Tier {
     },
     /// The disk below zswap, by way of its pool.
     Writeback {
-        /// Compressor.
+        /// The compressor, by the kernel's name.
         compressor: String,
     },
 }

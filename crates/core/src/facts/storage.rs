@@ -37,7 +37,7 @@ pub enum Transport {
 pub struct BlockDevice {
     /// Kernel name (`vda`, `nvme0n1p2`, `dm-0`).
     pub name: String,
-    /// Size.
+    /// Capacity, bytes.
     pub size: Bytes,
     /// How it is attached; for a partition, that of its disk.
     pub transport: Transport,
@@ -57,7 +57,7 @@ pub struct BlockDevice {
     pub contents: Fact<String>,
     /// File-system or swap UUID.
     pub uuid: Option<String>,
-    /// Label.
+    /// Label of the file system or swap area on it.
     pub label: Option<String>,
     /// UUID of the partition, in the partition table.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -135,7 +135,7 @@ impl ZswapFacts {
 pub struct ZramFacts {
     /// Whether the driver is there: built in, loaded, loadable as a module, absent.
     pub driver: Fact<Availability>,
-    /// Devices.
+    /// Devices below `/sys/block`, set up or not.
     pub devices: Vec<ZramDevice>,
 }
 

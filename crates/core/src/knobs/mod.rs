@@ -20,9 +20,9 @@ pub enum Kind {
     Bool,
     /// A whole number within this range, both ends included.
     Integer {
-        /// Smallest.
+        /// Smallest value, included.
         min: i64,
-        /// Largest.
+        /// Largest value, included.
         max: i64,
     },
     /// One word of these; the kernel shows the chosen one in brackets.

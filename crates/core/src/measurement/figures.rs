@@ -232,14 +232,14 @@ pub struct CipherFigures {
 pub enum SwapTier {
     /// The compressed pool of zswap.
     Zswap {
-        /// Compressor.
+        /// The compressor, by the kernel's name.
         compressor: String,
-        /// Allocator.
+        /// The allocator (`zpool`), `zsmalloc` where the kernel has no other.
         zpool: String,
     },
     /// A zram device.
     Zram {
-        /// Algorithm.
+        /// The compressor, as `comp_algorithm` names it.
         algorithm: String,
     },
     /// Areas on disks, without zswap.
@@ -253,7 +253,7 @@ pub enum SwapTier {
     Zero,
     /// Pages that zswap wrote back to its disk.
     Writeback {
-        /// Compressor.
+        /// The compressor, by the kernel's name.
         compressor: String,
         /// Whole disks below (`vda`).
         disks: Vec<String>,
@@ -357,9 +357,9 @@ pub enum MemoryOrder {
 /// One pattern of memory access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFigures {
-    /// Content.
+    /// What the pages hold.
     pub data: MemoryData,
-    /// Order.
+    /// In which order they are touched.
     pub order: MemoryOrder,
     /// True for writes.
     pub write: bool,

@@ -44,7 +44,7 @@ pub struct ZramPool {
     pub name: String,
     /// True when it is an active swap area.
     pub is_swap: bool,
-    /// Compressor.
+    /// The compressor, by the kernel's name.
     pub compressor: Fact<String>,
     /// Uncompressed capacity.
     pub disksize: Bytes,

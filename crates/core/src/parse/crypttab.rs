@@ -9,7 +9,7 @@ pub struct Mapping {
     pub source: String,
     /// Key file; empty or `none` asks for a passphrase.
     pub key: String,
-    /// Options.
+    /// The fourth field, split at commas.
     pub options: Vec<String>,
 }
 

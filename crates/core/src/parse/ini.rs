@@ -19,7 +19,7 @@ pub struct Section {
 pub struct Key {
     /// Line number, from 1.
     pub line: usize,
-    /// Name.
+    /// The key, blanks around it removed.
     pub name: String,
     /// Value, blanks around it removed.
     pub value: String,

@@ -17,7 +17,7 @@ pub struct SwapLine {
     pub size: Bytes,
     /// Slots in use.
     pub used: Bytes,
-    /// Priority.
+    /// Swap priority: higher is used first.
     pub priority: i32,
 }
 

@@ -23,7 +23,7 @@ pub struct Key {
     pub path: String,
     /// Line, from 1.
     pub line: usize,
-    /// Value.
+    /// What follows the `=`, blanks around it removed.
     pub value: String,
 }
 

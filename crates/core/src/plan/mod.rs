@@ -90,7 +90,7 @@ pub struct Note {
 pub struct Refusal {
     /// What is refused.
     pub what: String,
-    /// Why.
+    /// The reason, as one sentence for the user.
     pub why: String,
     /// What to type or change next.
     pub hint: String,

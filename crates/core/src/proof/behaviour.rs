@@ -54,7 +54,7 @@ pub struct Area {
     pub path: String,
     /// True for `/dev/zramN`.
     pub zram: bool,
-    /// Priority.
+    /// Swap priority: higher is used first.
     pub priority: i32,
     /// Slots that were free.
     pub free: Bytes,

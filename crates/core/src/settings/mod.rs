@@ -145,7 +145,7 @@ pub struct SwapWanted {
     pub path: String,
     /// Size of a file that does not exist yet.
     pub size: Option<Bytes>,
-    /// Priority.
+    /// Swap priority: higher is used first.
     pub priority: i32,
     /// Whether the machine may boot and run without it; `None` where it is not written.
     pub optional: Option<bool>,

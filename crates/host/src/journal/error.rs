@@ -11,7 +11,7 @@ pub enum JournalError {
     Io {
         /// What was tried.
         operation: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
         /// What the kernel said.
         source: io::Error,

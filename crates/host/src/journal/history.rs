@@ -11,7 +11,7 @@ use super::{JournalError, StateDir, StepLog, Transaction, TransactionKind, Trans
 /// One row of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HistoryEntry {
-    /// Id.
+    /// Identifier of the transaction, as `history` shows it.
     pub id: String,
     /// UTC time of its beginning, empty when its journal cannot be read.
     pub time: String,
@@ -26,7 +26,7 @@ pub struct HistoryEntry {
     /// Those changes; while it is being taken back, all that are still to be undone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub standing: Vec<Standing>,
-    /// Profile.
+    /// The profile that was planned from.
     pub profile: String,
     /// What it did, in short.
     pub summary: String,

@@ -56,12 +56,12 @@ pub enum StepOutcome {
         wanted: String,
         /// What is in effect.
         got: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
     /// It was left out.
     Skipped {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
 }
@@ -84,9 +84,9 @@ pub struct SavedFile {
     pub blob: Blob,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// Owner, `st_uid`.
     pub uid: u32,
-    /// Group.
+    /// Group, `st_gid`.
     pub gid: u32,
     /// Extended attributes (security labels, access lists): name and value, hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -105,7 +105,7 @@ pub struct SavedRange {
 /// One output of a generator: as it was before, or as the generator left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Path.
+    /// Absolute path on the machine.
     pub at: String,
     /// Fingerprint of the bytes, hexadecimal; `None` when there is no file.
     pub print: Option<String>,
@@ -134,7 +134,7 @@ pub enum Saved {
     },
     /// A file, or none.
     File {
-        /// Path.
+        /// Absolute path on the machine.
         at: String,
         /// The file.
         file: Option<SavedFile>,
@@ -143,7 +143,7 @@ pub enum Saved {
     },
     /// A symbolic link, or none.
     Link {
-        /// Path.
+        /// Absolute path on the machine.
         at: String,
         /// Where it pointed.
         target: Option<String>,
@@ -152,7 +152,7 @@ pub enum Saved {
     },
     /// A swap file, or none.
     SwapFile {
-        /// Path.
+        /// Absolute path on the machine.
         at: String,
         /// The file.
         file: Option<SavedSwapFile>,
@@ -161,7 +161,7 @@ pub enum Saved {
     },
     /// The bytes under a swap header.
     Ranges {
-        /// Path.
+        /// Absolute path on the machine.
         at: String,
         /// The bytes.
         ranges: Vec<SavedRange>,
@@ -230,14 +230,14 @@ pub enum JournalRecord {
     },
     /// A step is about to be made.
     Intent {
-        /// Which.
+        /// Index of the step in the transaction, from 0.
         seq: usize,
         /// What was there.
         saved: Saved,
     },
     /// A step is made. A later line for the same step replaces this one.
     Done {
-        /// Which.
+        /// Index of the step in the transaction, from 0.
         seq: usize,
         /// What came of it.
         outcome: StepOutcome,
@@ -247,9 +247,9 @@ pub enum JournalRecord {
     },
     /// A step failed.
     Failed {
-        /// Which.
+        /// Index of the step in the transaction, from 0.
         seq: usize,
-        /// Why.
+        /// The reason, as one sentence for the user.
         error: String,
     },
     /// An unfinished transaction goes on.
@@ -270,12 +270,12 @@ pub enum JournalRecord {
     },
     /// A step is undone.
     Undone {
-        /// Which.
+        /// Index of the step in the transaction, from 0.
         seq: usize,
     },
     /// A step was not undone, since another program has changed the same thing, or since the user gave it up.
     Left {
-        /// Which.
+        /// Index of the step in the transaction, from 0.
         seq: usize,
         /// What was found, or why it could not be undone.
         found: String,
@@ -293,7 +293,7 @@ pub enum JournalRecord {
     },
     /// The last line.
     End {
-        /// How.
+        /// What became of the transaction as a whole.
         ending: Ending,
     },
 }

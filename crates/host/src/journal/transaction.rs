@@ -81,7 +81,7 @@ impl StepLog {
 /// One transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Id.
+    /// Identifier of the transaction, as `history` shows it.
     pub id: String,
     /// UTC time of its beginning.
     pub time: String,
@@ -91,11 +91,11 @@ pub struct Transaction {
     pub kind: TransactionKind,
     /// Id of the boot in which it was begun or last resumed.
     pub boot: String,
-    /// Profile.
+    /// The profile that was planned from.
     pub profile: String,
     /// What it does, in short.
     pub summary: String,
-    /// Steps.
+    /// Steps in the order of the plan, each with what became of it.
     pub steps: Vec<StepLog>,
     /// How it ended, or that it did not.
     pub status: TransactionStatus,

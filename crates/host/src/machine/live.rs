@@ -26,7 +26,7 @@ const RECORD_LIMIT: usize = 100_000;
 pub struct Space {
     /// Free for root.
     pub free: Bytes,
-    /// All.
+    /// Capacity of the file system, bytes.
     pub total: Bytes,
 }
 

@@ -125,7 +125,7 @@ fn clear(pid: u32, which: &[u8]) -> Result<(), Unseen> {
 /// Pages of the anonymous mappings of a process that are in RAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// All.
+    /// Pages that were looked at.
     pub pages: u64,
     /// Those touched since [`clear_marks`].
     pub touched: u64,

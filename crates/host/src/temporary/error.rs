@@ -16,7 +16,7 @@ pub enum TemporaryError {
     Refused {
         /// What was refused.
         what: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -38,7 +38,7 @@ pub enum TemporaryError {
     Step {
         /// The change, in words.
         change: String,
-        /// Why.
+        /// What the kernel or the file system said.
         #[source]
         cause: Box<StepError>,
     },

@@ -16,9 +16,9 @@ use std::time::Duration;
 use tracing::info;
 
 use super::{TemporaryError, recover};
+use crate::error_chain;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::transaction::chain;
 
 /// The argument with which a program is started as guardian.
 pub const ARGUMENT: &str = "temporary_guardian";
@@ -35,9 +35,9 @@ const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
 /// The program that plays the guardian.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Path.
+    /// Path of the executable.
     pub path: PathBuf,
-    /// Arguments.
+    /// Arguments that make it the guardian.
     pub arguments: Vec<OsString>,
 }
 
@@ -129,7 +129,7 @@ pub fn play_and_tell() -> bool {
     let (line, ok) = match play() {
         Ok(None) => return true,
         Ok(Some(what)) => (format!("swaptune: {what}"), true),
-        Err(error) => (format!("swaptune: {}\nhint: {}", chain(&error), error.hint()), false),
+        Err(error) => (format!("swaptune: {}\nhint: {}", error_chain(&error), error.hint()), false),
     };
     // Without a reader of it, what was done is right all the same.
     let _ = writeln!(io::stderr().lock(), "{line}");

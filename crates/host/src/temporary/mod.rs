@@ -22,14 +22,13 @@ use uuid::Uuid;
 pub use error::TemporaryError;
 
 use crate::checkpoint::NoFaults;
+use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord};
 use crate::journal::{Beginning, Journal, Stamp, StateDir, Transaction, TransactionKind, TransactionStatus, all, pending};
 use crate::kernel::{self, Kernel};
 use crate::lock::Lock;
 use crate::machine::Machine;
-use crate::transaction::{
-    NotUndone, Run, StepError, UndoOptions, UndoReport, chain, grow, privileges, read_knob, undo_all, undo_from,
-};
+use crate::transaction::{NotUndone, Run, StepError, UndoOptions, UndoReport, grow, privileges, read_knob, undo_all, undo_from};
 use guardian::{Guardian, Program};
 
 /// Temporary settings are never finished.
@@ -124,7 +123,7 @@ impl TemporarySettings {
             return Err(absent("it stands for one setting of each device, and no device was named"));
         }
         let before = read_knob(&run(&self.machine, &*self.kernel), knob.path)
-            .map_err(|error| absent(&chain(&error)))?
+            .map_err(|error| absent(&error_chain(&error)))?
             .ok_or_else(|| absent("this kernel does not have it"))?;
         let path = knob.path.to_owned();
         self.make(vec![Change::Knob { name: name.to_owned(), path, before, after, fallbacks: Vec::new() }])
@@ -141,7 +140,7 @@ impl TemporarySettings {
         let size = Bytes(size.0.div_ceil(page).max(1) * page);
         let found = {
             let run = run(&self.machine, &*self.kernel);
-            let failed = |error| TemporaryError::Refused { what: path.clone(), why: chain(&error), hint: String::new() };
+            let failed = |error| TemporaryError::Refused { what: path.clone(), why: error_chain(&error), hint: String::new() };
             let nearest = run.nearest_folder(&run.real(&path).map_err(failed)?);
             self.kernel.file_system(&nearest).map_err(|error| failed(StepError::io("look at", &folder, error)))?
         };
@@ -162,7 +161,7 @@ impl TemporarySettings {
         };
         let refused = |why: String, hint: &str| TemporaryError::Refused { what: path.clone(), why, hint: hint.into() };
         match found {
-            Err(error) => Err(refused(chain(&error), "")),
+            Err(error) => Err(refused(error_chain(&error), "")),
             Ok(Some(_)) => Err(refused("it is in use as swap".into(), "name an area that is not, or a folder for a swap file")),
             Ok(None) => self.make(vec![on(&path, priority)]),
         }

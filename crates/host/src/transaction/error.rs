@@ -4,6 +4,7 @@ use std::io;
 
 use swaptune_core::swapoff::TooFull;
 
+use crate::error_chain;
 use crate::journal::{JournalError, TransactionStatus};
 use crate::lock::LockError;
 use crate::swap_header::HeaderError;
@@ -36,7 +37,7 @@ pub enum StepError {
     Refused {
         /// What was refused.
         what: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -64,7 +65,7 @@ pub enum StepError {
     Header {
         /// The device or file.
         path: String,
-        /// Why.
+        /// What is wrong with the header that was asked for.
         source: HeaderError,
     },
     /// What a swap area holds has no room elsewhere.
@@ -98,25 +99,6 @@ impl StepError {
             Self::Command { command, .. } => format!("run `{command}` by hand to see what it needs"),
             Self::NotTaken { .. } | Self::Header { .. } | Self::Journal(_) => String::new(),
         }
-    }
-}
-
-/// The error and what caused it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text += &format!(": {error}");
-        source = error.source();
-    }
-    without_code(&text)
-}
-
-/// `Invalid argument (os error 22)` → `Invalid argument`: the number says nothing to a reader.
-fn without_code(text: &str) -> String {
-    match text.split_once(" (os error ") {
-        Some((words, rest)) => words.to_owned() + rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'),
-        None => text.to_owned(),
     }
 }
 
@@ -156,7 +138,7 @@ pub enum ApplyError {
     Refused {
         /// What was refused.
         what: String,
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
         /// What to do about it.
         hint: String,
@@ -204,18 +186,18 @@ pub enum ApplyError {
     /// A step failed, and everything before it was undone.
     #[error("{step} failed, and what was done before it is undone (transaction {id})")]
     StepFailed {
-        /// Transaction.
+        /// Identifier of the transaction.
         id: String,
         /// The step, in words.
         step: String,
-        /// Why.
+        /// What the step failed on.
         #[source]
         cause: Box<StepError>,
     },
     /// A step failed, and not everything before it could be undone; or a rollback could not be finished.
     #[error("{cause}; and taking it back failed too: {rollback} (transaction {id})")]
     RollbackFailed {
-        /// Transaction.
+        /// Identifier of the transaction.
         id: String,
         /// What went wrong first.
         cause: String,
@@ -282,7 +264,7 @@ impl From<StepError> for ApplyError {
             StepError::TooFull { ref path, source } => {
                 Self::Refused { what: format!("swapoff {path}"), why: source.to_string(), hint: error.hint() }
             }
-            other => Self::Refused { what: "nothing was changed".into(), why: chain(&other), hint: other.hint() },
+            other => Self::Refused { what: "nothing was changed".into(), why: error_chain(&other), hint: other.hint() },
         }
     }
 }
@@ -297,8 +279,7 @@ mod tests {
 
     #[test]
     fn an_error_is_one_line_without_numbers_of_the_kernel() {
-        assert_eq!(chain(&enospc()), "cannot write /etc/fstab: No space left on device");
-        assert_eq!(without_code("a (os error 5) b"), "a b");
+        assert_eq!(error_chain(&enospc()), "cannot write /etc/fstab: No space left on device");
     }
 
     #[test]

@@ -4,11 +4,12 @@ use swaptune_core::change::Change;
 use swaptune_core::plan::Step;
 use tracing::info;
 
-use super::error::{ApplyError, StepError, chain};
+use super::error::{ApplyError, StepError};
 use super::kinds::{Completed, Observed, Recorded, StepContext, UndoState, handler, is_made_by, must_be_made, not_made_here};
 use super::run::Run;
 use super::undo::{self, UndoOptions, UndoReport};
 use super::{ApplyReport, StepReport, offline, preflight, settle, spare, zswap};
+use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord, StepOutcome};
 use crate::journal::{Journal, JournalError, Stamp, StepLog, Transaction};
 
@@ -153,7 +154,7 @@ fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) 
             .map_err(StepError::from)
             .and(given)
             .and_then(|()| Ok(journal.add(JournalRecord::End { ending: Ending::Reverted })?))
-            .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", chain(&error))),
+            .map_err(|error| format!("everything is as before, but the journal cannot say so: {}", error_chain(&error))),
     };
     let Transaction { id, steps, .. } = journal.transaction();
     let step = steps.get(seq).map(|log| log.step.change.to_string()).unwrap_or_default();
@@ -163,13 +164,13 @@ fn fail(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: StepError) 
             ApplyError::StepFailed { id: id.clone(), step, cause: Box::new(cause) }
         }
         Err(rollback) => {
-            let cause = format!("{step}: {}", chain(&cause));
+            let cause = format!("{step}: {}", error_chain(&cause));
             ApplyError::RollbackFailed { id: id.clone(), cause, rollback, left }
         }
     }
 }
 
 fn note_failure(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: &StepError) -> Result<(), JournalError> {
-    journal.add(JournalRecord::Failed { seq, error: chain(cause) })?;
+    journal.add(JournalRecord::Failed { seq, error: error_chain(cause) })?;
     journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: false })
 }

@@ -32,13 +32,13 @@ pub use resume::{Resumed, resume};
 pub use rollback::{RollbackReport, rollback};
 pub use undo::{UndoOutcome, UndoReport};
 
-pub(crate) use error::chain;
 pub(crate) use forward::grow;
 pub(crate) use kinds::read_knob;
 pub(crate) use preflight::privileges;
 pub(crate) use run::Run;
 pub(crate) use undo::{UndoOptions, undo as undo_all, undo_from};
 
+use crate::error_chain;
 use crate::journal::{Beginning, Journal, StateDir, TransactionKind, pending};
 use crate::kernel::Kernel;
 use crate::lock::Lock;
@@ -84,8 +84,8 @@ pub fn execute(
             Ok(()) => state.erase(&journal.transaction().id).map_or_else(ApplyError::from, |()| error.into()),
             Err(other) => ApplyError::RollbackFailed {
                 id: journal.transaction().id.clone(),
-                cause: chain(&error),
-                rollback: chain(&other),
+                cause: error_chain(&error),
+                rollback: error_chain(&other),
                 left: Vec::new(),
             },
         });

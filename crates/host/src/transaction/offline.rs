@@ -2,10 +2,10 @@
 
 use swaptune_core::change::Change;
 
-use super::error::chain;
 use super::forward::is_lost_by_a_reboot;
 use super::run::Run;
 use super::undo::UndoOutcome;
+use crate::error_chain;
 
 /// True for the tree of a machine that does not run.
 pub(super) fn is_offline(run: &Run<'_>) -> bool {
@@ -19,8 +19,8 @@ pub(super) fn is_left_to_the_machine(run: &Run<'_>, change: &Change) -> bool {
 
 /// What is to be run there, and why it was not run here.
 pub(super) fn to_run_there(change: &Change, why: &dyn std::error::Error) -> String {
-    let Change::Generated { command, .. } = change else { return chain(why) };
-    format!("{}; its files are as they were: run `{}` on the machine once it runs", chain(why), command.join(" "))
+    let Change::Generated { command, .. } = change else { return error_chain(why) };
+    format!("{}; its files are as they were: run `{}` on the machine once it runs", error_chain(why), command.join(" "))
 }
 
 /// What a live change needs to be taken back where nothing runs: nothing.

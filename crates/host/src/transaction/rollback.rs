@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use super::error::{ApplyError, NotUndone, StepError, chain};
+use super::error::{ApplyError, NotUndone, StepError};
 use super::preflight::{check_rollback, privileges, target};
 use super::run::Run;
 use super::settle::settle;
 use super::undo::{UndoOptions, UndoReport, undo};
 use super::{ApplyOptions, begin, spare};
+use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord};
 use crate::journal::{Journal, JournalError, Stamp, StateDir, StepLog, Transaction, TransactionStatus, pending};
 use crate::kernel::Kernel;
@@ -92,7 +93,7 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool, skip:
         Some(why) => Err(why),
         None => spare::give_back(run, journal)
             .and_then(|()| Ok(journal.add(JournalRecord::End { ending })?))
-            .map_err(|error: StepError| chain(&error)),
+            .map_err(|error: StepError| error_chain(&error)),
     };
     if let Err(rollback) = ended {
         let cause = format!(

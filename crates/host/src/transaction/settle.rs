@@ -24,7 +24,7 @@ pub(crate) fn settle(run: &Run<'_>, journal: &mut Journal<'_>) -> Option<String>
     let error = match run.run(&command, &[]) {
         Ok(ran) if ran.code == Some(0) => None,
         Ok(ran) => Some(format!("{} failed: {}", command.join(" "), ran.output)),
-        Err(error) => Some(super::error::chain(&error)),
+        Err(error) => Some(crate::error_chain(&error)),
     };
     let record = JournalRecord::Settled { command: command.join(" "), error: error.clone() };
     let noted = journal.add(record).err().map(|error| error.to_string());

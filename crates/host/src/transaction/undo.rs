@@ -4,10 +4,11 @@ use serde::Serialize;
 use swaptune_core::change::Change;
 use tracing::info;
 
-use super::error::{NotUndone, StepError, chain};
+use super::error::{NotUndone, StepError};
 use super::kinds::{Recorded, Restored, StepContext, UndoState, handler};
 use super::offline;
 use super::run::Run;
+use crate::error_chain;
 use crate::journal::record::JournalRecord;
 use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
 
@@ -23,7 +24,7 @@ pub enum UndoOutcome {
     Regenerated,
     /// It stays until the next boot and does no harm.
     Kept {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
     /// Something else has changed it since, and so it was left alone.
@@ -35,7 +36,7 @@ pub enum UndoOutcome {
     },
     /// It could not be undone.
     Failed {
-        /// Why.
+        /// The reason, as one sentence for the user.
         why: String,
     },
     /// It was left as it is since the user gave it up.
@@ -111,7 +112,7 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
         match undo_one(run, journal, seq, options) {
             Ok(None) => again.push(seq),
             Ok(Some(outcome)) => undoing.note(journal, seq, outcome),
-            Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: chain(&error) }),
+            Err(error) => undoing.note(journal, seq, UndoOutcome::Failed { why: error_chain(&error) }),
         }
     }
     // What is made from other files comes last: they must be back first.
@@ -121,7 +122,7 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
             Err(error) if offline::is_offline(run) => {
                 UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
             }
-            Err(error) => UndoOutcome::Failed { why: chain(&error) },
+            Err(error) => UndoOutcome::Failed { why: error_chain(&error) },
         };
         undoing.note(journal, seq, outcome);
     }
@@ -135,7 +136,7 @@ impl Undone {
             UndoOutcome::Failed { why } => Some(format!("{}: {why}", step.change)),
             _ => None,
         });
-        failed.or_else(|| self.journal.as_ref().err().map(|error| chain(error)))
+        failed.or_else(|| self.journal.as_ref().err().map(|error| error_chain(error)))
     }
 
     /// Writes down what became of a step. When the journal fails, undoing goes on: the machine comes first, and what was

@@ -50,7 +50,7 @@ fn confirm_one(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize) -> Result<(
         let saved = crate::journal::Saved::Value { value: wanted.clone(), partner: None };
         journal.add(JournalRecord::Intent { seq, saved })?;
     }
-    let why = super::error::chain(&replaced);
+    let why = crate::error_chain(&replaced);
     let noted = StepOutcome::FellBack { wanted: wanted.clone(), got: found, why };
     journal.add(JournalRecord::Done { seq, outcome: noted, outputs: Vec::new() })?;
     let outcome = fall_back(run, &name, &path, (&after, &fallbacks), replaced)?;

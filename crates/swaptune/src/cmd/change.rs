@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, IsTerminal};
 
+use swaptune_host::error_chain;
 use swaptune_host::journal::StepOutcome;
 use swaptune_host::kernel::{self, Kernel, Progress};
 use swaptune_host::transaction::{ApplyError, ApplyOptions, ApplyReport};
@@ -53,16 +54,7 @@ pub fn options() -> ApplyOptions<'static> {
 
 impl From<ApplyError> for Failure {
     fn from(error: ApplyError) -> Self {
-        let mut message = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            // Transparent errors repeat their source's words.
-            let words = cause.to_string();
-            if !message.ends_with(&words) {
-                message += &format!(": {words}");
-            }
-            source = cause.source();
-        }
+        let mut message = error_chain(&error);
         if let ApplyError::RollbackFailed { left, .. } = &error {
             for step in left {
                 message += &format!("\n  left as it is: step {}, {} ({})", step.number, step.step, step.why);

@@ -1,5 +1,6 @@
 //! Temporary settings: the guardian process, and what a killed benchmark left.
 
+use swaptune_host::error_chain;
 use swaptune_host::temporary::{self, TemporaryError, guardian};
 
 use super::Context;
@@ -21,16 +22,7 @@ pub fn recover(context: &Context) -> Result<(), Failure> {
 
 impl From<TemporaryError> for Failure {
     fn from(error: TemporaryError) -> Self {
-        let mut message = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            let words = cause.to_string();
-            if !message.ends_with(&words) {
-                message += &format!(": {words}");
-            }
-            source = cause.source();
-        }
-        Failure::new(error.exit_code(), message).hint(error.hint())
+        Failure::new(error.exit_code(), error_chain(&error)).hint(error.hint())
     }
 }
 

@@ -8,7 +8,7 @@ use super::text::{columns, wrap};
 /// What was measured, and what follows.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// Ciphers.
+    /// A row for each cipher and key size.
     pub rows: &'a [CipherFigures],
     /// Ciphers that this kernel lacks.
     pub unavailable: &'a [String],

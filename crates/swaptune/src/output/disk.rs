@@ -48,7 +48,7 @@ struct Gain {
 }
 
 impl<'a> Report<'a> {
-    /// Concludes.
+    /// What the rows of several areas say against one; `bound` is the longest p99 that counts.
     pub fn new(rows: &'a [&'a DiskFigures], began: &'a Conditions, bound: Nanos) -> Self {
         let single: Vec<&DiskFigures> = rows.iter().copied().filter(|row| row.places.len() == 1).collect();
         let mut disks: Vec<&Vec<String>> = single.iter().map(|row| &row.disks).collect();

@@ -45,7 +45,7 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Member> Ring<T> {
-    /// Members.
+    /// How many members it has.
     #[inline]
     pub(crate) const fn len(&self) -> usize {
         self.live as usize

@@ -214,7 +214,7 @@ pub const POLICIES: [Policy; 14] = [
     RESPONSIVE,
 ];
 
-/// Nanoseconds.
+/// Half a second in nanoseconds.
 const HALF_A_SECOND: u64 = 500_000_000;
 
 /// More than a hundredth of the limit above the threshold.

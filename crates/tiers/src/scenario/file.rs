@@ -158,7 +158,7 @@ pub(super) struct RecompressFile {
     pub(super) algorithm: String,
     #[serde(rename = "type")]
     pub(super) which: Option<String>,
-    /// Seconds.
+    /// Age from which it counts, seconds.
     pub(super) age: Option<f64>,
     pub(super) threshold: Option<u16>,
     /// Size by that under the first algorithm, where pages say nothing.
@@ -173,7 +173,7 @@ pub(super) struct WritebackFile {
     pub(super) size: Value,
     #[serde(rename = "type")]
     pub(super) which: Option<String>,
-    /// Seconds.
+    /// Age from which it counts, seconds.
     pub(super) age: Option<f64>,
     pub(super) limit: Option<Value>,
 }

@@ -5,15 +5,15 @@ use super::{Run, ScenarioError};
 /// What a number is a number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds.
+    /// Shown as seconds.
     Seconds,
-    /// Bytes.
+    /// Shown as bytes, in binary multiples.
     Bytes,
     /// Pages or events.
     Count,
     /// Of one.
     Ratio,
-    /// Percent.
+    /// Shown as percent.
     Percent,
     /// Accesses a second.
     PerSecond,

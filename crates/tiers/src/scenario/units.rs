@@ -10,7 +10,7 @@ const PAGE: f64 = PAGE_SIZE as f64;
 /// What stands for a number of pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Size {
-    /// Pages.
+    /// A number of pages.
     Pages(u64),
     /// A share of something, 1 for all of it.
     Share(f64),

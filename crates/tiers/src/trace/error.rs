@@ -36,7 +36,7 @@ pub enum TraceError {
     /// Its content is not what its format asks for.
     #[error("{place}: found {found}, expected {expected}")]
     Malformed {
-        /// Where.
+        /// Line, block or byte of the source.
         place: Place,
         /// What stands there.
         found: String,

@@ -13,7 +13,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleLine<'a> {
     head: &'a [u8],
-    /// Nanoseconds.
+    /// Time stamp, nanoseconds.
     pub(super) time: u64,
     /// Empty when perf was not asked for it.
     pub(super) event: &'a [u8],

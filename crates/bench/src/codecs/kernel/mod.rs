@@ -58,7 +58,7 @@ pub struct LeftOut {
     pub user: &'static str,
     /// The kernel's name of the codec.
     pub name: String,
-    /// Why.
+    /// The reason, as one sentence for the user.
     pub why: String,
 }
 

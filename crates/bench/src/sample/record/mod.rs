@@ -68,7 +68,7 @@ pub struct Recording {
     pub seconds: f64,
     /// From one look to the next, as was asked for.
     pub interval_seconds: f64,
-    /// Looks.
+    /// How often the processes were looked at.
     pub looks: u32,
     /// Looks that began late because the one before took longer than an interval.
     pub late: u32,

@@ -8,9 +8,10 @@ use std::io;
 use swaptune_core::knobs;
 
 use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::error_chain;
 use crate::journal::record::StepOutcome;
 use crate::journal::{Journal, Saved};
-use crate::transaction::error::{StepError, chain};
+use crate::transaction::error::StepError;
 use crate::transaction::run::Run;
 
 /// Settings of which one is zero while the other is in use: a write to one sets the other to zero, and zero cannot be
@@ -89,7 +90,7 @@ impl ChangeHandler for Knob<'_> {
         };
         match result {
             // Before zswap's first enable any name stands there; afterwards only one that the kernel has.
-            Err(error) if REPLACED.contains(&self.name) && is_refusal(&error) => Ok(Restored::Kept(chain(&error))),
+            Err(error) if REPLACED.contains(&self.name) && is_refusal(&error) => Ok(Restored::Kept(error_chain(&error))),
             result => result.map(|()| Restored::Whole),
         }
     }
@@ -126,7 +127,7 @@ pub(crate) fn fall_back(
         let taken = read(run, path)?.is_some_and(|found| same(name, &found, value));
         match if taken { Ok(()) } else { turn(run, name, path, value) } {
             Ok(()) => {
-                let why = chain(&refused);
+                let why = error_chain(&refused);
                 return Ok(StepOutcome::FellBack { wanted: wanted.to_owned(), got: value.clone(), why });
             }
             Err(error) if is_refusal(&error) => {}

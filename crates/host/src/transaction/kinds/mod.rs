@@ -30,7 +30,7 @@ pub(crate) enum Observed {
     After,
     /// As the plan expects it.
     Before,
-    /// Otherwise.
+    /// Neither: what is there, in words.
     Other(String),
     /// There is nothing to change: a device has gone.
     Gone(String),
@@ -43,7 +43,7 @@ pub(crate) enum UndoState {
     Saved,
     /// As the step made it, or as a crash in the middle left it.
     Ours,
-    /// Otherwise.
+    /// Neither: what is there, in words.
     Other(String),
 }
 

@@ -1,8 +1,9 @@
 //! Kernel modules.
 
 use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::error_chain;
 use crate::journal::{Journal, Saved};
-use crate::transaction::error::{StepError, chain};
+use crate::transaction::error::StepError;
 
 pub(super) struct Module<'a> {
     pub name: &'a str,
@@ -38,7 +39,7 @@ impl ChangeHandler for Module<'_> {
         let Saved::Module { loaded } = recorded.saved else { return Err(mismatch(self.name)) };
         match put(cx, self.name, *loaded) {
             // A module that something else has begun to use stays.
-            Err(error) if !loaded && is_loaded(cx, self.name) => Ok(Restored::Kept(chain(&error))),
+            Err(error) if !loaded && is_loaded(cx, self.name) => Ok(Restored::Kept(error_chain(&error))),
             result => result.map(|()| Restored::Whole),
         }
     }

@@ -10,9 +10,10 @@ use swaptune_core::change::ZramState;
 use swaptune_core::knobs;
 
 use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use crate::error_chain;
 use crate::journal::{Journal, Saved};
 use crate::swap_header;
-use crate::transaction::error::{StepError, chain};
+use crate::transaction::error::StepError;
 
 const CONTROL: &str = "/sys/class/zram-control";
 
@@ -115,7 +116,7 @@ impl ChangeHandler for Zram<'_> {
         if !driver && cx.run.exists_inside(CONTROL) {
             // Another device may keep the driver busy.
             if let Err(error) = cx.run.unload_module("zram") {
-                return Ok(Restored::Kept(chain(&error)));
+                return Ok(Restored::Kept(error_chain(&error)));
             }
         }
         Ok(Restored::Whole)

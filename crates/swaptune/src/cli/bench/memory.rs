@@ -43,7 +43,7 @@ pub struct MemoryArgs {
     pub swap_dir: PathBuf,
 }
 
-/// Contents.
+/// Contents of pages, as they are typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DataArg {
     /// Random bytes.
@@ -54,7 +54,7 @@ pub enum DataArg {
     Zero,
 }
 
-/// Orders.
+/// Orders of access, as they are typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OrderArg {
     /// One after the other.

@@ -12,7 +12,7 @@ use crate::output;
 use crate::output::cipher::Report;
 use crate::output::progress::Progress;
 
-/// Measures.
+/// Measures the ciphers that this kernel has, and keeps the results.
 pub fn run(context: &Context, results: &ResultsArgs) -> Result<u8, Failure> {
     needs_live(context)?;
     let disk = evidence(context, results)?.disk_speed();

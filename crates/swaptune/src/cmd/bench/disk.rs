@@ -21,7 +21,7 @@ use crate::output::{self, text};
 /// A cluster of swap slots: areas are whole ones.
 const CLUSTER: u64 = 2 << 20;
 
-/// Measures.
+/// Measures each disk that was asked for, and keeps the results.
 pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<u8, Failure> {
     super::needs_live(context)?;
     let mut fio = Fio::find()?;

@@ -34,7 +34,7 @@ pub enum Origin {
         /// Its text.
         text: String,
     },
-    /// Flags.
+    /// Tierings and a workload, typed as flags.
     Flags(Box<Typed>),
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct ListLru {
 }
 
 impl ListLru {
-    /// Entries.
+    /// How many entries it has.
     pub(crate) const fn len(&self) -> usize {
         self.entries.len()
     }
