@@ -200,10 +200,10 @@ mod tests {
     /// Whatever an ordinary user writes into an environment, root kills nothing for it.
     #[test]
     fn the_mark_of_another_user_is_not_believed() {
-        const NOBODY: u32 = 65_534;
+        const OVERFLOW_UID: u32 = 65_534;
         let dead = format!("{} 1 1", fs::read_link("/proc/self/ns/pid").unwrap().display());
         let mut sleep = Command::new("sleep");
-        let other = sleep.arg("30").env(STARTED_BY, &dead).process_group(0).uid(NOBODY).spawn();
+        let other = sleep.arg("30").env(STARTED_BY, &dead).process_group(0).uid(OVERFLOW_UID).spawn();
         if !geteuid().is_root() {
             assert!(other.is_err(), "only root may start a process of another user");
             return;

@@ -70,8 +70,9 @@ impl ChangeHandler for Header<'_> {
         let Saved::Ranges { at: real, ranges } = recorded.saved else { return Err(mismatch(self.path)) };
         let is_zram = real.starts_with("/dev/zram");
         if !cx.run.exists(real) {
-            // A file that had no header and is gone has none again. A device comes back, with what stands on it.
-            let has_none = is_zram || self.before.is_none() && !real.starts_with("/dev/");
+            // After a run that was cut short, a file that had no header and is gone was deleted, and has none again. Otherwise its file
+            // system may only be unmounted, as a device may be unplugged: both come back with what stands on them, so it is told.
+            let has_none = is_zram || recorded.torn && self.before.is_none() && !real.starts_with("/dev/");
             return Ok(if has_none { UndoState::Saved } else { UndoState::Other("not there any more".into()) });
         }
         let (file, size) = open(&cx.run, real)?;
