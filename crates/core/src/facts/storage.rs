@@ -85,7 +85,8 @@ pub struct Mount {
     pub source: String,
     /// Kernel name of the block device (`vda2`), from its device number.
     pub device: Fact<String>,
-    /// Free space for root.
+    /// Free space, without the blocks that are kept for root: daemons of root need them when all else is full, and root in a container may
+    /// not have them.
     pub free: Fact<Bytes>,
     /// Total space.
     pub total: Fact<Bytes>,

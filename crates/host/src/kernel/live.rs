@@ -102,7 +102,7 @@ impl Kernel for LiveKernel {
         Ok(FileSystem {
             name: known.map(|(_, name, _)| *name),
             swap_files: known.is_some_and(|(.., swap_files)| *swap_files),
-            free: stat.f_bfree.saturating_mul(block),
+            free: stat.f_bavail.saturating_mul(block),
         })
     }
 

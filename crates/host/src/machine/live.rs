@@ -67,7 +67,7 @@ impl Machine {
             self.only_live(at)?;
             let space = statvfs(at).map_err(|error| ReadError::from_io(at, &error.into()))?;
             let bytes = |blocks: u64| Bytes(blocks.saturating_mul(space.f_frsize));
-            to_json(at, &Space { free: bytes(space.f_bfree), total: bytes(space.f_blocks) })
+            to_json(at, &Space { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
         })?;
         from_json(at, &text)
     }

@@ -99,7 +99,7 @@ pub(super) fn check_space(run: &Run<'_>, state: &StateDir, steps: &[Step]) -> Re
     }
     for (need, path) in needed.into_values() {
         let Ok(found) = statvfs(&path) else { continue };
-        let free = Bytes(found.f_bfree.saturating_mul(found.f_frsize));
+        let free = Bytes(found.f_bavail.saturating_mul(found.f_frsize));
         if free < need {
             return Err(StepError::Refused {
                 what: format!("writing to {}", path.display()),
