@@ -7,6 +7,7 @@ pub mod cipher;
 pub mod codec;
 pub mod codecs;
 pub mod conditions;
+pub mod density;
 pub mod disk;
 pub mod memory;
 mod pools;

@@ -9,17 +9,33 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 /// The score that the out-of-memory killer takes first (proc_pid_oom_score_adj(5)).
 const FIRST_TO_GO: &str = "1000";
 
-/// Binds this process to `parent`, its parent: it is killed when the thread that started it ends, and it goes first when
-/// memory runs out.
+/// Binds this process to `parent`, its parent, and has it go first when memory runs out.
 ///
 /// # Errors
 /// What the kernel says, or that the parent is gone already.
 pub fn tether(parent: u32) -> io::Result<()> {
+    die_with(parent)?;
+    go_first()
+}
+
+/// Binds this process to `parent`, its parent: it is killed when the thread that started it ends.
+///
+/// # Errors
+/// What the kernel says, or that the parent is gone already.
+pub fn die_with(parent: u32) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // A parent that died before the call above did not kill this process.
     if getppid().map(Pid::as_raw_nonzero).is_none_or(|pid| pid.get() as u32 != parent) {
         return Err(io::Error::other("the process that started this one is gone"));
     }
+    Ok(())
+}
+
+/// Has this process go first when memory runs out. It cannot be taken back without `CAP_SYS_RESOURCE`.
+///
+/// # Errors
+/// What the kernel says.
+pub fn go_first() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", FIRST_TO_GO)
 }
 

@@ -26,22 +26,31 @@ const CEILING: Duration = Duration::from_millis(30);
 ///
 /// # Errors
 /// What the kernel says when there is no memory, or a pipe is closed.
-pub fn serve(parent: u32, input: impl BufRead, output: impl Write) -> io::Result<()> {
-    child::tether(parent)?;
-    work(input, output)
+pub fn serve(parent: u32, mut input: impl BufRead, output: impl Write) -> io::Result<()> {
+    child::die_with(parent)?;
+    let task = task(&mut input)?;
+    if !matches!(task, Task::Hold { spared: true, .. }) {
+        child::go_first()?;
+    }
+    work(task, input, output)
 }
 
-fn work(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+/// What the first line says.
+fn task(input: &mut impl BufRead) -> io::Result<Task> {
     let mut line = String::new();
     input.read_line(&mut line)?;
-    match serde_json::from_str(&line)? {
+    Ok(serde_json::from_str(&line)?)
+}
+
+fn work(task: Task, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    match task {
         Task::Access { pattern, size, millis } if pattern.block.0 == 1 => {
             access::<AtomicU8>(&pattern, size, Duration::from_millis(millis), input, output)
         }
         Task::Access { pattern, size, millis } => {
             access::<AtomicU64>(&pattern, size, Duration::from_millis(millis), input, output)
         }
-        Task::Hold { size } => {
+        Task::Hold { size, .. } => {
             let _held = hold(size)?;
             let locked = child::lock_memory().is_ok();
             say(&mut output, &Ready { ceiling_mb_per_second: 0.0, locked })?;
@@ -153,8 +162,9 @@ mod tests {
 
     fn answers(task: &Task, go: &str) -> Vec<serde_json::Value> {
         let input = format!("{}\n{go}", serde_json::to_string(task).unwrap());
-        let mut output = Vec::new();
-        work(input.as_bytes(), &mut output).unwrap();
+        let (mut input, mut output) = (input.as_bytes(), Vec::new());
+        let task = super::task(&mut input).unwrap();
+        work(task, input, &mut output).unwrap();
         String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -184,8 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_no_task_is_not_begun() {
-        let mut output = Vec::new();
-        assert!(work(&b"{}\n"[..], &mut output).is_err());
-        assert!(output.is_empty());
+        assert!(super::task(&mut &b"{}\n"[..]).is_err());
+        assert!(super::task(&mut &b""[..]).is_err());
     }
 }

@@ -39,6 +39,15 @@ const COUNTERS: [&str; 8] = ["pgmajfault", "pswpin", "pswpout", "swpin_zero", "s
 /// What a helper has done once it is ready.
 const FILLED: &str = "filled its memory";
 
+/// A process that holds `size` of memory that does not compress, for as long as it lives; true when all of it is locked into RAM. One that is
+/// not `spared` goes first when memory ends.
+pub(crate) fn hold(program: &Program, size: Bytes, spared: bool) -> Result<(Helper, bool), HelperError> {
+    let mut hog = Helper::start(program, None)?;
+    hog.say(&Task::Hold { size, spared })?;
+    let ready: Ready = hog.answer(FILLED)?;
+    Ok((hog, ready.locked))
+}
+
 /// Why a measurement was not made.
 #[derive(Debug, Error)]
 pub enum MemoryError {
@@ -207,10 +216,7 @@ impl Bench<'_> {
         }
         if let (Some(asked), None) = (self.options.hog, &self.hog) {
             let size = room(self.machine).hog(asked);
-            let mut hog = Helper::start(self.program, None)?;
-            hog.say(&Task::Hold { size })?;
-            hog.answer::<Ready>(FILLED)?;
-            self.hog = Some((hog, size));
+            self.hog = Some((hold(self.program, size, false)?.0, size));
         }
         Ok(())
     }

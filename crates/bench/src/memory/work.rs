@@ -39,6 +39,8 @@ pub enum Task {
     Hold {
         /// Size of the memory.
         size: Bytes,
+        /// Others go first when memory ends.
+        spared: bool,
     },
 }
 

@@ -35,6 +35,7 @@ fn cite(measurement: &Measurement) -> String {
         Figures::Cipher(_) => "bench cipher",
         Figures::Swap(_) => "bench swap",
         Figures::Memory(_) => "bench memory",
+        Figures::Density(_) => "bench density",
     };
     format!("run {} ({what}, Linux {})", measurement.run, measurement.conditions.kernel)
 }

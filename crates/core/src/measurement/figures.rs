@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::density::DensityFigures;
 use crate::canary::Class;
 use crate::stats::{Estimate, Nanos, Quantiles};
 use crate::units::Bytes;
@@ -25,6 +26,8 @@ pub enum Figures {
     Swap(SwapFigures),
     /// One pattern of memory access: `bench memory`.
     Memory(MemoryFigures),
+    /// One configuration: `bench density`.
+    Density(DensityFigures),
 }
 
 impl Figures {
@@ -38,6 +41,7 @@ impl Figures {
             Self::Cipher(_) => "cipher",
             Self::Swap(_) => "swap",
             Self::Memory(_) => "memory",
+            Self::Density(_) => "density",
         }
     }
 }

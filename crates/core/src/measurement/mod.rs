@@ -5,6 +5,7 @@
 
 mod cipher;
 mod conditions;
+mod density;
 mod disk;
 mod evidence;
 mod figures;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::stats::Estimate;
 pub use cipher::{CipherChoice, recommend};
 pub use conditions::Conditions;
+pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
 pub use figures::{

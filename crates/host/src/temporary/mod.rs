@@ -224,7 +224,10 @@ impl TemporarySettings {
     }
 
     /// Makes changes that belong together: all of them or none.
-    fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
+    ///
+    /// # Errors
+    /// [`TemporaryError::Step`]; everything is as before then.
+    pub fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
         let run = run(&self.machine, &*self.kernel);
         let mut journal = self.journal()?;
         let first = journal.transaction().steps.len();

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use swaptune_core::measurement::{
-    CipherFigures, CodecFigures, DiskFigures, Figures, IoFigures, Measurement, MemoryFigures, SampleFigures, SwapFigures,
+    CipherFigures, CodecFigures, DensityFigures, DiskFigures, Figures, IoFigures, Measurement, MemoryFigures, SampleFigures,
+    SwapFigures,
 };
 use swaptune_core::stats::Quantiles;
 
@@ -28,6 +29,7 @@ pub fn line(figures: &Figures) -> String {
         Figures::Cipher(cipher) => self::cipher(cipher),
         Figures::Swap(swap) => self::swap(swap),
         Figures::Memory(memory) => self::memory(memory),
+        Figures::Density(density) => self::density(density),
     };
     format!("{:>8}  {text}\n", figures.kind())
 }
@@ -85,5 +87,21 @@ fn memory(memory: &MemoryFigures) -> String {
     format!(
         "{order} {access} of {} of {data} data, {} at a time, {} threads{pressure}: {:.1} MB/s ({slowest:.1}–{fastest:.1})",
         memory.size, memory.block, memory.threads, memory.mb_per_second
+    )
+}
+
+fn density(density: &DensityFigures) -> String {
+    let (fits, load) = (density.fits, &density.load);
+    format!(
+        "{} in {}: {:.0} services ({:.0}–{:.0}) of {} {} with p99 within {}, {} rounds",
+        density.variant,
+        density.memory,
+        fits.value,
+        fits.low,
+        fits.high,
+        load.service,
+        load.heap,
+        load.bound,
+        density.rounds.len()
     )
 }

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 mod codecs;
+mod density;
 mod memory;
 mod swap;
 
 pub use codecs::*;
+pub use density::*;
 pub use memory::*;
 pub use swap::*;
 
@@ -65,6 +67,12 @@ pub enum BenchCommand {
         after_help = "Examples:\n  sudo swaptune bench swap --quick\n  sudo swaptune bench swap --tier zswap --compressor lzo,zstd --rounds 9\n  sudo swaptune bench swap --tier disk --dir /home --page-cluster 0,3\n  sudo swaptune bench swap --tier disk --device /dev/vdb2\n\nTemporary swap files, zswap and zram are put back, also on Ctrl-C and when this is killed. Areas in use are never touched. The kernel's counters show where pages went; a measurement whose pages went elsewhere gives no figure."
     )]
     Swap(SwapArgs),
+    /// Measure how many idle services fit into a small machine, with this configuration and with others
+    #[command(after_help = density::examples())]
+    Density(DensityArgs),
+    /// Become a service of `bench density` that dies with it
+    #[command(hide = true)]
+    DensityService(DensityServiceArgs),
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions

@@ -2,6 +2,7 @@
 
 mod cipher;
 mod codecs;
+mod density;
 mod disk;
 mod list;
 mod memory;
@@ -21,6 +22,8 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Disk(disk) => disk::run(context, &args.results, disk),
         BenchCommand::Memory(what) => memory::run(context, &args.results, what),
         BenchCommand::MemoryHelper(what) => memory::helper(what),
+        BenchCommand::Density(what) => density::run(context, &args.results, what),
+        BenchCommand::DensityService(what) => Err(density::become_service(what)),
         BenchCommand::Swap(what) => swap::run(context, &args.results, what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),

@@ -1,0 +1,191 @@
+//! One configuration in one round: more and more services until they no longer fit.
+
+use std::time::{Duration, Instant};
+
+use swaptune_core::measurement::{DensityCounts, DensityEnd, DensityLevel, DensityRound};
+use swaptune_core::parse::{keyed, pressure};
+use swaptune_core::stats::{Nanos, Quantiles};
+use swaptune_host::cgroup::LimitedGroup;
+use swaptune_host::machine::Machine;
+use swaptune_host::stop::Stop;
+
+use super::load::{Broken, Schedule, Window, play};
+use super::service::{Service, Wait};
+use super::services::Launch;
+use super::space::Space;
+use super::{DensityError, Options};
+
+/// A service that takes longer than this to start will not be of use.
+const START: Duration = Duration::from_secs(120);
+
+/// What every round needs.
+pub(super) struct Bench<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) options: &'a Options,
+    pub(super) launch: &'a Launch,
+    pub(super) space: Space,
+    pub(super) stop: &'a Stop,
+}
+
+/// Services that run, with the group that limits them. Dropped in this order: a group must be empty before it goes.
+struct Crowd {
+    services: Vec<Service>,
+    group: Option<LimitedGroup>,
+}
+
+impl Bench<'_> {
+    /// Finds the most services that fit, upwards from about `first`. `None` when the user stopped it. `show` is told each level.
+    pub(super) fn round(&self, first: u32, seed: u64, show: &mut dyn FnMut(u32)) -> Result<Option<DensityRound>, DensityError> {
+        let grid = grid(self.options.step_percent, self.options.most);
+        let mut at = grid.partition_point(|services| *services < first).min(grid.len() - 1);
+        let mut round = DensityRound { fits: 0, levels: Vec::new() };
+        let mut crowd = self.crowd()?;
+        loop {
+            show(grid[at]);
+            let Some(level) = self.level(&mut crowd, grid[at], seed)? else { return Ok(None) };
+            let held = level.end == DensityEnd::Held;
+            round.levels.push(level);
+            let tried = |services: u32| round.levels.iter().any(|level| level.services == services);
+            if held {
+                round.fits = grid[at];
+                if at + 1 == grid.len() || tried(grid[at + 1]) {
+                    return Ok(Some(round));
+                }
+                at += 1;
+            } else {
+                if round.fits > 0 || at == 0 {
+                    return Ok(Some(round));
+                }
+                // It began too high: pages that went out for more services than fit must not be in the way of fewer.
+                drop(crowd);
+                crowd = self.crowd()?;
+                at = at.saturating_sub(2);
+            }
+        }
+    }
+
+    fn crowd(&self) -> Result<Crowd, DensityError> {
+        Ok(Crowd { services: Vec::new(), group: self.space.group(self.machine)? })
+    }
+
+    /// Starts what is missing, wakes each once, and measures. `None` when the user stopped it.
+    fn level(&self, crowd: &mut Crowd, services: u32, seed: u64) -> Result<Option<DensityLevel>, DensityError> {
+        let mut begun = (Instant::now(), self.counts());
+        let mut window = Window { took: Vec::new(), broken: self.grow(crowd, services as usize, seed)? };
+        if window.broken.is_none() {
+            let schedule = Schedule::draw(services as usize, self.options.wakes, self.options.wakes_per_second, seed);
+            begun = (Instant::now(), self.counts());
+            window = play(&mut crowd.services, &schedule, &mut || self.look());
+        }
+        let end = match window.broken {
+            None => DensityEnd::Held,
+            Some(Broken::Off(end)) => end,
+            Some(Broken::Stopped) => return Ok(None),
+            Some(Broken::Gone(place)) => {
+                let fate = crowd.services.get_mut(place).map(Service::fate).unwrap_or_default();
+                tracing::info!("service {place} of {services} {fate}");
+                DensityEnd::Killed
+            }
+        };
+        let wake = Quantiles::of(&mut window.took, Nanos(0));
+        let late = wake.is_some_and(|wake| wake.p99 > self.options.bound);
+        Ok(Some(DensityLevel {
+            services,
+            end: if end == DensityEnd::Held && late { DensityEnd::Slow } else { end },
+            wake,
+            seconds: begun.0.elapsed().as_secs_f64(),
+            counts: difference(self.counts(), begun.1),
+        }))
+    }
+
+    /// Starts services until there are so many, and wakes each of them once, so that all have been used alike.
+    fn grow(&self, crowd: &mut Crowd, services: usize, seed: u64) -> Result<Option<Broken>, DensityError> {
+        while crowd.services.len() < services {
+            let number = crowd.services.len();
+            let service = Service::start(self.launch, seed.wrapping_mul(number as u64 + 1), crowd.group.as_ref())?;
+            crowd.services.push(service);
+            if let Some(broken) = self.wait(crowd, number) {
+                return Ok(Some(broken));
+            }
+        }
+        for place in Schedule::order(services, seed) {
+            if let Some(service) = crowd.services.get_mut(place) {
+                service.wake(Instant::now());
+            }
+            if let Some(broken) = self.wait(crowd, place).or_else(|| self.look()) {
+                return Ok(Some(broken));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until a service that was started or woken answers.
+    fn wait(&self, crowd: &mut Crowd, place: usize) -> Option<Broken> {
+        let service = crowd.services.get_mut(place)?;
+        match service.wait(Instant::now() + START, &|| self.stop.is_asked()) {
+            Wait::Stopped => Some(Broken::Stopped),
+            Wait::Late => Some(Broken::Off(DensityEnd::Behind)),
+            Wait::Said => service.answers().is_none().then_some(Broken::Gone(place)),
+        }
+    }
+
+    /// Whether to go on.
+    fn look(&self) -> Option<Broken> {
+        if self.stop.is_asked() {
+            return Some(Broken::Stopped);
+        }
+        let text = self.machine.read_text("/proc/pressure/memory").unwrap_or_default();
+        let full = pressure::parse(&text).map_or(0.0, |pressure| pressure.full_avg10);
+        (full > self.options.stall_percent).then_some(Broken::Off(DensityEnd::Stalled))
+    }
+
+    /// What the kernel has counted until now.
+    fn counts(&self) -> DensityCounts {
+        let text = |path| self.machine.read_text(path).unwrap_or_default();
+        let vmstat = keyed::counts(&text("/proc/vmstat"));
+        let stall = pressure::parse(&text("/proc/pressure/memory"));
+        let count = |key: &str| vmstat.get(key).copied().unwrap_or(0);
+        DensityCounts {
+            swap_reads: count("pswpin"),
+            swap_writes: count("pswpout"),
+            loads: count("zswpin"),
+            stores: count("zswpout"),
+            written_back: count("zswpwb"),
+            some_stall_us: stall.map_or(0, |stall| stall.some_total_us),
+            full_stall_us: stall.map_or(0, |stall| stall.full_total_us),
+        }
+    }
+}
+
+fn difference(now: DensityCounts, then: DensityCounts) -> DensityCounts {
+    DensityCounts {
+        swap_reads: now.swap_reads.saturating_sub(then.swap_reads),
+        swap_writes: now.swap_writes.saturating_sub(then.swap_writes),
+        loads: now.loads.saturating_sub(then.loads),
+        stores: now.stores.saturating_sub(then.stores),
+        written_back: now.written_back.saturating_sub(then.written_back),
+        some_stall_us: now.some_stall_us.saturating_sub(then.some_stall_us),
+        full_stall_us: now.full_stall_us.saturating_sub(then.full_stall_us),
+    }
+}
+
+/// Numbers of services that are tried, the same for every configuration: each a step more than the one before.
+fn grid(step_percent: u32, most: u32) -> Vec<u32> {
+    let next = |services: &u32| {
+        let step = (f64::from(*services) * f64::from(step_percent) / 100.0).round() as u32;
+        (*services < most).then(|| services.saturating_add(step.max(1)).min(most))
+    };
+    std::iter::successors(Some(1), next).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_grow_with_the_number_of_services() {
+        assert_eq!(grid(10, 20), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 17, 19, 20]);
+        assert_eq!(grid(100, 9), [1, 2, 4, 8, 9]);
+        assert_eq!(grid(10, 1), [1]);
+    }
+}

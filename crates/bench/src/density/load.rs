@@ -1,0 +1,116 @@
+//! Wakes in an open loop: when the next one is due does not depend on whether the last one was answered, so a slow machine cannot
+//! make itself look better by being asked less (coordinated omission). Latency counts from when a wake was due.
+
+use std::time::{Duration, Instant};
+
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+use swaptune_core::measurement::DensityEnd;
+
+use super::service::{Service, readable};
+
+/// How often a window looks at pressure and at being asked to stop.
+const LOOK: Duration = Duration::from_millis(200);
+/// A window that takes this many times as long as planned is broken off.
+const OVERRUN: u32 = 3;
+/// And this much longer at least.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// When each wake is due, after the beginning, and whose it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Schedule(pub(super) Vec<(Duration, usize)>);
+
+impl Schedule {
+    /// `wakes` at exponential intervals, `rate` a second, each to one of `services` by chance.
+    pub(super) fn draw(services: usize, wakes: u32, rate: f64, seed: u64) -> Self {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut at = 0.0;
+        let due = (0..wakes).map(|_| {
+            at -= (1.0 - uniform(&mut rng)).ln() / rate;
+            (Duration::from_secs_f64(at), (uniform(&mut rng) * services as f64) as usize)
+        });
+        Self(due.collect())
+    }
+
+    /// Every service once, in an order by chance, all due as soon as the one before has answered.
+    pub(super) fn order(services: usize, seed: u64) -> Vec<usize> {
+        let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut order: Vec<usize> = (0..services).collect();
+        for last in (1..services).rev() {
+            order.swap(last, (uniform(&mut rng) * (last + 1) as f64) as usize);
+        }
+        order
+    }
+}
+
+/// From 0 to below 1.
+fn uniform(rng: &mut Pcg64Mcg) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// What came of a window.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    /// How long each answered wake took, ns; one that was not answered counts with the time until the window was broken off.
+    pub(super) took: Vec<u64>,
+    /// Why it was broken off.
+    pub(super) broken: Option<Broken>,
+}
+
+/// Why a window was broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The machine cannot do more.
+    Off(DensityEnd),
+    /// A service is gone: its place.
+    Gone(usize),
+    /// The user wants to end.
+    Stopped,
+}
+
+/// Wakes services as a schedule says. `look` is asked now and then whether to go on.
+pub(super) fn play(services: &mut [Service], schedule: &Schedule, look: &mut dyn FnMut() -> Option<Broken>) -> Window {
+    let begun = Instant::now();
+    let planned = schedule.0.last().map_or(Duration::ZERO, |(at, _)| *at);
+    let latest = begun + (planned * OVERRUN).max(planned + GRACE);
+    let mut window = Window::default();
+    let mut due = schedule.0.iter().peekable();
+    let mut looked = Instant::now();
+    window.broken = loop {
+        while let Some((at, whose)) = due.next_if(|(at, _)| begun + *at <= Instant::now()) {
+            if let Some(service) = services.get_mut(*whose) {
+                service.wake(begun + *at);
+            }
+        }
+        if due.peek().is_none() && services.iter().all(|service| service.open() == 0) {
+            return window;
+        }
+        let next = due.peek().map_or(LOOK, |(at, _)| (begun + *at).saturating_duration_since(Instant::now()).min(LOOK));
+        if let Some(gone) = take_answers(services, next, &mut window.took) {
+            break Some(Broken::Gone(gone));
+        }
+        if Instant::now() > latest {
+            break Some(Broken::Off(DensityEnd::Behind));
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            if let Some(broken) = look() {
+                break Some(broken);
+            }
+        }
+    };
+    window.took.extend(services.iter().filter_map(Service::oldest).map(|open| open.as_nanos() as u64));
+    window
+}
+
+/// Waits for answers at most so long, and takes them. The place of a service that is gone.
+fn take_answers(services: &mut [Service], timeout: Duration, took: &mut Vec<u64>) -> Option<usize> {
+    let said = readable(services, timeout).unwrap_or_default();
+    for place in said {
+        match services.get_mut(place)?.answers() {
+            Some(answers) => took.extend(answers.iter().map(|took| took.as_nanos() as u64)),
+            None => return Some(place),
+        }
+    }
+    None
+}

@@ -1,0 +1,326 @@
+//! How many idle services fit into a small machine, with each of several configurations.
+//!
+//! Real processes are started one after another; each is woken in an open loop and works over a part of its memory. The answer is the
+//! largest number of them at which 99 of 100 wakes are answered within a bound and none is killed. Every configuration is measured
+//! once in each round, in an order by chance, with the same services woken at the same moments.
+
+mod cell;
+mod load;
+mod service;
+mod services;
+mod space;
+#[cfg(test)]
+mod tests;
+mod variant;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use swaptune_core::change::{Change, SwapState};
+use swaptune_core::facts::SwapArea;
+use swaptune_core::measurement::{DensityFigures, DensityLimit, DensityLoad, DensityRound, Evidence};
+use swaptune_core::stats::{Estimate, Nanos, median_interval};
+use swaptune_core::{Bytes, Facts};
+use swaptune_host::cgroup::CgroupError;
+use swaptune_host::machine::{Machine, ReadError};
+use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TemporaryError, TemporarySettings};
+use swaptune_host::{child, error_chain};
+use thiserror::Error;
+
+use crate::process::HelperError;
+use cell::Bench;
+use load::Schedule;
+use service::{Service, Wait};
+use space::Space;
+
+pub use services::{KINDS, Kind, Launch};
+pub use space::Wish;
+pub use variant::{BUILT_IN, BuiltIn, Variant, pose};
+
+/// How density is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Memory that the services have, zswap's pool included.
+    pub memory: Bytes,
+    /// How memory is made small.
+    pub limit: Wish,
+    /// A level is held when 99 of 100 wakes take no longer.
+    pub bound: Nanos,
+    /// Wakes a second over all services.
+    pub wakes_per_second: f64,
+    /// Wakes that a level measures.
+    pub wakes: u32,
+    /// Services more from level to level, in percent.
+    pub step_percent: u32,
+    /// The most services that are started.
+    pub most: u32,
+    /// How often each configuration is measured.
+    pub rounds: u32,
+    /// A level ends when all tasks stall on memory for a larger share of 10 s, in percent.
+    pub stall_percent: f64,
+    /// Where swap files are made.
+    pub folder: PathBuf,
+    /// For what is drawn by chance.
+    pub seed: u64,
+}
+
+/// A configuration that was not measured, and why.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// Its name.
+    pub variant: String,
+    /// The reason, as one sentence for the user.
+    pub why: String,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Outcome {
+    /// Results, in the order of the configurations.
+    pub figures: Vec<DensityFigures>,
+    /// Configurations without one.
+    pub skipped: Vec<Skipped>,
+    /// True when it was stopped before all rounds were done.
+    pub stopped: bool,
+    /// What a killed run had left and was put back first.
+    pub recovered: Option<String>,
+}
+
+/// Where a run has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress<'a> {
+    /// The configuration.
+    pub variant: &'a str,
+    /// Services that it has now.
+    pub services: u32,
+    /// Rounds of configurations that are done.
+    pub done: usize,
+    /// Of so many.
+    pub of: usize,
+    /// How long the rest will take, from what was done until now.
+    pub left: Option<Duration>,
+}
+
+/// Why nothing could be measured.
+#[derive(Debug, Error)]
+pub enum DensityError {
+    /// This machine must not or cannot be used for it; nothing was changed.
+    #[error("{why}")]
+    Refused {
+        /// The reason, as one sentence for the user.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A service does not do what it shall.
+    #[error("service `{name}`: {why}")]
+    Service {
+        /// Its name.
+        name: String,
+        /// What it did.
+        why: String,
+    },
+    /// A temporary setting could not be made or put back.
+    #[error(transparent)]
+    Temporary(#[from] TemporaryError),
+    /// A group could not be made.
+    #[error(transparent)]
+    Group(#[from] CgroupError),
+    /// The machine cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The memory that shall not be there could not be held.
+    #[error("the memory that services shall not have could not be held: {0}")]
+    Hold(#[from] HelperError),
+    /// Our own memory cannot be kept in RAM.
+    #[error("mlockall: {0}")]
+    Lock(#[source] std::io::Error),
+}
+
+/// Starts one small service, wakes it, and ends it: a command that cannot be used is found before anything is changed.
+///
+/// # Errors
+/// [`DensityError::Service`].
+pub fn try_service(launch: &Launch) -> Result<(), DensityError> {
+    let small = Launch { heap: Bytes(launch.heap.0.min(1 << 20)), ..launch.clone() };
+    let failed = |why: String| DensityError::Service { name: launch.name.clone(), why };
+    let mut service = Service::start(&small, 1, None)?;
+    for moment in ["say that it is ready", "answer a wake"] {
+        let until = Instant::now() + Duration::from_secs(30);
+        if service.wait(until, &|| false) == Wait::Late {
+            return Err(failed(format!("it did not {moment} with a line on standard output within 30 s")));
+        }
+        if service.answers().is_none() {
+            return Err(failed(format!("it was to {moment} with a line on standard output, and {}", service.fate())));
+        }
+        service.wake(Instant::now());
+    }
+    Ok(())
+}
+
+/// Measures variants on this machine. `facts` are of it as it is; variants were resolved for what [`pose`] makes of them. `show` is
+/// told what is being done; when `stop` is asked for, everything is put back and what was measured in whole rounds is the result.
+///
+/// # Errors
+/// [`DensityError`]; everything is as before then, or the error says what is not.
+pub fn run(
+    machine: &Machine,
+    (facts, evidence): (&Facts, &Evidence),
+    (variants, launch): (&[Variant], &Launch),
+    options: &Options,
+    stop: &Stop,
+    show: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Outcome, DensityError> {
+    let posed = pose(facts, options.memory);
+    let total = facts.memory.total();
+    let mut outcome = Outcome::default();
+    let mut rows = Vec::new();
+    for variant in variants {
+        match variant::prepare(variant, &posed, total, evidence, &options.folder) {
+            Ok(preparation) => rows.push(Row { variant, preparation, rounds: Vec::new(), refused: None }),
+            Err(why) => outcome.skipped.push(Skipped { variant: variant.name.clone(), why }),
+        }
+    }
+    // A driver that waits for its own pages would measure itself.
+    child::lock_memory().map_err(DensityError::Lock)?;
+    let mut temporary = TemporarySettings::open(machine, "swaptune bench density")?;
+    outcome.recovered = temporary.recovered().map(str::to_owned);
+    let measured = switch_off(facts, &mut temporary)
+        .and_then(|()| Space::make(machine, options.memory, options.limit, &launch.holder))
+        .and_then(|space| {
+            let limit = space.limit;
+            let bench = Bench { machine, options, launch, space, stop };
+            Ok((limit, rounds(&bench, &mut temporary, &mut rows, show)?))
+        });
+    temporary.close()?;
+    let (limit, whole) = measured?;
+    outcome.stopped = !whole;
+    for row in rows {
+        match row.finish(limit, launch, options) {
+            Ok(figures) => outcome.figures.push(figures),
+            Err(skipped) => outcome.skipped.push(skipped),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Switches off what swap there is.
+fn switch_off(facts: &Facts, temporary: &mut TemporarySettings) -> Result<(), DensityError> {
+    let off = |area: &SwapArea| Change::Swap {
+        path: area.path.clone(),
+        before: Some(SwapState { priority: area.priority, discard_once: false }),
+        after: None,
+    };
+    Ok(temporary.make(facts.swaps.iter().map(off).collect())?)
+}
+
+/// A configuration and what was measured of it.
+struct Row<'a> {
+    variant: &'a Variant,
+    preparation: variant::Preparation,
+    rounds: Vec<DensityRound>,
+    // Why the kernel did not take it.
+    refused: Option<String>,
+}
+
+/// False when it was stopped.
+fn rounds(
+    bench: &Bench<'_>,
+    temporary: &mut TemporarySettings,
+    rows: &mut [Row<'_>],
+    show: &mut dyn FnMut(&Progress<'_>),
+) -> Result<bool, DensityError> {
+    let options = bench.options;
+    let (begun, mut done, of) = (Instant::now(), 0_usize, rows.len() * options.rounds as usize);
+    for round in 0..options.rounds {
+        let seed = options.seed.wrapping_add(u64::from(round));
+        for place in Schedule::order(rows.len(), seed) {
+            let Some(row) = rows.get_mut(place) else { continue };
+            if row.refused.is_some() {
+                continue;
+            }
+            let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
+            let (variant, before) = (row.variant.name.as_str(), done);
+            let mut tell = |services| show(&Progress { variant, services, done: before, of, left });
+            let mark = temporary.mark()?;
+            done += 1;
+            match temporary.make(row.preparation.changes.clone()) {
+                Ok(()) => {}
+                // What this kernel or machine lacks is told of once, and the others are measured.
+                Err(error @ (TemporaryError::Step { .. } | TemporaryError::Refused { .. })) => {
+                    row.refused = Some(error_chain(&error));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            let measured = bench.round(row.first(bench), seed, &mut tell);
+            temporary.back_to(mark)?;
+            match measured? {
+                Some(found) => row.rounds.push(found),
+                None => return Ok(false),
+            }
+        }
+    }
+    Ok(true)
+}
+
+impl Row<'_> {
+    /// Where to begin: a little below what fitted the last time, or below what fits without any swap.
+    fn first(&self, bench: &Bench<'_>) -> u32 {
+        let fitted = self.rounds.iter().map(|round| round.fits).max();
+        let bare = bench.options.memory.0 * 3 / 5 / bench.launch.heap.0.max(1);
+        let first = fitted.map_or(bare, |fits| u64::from(fits) * 4 / 5);
+        u32::try_from(first).unwrap_or(u32::MAX).clamp(1, bench.options.most)
+    }
+
+    fn finish(self, limit: DensityLimit, launch: &Launch, options: &Options) -> Result<DensityFigures, Skipped> {
+        let fits: Vec<f64> = self.rounds.iter().map(|round| f64::from(round.fits)).collect();
+        let variant = self.variant.name.clone();
+        let Some(fits) = median_interval(&fits).filter(|_| self.refused.is_none()) else {
+            let why = self.refused.unwrap_or_else(|| "it was stopped before a round of it was done".into());
+            return Err(Skipped { variant, why });
+        };
+        Ok(DensityFigures {
+            variant,
+            settings: self.preparation.changes.iter().map(ToString::to_string).collect(),
+            memory: options.memory,
+            limit,
+            pool_percent: self.preparation.pool_percent,
+            load: DensityLoad {
+                service: launch.name.clone(),
+                heap: launch.heap,
+                work_percent: launch.work_percent,
+                wakes_per_second: options.wakes_per_second,
+                wakes: options.wakes,
+                bound: options.bound,
+                seed: options.seed,
+            },
+            rounds: self.rounds,
+            fits,
+        })
+    }
+}
+
+/// How many times what `other` holds `variant` holds, over the rounds that both have: with its 95 % interval, `None` with fewer than two
+/// rounds or when one of them held nothing.
+#[must_use]
+pub fn ratio(variant: &DensityFigures, other: &DensityFigures) -> Option<Estimate> {
+    let pairs = variant.rounds.iter().zip(&other.rounds).map(|(a, b)| (f64::from(a.fits), f64::from(b.fits)));
+    swaptune_core::stats::paired_ratio(&pairs.collect::<Vec<_>>())
+}
+
+/// Refuses a machine on which this would do harm or could not work.
+///
+/// # Errors
+/// [`DensityError::Refused`].
+pub fn check(machine: &Machine, facts: &Facts) -> Result<(), DensityError> {
+    let refused = |why: &str, hint: &str| Err(DensityError::Refused { why: why.into(), hint: hint.into() });
+    if !machine.is_root() {
+        return refused("swap is set up and memory made small for a moment, which only root may do", "put sudo before it");
+    }
+    if facts.system.container.is_known() {
+        return refused("this is a container: its kernel's swap belongs to the host", "run it on the host");
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! `bench density`: what was typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use swaptune_bench::density::{BUILT_IN, KINDS};
+use swaptune_core::Bytes;
+use swaptune_core::stats::Nanos;
+
+/// `bench density`.
+#[derive(Debug, Args)]
+pub struct DensityArgs {
+    /// Memory that the services have, zswap's pool included [default: 1G, or what is available if that is less]
+    #[arg(long, value_name = "SIZE")]
+    pub memory: Option<Bytes>,
+    /// What makes memory small: a control group, or a process that holds the rest of it from the whole machine
+    #[arg(long, value_enum, default_value = "best")]
+    pub limit: LimitArg,
+    /// A number of services is held when 99 of 100 wakes take no longer than this
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub bound: Nanos,
+    /// Configurations to compare: none, disk, zswap, zram, zram-pop, guide, auto, or a configuration file; may be given several times
+    /// [default: all of these]
+    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    pub variant: Vec<String>,
+    /// What is started: python, node or sqlite
+    #[arg(long, value_name = "NAME", default_value = "python", conflicts_with = "command")]
+    pub service: String,
+    /// Memory of each service: a command finds it in bytes in SWAPTUNE_HEAP
+    #[arg(long, value_name = "SIZE", default_value = "40M")]
+    pub heap: Bytes,
+    /// Share of its memory that a wake works on, in percent: SWAPTUNE_WORK
+    #[arg(long, value_name = "PERCENT", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub work: u32,
+    /// Wakes a second over all services, at exponential intervals
+    #[arg(long, value_name = "PER SECOND", default_value_t = 5.0, value_parser = rate)]
+    pub rate: f64,
+    /// Wakes that are measured for each number of services
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    pub wakes: u32,
+    /// Services more from number to number, in percent: the resolution of the answer
+    #[arg(long, value_name = "PERCENT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub step: u32,
+    /// The most services that are started
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub most: u32,
+    /// Number of rounds, each of all configurations in an order by chance
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// One round with few wakes and large steps: a first impression, not evidence
+    #[arg(long, conflicts_with_all = ["wakes", "step", "rounds"])]
+    pub quick: bool,
+    /// A number of services is given up when all tasks stall on memory for a larger share of 10 s, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub stall: u32,
+    /// Folder of the temporary swap files: its disk takes part in the result
+    #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
+    pub dir: PathBuf,
+    /// Draw moments and orders from this number [default: another one each time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A service of your own: it must write a line when it is ready, and one for each line that it reads
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "expected a number, for example 5".to_owned())?;
+    if (0.01..=10_000.0).contains(&rate) { Ok(rate) } else { Err("expected 0.01 to 10000 a second".into()) }
+}
+
+/// What makes memory small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LimitArg {
+    /// A group where zswap's pool is charged to it (cgroup v2), else the whole machine
+    Best,
+    /// A control group of version 2
+    Group,
+    /// The rest of RAM is held, locked, by a process of ours
+    Machine,
+}
+
+/// `bench density-service`.
+#[derive(Debug, Args)]
+pub struct DensityServiceArgs {
+    /// The process that started it.
+    pub parent: u32,
+    /// What it becomes.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+/// What follows the flags in the help: examples, and the tables that flags choose from.
+pub(super) fn examples() -> String {
+    let rows = |rows: &mut dyn Iterator<Item = (&str, &str)>| -> String {
+        rows.map(|(name, doc)| format!("  {name:<9} {doc}\n")).collect()
+    };
+    let variants = rows(&mut BUILT_IN.iter().map(|built_in| (built_in.name, built_in.doc)));
+    let services = rows(&mut KINDS.iter().map(|kind| (kind.name, kind.doc)));
+    format!("{EXAMPLES}\n\nConfigurations:\n{variants}\nServices:\n{services}\n{HARM}")
+}
+
+const EXAMPLES: &str = "Examples:
+  sudo swaptune bench density --quick                           a first impression, some minutes
+  sudo swaptune bench density                                   all configurations, five rounds: hours
+  sudo swaptune bench density --variant none,zram,auto --rounds 3
+  sudo swaptune bench density --variant mine.toml --variant auto --memory 2G
+  sudo swaptune bench density --service node --heap 80M --bound 250ms
+  sudo swaptune bench density -- ./service.sh                   a service of your own";
+
+const HARM: &str = "Services are the first to be killed when memory ends, and other programs may be swapped out meanwhile. Swap that is on is \
+                    switched off meanwhile, and everything is put back, also on Ctrl-C and when this is killed. See \
+                    docs/guides/density.md.";

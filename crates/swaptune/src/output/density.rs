@@ -1,0 +1,135 @@
+//! How many services fitted, as text.
+
+use std::fmt::Write;
+
+use swaptune_bench::density::{Outcome, Progress, ratio};
+use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit};
+
+use super::text;
+
+/// Columns of the longest bar.
+const BAR: f64 = 32.0;
+
+/// What is being done.
+pub fn progress(now: &Progress<'_>) -> String {
+    let left = now.left.map_or_else(String::new, |left| format!(", {} left", minutes(left.as_secs())));
+    format!("{}: {}{left}", now.variant, text::count(now.services as usize, "service"))
+}
+
+fn minutes(seconds: u64) -> String {
+    match seconds.div_ceil(60) {
+        minutes if minutes >= 90 => format!("about {} h", minutes.div_ceil(60)),
+        minutes => format!("about {minutes} min"),
+    }
+}
+
+/// The answer first, then what was measured around it.
+pub fn text(outcome: &Outcome) -> String {
+    let mut page = String::new();
+    if let Some(first) = outcome.figures.first() {
+        let load = &first.load;
+        let _ = writeln!(page, "MOST SERVICES WITH p99 WAKE ≤ {}", load.bound);
+        let limit = match first.limit {
+            DensityLimit::Group => "a control group",
+            DensityLimit::Machine => "this machine, the rest of its RAM held",
+        };
+        page += &text::wrap(
+            &format!(
+                "{} for all in {limit}; {} with {} each, {} wakes a second over all, {} % of the memory at a wake",
+                first.memory, load.service, load.heap, load.wakes_per_second, load.work_percent
+            ),
+            0,
+        );
+        page += &bars(&outcome.figures);
+        page += "\nAt that number, and at the next\n";
+        page += &levels(&outcome.figures);
+        page += &verdict(&outcome.figures);
+    }
+    let mut notes: Vec<String> =
+        outcome.skipped.iter().map(|skipped| format!("not measured: {}: {}", skipped.variant, skipped.why)).collect();
+    notes.extend(outcome.figures.iter().filter_map(pool));
+    if outcome.stopped {
+        notes.push(
+            "stopped: what was measured in whole rounds until then is kept, and everything that was set is put back".into(),
+        );
+    }
+    if !notes.is_empty() {
+        page.push('\n');
+        notes.iter().for_each(|note| page += &text::wrap(note, 0));
+    }
+    page
+}
+
+fn bars(figures: &[DensityFigures]) -> String {
+    let most = figures.iter().map(|row| row.fits.value).fold(1.0, f64::max);
+    let rows: Vec<Vec<String>> = figures
+        .iter()
+        .map(|row| {
+            let bar = "█".repeat((row.fits.value / most * BAR).round() as usize);
+            let range = format!("{:.0}–{:.0}", row.fits.low, row.fits.high);
+            let range = if row.rounds.len() > 1 { range } else { "1 round".into() };
+            vec![row.variant.clone(), format!("{:.0}", row.fits.value), range, bar]
+        })
+        .collect();
+    text::columns(&rows, &[1], 2)
+}
+
+/// The level that was held and the first that was not, of the round in the middle.
+fn levels(figures: &[DensityFigures]) -> String {
+    let head = ["VARIANT", "SERVICES", "", "p50", "p99", "READS/wake", "LOADS/wake", "WRITTEN BACK", "STALLED"];
+    let mut cells = vec![head.map(str::to_owned).to_vec()];
+    for row in figures {
+        let Some(round) = row.rounds.iter().min_by_key(|round| (f64::from(round.fits) - row.fits.value).abs() as u64) else {
+            continue;
+        };
+        let held = round.levels.iter().find(|level| level.services == round.fits && level.end == DensityEnd::Held);
+        let next = round.levels.iter().filter(|level| level.end != DensityEnd::Held && level.services > round.fits);
+        cells.extend(held.into_iter().chain(next.min_by_key(|level| level.services)).map(|level| self::level(row, level)));
+    }
+    text::columns(&cells, &[1, 3, 4, 5, 6, 7, 8], 2)
+}
+
+fn level(row: &DensityFigures, level: &DensityLevel) -> Vec<String> {
+    let each =
+        |count: u64| level.wake.map_or_else(|| "–".into(), |wake| format!("{:.0}", count as f64 / wake.samples.max(1) as f64));
+    let counts = &level.counts;
+    let stalled = counts.some_stall_us as f64 / 1e4 / level.seconds.max(f64::MIN_POSITIVE);
+    vec![
+        row.variant.clone(),
+        level.services.to_string(),
+        level.end.word().into(),
+        level.wake.map_or_else(|| "–".into(), |wake| wake.p50.to_string()),
+        level.wake.map_or_else(|| "–".into(), |wake| wake.p99.to_string()),
+        each(counts.swap_reads),
+        each(counts.loads),
+        counts.written_back.to_string(),
+        format!("{stalled:.0} %"),
+    ]
+}
+
+/// What the last configuration holds against each of the others.
+fn verdict(figures: &[DensityFigures]) -> String {
+    let Some((last, others)) = figures.split_last() else { return String::new() };
+    let lines = others.iter().filter_map(|other| {
+        let ratio = ratio(last, other)?;
+        let word = match ratio {
+            ratio if ratio.low > 1.0 => "more",
+            ratio if ratio.high < 1.0 => "fewer",
+            _ => "no clear difference",
+        };
+        let interval = format!("({:.2} to {:.2})", ratio.low, ratio.high);
+        Some(vec![format!("{:.2} times", ratio.value), other.variant.clone(), interval, word.into()])
+    });
+    let lines: Vec<Vec<String>> = lines.collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let rounds = text::count(last.rounds.len(), "round");
+    format!("\n{} holds ({rounds}, 95 %)\n{}", last.variant, text::columns(&lines, &[0], 2))
+}
+
+/// The limit of the pool is set in whole percents of all RAM, which is not what was asked for.
+fn pool(row: &DensityFigures) -> Option<String> {
+    let percent = row.pool_percent?;
+    Some(format!("{}: zswap's pool limit was {percent:.1} % of {}", row.variant, row.memory))
+}
