@@ -1,18 +1,32 @@
 //! One look as text: every row of the table with its value, its rate, or a dash and the reason.
 
-use swaptune_core::metrics::{Look, Metric, Reading, Unit, all};
+use swaptune_core::metrics::{Look, Metric, ProcessUse, Reading, Unit, all};
 use swaptune_core::{Bytes, Fact};
 
-/// A line for each value.
+/// So many processes are listed.
+const PROCESSES: usize = 10;
+
+/// A line for each value, and for each of the processes that have most in swap.
 #[must_use]
 pub fn once(look: &Look<'_>) -> String {
-    let rows: Vec<[String; 3]> =
+    let mut rows: Vec<[String; 3]> =
         all().flat_map(|metric| metric.readings(look).into_iter().map(|reading| line(metric, &reading))).collect();
+    if let Fact::Absent { absent } = &look.now.units {
+        rows.push(["units".to_owned(), "-".to_owned(), absent.clone()]);
+    }
+    match &look.now.processes {
+        Fact::Known { value, .. } => rows.extend(value.iter().take(PROCESSES).map(process)),
+        Fact::Absent { absent } => rows.push(["processes".to_owned(), "-".to_owned(), absent.clone()]),
+    }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (names, values) = (width(0), width(1));
     rows.iter()
         .map(|[name, value, rest]| format!("{name:<names$}  {value:>values$}  {rest}").trim_end().to_owned() + "\n")
         .collect()
+}
+
+fn process(process: &ProcessUse) -> [String; 3] {
+    [format!("process_swap_bytes[{} {}]", process.pid, process.name), process.swap.to_string(), String::new()]
 }
 
 fn line(metric: &Metric, reading: &Reading) -> [String; 3] {

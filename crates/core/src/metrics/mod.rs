@@ -21,6 +21,8 @@ pub use openmetrics::{Exposition, exposition};
 pub use report::report;
 pub use sample::{Look, ProcessUse, Sample, UnitUse};
 
+use std::collections::BTreeMap;
+
 use crate::fact::Fact;
 use crate::units::Bytes;
 
@@ -124,15 +126,17 @@ impl Metric {
     /// Its values, each with its rate where it is a counter.
     #[must_use]
     pub fn readings(&self, look: &Look<'_>) -> Vec<Reading> {
-        let before = look.before.as_ref().filter(|_| self.kind == Kind::Counter).map(|before| self.values(before));
-        let values = self.values(look).into_iter();
-        values
-            .map(|(label, value)| {
-                let was = before.as_ref().and_then(|before| before.iter().find(|(name, _)| *name == label));
-                let per_second = (self.kind == Kind::Counter).then(|| rate(&value, was.map(|(_, was)| was), look.seconds()));
-                Reading { label, value, per_second }
-            })
-            .collect()
+        // Units are hundreds: each is looked up, not searched for.
+        let before: BTreeMap<String, Fact<f64>> = match (&look.before, self.kind) {
+            (Some(before), Kind::Counter) => self.values(before).into_iter().collect(),
+            _ => BTreeMap::new(),
+        };
+        let seconds = look.seconds();
+        let read = |(label, value): (String, Fact<f64>)| {
+            let per_second = (self.kind == Kind::Counter).then(|| rate(&value, before.get(&label), seconds));
+            Reading { label, value, per_second }
+        };
+        self.values(look).into_iter().map(read).collect()
     }
 
     fn values(&self, look: &Look<'_>) -> Values {

@@ -1,7 +1,7 @@
 //! Looks at a machine again and again, cheaply: what `watch` shows, records and serves.
 //!
 //! A look reads a dozen small files. Processes and control groups are many: each tick reads a fifth of them, and those that were
-//! largest at the last look; the tree of groups is walked again every [`WALK`] ticks. Nothing is written, and no pages are looked at.
+//! largest at the last look; the tree of groups is walked again every ten ticks. Nothing is written, and no pages are looked at.
 
 mod groups;
 mod tasks;

@@ -14,6 +14,8 @@ use crate::text::{rate, shown};
 /// Columns of words, values and what is left for history at 80.
 const WORD: usize = 13;
 const VALUE: usize = 11;
+/// Longest line of the parts of RAM: six marks, words, values of five characters and blanks.
+const LEGEND: usize = 76;
 /// Rows of the lists of areas and of devices.
 const MOST: usize = 3;
 
@@ -96,7 +98,7 @@ fn memory(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
         bar.push(Span::styled(marks.part(index).to_string().repeat(cells), marks.part_style(index)));
     }
     bar.push(Span::raw(format!("  {}, {} available", ram.total, value(look, "ram_available_bytes", ""))));
-    let mut legend = vec![Span::raw(" ".repeat(WORD))];
+    let mut legend = vec![Span::raw(" ".repeat(width.saturating_sub(LEGEND).min(WORD)))];
     for (index, (word, part)) in parts.into_iter().enumerate() {
         legend.push(Span::styled(marks.part(index).to_string(), marks.part_style(index)));
         legend.push(Span::raw(format!("{word} {} ", part.to_string().replace(' ', "").replace("iB", ""))));
@@ -223,7 +225,12 @@ fn units(view: &View, look: &Look<'_>, width: usize, most: usize) -> Vec<String>
         }
     };
     let size = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
-    let refault = |unit: &UnitUse| speed(look, "unit_refault_bytes", &unit.name);
+    let refaults = find("unit_refault_bytes").map(|metric| metric.readings(look)).unwrap_or_default();
+    let refault = |unit: &UnitUse| {
+        let reading = refaults.iter().find(|reading| reading.label == unit.name);
+        let speed = reading.and_then(|reading| reading.per_second.as_ref()?.value().copied());
+        speed.map_or_else(|| "-".to_owned(), |speed| rate(speed, Unit::Bytes))
+    };
     let mut ranked: Vec<(u64, &UnitUse)> =
         units.iter().map(|unit| (weight(view.sort, unit), unit)).filter(|(weight, _)| *weight > 0).collect();
     ranked.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));

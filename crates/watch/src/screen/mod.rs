@@ -58,9 +58,13 @@ impl Screen<'_, '_> {
     fn turn(&mut self, terminal: &mut DefaultTerminal, mut pace: Pace, stop: &Stop) -> io::Result<()> {
         self.view.recording = self.recording.recorder.as_ref().map(|recorder| shown(recorder.path()));
         self.sample();
+        let mut is_new = true;
         while !stop.is_asked() {
-            terminal.draw(|frame| draw(frame, &self.view))?;
+            if std::mem::take(&mut is_new) {
+                terminal.draw(|frame| draw(frame, &self.view))?;
+            }
             if event::poll(pace.left().min(GLANCE))? {
+                is_new = true;
                 match key(&event::read()?) {
                     Some(Key::Quit) => return Ok(()),
                     Some(Key::Record) => self.record(),
@@ -69,6 +73,7 @@ impl Screen<'_, '_> {
                 }
             }
             if pace.left().is_zero() {
+                is_new = true;
                 pace.advance();
                 self.sample();
             }

@@ -70,7 +70,7 @@ pub struct View {
     pub title: String,
     /// The last sample and the one before it.
     pub samples: (Option<Sample>, Option<Sample>),
-    /// Rates, oldest first, in the order of [`RATES`].
+    /// Rates, oldest first, in the order in which they are shown.
     pub history: Vec<VecDeque<Option<f64>>>,
     /// The screen stands still.
     pub paused: bool,
