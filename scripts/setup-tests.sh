@@ -14,9 +14,11 @@ set -eu
 #   fio mount                   bench disk, and losetup for a device of its own
 #   cryptsetup-bin              bench cipher
 #   groff-base                  the man pages that make install writes
+#   prometheus                  promtool, which checks metrics and alerts (its
+#                               service, which nothing here uses, comes with it)
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
 mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev
-fio mount cryptsetup-bin groff-base"
+fio mount cryptsetup-bin groff-base prometheus"
 
 say() { echo "setup-tests: $*"; }
 

@@ -1,4 +1,4 @@
-//! Pages of docs/reference that are generated from tables: knobs, behaviours, findings.
+//! Pages of docs/reference that are generated from tables: knobs, behaviours, findings, metrics.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use swaptune_core::findings;
 use swaptune_core::knobs::{self, Effect, Knob};
+use swaptune_core::metrics::{self, Kind};
 use swaptune_kernel::behaviours;
 
 /// A page: its path below the repository and its bytes.
@@ -39,11 +40,35 @@ fn pages() -> Vec<Page> {
         page("docs/reference/knobs.md", knobs_page()),
         page("docs/reference/behaviours.md", behaviours_page()),
         page("docs/reference/findings.md", findings_page()),
+        page("docs/reference/metrics.md", metrics_page()),
     ]
 }
 
 fn page(path: &str, text: String) -> Page {
     (PathBuf::from(path), text.into_bytes())
+}
+
+fn metrics_page() -> String {
+    let mut text = String::from(
+        "# Metrics\n\nEvery value that `swaptune watch` shows. Generated from the metric table (`crates/core/src/metrics/`) by `make reference`.\n\
+         The names are those of `--once`, JSON and CSV; OpenMetrics puts `swaptune_` before them, and `_total` behind a counter. JSON and CSV have\n\
+         the rate of a counter beside it, in its unit by second.\n\n| name | kind | unit | for each | what it is |\n|---|---|---|---|---|\n",
+    );
+    for row in metrics::all() {
+        let kind = match row.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {kind} | {} | {} | {} |",
+            row.name,
+            row.unit.name(),
+            row.label().unwrap_or_default(),
+            row.help
+        );
+    }
+    text
 }
 
 fn knobs_page() -> String {

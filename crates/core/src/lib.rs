@@ -17,6 +17,7 @@ pub mod forecast;
 pub mod knobs;
 pub mod measurement;
 pub mod memory_map;
+pub mod metrics;
 pub mod parse;
 pub mod plan;
 pub mod profiles;

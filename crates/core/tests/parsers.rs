@@ -98,6 +98,7 @@ fn everything(text: &str) {
     black_box((mm_stat::parse(text), modules::find(text, "lz4"), modules::loaded(text, "lz4"), modules::name(text)));
     let mounts = mountinfo::parse(text);
     black_box((mountinfo::holding(&mounts, text), pressure::parse(text), shell::evaluate([text, text])));
+    black_box(block_stat::parse(text));
     let member = proc_cgroup::parse(text);
     black_box((
         member.is_in_group(text),

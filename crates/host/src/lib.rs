@@ -17,6 +17,7 @@ pub mod lock;
 pub mod machine;
 pub mod processes;
 pub mod prove;
+pub mod sampling;
 pub mod service;
 pub mod stamp;
 pub mod stop;

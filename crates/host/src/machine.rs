@@ -201,6 +201,17 @@ impl Machine {
         }
     }
 
+    /// The names of the folders in a folder, sorted; links are none, and nothing is remembered of them.
+    pub(crate) fn folders(&self, dir: &str) -> Vec<String> {
+        let Ok(inside) = self.inside(dir) else { return Vec::new() };
+        let Ok(entries) = fs::read_dir(self.host_path(&inside)) else { return Vec::new() };
+        let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let mut names: Vec<String> =
+            entries.flatten().filter(is_folder).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The files of a folder with this ending, as full paths, sorted; nothing when the folder is missing.
     #[must_use]
     pub fn files_in(&self, dir: &str, ending: &str) -> Vec<String> {

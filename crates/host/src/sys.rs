@@ -6,10 +6,12 @@
 
 pub mod child;
 mod chroot;
+mod inherited;
 pub mod pages;
 mod shared;
 
 pub use chroot::{own_world, rooted};
+pub use inherited::inherited_listener;
 
 use std::ffi::{CString, c_int};
 use std::io;

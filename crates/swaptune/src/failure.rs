@@ -47,7 +47,7 @@ impl Failure {
 }
 
 /// Commands that hints name and that would otherwise work on the running machine.
-const COMMANDS: [&str; 5] = ["apply", "rollback", "history", "plan", "verify"];
+const COMMANDS: [&str; 6] = ["apply", "rollback", "history", "plan", "verify", "watch"];
 
 /// A text with the folder in every command that it names.
 pub fn at_root(text: &str, root: Option<&Path>) -> String {

@@ -19,6 +19,7 @@ const VIEWS: &[(&str, &[&str])] = &[
     ("plan.txt", &["plan", "--explain"]),
     ("plan-guide.txt", &["plan", "--profile", "idle-guide"]),
     ("findings.txt", &["verify"]),
+    ("watch.txt", &["watch", "--once"]),
 ];
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 //! Texts of the kernel are read leniently: a line that this tool does not understand is left out, because a later
 //! kernel may have added it, and no parser ever fails on one. What is meant to be changed is edited in `edit`.
 
+pub mod block_stat;
 pub mod bls;
 pub mod choice;
 pub mod cmdline;

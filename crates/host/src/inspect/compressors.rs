@@ -23,6 +23,7 @@ const COMPRESSORS: [(&str, &str, &str); 7] = [
 ];
 
 /// The modules of the running kernel: loaded, built in, or in a file.
+#[derive(Debug)]
 pub(super) struct Modules {
     folder: Option<String>,
     loaded: String,

@@ -17,6 +17,7 @@ mod memory;
 mod mounts;
 mod places;
 mod residents;
+mod steady;
 mod swap;
 mod sysctl;
 mod system;
@@ -37,6 +38,7 @@ use crate::machine::Machine;
 pub(crate) use initramfs::names as initramfs_names;
 pub(crate) use memory::{BOOT_ID, COUNTERS};
 pub use places::look_at_places;
+pub use steady::Steady;
 pub use system::hypervisor;
 
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.

@@ -9,11 +9,13 @@ mod bench;
 mod sample;
 mod simulate;
 mod storage;
+mod watch;
 
 pub use bench::*;
 pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
+pub use watch::*;
 
 /// Compressed swap that is measured, planned, applied, proved and reversible.
 ///
@@ -64,6 +66,11 @@ pub enum Command {
         after_help = "Works without root; with root it also reads zswap's counters. Ratios say whether they are measured or assumed."
     )]
     Status,
+    /// Watch memory, pools, swap traffic and pressure: a screen, lines, a recording, metrics for Prometheus
+    #[command(
+        after_help = "Examples:\n  sudo swaptune watch                        the screen; `?` there explains each word on it\n  swaptune watch --once                      every value now, or why there is none\n  swaptune watch --csv --interval 10s        a line each ten seconds\n  swaptune watch --record a.swrec            the screen, and each sample in a file\n  swaptune watch --replay a.swrec            the screen again\n  sudo swaptune watch --listen               http://127.0.0.1:9877/metrics\n\nWith root it also reads zswap's counters. It changes nothing and writes only the FILE that it is given."
+    )]
+    Watch(WatchArgs),
     /// List every kernel setting that swaptune knows, with its live value
     #[command(
         after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it\n  swaptune knobs --behaviours     what this kernel does that no knob changes"

@@ -71,7 +71,7 @@ fn length(text: &str) -> Result<Duration, String> {
     within(text, Duration::from_secs(1), Duration::from_secs(7 * 86_400), "from 1s to 168h")
 }
 
-fn within(text: &str, least: Duration, most: Duration, range: &str) -> Result<Duration, String> {
+pub(super) fn within(text: &str, least: Duration, most: Duration, range: &str) -> Result<Duration, String> {
     let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let scale = match unit {

@@ -15,6 +15,7 @@ pub mod status;
 pub mod temporary;
 pub mod unfinished;
 pub mod verify;
+pub mod watch;
 
 use std::path::Path;
 

@@ -1,0 +1,120 @@
+//! Control groups of version 2: one row a unit of systemd, and one for each group at the end of a branch without units.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::metrics::UnitUse;
+use swaptune_core::parse::keyed;
+use swaptune_core::parse::proc_cgroup;
+use swaptune_core::{Bytes, Fact};
+
+use super::{LARGEST, WALK, Wanted, is_turn};
+use crate::machine::Machine;
+
+/// Where the tree is mounted; version 1 has no such file there.
+const TREE: &str = "/sys/fs/cgroup";
+const VERSION_2: &str = "/sys/fs/cgroup/cgroup.controllers";
+/// A tree that is deeper or wider is not walked to its end.
+const DEPTH: usize = 12;
+const MOST: usize = 10_000;
+
+/// The groups that were found, by path, with what was read of them last.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    found: BTreeMap<String, UnitUse>,
+    largest: Vec<String>,
+}
+
+impl Groups {
+    pub fn look(&mut self, machine: &Machine, wanted: Wanted, turn: u64) -> Fact<Vec<UnitUse>> {
+        if !(wanted.swap || wanted.pool || wanted.refaults) {
+            return Fact::absent("not asked for");
+        }
+        if let Err(error) = machine.read_text(VERSION_2) {
+            return error.absent();
+        }
+        if turn.is_multiple_of(WALK) {
+            self.walk(machine);
+        }
+        for ((path, unit), number) in self.found.iter_mut().zip(0..) {
+            if is_turn(number, turn) || self.largest.contains(path) {
+                read(machine, path, unit, wanted);
+            }
+        }
+        self.largest = largest(&self.found);
+        let has_memory = |unit: &&UnitUse| unit.swap.is_some() || unit.pool.is_some() || unit.refaults.is_some();
+        let mut units: Vec<UnitUse> = self.found.values().filter(has_memory).cloned().collect();
+        units.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        // Two users may have a unit of the same name: their rows are one, as their names are.
+        units.dedup_by(|next, kept| next.name == kept.name && merge(kept, next));
+        Fact::known(units, TREE)
+    }
+
+    /// Finds the groups anew; what is known of those that stay is kept.
+    fn walk(&mut self, machine: &Machine) {
+        let mut paths = Vec::new();
+        branch(machine, "", 0, &mut paths);
+        let mut known = std::mem::take(&mut self.found);
+        for path in paths {
+            let unit = known.remove(&path).unwrap_or_else(|| UnitUse { name: name(&path), ..UnitUse::default() });
+            self.found.insert(path, unit);
+        }
+    }
+}
+
+/// A unit is a row, and what is inside of it is its own; a slice, a manager and a plain group with others in it are ways to rows.
+fn branch(machine: &Machine, path: &str, depth: usize, paths: &mut Vec<String>) {
+    let is_unit = unit_of(path).is_some_and(|unit| path.ends_with(&unit) && !unit.starts_with("user@"));
+    if depth > DEPTH || paths.len() >= MOST {
+        return;
+    }
+    let inner = if is_unit { Vec::new() } else { machine.folders(&format!("{TREE}{path}")) };
+    if inner.is_empty() && !path.is_empty() {
+        paths.push(path.to_owned());
+    }
+    inner.iter().for_each(|name| branch(machine, &format!("{path}/{name}"), depth + 1, paths));
+}
+
+fn unit_of(path: &str) -> Option<String> {
+    proc_cgroup::parse(&format!("0::{path}")).unit().map(str::to_owned)
+}
+
+fn name(path: &str) -> String {
+    unit_of(path).filter(|unit| path.ends_with(unit)).unwrap_or_else(|| path.to_owned())
+}
+
+fn read(machine: &Machine, path: &str, unit: &mut UnitUse, wanted: Wanted) {
+    let text = |file: &str| machine.read_text(&format!("{TREE}{path}/{file}")).ok();
+    let number = |file: &str| text(file).and_then(|text| text.trim().parse().ok()).map(Bytes);
+    if wanted.swap {
+        unit.swap = number("memory.swap.current");
+    }
+    if wanted.pool {
+        unit.pool = number("memory.zswap.current");
+    }
+    if wanted.refaults {
+        unit.refaults = text("memory.stat").map(|text| {
+            let counts = keyed::counts(&text);
+            let of = |kind: &str| counts.get(&format!("workingset_refault_{kind}")).copied().unwrap_or(0);
+            of("anon") + of("file")
+        });
+    }
+}
+
+fn merge(kept: &mut UnitUse, next: &UnitUse) -> bool {
+    let sum = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).reduce(u64::saturating_add);
+    let bytes = |a: Option<Bytes>, b: Option<Bytes>| sum(a.map(|a| a.0), b.map(|b| b.0)).map(Bytes);
+    kept.swap = bytes(kept.swap, next.swap);
+    kept.pool = bytes(kept.pool, next.pool);
+    kept.refaults = sum(kept.refaults, next.refaults);
+    true
+}
+
+fn largest(found: &BTreeMap<String, UnitUse>) -> Vec<String> {
+    let mut by_size: Vec<(u64, &String)> = found
+        .iter()
+        .map(|(path, unit)| (unit.swap.or(unit.pool).map_or(0, |bytes| bytes.0), path))
+        .filter(|(size, _)| *size > 0)
+        .collect();
+    by_size.sort_unstable_by(|a, b| b.cmp(a));
+    by_size.into_iter().take(LARGEST).map(|(_, path)| path.clone()).collect()
+}
