@@ -146,7 +146,7 @@ fn what_is_wrong_is_named() {
         (error.to_string(), error.misspelt().map(|(found, known)| (found.to_owned(), known.len() > 1)))
     };
     for (from, to, says, name) in [
-        ("kernel =", "kernal =", "unknown field `kernal`", Some("kernal")),
+        ("kernel =", "kernal =", "machine: found `kernal`, expected one of kernel, ram", Some("kernal")),
         ("\"6.12\"", "\"six\"", "machine.kernel: found six, expected a version such as \"6.12\"", None),
         ("\"8M\"", "\"8X\"", "machine.ram: found \"8X\", expected a size", None),
         ("\"lz4\"", "\"lz5\"", "tiering `zswap`: compressor: found `lz5`, expected one of lz4, lz4hc", Some("lz5")),
@@ -244,11 +244,11 @@ fn what_is_typed_and_what_stands_in_a_file_are_the_same() {
     let typed = Typed {
         tierings: vec!["disk=disk:nvme:64M".into(), "zswap=zswap:lz4,disk:nvme:64M".into()],
         policies: Vec::new(),
-        ram: Some("8M".into()),
+        ram: Some(Size::Pages(2048)),
         one_ram: false,
         source: Source::Generated("hold:pages=3000,reads=1,same=0,poor=0,size=1000".into()),
         sleeps: false,
-        machine: vec![("kernel", "6.12".to_owned())],
+        base: Some(BaseSpec::new(swaptune_kernel::v(6, 12), Size::Pages(1))),
         now: None,
     };
     let text = typed.text(&Changes::default()).unwrap();

@@ -9,7 +9,8 @@ use crate::alloc::Allocator;
 use crate::policies::{POLICIES, Policy};
 
 /// How RAM keeps its pages in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Lru {
     /// By time of the last access, as no kernel can: for comparison.
     Exact,
