@@ -59,6 +59,7 @@ fn base_with<'a>(facts: &'a Facts, knob: impl Fn(&str) -> Option<&'a str>) -> Re
     let is_generational = knob("lru_gen.enabled").is_some_and(is_generational);
     Ok(BaseSpec {
         lru: Some(if is_generational { Lru::Generational } else { Lru::Classic }),
+        processors: facts.kernel.cpus.value().copied(),
         // With 0 nothing of a group is swapped, but of the machine what must be.
         swappiness: number(knob("vm.swappiness")).map(|value: u32| value.clamp(1, 200)),
         page_cluster: number(knob("vm.page-cluster")),

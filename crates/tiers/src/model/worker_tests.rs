@@ -185,7 +185,7 @@ fn write_back_is_a_request_for_each_page() {
     }
 }
 
-/// Since 6.12 the shrinker passes over what it meets for the first time.
+/// Since 6.12 the shrinker passes over what it meets for the first time, and a batch of 128 of them ends the call.
 #[test]
 fn the_shrinker_gives_a_second_chance_since_6_12() {
     for (kernel, first) in [(v(6, 11), true), (v(6, 12), false)] {
@@ -196,7 +196,7 @@ fn the_shrinker_gives_a_second_chance_since_6_12() {
             bench.model.shrink_slab(0, 1, &mut time);
             bench.pages() < before
         };
-        assert_eq!((writes(), writes()), (first, true), "{kernel:?}");
+        assert_eq!([(); 3].map(|()| writes()), [first, first, true], "{kernel:?}");
     }
 }
 

@@ -5,7 +5,7 @@ use swaptune_kernel::behaviours;
 use super::file::{AreaSpec, DeviceSpec, File, MachineSpec, Share, TieringSpec, Workload, ZswapSpec};
 use super::{NoFiles, Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
 use crate::alloc::{Allocator, PAGE_SIZE};
-use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Settings, Sizes, ZswapSettings};
+use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Lru, Settings, Sizes, ZswapSettings};
 use crate::page_set::PageSet;
 use crate::policies::{POLICIES, named};
 
@@ -125,7 +125,8 @@ impl Builder<'_> {
         let optional = |size: Option<_>| size.map(|size| scale::pages(file, size, || Ok(ram))).transpose();
         settings.reserved = optional(machine.reserved)?.unwrap_or(0);
         settings.cgroups = vec![optional(machine.cgroup_limit)?];
-        settings.lru = machine.lru.unwrap_or(settings.lru);
+        settings.lru = machine.lru.unwrap_or_else(|| Lru::of_kernel(machine.kernel));
+        settings.processors = machine.processors.unwrap_or(settings.processors);
         settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
         settings.swappiness = machine.swappiness.unwrap_or(settings.swappiness);
         if !(1..=200).contains(&settings.swappiness) {

@@ -122,6 +122,8 @@ pub struct BaseSpec {
     pub reserved: Option<Size>,
     /// How RAM keeps its pages in order.
     pub lru: Option<Lru>,
+    /// Processors.
+    pub processors: Option<u32>,
     /// vm.swappiness, 1 to 200.
     pub swappiness: Option<u32>,
     /// vm.page-cluster.
@@ -145,6 +147,7 @@ impl BaseSpec {
             ram,
             reserved: None,
             lru: None,
+            processors: None,
             swappiness: None,
             page_cluster: None,
             watermark_scale_factor: None,

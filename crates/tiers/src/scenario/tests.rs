@@ -14,7 +14,9 @@ pub(super) const D1: &str = include_str!("../../../../scenarios/d1-fair-walk.tom
 pub(super) const E16: &str = include_str!("../../../../scenarios/e16-zero-pages.toml");
 pub(super) const UPKEEP: &str = include_str!("../../../../scenarios/zram-upkeep.toml");
 
-const ALL: [&str; 11] = [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP];
+pub(super) const SERVICES: &str = include_str!("../../../../scenarios/idle-services.toml");
+
+const ALL: [&str; 12] = [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP, SERVICES];
 
 const SMALL: &str = r#"
 title = "small"

@@ -38,6 +38,7 @@ pub(super) struct Zswap {
     pub(super) settings: ZswapSettings,
     walk: Walk,
     kernel: KernelVersion,
+    one_processor: bool,
     pub(super) costs: Costs,
     pub(super) entries: Entries,
     pub(super) worker: Worker,
@@ -66,6 +67,7 @@ impl Zswap {
         Some(Self {
             walk,
             kernel: machine.kernel,
+            one_processor: machine.processors == 1,
             costs: machine.costs,
             entries: Entries::new(limit, &settings.policy, Pool::new(&settings.allocator), groups),
             worker: Worker::default(),
