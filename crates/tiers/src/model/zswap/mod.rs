@@ -146,6 +146,11 @@ impl Zswap {
 
 #[cfg(test)]
 impl Zswap {
+    /// As on a machine of one processor.
+    pub(super) const fn on_one_processor(&mut self) {
+        self.one_processor = true;
+    }
+
     /// Pages of the first group that had to be read from the disk since the shrinker last counted.
     pub(super) fn disk_swapins(&self) -> u64 {
         self.lruvecs[0].disk_swapins
