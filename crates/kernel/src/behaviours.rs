@@ -108,6 +108,9 @@ table! {
     EXCLUSIVE_LOADS_LOSE_PAGES: "zswap-exclusive-loads-unsafe", between((6, 5), (6, 9)), ["core"],
         "With exclusive_loads on, a load from a synchronous device (zram, pmem) frees the only copy of the page",
         "mm/zswap.c; fix 25cd241408a2";
+    GENERATIONS: "lru-generations", since(6, 1), ["tiers"],
+        "Pages can be kept in generations (MGLRU): Debian, Fedora, Arch and Ubuntu turn them on, lru_gen/enabled says so",
+        "Documentation/admin-guide/mm/multigen_lru.rst; mm/Kconfig, CONFIG_LRU_GEN_ENABLED";
     READ_AHEAD_STAYS: "zswap-readahead-stays", since(6, 16), ["core", "tiers"],
         "What read-ahead brings out of zswap stays in RAM until it is used: pageout() writes no page that no process has mapped, and zswap kept no copy",
         "mm/vmscan.c, pageout(); no later kernel is known to differ";

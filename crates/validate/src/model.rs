@@ -30,8 +30,9 @@ pub(super) fn machine(facts: &Facts, version: Version, limit: Bytes) -> Result<S
     let mut facts = facts.clone();
     // Nothing reaches areas of lower priority.
     facts.swaps.retain(|area| area.priority == TOP_PRIORITY);
-    let mut settings =
-        this_machine::settings(&facts, &Figures::default()).map_err(|error| ValidateError::Model(error.to_string()))?;
+    let figures = Figures::default();
+    let settings = this_machine::now(&facts, &figures).and_then(|now| Ok(now.settings(&figures)?));
+    let mut settings = settings.map_err(|error| ValidateError::Model(error.to_string()))?;
     let available = facts.memory.get("MemAvailable").unwrap_or_default().0 / PAGE as u64;
     settings.reserved = settings.ram.saturating_sub(available);
     settings.cgroups = vec![Some(limit.0 / PAGE as u64)];

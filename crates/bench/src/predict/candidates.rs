@@ -9,9 +9,10 @@ use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_m
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{Figures, Settings};
+use swaptune_tiers::scenario::ZswapSpec;
 
 use super::Request;
-use crate::this_machine::{MachineBuilder, ThisMachineError, ZswapParameters};
+use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
 fn pools() -> [u64; 3] {
@@ -20,8 +21,6 @@ fn pools() -> [u64; 3] {
 
 /// Compressors that are tried, of those that the kernel has: each takes its share of the time.
 const COMPRESSORS: [&str; 4] = ["zstd", "lz4", "lzo-rle", "lz4hc"];
-/// Name of the zram device that is tried.
-const ZRAM: &str = "/dev/zram0";
 
 /// The proposal, and what may be varied.
 pub(super) struct Ground<'a> {
@@ -125,20 +124,20 @@ impl<'a> Ground<'a> {
             machine.disk(&area.path, area.size, DISK_PRIORITY, device.map(String::as_str));
         }
         if let (Tier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
-            machine.zram(ZRAM, self.zram_size, ZRAM_PRIORITY, algorithm, None)?;
+            machine.zram(self.zram_size, ZRAM_PRIORITY, algorithm, None);
         }
         if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == Tier::Zswap) {
-            let now = ZswapParameters::of(zswap);
-            machine.zswap(ZswapParameters {
-                compressor: candidate.compressor.as_deref().or(now.compressor),
-                // What the profile takes where there is a choice; kernels without one have zsmalloc.
-                zpool: "zsmalloc",
-                max_pool_percent: candidate.pool_percent.or(now.max_pool_percent),
-                shrinker_enabled: candidate.shrinker.unwrap_or(now.shrinker_enabled),
+            let now = zswap_of(zswap);
+            machine.zswap(ZswapSpec {
+                compressor: candidate.compressor.clone().unwrap_or(now.compressor),
+                // What the profile takes where there is a choice is zsmalloc; kernels without one have it.
+                allocator: None,
+                limit: candidate.pool_percent.or(now.limit),
+                policy: candidate.shrinker.map_or(now.policy, shrinker),
                 ..now
-            })?;
+            });
         }
-        Ok(machine.finish()?.settings)
+        Ok(machine.finish().settings(figures)?)
     }
 }
 

@@ -82,7 +82,7 @@ impl<'a> Request<'a> {
 }
 
 /// Why nothing is predicted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum PredictError {
     /// The model has no such machine.
     #[error(transparent)]

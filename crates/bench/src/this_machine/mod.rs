@@ -1,8 +1,7 @@
 //! This machine for the model of tiers: what was measured here in the place of usual figures, and what the machine is.
 //!
 //! [`Known::of`] turns [`Evidence`] into [`Figures`], each measured one with a [`Cite`] that says what it is and which run it comes
-//! from; what was not measured keeps its usual figure and has no cite. [`settings()`] makes a machine for the model of facts and
-//! figures. What follows from which measurement:
+//! from; what was not measured keeps its usual figure and has no cite. [`now()`] says what the machine of some facts is. What follows from which measurement:
 //!
 //! | figure | from |
 //! |---|---|
@@ -27,8 +26,8 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
 
 pub use device::device;
-pub(crate) use settings::PAGE;
-pub use settings::{Machine, MachineBuilder, ThisMachineError, ZswapParameters, kernel_version, now, settings};
+pub(crate) use settings::{MachineBuilder, PAGE, shrinker, zswap_of};
+pub use settings::{ThisMachineError, base, kernel_version, now};
 use settings::{is_rotational, spins};
 
 /// The name under which tierings find this machine's own disk.

@@ -9,6 +9,7 @@ mod content;
 mod heap;
 mod hold;
 mod idle;
+mod services;
 mod values;
 mod zipf;
 
@@ -45,7 +46,7 @@ pub struct GeneratorRow {
 }
 
 /// All generators.
-pub const GENERATORS: [&GeneratorRow; 5] = [&zipf::ROW, &idle::ROW, &hold::ROW, &heap::ROW, &compile::ROW];
+pub const GENERATORS: [&GeneratorRow; 6] = [&zipf::ROW, &idle::ROW, &services::ROW, &hold::ROW, &heap::ROW, &compile::ROW];
 
 /// The seed, which every generator has.
 const SEED: ParameterRow = ParameterRow {
@@ -101,9 +102,10 @@ mod tests {
     use super::*;
 
     /// Small enough for a test of each.
-    const SMALL: [&str; 5] = [
+    const SMALL: [&str; 6] = [
         "zipf:pages=500,events=5000",
         "idle:apps=5,pages=100,seconds=600",
+        "services:apps=3,pages=40,wakes=5",
         "hold:pages=1000",
         "heap:ram=1000,percent=125,events=20000",
         "compile:units=12,pages=200",
@@ -134,7 +136,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (spec, says) in [
-            ("zip", "no generator is called `zip`; there are zipf, idle, hold, heap, compile"),
+            ("zip", "no generator is called `zip`; there are zipf, idle, services, hold, heap, compile"),
             ("zipf:pags=1", "zipf: found `pags`, expected one of pages, events, theta, seed"),
             ("zipf:pages", "zipf: found `pages`, expected NAME=VALUE"),
             ("zipf:pages=0", "zipf: found `pages=0`, expected 1 to 268435456"),

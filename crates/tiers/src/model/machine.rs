@@ -187,9 +187,11 @@ impl Model {
     fn swapin_readahead(&mut self, page: u32) {
         if let Some(zswap) = &mut self.zswap {
             zswap.note_disk_read(self.memory.pages.cgroup(page), self.clock.now);
+            zswap.worker.get_turn(self.clock.now);
         }
         let neighbours = self.swap.readahead.neighbours(&self.memory, &self.swap.slots, page);
         self.memory.pages.set(page, CLEAN);
+        self.memory.locked = Some(page);
         let wanted = self.memory.pages.slot(page);
         self.clock.now = if neighbours.is_empty() {
             self.swap.read_run(&mut self.memory, self.clock.now, wanted, 1)
@@ -198,12 +200,15 @@ impl Model {
             slots.push(wanted);
             self.swap.read(&mut self.memory, self.clock.now, slots, Some(wanted))
         };
+        self.memory.locked = None;
     }
 
     /// After a page that no disk had to give: neighbours come along, and those that a disk gives are not waited for.
     fn read_ahead(&mut self, page: u32) {
         let neighbours = self.swap.readahead.neighbours(&self.memory, &self.swap.slots, page);
+        self.memory.locked = Some(page);
         let slots = self.bring(neighbours);
+        self.memory.locked = None;
         self.swap.read(&mut self.memory, self.clock.now, slots, None);
     }
 
@@ -287,6 +292,11 @@ impl Model {
     fn catch_up_all(&mut self) {
         while let Some(time) = self.memory.kswapd.filter(|&time| time < self.clock.now) {
             self.memory.kswapd = self.balance(time);
+            if self.memory.kswapd.is_none()
+                && let Some(zswap) = &mut self.zswap
+            {
+                zswap.worker.get_turn(time);
+            }
         }
         if let Some(zswap) = &mut self.zswap {
             zswap.run_workers(&mut self.memory, &mut self.swap, &mut self.clock);
@@ -297,17 +307,24 @@ impl Model {
     /// A round of kswapd (`balance_pgdat`). Tells when the next one begins; `None`: it sleeps until it is woken.
     fn balance(&mut self, begin: u64) -> Option<u64> {
         self.end_writes(begin);
-        let (free, wanted) = (self.free_pages(), self.memory.marks.high as i64);
+        let (free, wanted) = (self.free_pages(), self.memory.kswapd_wants());
         if free >= wanted {
+            self.memory.kswapd_sleeps();
             return None;
         }
         if free + self.memory.under_write() as i64 >= wanted {
             return Some(self.swap.disks.next_end().map_or(self.clock.now, |end| end.max(begin + 1)));
         }
         let mut time = begin;
-        let evicted = self.shrink(None, &mut time);
+        let goes_on = if self.memory.is_generational() {
+            self.swap.disks.start_plug();
+            let (memory, mut below) = self.split();
+            memory.kswapd_visits(&mut below, &mut time)
+        } else {
+            self.shrink(None, &mut time) > 0
+        };
         self.clock.system += time - begin;
-        (evicted > 0).then_some(time)
+        goes_on.then_some(time)
     }
 
     /// Evicts a batch or more of a cgroup, or of all. Tells how many pages left the lists.

@@ -56,9 +56,18 @@ impl Pageout for Below<'_> {
         if let Some(zswap) = &mut self.zswap {
             zswap.shrink(memory, self.swap, cgroup, priority, time);
         }
-        if self.compaction.scan(self.compactable(), priority) > 0 {
+        let mut compacts = false;
+        self.compaction.scan(self.compactable(), priority, |_| {
+            compacts = true;
+            true
+        });
+        if compacts {
             self.compact(memory);
         }
+    }
+
+    fn pools(&self) -> u64 {
+        self.zswap.as_ref().map_or(0, |zswap| zswap.entries.pages()) + self.swap.zrams.pages()
     }
 }
 

@@ -107,7 +107,7 @@ fn each_round_of_reclaim_is_a_request() {
 /// 200 pages are used again and again while 4000 others come once.
 #[test]
 fn pages_in_use_stay_in_ram() {
-    for (lru, most) in [(Lru::Exact, 0), (Lru::Classic, 200), (Lru::Generational, 200)] {
+    for (lru, most) in [(Lru::Exact, 0), (Lru::Classic, 200), (Lru::Generational, 300)] {
         let mut model = Model::new(Settings { lru, ..machine(1000) }, 4200).unwrap();
         for index in 0..4000 {
             model.advance(event(200 + index, Op::Write)).unwrap();

@@ -1,9 +1,9 @@
 //! From the keys of a file to a machine and its tiers.
 
-use swaptune_kernel::{KernelVersion, behaviours, v};
+use swaptune_kernel::behaviours;
 
-use super::file::{AreaFile, Device, File, Share, TieringFile, Workload, ZswapFile};
-use super::{Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
+use super::file::{AreaSpec, DeviceSpec, File, MachineSpec, Share, TieringSpec, Workload, ZswapSpec};
+use super::{NoFiles, Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
 use crate::alloc::{Allocator, PAGE_SIZE};
 use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Lru, Settings, Sizes, ZswapSettings};
 use crate::page_set::PageSet;
@@ -20,7 +20,21 @@ pub(super) struct Builder<'a> {
     outside: &'a dyn Outside,
     figures: &'a Figures,
     set: Option<PageSet>,
-    source: Source,
+    /// Its workload; `None` of a machine that is looked at without one.
+    source: Option<Source>,
+}
+
+impl MachineSpec {
+    /// The machine with these figures. Sizes of pages are those of [`Settings::new`], and the one control group has no limit.
+    ///
+    /// # Errors
+    /// What the model does not have.
+    pub fn settings(&self, figures: &Figures) -> Result<Settings, ScenarioError> {
+        let tiering = TieringSpec { name: "now".to_owned(), zswap: self.zswap.clone(), swap: self.swap.clone() };
+        let file = File { device: self.devices.clone(), ..File::new(self.base.clone(), vec![tiering]) };
+        let builder = Builder { file: &file, outside: &NoFiles, figures, set: None, source: None };
+        builder.tiering(&file.tiering[0]).map(|tiering| tiering.settings)
+    }
 }
 
 /// The point of a file.
@@ -35,9 +49,10 @@ pub(super) fn point(file: &File, at: Option<String>, outside: &dyn Outside, figu
         let expected = "a page set that `swaptune sample --save` wrote";
         outside.page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, expected))
     });
-    let builder = Builder { file, outside, figures, set: set.transpose()?, source: source(file)? };
+    let source = source(file)?;
+    let builder = Builder { file, outside, figures, set: set.transpose()?, source: Some(source.clone()) };
     let tierings = file.tiering.iter().map(|tiering| builder.tiering(tiering)).collect::<Result<_, _>>()?;
-    Ok(Point { at, seed: None, source: builder.source, scale: file.scale, tierings })
+    Ok(Point { at, seed: None, source, scale: file.scale, tierings })
 }
 
 fn source(file: &File) -> Result<Source, ScenarioError> {
@@ -56,7 +71,7 @@ fn source(file: &File) -> Result<Source, ScenarioError> {
 }
 
 impl Builder<'_> {
-    fn tiering(&self, tiering: &TieringFile) -> Result<Tiering, ScenarioError> {
+    fn tiering(&self, tiering: &TieringSpec) -> Result<Tiering, ScenarioError> {
         let (file, key) = (self.file, format!("tiering `{}`", tiering.name));
         let mut settings = self.machine()?;
         settings.zswap = tiering.zswap.as_ref().map(|zswap| self.zswap(&tiering.name, zswap)).transpose()?;
@@ -73,8 +88,8 @@ impl Builder<'_> {
             };
             // Unless told otherwise the kernel gives each area a priority below the one before it.
             let priority = area.priority.unwrap_or(-2 - index as i32);
-            let slots = match (&area.size, usual) {
-                (Some(size), _) => scale::pages(file, &format!("{key}: size"), size, || Ok(settings.ram))?,
+            let slots = match (area.size, usual) {
+                (Some(size), _) => scale::pages(file, size, || Ok(settings.ram))?,
                 (None, Some(usual)) => usual,
                 (None, None) => self.pages()?,
             };
@@ -98,24 +113,20 @@ impl Builder<'_> {
     /// Pages of the workload.
     fn pages(&self) -> Result<u64, ScenarioError> {
         let unknown = |error| ScenarioError::key("workload", error, "a workload with a number of pages");
-        self.outside.pages(&self.source).map(u64::from).map_err(unknown)
+        let pages = self.source.as_ref().map_or_else(|| Err("none".to_owned()), |source| self.outside.pages(source));
+        pages.map(u64::from).map_err(unknown)
     }
 
     fn machine(&self) -> Result<Settings, ScenarioError> {
         let (file, machine) = (self.file, &self.file.machine);
-        let ram = scale::pages(file, "machine.ram", &machine.ram, || self.pages())?;
+        let ram = scale::pages(file, machine.ram, || self.pages())?;
         let mut settings = Settings::new(ram);
-        settings.kernel = kernel(&machine.kernel)?;
-        let optional =
-            |key, value: &Option<_>| value.as_ref().map(|value| scale::pages(file, key, value, || Ok(ram))).transpose();
-        settings.reserved = optional("machine.reserved", &machine.reserved)?.unwrap_or(0);
-        settings.cgroups = vec![optional("machine.cgroup-limit", &machine.cgroup_limit)?];
-        settings.lru = match machine.lru.as_deref() {
-            None | Some("classic") => Lru::Classic,
-            Some("generational") => Lru::Generational,
-            Some("exact") => Lru::Exact,
-            Some(other) => return Err(ScenarioError::name("machine.lru", other, ["classic", "generational", "exact"])),
-        };
+        settings.kernel = machine.kernel;
+        let optional = |size: Option<_>| size.map(|size| scale::pages(file, size, || Ok(ram))).transpose();
+        settings.reserved = optional(machine.reserved)?.unwrap_or(0);
+        settings.cgroups = vec![optional(machine.cgroup_limit)?];
+        settings.lru = machine.lru.unwrap_or_else(|| Lru::of_kernel(machine.kernel));
+        settings.processors = machine.processors.unwrap_or(settings.processors);
         settings.charge_zswap = machine.charge_zswap.unwrap_or(settings.charge_zswap);
         settings.swappiness = machine.swappiness.unwrap_or(settings.swappiness);
         if !(1..=200).contains(&settings.swappiness) {
@@ -143,7 +154,7 @@ impl Builder<'_> {
         Ok(settings)
     }
 
-    fn zswap(&self, tiering: &str, zswap: &ZswapFile) -> Result<ZswapSettings, ScenarioError> {
+    fn zswap(&self, tiering: &str, zswap: &ZswapSpec) -> Result<ZswapSettings, ScenarioError> {
         let codec = self.codec(&format!("tiering `{tiering}`: compressor"), &zswap.compressor, false)?;
         let mut settings = ZswapSettings::new(codec, self.allocator(tiering, zswap.allocator.as_deref())?);
         settings.max_pool_percent = zswap.limit.unwrap_or(settings.max_pool_percent);
@@ -164,22 +175,21 @@ impl Builder<'_> {
     fn zram(
         &self,
         tiering: &str,
-        area: &AreaFile,
+        area: &AreaSpec,
         algorithm: &str,
         ram: u64,
         disks: &mut Disks,
     ) -> Result<Backing, ScenarioError> {
         let key = format!("tiering `{tiering}`");
         let codec = self.codec(&format!("{key}: zram"), algorithm, true)?;
-        let limit = area.mem_limit.as_ref();
-        let limit = limit.map(|limit| scale::pages(self.file, &format!("{key}: mem-limit"), limit, || Ok(ram)));
+        let limit = area.mem_limit.map(|limit| scale::pages(self.file, limit, || Ok(ram)));
         let upkeep = upkeep::build(self, &key, area, ram, |disk| disks.index(disk))?;
         Ok(Backing::Zram { codec, allocator: self.allocator(tiering, None)?, mem_limit: limit.transpose()?, upkeep })
     }
 
     fn allocator(&self, tiering: &str, name: Option<&str>) -> Result<Allocator, ScenarioError> {
         let machine = &self.file.machine;
-        Allocator::of_kernel(name.unwrap_or("zsmalloc"), kernel(&machine.kernel)?, machine.zsmalloc_chain)
+        Allocator::of_kernel(name.unwrap_or("zsmalloc"), machine.kernel, machine.zsmalloc_chain)
             .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
     }
 
@@ -231,11 +241,6 @@ impl Disks<'_> {
     }
 }
 
-fn kernel(text: &str) -> Result<KernelVersion, ScenarioError> {
-    let version = text.split_once('.').and_then(|(major, minor)| Some(v(major.parse().ok()?, minor.parse().ok()?)));
-    version.ok_or_else(|| ScenarioError::key("machine.kernel", text, "a version such as \"6.12\""))
-}
-
 fn device(file: &File, figures: &Figures, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
     let usual = |name: &str| figures.device(name).map(|device| (device.times, device.rotational));
     let names = || figures.devices.iter().map(|device| device.name.as_str());
@@ -249,7 +254,7 @@ fn device(file: &File, figures: &Figures, name: &str, key: &str) -> Result<(Devi
 }
 
 /// A device as it is described, and for the rest like a usual one.
-fn described(name: &str, given: &Device, like: DeviceTimes) -> Result<DeviceTimes, ScenarioError> {
+fn described(name: &str, given: &DeviceSpec, like: DeviceTimes) -> Result<DeviceTimes, ScenarioError> {
     let rate = |key: &str, rate: Option<f64>, unit: f64, default: u64| match rate {
         None => Ok(default),
         Some(rate) if rate > 0.0 => Ok((unit / rate) as u64),

@@ -7,9 +7,17 @@ use crate::model::SettingsError;
 /// Why a scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The text is no TOML, or a key is unknown, missing or of another type.
+    /// The text is no TOML.
     #[error("{0}")]
     Toml(String),
+    /// A key is missing or of another type.
+    #[error("{}{message}", place(key))]
+    File {
+        /// The key, with its tables; empty for the file itself.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
     /// A value is not what it should be.
     #[error("{key}: found {found}, expected {expected}")]
     Key {
@@ -21,7 +29,7 @@ pub enum ScenarioError {
         expected: String,
     },
     /// A name that is none.
-    #[error("{key}: found `{found}`, expected one of {}", known.join(", "))]
+    #[error("{}found `{found}`, expected one of {}", place(key), known.join(", "))]
     Name {
         /// The key, with its table.
         key: String,
@@ -51,6 +59,11 @@ pub enum ScenarioError {
     },
 }
 
+/// A key before what is wrong with it.
+fn place(key: &str) -> String {
+    if key.is_empty() { String::new() } else { format!("{key}: ") }
+}
+
 impl ScenarioError {
     /// A value that is not what it should be.
     pub(super) fn key(key: impl Into<String>, found: impl ToString, expected: impl Into<String>) -> Self {
@@ -62,19 +75,35 @@ impl ScenarioError {
         Self::Name { key: key.into(), found: found.to_owned(), known: known.into_iter().map(str::to_owned).collect() }
     }
 
+    /// The same, where its key stands in a table or an array.
+    pub(super) fn within(mut self, place: &str) -> Self {
+        if let Self::Key { key, .. } | Self::Name { key, .. } | Self::File { key, .. } = &mut self {
+            *key = if key.is_empty() { place.to_owned() } else { format!("{place}.{key}") };
+        }
+        self
+    }
+
     /// The name that was found and those that there are, where the error is an unknown name: whoever prints it can say which is nearest.
     #[must_use]
     pub fn misspelt(&self) -> Option<(&str, Vec<&str>)> {
         match self {
             Self::Name { found, known, .. } => Some((found, known.iter().map(String::as_str).collect())),
-            // "unknown field `x`, expected one of `a`, `b`": names stand between backticks.
-            Self::Toml(message) => {
-                let rest = &message[message.find("unknown field `")?..];
-                let first = rest.lines().next().unwrap_or(rest);
-                let mut names = first.split('`').skip(1).step_by(2);
-                Some((names.next()?, names.collect()))
-            }
             _ => None,
         }
+    }
+}
+
+/// What serde says while it reads a file. Keys are put in front on the way out.
+impl serde::de::Error for ScenarioError {
+    fn custom<T: std::fmt::Display>(message: T) -> Self {
+        Self::File { key: String::new(), message: message.to_string() }
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::name("", field, expected.iter().copied())
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::name("", variant, expected.iter().copied())
     }
 }

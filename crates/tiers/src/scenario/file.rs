@@ -1,37 +1,42 @@
-//! A scenario as it stands in its file, key by key.
+//! A scenario key by key: what a file, flags and facts of a machine become, once each, before it is built.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use toml::Value;
+use serde::{Deserialize, Serialize};
+use swaptune_kernel::KernelVersion;
+use toml::{Table, Value};
+
+use super::units::{self, Size};
+use super::{ScenarioError, node, sweep};
+use crate::model::Lru;
 
 /// The whole file.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct File {
     pub(super) title: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) source: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) notes: String,
-    #[serde(default = "one")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(super) scale: u32,
-    #[serde(default = "one")]
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub(super) seeds: u32,
     pub(super) relative_to: Option<String>,
-    pub(super) machine: Machine,
+    pub(super) machine: BaseSpec,
     pub(super) workload: Workload,
-    #[serde(default)]
-    pub(super) device: BTreeMap<String, Device>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) device: BTreeMap<String, DeviceSpec>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) codec: BTreeMap<String, CodecTimes>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) costs: CostTimes,
-    pub(super) tiering: Vec<TieringFile>,
+    pub(super) tiering: Vec<TieringSpec>,
     pub(super) sweep: Option<SweepFile>,
     #[serde(default)]
     pub(super) report: Vec<String>,
-    #[serde(default, deserialize_with = "one_or_more")]
+    #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     pub(super) published: Vec<PublishedFile>,
 }
 
@@ -39,29 +44,127 @@ const fn one() -> u32 {
     1
 }
 
-/// `[machine]`.
-#[derive(Clone, Debug, Deserialize)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl File {
+    /// These tierings of a machine, without a workload.
+    pub(super) fn new(machine: BaseSpec, tiering: Vec<TieringSpec>) -> Self {
+        Self {
+            title: String::new(),
+            source: String::new(),
+            notes: String::new(),
+            scale: 1,
+            seeds: 1,
+            relative_to: None,
+            machine,
+            workload: Workload::default(),
+            device: BTreeMap::new(),
+            codec: BTreeMap::new(),
+            costs: CostTimes::default(),
+            tiering,
+            sweep: None,
+            report: Vec::new(),
+            published: Vec::new(),
+        }
+    }
+
+    /// What a table says.
+    ///
+    /// # Errors
+    /// The first key that is unknown, missing or not what it should be.
+    pub(super) fn read(document: Table) -> Result<Self, ScenarioError> {
+        Self::deserialize(node::Node(Value::Table(document)))
+    }
+
+    /// The same file as a table.
+    pub(super) fn table(&self) -> Result<Table, ScenarioError> {
+        Table::try_from(self).map_err(|error| ScenarioError::Toml(error.to_string()))
+    }
+
+    /// The same with other values of keys.
+    pub(super) fn with<'a>(&self, set: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Result<Self, ScenarioError> {
+        let mut table = self.table()?;
+        set.into_iter().try_for_each(|(key, value)| sweep::put(&mut table, key, value))?;
+        Self::read(table)
+    }
+}
+
+/// A machine as it is asked for, or as it is: RAM, kernel, pool, areas and disks. Its page sizes and costs are those of whoever runs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MachineSpec {
+    /// RAM, kernel and settings of `vm`.
+    pub base: BaseSpec,
+    /// zswap; `None`: none.
+    pub zswap: Option<ZswapSpec>,
+    /// Swap areas. Sizes are shares of RAM, so that they stay in proportion where RAM is another.
+    pub swap: Vec<AreaSpec>,
+    /// Disks that figures do not know by their name.
+    pub devices: BTreeMap<String, DeviceSpec>,
+}
+
+/// `[machine]`: what is the same whatever the tiers are. `None` stands for what the model assumes.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Machine {
-    pub(super) kernel: String,
-    pub(super) ram: Value,
-    pub(super) reserved: Option<Value>,
-    pub(super) lru: Option<String>,
-    pub(super) swappiness: Option<u32>,
-    pub(super) page_cluster: Option<u32>,
-    pub(super) watermark_scale_factor: Option<u64>,
-    pub(super) cgroup_limit: Option<Value>,
-    pub(super) charge_zswap: Option<bool>,
-    pub(super) zsmalloc_chain: Option<u8>,
+pub struct BaseSpec {
+    /// Its release, major and minor.
+    #[serde(with = "units::kernel")]
+    pub kernel: KernelVersion,
+    /// MemTotal; a share is one of the pages of the workload.
+    pub ram: Size,
+    /// RAM that others hold and keep.
+    pub reserved: Option<Size>,
+    /// How RAM keeps its pages in order.
+    pub lru: Option<Lru>,
+    /// Processors.
+    pub processors: Option<u32>,
+    /// vm.swappiness, 1 to 200.
+    pub swappiness: Option<u32>,
+    /// vm.page-cluster.
+    pub page_cluster: Option<u32>,
+    /// vm.watermark_scale_factor.
+    pub watermark_scale_factor: Option<u64>,
+    /// memory.max of each control group.
+    pub cgroup_limit: Option<Size>,
+    /// Whether zswap counts against limits of control groups: version 2.
+    pub charge_zswap: Option<bool>,
+    /// CONFIG_ZSMALLOC_CHAIN_SIZE.
+    pub zsmalloc_chain: Option<u8>,
+}
+
+impl BaseSpec {
+    /// A machine of this RAM under this kernel.
+    #[must_use]
+    pub const fn new(kernel: KernelVersion, ram: Size) -> Self {
+        Self {
+            kernel,
+            ram,
+            reserved: None,
+            lru: None,
+            processors: None,
+            swappiness: None,
+            page_cluster: None,
+            watermark_scale_factor: None,
+            cgroup_limit: None,
+            charge_zswap: None,
+            zsmalloc_chain: None,
+        }
+    }
 }
 
 /// `[workload]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Workload {
     pub(super) generator: Option<String>,
     pub(super) trace: Option<String>,
-    #[serde(default, rename = "with")]
+    #[serde(default, rename = "with", skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) parameters: BTreeMap<String, Value>,
     pub(super) pages: Option<Vec<Share>>,
     pub(super) page_set: Option<String>,
@@ -70,7 +173,7 @@ pub(super) struct Workload {
 }
 
 /// A line of a distribution of compressed sizes.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Share {
     pub(super) share: f64,
@@ -79,21 +182,28 @@ pub(super) struct Share {
     pub(super) second: Option<u16>,
 }
 
-/// `[device.NAME]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// `[device.NAME]`: what differs from another device.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Device {
-    pub(super) like: Option<String>,
-    pub(super) iops: Option<f64>,
-    pub(super) bandwidth: Option<Value>,
-    pub(super) seek_us: Option<f64>,
-    pub(super) read_us: Option<f64>,
-    pub(super) write_us: Option<f64>,
-    pub(super) rotational: Option<bool>,
+pub struct DeviceSpec {
+    /// What it is like: nvme, ssd, hdd; `None`: ssd.
+    pub like: Option<String>,
+    /// Requests a second.
+    pub iops: Option<f64>,
+    /// Bytes a second, as they are typed.
+    pub bandwidth: Option<Value>,
+    /// Microseconds to another place.
+    pub seek_us: Option<f64>,
+    /// Microseconds from the end of its work to the answer of a read.
+    pub read_us: Option<f64>,
+    /// The same of a write.
+    pub write_us: Option<f64>,
+    /// Whether the kernel takes it for a rotational one.
+    pub rotational: Option<bool>,
 }
 
 /// `[codec.NAME]`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CodecTimes {
     pub(super) compress_ns: Option<u64>,
@@ -101,7 +211,7 @@ pub(super) struct CodecTimes {
 }
 
 /// `[costs]`, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct CostTimes {
     pub(super) access_ns: Option<u64>,
@@ -116,43 +226,68 @@ pub(super) struct CostTimes {
 }
 
 /// `[[tiering]]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct TieringFile {
+pub(super) struct TieringSpec {
     pub(super) name: String,
-    pub(super) zswap: Option<ZswapFile>,
+    pub(super) zswap: Option<ZswapSpec>,
     #[serde(default)]
-    pub(super) swap: Vec<AreaFile>,
+    pub(super) swap: Vec<AreaSpec>,
 }
 
-/// `zswap` of a tiering.
-#[derive(Clone, Debug, Deserialize)]
+/// `zswap` of a tiering. `None` stands for what the kernel comes with.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ZswapFile {
-    pub(super) compressor: String,
-    pub(super) allocator: Option<String>,
-    pub(super) limit: Option<u64>,
-    pub(super) accept: Option<u64>,
-    pub(super) policy: Option<String>,
+pub struct ZswapSpec {
+    /// Its compressor, by the kernel's name.
+    pub compressor: String,
+    /// Its allocator.
+    pub allocator: Option<String>,
+    /// `max_pool_percent`, of RAM.
+    pub limit: Option<u64>,
+    /// `accept_threshold_percent`, of the limit.
+    pub accept: Option<u64>,
+    /// What keeps it below its limit, by its name.
+    pub policy: Option<String>,
 }
 
-/// An entry of `swap` of a tiering.
-#[derive(Clone, Debug, Deserialize)]
+/// An entry of `swap` of a tiering: a disk or a zram device.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct AreaFile {
-    pub(super) disk: Option<String>,
-    pub(super) zram: Option<String>,
-    pub(super) size: Option<Value>,
-    pub(super) priority: Option<i32>,
-    pub(super) mem_limit: Option<Value>,
+pub struct AreaSpec {
+    /// The name of its disk.
+    pub disk: Option<String>,
+    /// The algorithm of its zram device.
+    pub zram: Option<String>,
+    /// What it holds; a share is one of RAM.
+    pub size: Option<Size>,
+    /// Higher is filled first.
+    pub priority: Option<i32>,
+    /// mem_limit of zram.
+    pub mem_limit: Option<Size>,
     /// Seconds between visits that recompress or write back.
     pub(super) upkeep: Option<f64>,
     pub(super) recompress: Option<RecompressFile>,
     pub(super) writeback: Option<WritebackFile>,
 }
 
+impl AreaSpec {
+    /// An area on the disk of this name.
+    #[must_use]
+    pub fn disk(name: &str, size: Size, priority: i32) -> Self {
+        Self { disk: Some(name.to_owned()), size: Some(size), priority: Some(priority), ..Self::default() }
+    }
+
+    /// An area on zram with this algorithm.
+    #[must_use]
+    pub fn zram(algorithm: &str, size: Size, priority: i32, mem_limit: Option<Size>) -> Self {
+        let zram = Some(algorithm.to_owned());
+        Self { zram, size: Some(size), priority: Some(priority), mem_limit, ..Self::default() }
+    }
+}
+
 /// `recompress` of a zram area.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct RecompressFile {
     pub(super) algorithm: String,
@@ -166,20 +301,20 @@ pub(super) struct RecompressFile {
 }
 
 /// `writeback` of a zram area.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WritebackFile {
     pub(super) disk: String,
-    pub(super) size: Value,
+    pub(super) size: Size,
     #[serde(rename = "type")]
     pub(super) which: Option<String>,
     /// Age from which it counts, seconds.
     pub(super) age: Option<f64>,
-    pub(super) limit: Option<Value>,
+    pub(super) limit: Option<Size>,
 }
 
 /// `[sweep]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct SweepFile {
     pub(super) key: String,
@@ -196,7 +331,7 @@ fn one_or_more<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<Publish
 }
 
 /// `[published]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct PublishedFile {
     pub(super) metric: String,

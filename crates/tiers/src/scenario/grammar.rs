@@ -1,12 +1,10 @@
 //! A tiering in one line: `zswap:zstd:30%:shrinker,disk:nvme:8G`.
 //!
 //! Tiers stand from the fastest to the slowest with commas between them; the words of a tier, in any order after its kind, with
-//! colons. A line becomes the table that a `[[tiering]]` of a file is, so that there is one way to build it.
+//! colons. A line becomes what a `[[tiering]]` of a file becomes, so that there is one way to build it.
 
-use toml::{Table, Value};
-
-use super::ScenarioError;
-use crate::alloc::PAGE_SIZE;
+use super::file::{AreaSpec, TieringSpec, ZswapSpec};
+use super::{ScenarioError, Size};
 use crate::model::CODECS;
 use crate::policies::POLICIES;
 
@@ -37,9 +35,9 @@ const KINDS: [&str; 5] = ["zswap", "zram", "disk", "none", "now"];
 const ALONE: [&str; 2] = ["none", "now"];
 const ALLOCATORS: [&str; 3] = ["zsmalloc", "zbud", "z3fold"];
 /// Most areas of Linux (`MAX_SWAPFILES` less entries for other uses).
-const AREAS: u64 = 23;
+const AREAS: i64 = 23;
 /// Priority of the first area where the order alone decides.
-const FIRST: i64 = 100;
+const FIRST: i32 = 100;
 
 /// One tier: its kind and what is said of it.
 struct Tier<'a> {
@@ -50,15 +48,14 @@ struct Tier<'a> {
 }
 
 /// The `[[tiering]]` that a line describes.
-pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
+pub(super) fn tiering(text: &str) -> Result<TieringSpec, ScenarioError> {
     let (name, tiers) = named(text)?;
     let key = format!("tiering `{name}`");
     let tiers = tiers.split(',').map(|tier| Tier::read(&key, tier)).collect::<Result<Vec<_>, _>>()?;
-    let mut table = Table::from_iter([("name".to_owned(), Value::from(name))]);
+    let mut tiering = TieringSpec { name: name.to_owned(), ..TieringSpec::default() };
     if let [Tier { kind: "none", words, .. }] = tiers.as_slice() {
-        return if words.is_empty() { Ok(table) } else { Err(ScenarioError::key(key, text, "`none` alone")) };
+        return if words.is_empty() { Ok(tiering) } else { Err(ScenarioError::key(key, text, "`none` alone")) };
     }
-    let mut areas = Vec::new();
     let chosen = tiers.iter().any(|tier| tier.words.iter().any(|word| word.starts_with("priority=")));
     let mut order = 0..;
     for (index, tier) in tiers.iter().enumerate() {
@@ -66,7 +63,7 @@ pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
         // The kernel gives areas without a chosen priority a negative one, each below the one before it.
         let priority = if chosen { -2 - place } else { FIRST - place };
         match tier.kind {
-            "zswap" if index == 0 => _ = table.insert("zswap".into(), Value::Table(tier.zswap()?)),
+            "zswap" if index == 0 => tiering.zswap = Some(tier.zswap()?),
             "zswap" => {
                 return Err(ScenarioError::key(key, "zswap behind another tier", "zswap first: it is in front of all areas"));
             }
@@ -74,15 +71,14 @@ pub(super) fn tiering(text: &str) -> Result<Table, ScenarioError> {
                 let with = if tiers.len() > 1 { "beside other tiers" } else { "with words" };
                 return Err(ScenarioError::key(key, format!("`{kind}` {with}"), format!("`{kind}` alone, or tiers")));
             }
-            "zram" => areas.push(tier.zram(priority)?),
-            _ => areas.append(&mut tier.disks(priority)?),
+            "zram" => tiering.swap.push(tier.zram(priority)?),
+            _ => tiering.swap.append(&mut tier.disks(priority)?),
         }
     }
-    if areas.is_empty() {
+    if tiering.swap.is_empty() {
         return Err(ScenarioError::key(key, "zswap alone", format!("an area behind it, for example `{text},disk`")));
     }
-    table.insert("swap".into(), Value::Array(areas.into_iter().map(Value::Table).collect()));
-    Ok(table)
+    Ok(tiering)
 }
 
 /// The name of the tiering that is the machine as it is; `None` of any other.
@@ -134,18 +130,19 @@ impl<'a> Tier<'a> {
         Ok(Self { key, kind, words })
     }
 
-    /// Puts a value that may stand once.
-    fn once(&self, table: &mut Table, name: &str, value: impl Into<Value>) -> Result<(), ScenarioError> {
-        match table.insert(name.to_owned(), value.into()) {
+    /// Notes a value that may stand once.
+    fn once<T>(&self, place: &mut Option<T>, name: &str, value: T) -> Result<(), ScenarioError> {
+        match place.replace(value) {
             None => Ok(()),
-            Some(first) => Err(ScenarioError::key(&*self.key, format!("two of {name}: {first} and another"), "one")),
+            Some(_) => Err(ScenarioError::key(&*self.key, format!("two of {name}"), "one")),
         }
     }
 
     /// What stands behind `NAME=`, a number.
-    fn number(&self, word: &str, value: &str, range: std::ops::RangeInclusive<i64>) -> Result<i64, ScenarioError> {
+    fn number<T: TryFrom<i64>>(&self, word: &str, value: &str, range: std::ops::RangeInclusive<i64>) -> Result<T, ScenarioError> {
         let number = value.trim_end_matches('%').parse().ok().filter(|number| range.contains(number));
         let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| ScenarioError::key(&*self.key, format!("`{word}`"), expected))
     }
 
@@ -153,16 +150,16 @@ impl<'a> Tier<'a> {
         ScenarioError::name(&*self.key, word, names)
     }
 
-    fn zswap(&self) -> Result<Table, ScenarioError> {
-        let mut table = Table::new();
+    fn zswap(&self) -> Result<ZswapSpec, ScenarioError> {
+        let (mut zswap, mut compressor) = (ZswapSpec::default(), None);
         for word in &self.words {
-            let value = Value::from(*word);
+            let name = (*word).to_owned();
             match word.split_once('=') {
-                Some(("accept", percent)) => self.once(&mut table, "accept", self.number(word, percent, 0..=100)?)?,
-                None if word.ends_with('%') => self.once(&mut table, "limit", self.number(word, word, 0..=100)?)?,
-                None if CODECS.iter().any(|codec| codec.name == *word) => self.once(&mut table, "compressor", value)?,
-                None if ALLOCATORS.contains(word) => self.once(&mut table, "allocator", value)?,
-                None if POLICIES.iter().any(|policy| policy.name == *word) => self.once(&mut table, "policy", value)?,
+                Some(("accept", percent)) => self.once(&mut zswap.accept, "accept", self.number(word, percent, 0..=100)?)?,
+                None if word.ends_with('%') => self.once(&mut zswap.limit, "limit", self.number(word, word, 0..=100)?)?,
+                None if CODECS.iter().any(|codec| codec.name == *word) => self.once(&mut compressor, "compressor", name)?,
+                None if ALLOCATORS.contains(word) => self.once(&mut zswap.allocator, "allocator", name)?,
+                None if POLICIES.iter().any(|policy| policy.name == *word) => self.once(&mut zswap.policy, "policy", name)?,
                 _ => {
                     let names =
                         CODECS.iter().map(|codec| codec.name).chain(ALLOCATORS).chain(POLICIES.iter().map(|policy| policy.name));
@@ -170,67 +167,57 @@ impl<'a> Tier<'a> {
                 }
             }
         }
-        self.needs(table, "compressor")
+        Ok(ZswapSpec { compressor: self.codec(compressor)?, ..zswap })
     }
 
-    fn zram(&self, priority: i64) -> Result<Table, ScenarioError> {
-        let mut table = Table::new();
+    fn zram(&self, priority: i32) -> Result<AreaSpec, ScenarioError> {
+        let mut area = AreaSpec::default();
         for word in &self.words {
             match word.split_once('=') {
-                Some(("limit", size)) => self.once(&mut table, "mem-limit", size)?,
-                Some(("priority", number)) => self.once(&mut table, "priority", self.number(word, number, -1..=32_767)?)?,
-                None if is_size(word) => self.once(&mut table, "size", *word)?,
-                None if CODECS.iter().any(|codec| codec.name == *word) => self.once(&mut table, "zram", *word)?,
+                Some(("limit", size)) => self.once(&mut area.mem_limit, "mem-limit", Size::parse(&self.key, size)?)?,
+                Some(("priority", number)) => {
+                    self.once(&mut area.priority, "priority", self.number(word, number, -1..=32_767)?)?
+                }
+                None if is_size(word) => self.once(&mut area.size, "size", Size::parse(&self.key, word)?)?,
+                None if CODECS.iter().any(|codec| codec.name == *word) => {
+                    self.once(&mut area.zram, "zram", (*word).to_owned())?
+                }
                 _ => {
                     let names = CODECS.iter().map(|codec| codec.name);
                     return Err(self.unknown(word, names.chain(["SIZE", "limit=SIZE", "priority=N"])));
                 }
             }
         }
-        table.entry("priority").or_insert(priority.into());
-        self.needs(table, "zram")
+        let zram = self.codec(area.zram)?;
+        Ok(AreaSpec { zram: Some(zram), priority: area.priority.or(Some(priority)), ..area })
     }
 
     /// Which codec there is no default for: kernels differ, and so do the answers.
-    fn needs(&self, table: Table, key: &str) -> Result<Table, ScenarioError> {
-        if table.contains_key(key) {
-            return Ok(table);
-        }
-        let names: Vec<&str> = CODECS.iter().map(|codec| codec.name).collect();
-        let expected = format!("one of {}, for example {}:zstd", names.join(", "), self.kind);
-        Err(ScenarioError::key(&*self.key, "no compressor", expected))
+    fn codec(&self, codec: Option<String>) -> Result<String, ScenarioError> {
+        let names = || CODECS.map(|codec| codec.name).join(", ");
+        let expected = || format!("one of {}, for example {}:zstd", names(), self.kind);
+        codec.ok_or_else(|| ScenarioError::key(&*self.key, "no compressor", expected()))
     }
 
     /// One area, or several of the same size and priority on one disk, which the kernel fills in turns.
-    fn disks(&self, priority: i64) -> Result<Vec<Table>, ScenarioError> {
-        let (mut table, mut areas) = (Table::new(), None);
+    fn disks(&self, priority: i32) -> Result<Vec<AreaSpec>, ScenarioError> {
+        let (mut area, mut areas) = (AreaSpec::default(), None);
         for word in &self.words {
             match word.split_once('=') {
-                Some(("priority", number)) => self.once(&mut table, "priority", self.number(word, number, -1..=32_767)?)?,
-                Some(("areas", number)) if areas.is_none() => areas = Some(self.number(word, number, 1..=AREAS as i64)?),
-                None if is_size(word) => self.once(&mut table, "size", *word)?,
-                None => self.once(&mut table, "disk", *word)?,
+                Some(("priority", number)) => {
+                    self.once(&mut area.priority, "priority", self.number(word, number, -1..=32_767)?)?
+                }
+                Some(("areas", number)) => self.once(&mut areas, "areas", self.number(word, number, 1..=AREAS)?)?,
+                None if is_size(word) => self.once(&mut area.size, "size", Size::parse(&self.key, word)?)?,
+                None => self.once(&mut area.disk, "disk", (*word).to_owned())?,
                 Some(_) => return Err(self.unknown(word, ["DEVICE", "SIZE", "areas=N", "priority=N"])),
             }
         }
-        table.entry("priority").or_insert(priority.into());
-        table.entry("disk").or_insert("ssd".into());
-        let areas = areas.unwrap_or(1);
-        if let Some(size) = table.get_mut("size") {
-            *size = self.part(size, areas)?;
-        }
-        Ok(vec![table; areas as usize])
-    }
-
-    /// A size divided among areas.
-    fn part(&self, size: &Value, areas: i64) -> Result<Value, ScenarioError> {
-        if areas == 1 {
-            return Ok(size.clone());
-        }
-        Ok(match super::units::size(&self.key, size)? {
-            super::units::Size::Pages(pages) => Value::from((pages / areas as u64 * u64::from(PAGE_SIZE)).cast_signed()),
-            super::units::Size::Share(share) => Value::from(format!("{}%", share * 100.0 / areas as f64)),
-        })
+        let areas: u32 = areas.unwrap_or(1);
+        area.priority.get_or_insert(priority);
+        area.disk.get_or_insert_with(|| "ssd".to_owned());
+        area.size = area.size.map(|size| size.part(areas));
+        Ok(vec![area; areas as usize])
     }
 }
 
@@ -243,8 +230,8 @@ fn is_size(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn toml(text: &str) -> Table {
-        text.parse().unwrap()
+    fn toml(text: &str) -> TieringSpec {
+        toml::from_str(text).unwrap()
     }
 
     #[test]
@@ -292,7 +279,7 @@ mod tests {
             ("none,disk", "found `none` beside other tiers"),
             ("none:8G", "expected `none` alone"),
             ("zswap:zstd:zsmaloc,disk", "zswap: found `zsmaloc`, expected one of lz4,"),
-            ("zswap:zstd:lz4,disk", "zswap: found two of compressor: \"zstd\" and another, expected one"),
+            ("zswap:zstd:lz4,disk", "zswap: found two of compressor, expected one"),
             ("zswap:zstd:120%,disk", "zswap: found `120%`, expected a whole number from 0 to 100"),
             ("zram:4G", "zram: found no compressor"),
             (
@@ -317,10 +304,9 @@ mod tests {
         fn nothing_typed_is_a_panic(words in proptest::collection::vec(0..WORDS.len(), 0..9), free in ".{0,12}") {
             let line: String = words.iter().map(|word| WORDS[*word]).chain([free.as_str()]).collect();
             for line in [line.as_str(), line.trim_end_matches(&free)] {
-                if let Ok(table) = tiering(line) {
-                    let areas = table.get("swap").and_then(Value::as_array).map_or(0, Vec::len);
-                    proptest::prop_assert!(areas > 0 || !table.contains_key("zswap"), "{line}");
-                    proptest::prop_assert!(table.get("zswap").is_none_or(|zswap| zswap.get("compressor").is_some()), "{line}");
+                if let Ok(tiering) = tiering(line) {
+                    proptest::prop_assert!(!tiering.swap.is_empty() || tiering.zswap.is_none(), "{line}");
+                    proptest::prop_assert!(tiering.zswap.is_none_or(|zswap| !zswap.compressor.is_empty()), "{line}");
                 }
                 let _ = with_policy(line, "shrinker");
             }

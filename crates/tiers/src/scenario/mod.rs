@@ -10,7 +10,7 @@ mod file;
 mod fit;
 mod grammar;
 mod metric;
-mod now;
+mod node;
 mod published;
 #[cfg(test)]
 mod reproduction_tests;
@@ -27,15 +27,16 @@ mod upkeep;
 use toml::{Table, Value};
 
 pub use error::ScenarioError;
+pub use file::{AreaSpec, BaseSpec, DeviceSpec, MachineSpec, ZswapSpec};
 pub use fit::{Fit, Look, Search, Stopped, fill};
 pub use grammar::GRAMMAR;
 pub use metric::{METRICS, Metric, Unit};
-pub use now::Now;
 pub use published::{Comparison, Published, Sign};
 pub use run::{Run, WAKE_GAP, run};
 pub use seeds::{Side, Sides, Spread};
 pub use sweep::Sweep;
 pub use typed::Typed;
+pub use units::Size;
 
 use crate::generate::generate;
 use crate::model::{Figures, Settings};
@@ -154,7 +155,10 @@ impl Scenario {
     /// The first thing that is wrong, with its key.
     pub fn read(text: &str, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
         let document: Table = text.parse().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string()))?;
-        Self::of(document, changes, outside)
+        let set = |table: &mut Table| changes.set.iter().try_for_each(|(key, value)| sweep::put(table, key, value));
+        let mut document = document;
+        set(&mut document)?;
+        Self::of(File::read(document)?, changes, outside)
     }
 
     /// The scenario that is typed in flags.
@@ -162,14 +166,11 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong, with the flag or key.
     pub fn typed(typed: &Typed, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
-        Self::of(typed.document()?, changes, outside)
+        let file = typed.file()?.with(changes.set.iter().map(|(key, value)| (key.as_str(), value)))?;
+        Self::of(file, changes, outside)
     }
 
-    fn of(mut document: Table, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
-        for (key, value) in &changes.set {
-            sweep::put(&mut document, key, value)?;
-        }
-        let file = parse(&document)?;
+    fn of(file: File, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
         let own = file.sweep.as_ref().map(|sweep| Sweep::of(&sweep.key, &sweep.values)).transpose()?;
         let swept_by_text = changes.sweep.is_none();
         let sweep = changes.sweep.clone().or(own);
@@ -182,12 +183,8 @@ impl Scenario {
         let by_hand = sweep.as_ref().is_some_and(|sweep| sweep.key == seeds::KEY);
         let mut points = Vec::new();
         for value in &values {
-            let mut document = document.clone();
-            if let (Some(sweep), Some(value)) = (&sweep, value) {
-                sweep::put(&mut document, &sweep.key, value)?;
-            }
             let at = value.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            let mut file = parse(&document)?;
+            let mut file = file.with(sweep.iter().map(|sweep| sweep.key.as_str()).zip(value))?;
             for seed in if by_hand { vec![None] } else { seeds::each(&file)? } {
                 seed.into_iter().for_each(|seed| seeds::put(&mut file, seed));
                 points.push(Point { seed, ..build::point(&file, at.clone(), outside, &changes.figures)? });
@@ -210,8 +207,4 @@ fn relative_to(name: Option<String>, points: &[Point]) -> Result<Option<String>,
         Some(name) if names().all(|known| known != name) => Err(ScenarioError::name("relative-to", &name, names())),
         name => Ok(name),
     }
-}
-
-fn parse(document: &Table) -> Result<File, ScenarioError> {
-    document.clone().try_into().map_err(|error: toml::de::Error| ScenarioError::Toml(error.to_string().trim().replace('\n', " ")))
 }

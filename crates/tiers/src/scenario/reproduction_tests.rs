@@ -1,6 +1,6 @@
 //! What the scenarios at the project's root show, and where that is not what their sources say.
 
-use super::tests::{A13, A13_IDLE, A15, A18, B2, B3, C2, D1, D7, E16, Runs, UPKEEP, scenario};
+use super::tests::{A13, A13_IDLE, A15, A18, B2, B3, C2, D1, D7, E16, Runs, SERVICES, UPKEEP, scenario};
 use super::*;
 
 /// C2 and C3, of three seeds together because the margins are small: write-back is ahead of write-through while the pool is not full for
@@ -59,15 +59,15 @@ fn d7_fitted_ratios_stay_and_system_time_disagrees() {
     assert_eq!(runs.metric("user", "all six", 0), runs.metric("user", "patches 1-3", 0), "published: it falls");
 }
 
-/// D7 with the other reading of "three quarters compressible", every page to three quarters: the sign of the first three patches is
-/// another one, so that neither reading predicts it.
+/// D7 with the other reading of "three quarters compressible", every page to three quarters: the first three patches are level with
+/// zswap off, so that neither reading predicts what they cost.
 #[test]
-fn d7_the_other_reading_turns_the_sign() {
+fn d7_with_the_other_reading_nothing_differs() {
     let set =
         [("scale", Value::Integer(8)), ("workload.with.poor", Value::Integer(0)), ("workload.with.size", Value::Integer(3072))];
     let runs = Runs::all(scenario(D7, &set, None).unwrap());
     let by_off = |name: &str| runs.metric("elapsed", name, 0) / runs.metric("elapsed", "zswap off", 0);
-    assert!(by_off("patches 1-3") < 1.0, "{}", by_off("patches 1-3"));
+    assert!((by_off("patches 1-3") - 1.0).abs() < 0.01, "{}", by_off("patches 1-3"));
 }
 
 /// A15: zswap keeps the young pages, zram keeps what came first. That zram's pages are *older* than those on the disk, the inversion that is
@@ -228,4 +228,20 @@ fn a13_idle_applications_wake_faster_from_a_pool() {
     assert!(runs.get("zram alone", 1).outcome.out_of_memory.is_some());
     assert!(runs.get("disk alone", 1).outcome.out_of_memory.is_none());
     assert!(runs.metric("disk-in", "zswap, disk", 1) < runs.metric("disk-in", "disk alone", 1));
+}
+
+/// Idle services beside what kernels counted: disk reads where the shrinker is off are near, what the shrinker writes back is not.
+#[test]
+fn idle_services_read_as_much_from_the_disk_as_on_a_kernel_without_its_shrinker() {
+    let runs = Runs::of(SERVICES, 1, Some("workload.with.apps=34,46,62"));
+    let near = |name: &str, point: usize, kernel: f64| {
+        let ours = runs.metric("disk-in", name, point);
+        assert!((ours / kernel - 1.0).abs() < 0.25, "{name} at {point}: {ours}, on a kernel {kernel}");
+    };
+    near("disk", 0, 43_469.0);
+    near("N 43", 2, 54_099.0);
+    assert_eq!([0, 1].map(|point| runs.metric("disk-in", "N 70", point)), [0.0, 0.0], "as on a kernel");
+    assert!(runs.metric("disk-in", "Y 70", 1) > 1000.0, "the shrinker sends away what would fit");
+    let by_worker = |point: usize| runs.metric("written-back", "N 43", point) / runs.metric("rejected", "N 43", point);
+    assert!(by_worker(1) < 0.1 && by_worker(2) < 0.1, "the worker gets few turns: {} {}", by_worker(1), by_worker(2));
 }

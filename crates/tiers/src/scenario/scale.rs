@@ -4,26 +4,19 @@
 //! ratios of it stay, except where an effect lasts a fixed time (a pause of 500 ms, the mean sleep of an application) or goes with the
 //! square root of RAM (the watermarks).
 
-use toml::Value;
-
 use super::ScenarioError;
 use super::file::{File, Workload};
-use super::units::{self, Size};
+use super::units::Size;
 use crate::generate::{GENERATORS, number};
 
 /// Parameters of generators that are numbers of pages or of accesses.
 const SCALED: [&str; 4] = ["pages", "ram", "events", "resident"];
 
 /// Pages of a size, divided; of a share, which is one of something that was divided already.
-pub(super) fn pages(
-    file: &File,
-    key: &str,
-    value: &Value,
-    whole: impl FnOnce() -> Result<u64, ScenarioError>,
-) -> Result<u64, ScenarioError> {
-    match units::size(key, value)? {
+pub(super) fn pages(file: &File, size: Size, whole: impl FnOnce() -> Result<u64, ScenarioError>) -> Result<u64, ScenarioError> {
+    match size {
         Size::Pages(pages) => Ok(pages / u64::from(file.scale)),
-        Size::Share(share) => Ok((whole()? as f64 * share).round() as u64),
+        Size::Percent(percent) => Ok((whole()? as f64 * (percent / 100.0)).round() as u64),
     }
 }
 

@@ -14,7 +14,9 @@ pub(super) const D1: &str = include_str!("../../../../scenarios/d1-fair-walk.tom
 pub(super) const E16: &str = include_str!("../../../../scenarios/e16-zero-pages.toml");
 pub(super) const UPKEEP: &str = include_str!("../../../../scenarios/zram-upkeep.toml");
 
-const ALL: [&str; 11] = [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP];
+pub(super) const SERVICES: &str = include_str!("../../../../scenarios/idle-services.toml");
+
+const ALL: [&str; 12] = [C2, D7, A13, A13_IDLE, A15, A18, B2, B3, D1, E16, UPKEEP, SERVICES];
 
 const SMALL: &str = r#"
 title = "small"
@@ -146,7 +148,7 @@ fn what_is_wrong_is_named() {
         (error.to_string(), error.misspelt().map(|(found, known)| (found.to_owned(), known.len() > 1)))
     };
     for (from, to, says, name) in [
-        ("kernel =", "kernal =", "unknown field `kernal`", Some("kernal")),
+        ("kernel =", "kernal =", "machine: found `kernal`, expected one of kernel, ram", Some("kernal")),
         ("\"6.12\"", "\"six\"", "machine.kernel: found six, expected a version such as \"6.12\"", None),
         ("\"8M\"", "\"8X\"", "machine.ram: found \"8X\", expected a size", None),
         ("\"lz4\"", "\"lz5\"", "tiering `zswap`: compressor: found `lz5`, expected one of lz4, lz4hc", Some("lz5")),
@@ -244,11 +246,11 @@ fn what_is_typed_and_what_stands_in_a_file_are_the_same() {
     let typed = Typed {
         tierings: vec!["disk=disk:nvme:64M".into(), "zswap=zswap:lz4,disk:nvme:64M".into()],
         policies: Vec::new(),
-        ram: Some("8M".into()),
+        ram: Some(Size::Pages(2048)),
         one_ram: false,
         source: Source::Generated("hold:pages=3000,reads=1,same=0,poor=0,size=1000".into()),
         sleeps: false,
-        machine: vec![("kernel", "6.12".to_owned())],
+        base: Some(BaseSpec::new(swaptune_kernel::v(6, 12), Size::Pages(1))),
         now: None,
     };
     let text = typed.text(&Changes::default()).unwrap();

@@ -1,16 +1,16 @@
-//! What is typed in flags, as the document that a file would be.
+//! What is typed in flags, as what a file becomes.
 
-use toml::{Table, Value};
+use swaptune_kernel::KernelVersion;
+use toml::Value;
 
-use super::{Changes, Now, ScenarioError, Source, grammar, sweep};
+use super::file::{BaseSpec, DeviceSpec, File, MachineSpec, SweepFile, TieringSpec, Workload};
+use super::{Changes, ScenarioError, Size, Source, grammar};
 use crate::policies::POLICIES;
 
 /// Shares of the workload that RAM has unless they are given.
 const SHARES: [&str; 3] = ["25%", "50%", "75%"];
 /// The one of them where something else is swept.
-const MIDDLE: &str = "50%";
-/// The kernel unless it is given: the newest that was compared with the model.
-const KERNEL: &str = "6.18";
+const MIDDLE: Size = Size::Percent(50.0);
 
 /// What is typed in the place of a file.
 #[derive(Clone, Debug)]
@@ -20,50 +20,44 @@ pub struct Typed {
     /// Policies of write-back: each makes a tiering of every line with a zswap that names none.
     pub policies: Vec<String>,
     /// RAM: a size, or a share of the pages of the workload.
-    pub ram: Option<String>,
+    pub ram: Option<Size>,
     /// Whether something else than RAM is varied, so that there is one size of it.
     pub one_ram: bool,
     /// The workload.
     pub source: Source,
     /// Whether it sleeps and wakes.
     pub sleeps: bool,
-    /// Keys of `[machine]` besides RAM, and what they are as it would be typed.
-    pub machine: Vec<(&'static str, String)>,
+    /// The machine besides RAM, where it was looked at.
+    pub base: Option<BaseSpec>,
     /// What the tiering `now` is.
-    pub now: Option<Now>,
+    pub now: Option<MachineSpec>,
 }
 
 impl Typed {
-    /// The document.
+    /// The file that says the same.
     ///
     /// # Errors
     /// The first thing that is wrong, with what could stand there.
-    pub fn document(&self) -> Result<Table, ScenarioError> {
+    pub(super) fn file(&self) -> Result<File, ScenarioError> {
         let tierings = self.tierings()?;
-        let mut document = Table::new();
         let what = match &self.source {
             Source::Generated(text) | Source::Trace(text) => text,
         };
         let compared = if tierings.len() == 1 { "a tiering".to_owned() } else { format!("{} tierings", tierings.len()) };
-        document.insert("title".into(), format!("{what}: what {compared} would make of it").into());
-        document.insert("report".into(), self.report(&tierings).into());
-        let mut machine: Table = self.machine.iter().map(|(key, text)| ((*key).to_owned(), sweep::value(key, text))).collect();
-        machine.entry("kernel").or_insert(KERNEL.into());
-        machine.insert("ram".into(), self.ram.as_deref().unwrap_or(MIDDLE).into());
-        document.insert("machine".into(), machine.into());
-        document.insert("workload".into(), workload(&self.source)?.into());
-        let now = self.now.iter().flat_map(Now::devices);
-        let devices: Table = tierings.iter().flat_map(copies).chain(now).collect();
-        if !devices.is_empty() {
-            document.insert("device".into(), devices.into());
-        }
-        document.insert("tiering".into(), tierings.into());
-        if self.ram.is_none() && !self.one_ram {
-            let sweep = [("key", Value::from("machine.ram")), ("values", SHARES.to_vec().into())];
-            document
-                .insert("sweep".into(), Value::Table(sweep.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()));
-        }
-        Ok(document)
+        let ram = self.ram.unwrap_or(MIDDLE);
+        let base = self.now.as_ref().map(|now| &now.base).or(self.base.as_ref());
+        let sweep = SweepFile { key: "machine.ram".to_owned(), values: SHARES.to_vec().into() };
+        Ok(File {
+            title: format!("{what}: what {compared} would make of it"),
+            report: self.report(&tierings).into_iter().map(str::to_owned).collect(),
+            workload: workload(&self.source)?,
+            device: tierings.iter().flat_map(copies).chain(self.now.iter().flat_map(|now| now.devices.clone())).collect(),
+            sweep: (self.ram.is_none() && !self.one_ram).then_some(sweep),
+            ..File::new(
+                base.map_or(BaseSpec::new(KernelVersion::ASSUMED, ram), |base| BaseSpec { ram, ..base.clone() }),
+                tierings,
+            )
+        })
     }
 
     /// The text of the file that says the same, changes included.
@@ -71,21 +65,17 @@ impl Typed {
     /// # Errors
     /// The first thing that is wrong, with what could stand there.
     pub fn text(&self, changes: &Changes) -> Result<String, ScenarioError> {
-        let mut document = self.document()?;
-        for (key, value) in &changes.set {
-            sweep::put(&mut document, key, value)?;
-        }
+        let mut file = self.file()?.with(changes.set.iter().map(|(key, value)| (key.as_str(), value)))?;
         if let Some(sweep) = &changes.sweep {
-            let keys = [("key", Value::from(sweep.key.clone())), ("values", sweep.values.clone().into())];
-            document.insert("sweep".into(), Value::Table(keys.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()));
+            file.sweep = Some(SweepFile { key: sweep.key.clone(), values: sweep.values.clone().into() });
         }
         if !changes.report.is_empty() {
-            document.insert("report".into(), changes.report.clone().into());
+            file.report.clone_from(&changes.report);
         }
-        toml::to_string(&document).map_err(|error| ScenarioError::Toml(error.to_string()))
+        toml::to_string(&file).map_err(|error| ScenarioError::Toml(error.to_string()))
     }
 
-    fn tierings(&self) -> Result<Vec<Table>, ScenarioError> {
+    fn tierings(&self) -> Result<Vec<TieringSpec>, ScenarioError> {
         for name in &self.policies {
             if POLICIES.iter().all(|policy| policy.name != name) {
                 return Err(ScenarioError::name("policy of write-back", name, POLICIES.iter().map(|policy| policy.name)));
@@ -105,18 +95,20 @@ impl Typed {
         }
         let tierings = lines.iter().map(|line| self.tiering(line)).collect::<Result<Vec<_>, _>>()?;
         for (index, tiering) in tierings.iter().enumerate() {
-            if tierings[..index].iter().any(|other| other["name"] == tiering["name"]) {
+            if tierings[..index].iter().any(|other| other.name == tiering.name) {
                 let expected = "each tiering once; give one of them another name: NAME=TIER,…";
-                return Err(ScenarioError::key("tiering", format!("{} twice", tiering["name"]), expected));
+                return Err(ScenarioError::key("tiering", format!("{:?} twice", tiering.name), expected));
             }
         }
         Ok(tierings)
     }
 
-    fn tiering(&self, line: &str) -> Result<Table, ScenarioError> {
+    fn tiering(&self, line: &str) -> Result<TieringSpec, ScenarioError> {
         match (grammar::now(line), &self.now) {
             (None, _) => grammar::tiering(line),
-            (Some(name), Some(now)) => Ok(now.tiering(name)),
+            (Some(name), Some(now)) => {
+                Ok(TieringSpec { name: name.to_owned(), zswap: now.zswap.clone(), swap: now.swap.clone() })
+            }
             (Some(name), None) => {
                 Err(ScenarioError::key(format!("tiering `{name}`"), "`now`", "a machine that was looked at, or a tiering"))
             }
@@ -130,10 +122,10 @@ impl Typed {
     }
 
     /// Columns that can differ.
-    fn report(&self, tierings: &[Table]) -> Vec<&'static str> {
-        let in_area = |tiering: &Table, kind| areas(tiering).any(|area| area.contains_key(kind));
-        let zswap = tierings.iter().any(|tiering| tiering.contains_key("zswap"));
-        let [zram, disk] = ["zram", "disk"].map(|kind| tierings.iter().any(|tiering| in_area(tiering, kind)));
+    fn report(&self, tierings: &[TieringSpec]) -> Vec<&'static str> {
+        let mut areas = tierings.iter().flat_map(|tiering| &tiering.swap);
+        let zswap = tierings.iter().any(|tiering| tiering.zswap.is_some());
+        let (zram, disk) = (areas.clone().any(|area| area.zram.is_some()), areas.any(|area| area.disk.is_some()));
         let columns = [
             ("elapsed", true),
             ("stall", true),
@@ -150,56 +142,56 @@ impl Typed {
     }
 }
 
-fn areas(tiering: &Table) -> impl Iterator<Item = &Table> {
-    tiering.get("swap").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_table)
-}
-
 /// `ssd#2` is a device of its own that is like `ssd`.
-fn copies(tiering: &Table) -> Vec<(String, Value)> {
-    let names = areas(tiering).filter_map(|area| area.get("disk")?.as_str());
-    let copy = |name: &str| {
+fn copies(tiering: &TieringSpec) -> impl Iterator<Item = (String, DeviceSpec)> {
+    let names = tiering.swap.iter().filter_map(|area| area.disk.as_deref());
+    names.filter_map(|name| {
         let (like, _) = name.split_once('#')?;
-        Some((name.to_owned(), Value::Table(Table::from_iter([("like".to_owned(), like.into())]))))
-    };
-    names.filter_map(copy).collect()
+        Some((name.to_owned(), DeviceSpec { like: Some(like.to_owned()), ..DeviceSpec::default() }))
+    })
 }
 
-fn workload(source: &Source) -> Result<Table, ScenarioError> {
-    Ok(match source {
-        Source::Trace(path) => Table::from_iter([("trace".to_owned(), Value::from(path.clone()))]),
-        Source::Generated(spec) => {
-            let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
-            let mut with = Table::new();
-            for pair in parameters.split(',').filter(|pair| !pair.trim().is_empty()) {
-                let wrong = || ScenarioError::key(format!("workload {name}"), format!("`{pair}`"), "NAME=VALUE");
-                let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
-                with.insert(key.trim().to_owned(), value.trim().into());
-            }
-            Table::from_iter([("generator".to_owned(), Value::from(name.trim())), ("with".to_owned(), with.into())])
-        }
-    })
+fn workload(source: &Source) -> Result<Workload, ScenarioError> {
+    let spec = match source {
+        Source::Trace(path) => return Ok(Workload { trace: Some(path.clone()), ..Workload::default() }),
+        Source::Generated(spec) => spec,
+    };
+    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+    let mut workload = Workload { generator: Some(name.trim().to_owned()), ..Workload::default() };
+    for pair in parameters.split(',').filter(|pair| !pair.trim().is_empty()) {
+        let wrong = || ScenarioError::key(format!("workload {name}"), format!("`{pair}`"), "NAME=VALUE");
+        let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+        workload.parameters.insert(key.trim().to_owned(), Value::from(value.trim()));
+    }
+    Ok(workload)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use swaptune_kernel::v;
+
     use super::*;
+    use crate::model::{Backing, Figures, Settings};
+    use crate::scenario::{AreaSpec, NoFiles, Scenario, ZswapSpec};
 
     fn typed(tierings: &[&str], policies: &[&str]) -> Typed {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Typed {
             tierings: owned(tierings),
             policies: owned(policies),
-            ram: Some("1G".into()),
+            ram: Some(Size::Pages(262_144)),
             one_ram: false,
             source: Source::Generated("zipf:pages=100,seed=2".into()),
             sleeps: false,
-            machine: Vec::new(),
+            base: None,
             now: None,
         }
     }
 
     fn names(typed: &Typed) -> Vec<String> {
-        typed.tierings().unwrap().iter().map(|tiering| tiering["name"].as_str().unwrap().to_owned()).collect()
+        typed.tierings().unwrap().iter().map(|tiering| tiering.name.clone()).collect()
     }
 
     #[test]
@@ -212,7 +204,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let says = |typed: &Typed| typed.document().unwrap_err().to_string();
+        let says = |typed: &Typed| typed.file().unwrap_err().to_string();
         assert!(says(&typed(&["disk"], &["shrinker"])).contains("expected a tiering with zswap that names no policy"));
         assert!(
             says(&typed(&["zswap:zstd,disk"], &["lru"])).contains("policy of write-back: found `lru`, expected one of limit")
@@ -225,15 +217,63 @@ mod tests {
     #[test]
     fn a_workload_keeps_its_parameters_and_ram_is_swept_unless_it_is_given() {
         let mut typed = typed(&["disk:nvme#2"], &[]);
-        let document = typed.document().unwrap();
-        assert_eq!(document["workload"]["with"]["pages"].as_str(), Some("100"));
-        assert_eq!(document["device"]["nvme#2"]["like"].as_str(), Some("nvme"));
-        assert!(!document.contains_key("sweep"));
+        let file = typed.file().unwrap();
+        assert_eq!(file.workload.parameters["pages"].as_str(), Some("100"));
+        assert_eq!(file.device["nvme#2"].like.as_deref(), Some("nvme"));
+        assert_eq!(file.sweep, None);
         typed.ram = None;
-        assert_eq!(typed.document().unwrap()["sweep"]["values"].as_array().unwrap().len(), 3);
+        assert_eq!(typed.file().unwrap().sweep.unwrap().values.as_array().unwrap().len(), 3);
         typed.one_ram = true;
-        let document = typed.document().unwrap();
-        assert_eq!((document["machine"]["ram"].as_str(), document.get("sweep")), (Some("50%"), None));
+        let file = typed.file().unwrap();
+        assert_eq!((file.machine.ram, file.sweep), (Size::Percent(50.0), None));
+    }
+
+    /// The machine of [`typed`] with a zram device before two disks.
+    fn now() -> MachineSpec {
+        let zram = AreaSpec::zram("zstd", Size::Percent(50.0), 100, Some(Size::Percent(25.0)));
+        let disk = |name: &str, percent, priority| AreaSpec::disk(name, Size::Percent(percent), priority);
+        let like = DeviceSpec { like: Some("ssd".into()), rotational: Some(true), ..DeviceSpec::default() };
+        MachineSpec {
+            base: BaseSpec::new(v(6, 12), Size::Pages(4096)),
+            zswap: Some(ZswapSpec { compressor: "zstd".into(), limit: Some(35), ..ZswapSpec::default() }),
+            swap: vec![zram, disk("vda", 200.0, -2), disk("nvme", 27.124_023_437_5, -3)],
+            devices: BTreeMap::from([("vda".to_owned(), like)]),
+        }
+    }
+
+    #[test]
+    fn now_is_the_machine_in_proportion_to_ram_and_its_keys_can_be_set() {
+        let source = || Source::Generated("hold:pages=3000".into());
+        let asked = |ram| Typed {
+            ram: Some(Size::Pages(ram)),
+            now: Some(now()),
+            source: source(),
+            ..typed(&["as it is=now", "disk"], &[])
+        };
+        let settings = |ram, set: &[(&str, i64)]| {
+            let set = set.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
+            let scenario = Scenario::typed(&asked(ram), &Changes { set, ..Changes::default() }, &NoFiles).unwrap();
+            scenario.points[0].tierings[0].settings.clone()
+        };
+        let whole = settings(4096, &[]);
+        assert_eq!(whole, Settings { seed: whole.seed, ..now().settings(&Figures::default()).unwrap() });
+        let slots = |settings: &Settings| settings.areas.iter().map(|area| area.slots).collect::<Vec<_>>();
+        assert_eq!((slots(&whole), slots(&settings(2048, &[]))), (vec![2048, 8192, 1111], vec![1024, 4096, 556]));
+        assert!(matches!(whole.areas[0].backing, Backing::Zram { mem_limit: Some(1024), .. }));
+        assert!(matches!(whole.areas[1].backing, Backing::Disk { rotational: true, .. }));
+        let limit = |settings: Settings| settings.zswap.unwrap().max_pool_percent;
+        assert_eq!((limit(whole), limit(settings(4096, &[("tiering.as it is.zswap.limit", 7)]))), (35, 7));
+        let text = asked(4096).text(&Changes::default()).unwrap();
+        let read = Scenario::read(&text, &Changes::default(), &NoFiles).unwrap();
+        assert_eq!(read.points, Scenario::typed(&asked(4096), &Changes::default(), &NoFiles).unwrap().points, "{text}");
+    }
+
+    #[test]
+    fn now_stands_alone_and_needs_a_machine() {
+        let says = |line: &str, now| Typed { now, ..typed(&[line], &[]) }.file().unwrap_err().to_string();
+        assert!(says("now,disk", Some(now())).contains("found `now` beside other tiers, expected `now` alone"));
+        assert!(says("now:8G", Some(now())).contains("expected `now` alone"));
+        assert!(says("now", None).contains("expected a machine that was looked at"));
     }
 
     #[test]

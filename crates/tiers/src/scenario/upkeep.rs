@@ -1,7 +1,7 @@
 //! `upkeep`, `recompress` and `writeback` of a zram area.
 
 use super::build::Builder;
-use super::file::{AreaFile, RecompressFile, WritebackFile};
+use super::file::{AreaSpec, RecompressFile, WritebackFile};
 use super::{ScenarioError, scale};
 use crate::model::{Recompress, Second, Upkeep, Which, Writeback};
 
@@ -22,7 +22,7 @@ const SHARE: f64 = 0.77;
 pub(super) fn build(
     builder: &Builder,
     key: &str,
-    area: &AreaFile,
+    area: &AreaSpec,
     ram: u64,
     device: impl FnOnce(&str) -> Result<usize, ScenarioError>,
 ) -> Result<Option<Box<Upkeep>>, ScenarioError> {
@@ -60,17 +60,17 @@ fn writeback(
     device: impl FnOnce(&str) -> Result<usize, ScenarioError>,
 ) -> Result<Writeback, ScenarioError> {
     let which = which(&format!("{key}: writeback.type"), given.which.as_deref(), &TYPES[1..])?;
-    let pages = |name: &str, value| {
-        let key = format!("{key}: writeback.{name}");
-        u32::try_from(scale::pages(builder.file, &key, value, || Ok(ram))?)
-            .map_err(|_| ScenarioError::key(key, value, "less than 16T"))
+    let pages = |name: &str, size| {
+        let pages = scale::pages(builder.file, size, || Ok(ram))?;
+        u32::try_from(pages)
+            .map_err(|_| ScenarioError::key(format!("{key}: writeback.{name}"), format!("{pages} pages"), "less than 16T"))
     };
     Ok(Writeback {
         device: device(&given.disk)?,
-        blocks: pages("size", &given.size)?,
+        blocks: pages("size", given.size)?,
         which,
         age: age(&format!("{key}: writeback.age"), given.age, which)?,
-        limit: given.limit.as_ref().map(|limit| pages("limit", limit)).transpose()?.map(u64::from),
+        limit: given.limit.map(|limit| pages("limit", limit)).transpose()?.map(u64::from),
     })
 }
 

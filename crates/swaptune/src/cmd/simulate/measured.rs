@@ -2,25 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use swaptune_bench::this_machine::{Cite, Known, Machine, Subject, now};
+use swaptune_bench::this_machine::{Cite, Known, Subject, base, now};
 use swaptune_core::Bytes;
 use swaptune_host::inspect::{Scope, inspect};
-use swaptune_tiers::model::{Backing, Figures, Lru};
-use swaptune_tiers::scenario::{Now, Scenario, Tiering};
+use swaptune_tiers::alloc::PAGE_SIZE;
+use swaptune_tiers::model::{Backing, Figures};
+use swaptune_tiers::scenario::{BaseSpec, MachineSpec, Scenario, Size, Tiering};
 
 use crate::cli::{TieringArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::configuration;
 use crate::failure::{Failure, USAGE};
 
-/// Keys of `[machine]` of a scenario, and what they are.
-type Keys = Vec<(&'static str, String)>;
-
 /// What is known of this machine; of a run without `--measured`, the usual figures.
 #[derive(Default)]
 pub struct Measured {
     known: Known,
-    machine: Keys,
+    base: Option<BaseSpec>,
 }
 
 impl Measured {
@@ -39,8 +37,8 @@ impl Measured {
                 Failure::new(USAGE, message).hint("measure first: `sudo swaptune bench swap`, `bench codecs`, `bench disk`")
             );
         }
-        let machine = Machine::of(&facts).map_err(|error| Failure::new(USAGE, format!("--measured: {error}")))?;
-        Ok(Self { known, machine: keys(&machine) })
+        let base = base(&facts).map_err(|error| Failure::new(USAGE, format!("--measured: {error}")))?;
+        Ok(Self { known, base: Some(base) })
     }
 
     /// Figures for the model.
@@ -48,15 +46,15 @@ impl Measured {
         &self.known.figures
     }
 
-    /// Keys of `[machine]` of a scenario that is typed.
-    pub fn machine(&self) -> &[(&'static str, String)] {
-        &self.machine
+    /// The machine without its tiers, where it was looked at.
+    pub const fn base(&self) -> Option<&BaseSpec> {
+        self.base.as_ref()
     }
 
-    /// The machine as it is set up now, and keys of `[machine]` that go with it.
-    pub fn now(&self, context: &Context) -> Result<(Now, Keys), Failure> {
+    /// The machine as it is set up now.
+    pub fn now(&self, context: &Context) -> Result<MachineSpec, Failure> {
         let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
-        let known = now(&facts, self.figures()).and_then(|now| Ok((now, keys(&Machine::of(&facts)?))));
+        let known = now(&facts, self.figures());
         let hint = "type what this machine has, for example --tiering zswap:zstd,disk";
         known.map_err(|error| Failure::new(USAGE, format!("--tiering now: {error}")).hint(hint))
     }
@@ -87,20 +85,9 @@ fn names(tiering: &Tiering) -> BTreeSet<(&'static str, String)> {
     zswap.chain(zram).chain(devices).collect()
 }
 
-fn keys(machine: &Machine) -> Keys {
-    let lru = if machine.lru == Lru::Generational { "generational" } else { "classic" };
-    let mut keys =
-        vec![("kernel", machine.kernel.to_string()), ("lru", lru.to_owned()), ("charge-zswap", machine.charge_zswap.to_string())];
-    keys.extend(machine.swappiness.map(|value| ("swappiness", value.to_string())));
-    keys.extend(machine.page_cluster.map(|value| ("page-cluster", value.to_string())));
-    keys.extend(machine.watermark_scale_factor.map(|value| ("watermark-scale-factor", value.to_string())));
-    keys.extend(machine.zsmalloc_chain.map(|value| ("zsmalloc-chain", value.to_string())));
-    keys
-}
-
-/// RAM of this machine, as `--ram` takes it.
-pub fn ram(context: &Context) -> Result<String, Failure> {
+/// RAM of this machine.
+pub fn ram(context: &Context) -> Result<Size, Failure> {
     let Bytes(total) = inspect(&context.machine, Scope::STATUS).memory.total();
     let unknown = || Failure::new(USAGE, "--ram this: MemTotal is not known here").hint("say how much: --ram 4G");
-    (total > 0).then(|| total.to_string()).ok_or_else(unknown)
+    (total > 0).then_some(Size::Pages(total / u64::from(PAGE_SIZE))).ok_or_else(unknown)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use swaptune_kernel::nearest;
-use swaptune_tiers::scenario::{Changes, Scenario, ScenarioError, Source, Sweep, Typed};
+use swaptune_tiers::scenario::{Changes, Scenario, ScenarioError, Size, Source, Sweep, Typed};
 use swaptune_tiers::trace::Keep;
 
 use super::measured::{self, Measured};
@@ -54,7 +54,7 @@ pub struct Request {
 struct Flags {
     source: Source,
     sleeps: bool,
-    ram: Option<String>,
+    ram: Option<Size>,
     one_ram: bool,
 }
 
@@ -161,12 +161,9 @@ fn file(path: &Path) -> Result<Origin, Failure> {
 
 fn typed(context: &Context, args: &TieringArgs, measured: &Measured, flags: Flags) -> Result<Typed, Failure> {
     let tierings = if args.tiering.is_empty() { USUAL.map(str::to_owned).to_vec() } else { args.tiering.clone() };
-    let (now, machine) = match tierings.iter().any(|line| Typed::is_now(line)) {
-        true => measured.now(context).map(|(now, machine)| (Some(now), machine))?,
-        false => (None, measured.machine().to_vec()),
-    };
+    let now = tierings.iter().any(|line| Typed::is_now(line)).then(|| measured.now(context)).transpose()?;
     let Flags { source, sleeps, ram, one_ram } = flags;
-    Ok(Typed { tierings, policies: args.write_back.clone(), ram, one_ram, source, sleeps, machine, now })
+    Ok(Typed { tierings, policies: args.write_back.clone(), ram, one_ram, source, sleeps, base: measured.base().cloned(), now })
 }
 
 /// The workload of the flags, and whether it sleeps and wakes.
@@ -187,8 +184,9 @@ fn is_idle(spec: &str) -> bool {
     spec.split(':').next() == Some(IDLE)
 }
 
-fn ram(context: &Context, asked: &str) -> Result<String, Failure> {
-    if asked == THIS { measured::ram(context) } else { Ok(asked.to_owned()) }
+fn ram(context: &Context, asked: &str) -> Result<Size, Failure> {
+    let wrong = |error| Failure::new(USAGE, error).hint("for example --ram 4G");
+    if asked == THIS { measured::ram(context) } else { Size::parse("--ram", asked).map_err(wrong) }
 }
 
 /// A search needs RAM that stays as it is.

@@ -11,6 +11,8 @@ const INACTIVE: usize = 0;
 const ACTIVE_LIST: usize = 1;
 /// Generations that reclaim leaves (`MIN_NR_GENS`).
 const MIN_GENERATIONS: u32 = 2;
+/// Pages that are taken of generations in one go (`MIN_LRU_BATCH`).
+pub(crate) const MIN_LRU_BATCH: usize = 64;
 /// Pages moved from a list in one go (`SWAP_CLUSTER_MAX`).
 pub(crate) const BATCH: usize = 32;
 /// Pages ahead of reclaim at which the memory of one is prefetched.
@@ -81,9 +83,9 @@ impl Lruvecs {
         Self { kind, groups: limited.map(group).collect(), domains, resident: 0 }
     }
 
-    /// Whether the kernel's active and inactive lists are scanned.
-    pub(crate) fn is_classic(&self) -> bool {
-        self.kind == Lru::Classic
+    /// How pages are kept in order.
+    pub(crate) const fn kind(&self) -> Lru {
+        self.kind
     }
 
     /// Pages of a cgroup.
@@ -193,6 +195,30 @@ impl Lruvecs {
         scan.scanned += 1;
         self.resident -= 1;
         Some(victim)
+    }
+
+    /// Whether a group needs another generation before pages can be taken from it, or should have one, and its pages (`should_run_aging`).
+    pub(crate) fn should_run_aging(&mut self, cgroup: u16) -> (bool, usize) {
+        let group = &mut self.groups[usize::from(cgroup)];
+        group.forget_empty();
+        let (total, generations) = (group.len(), group.youngest + 1 - group.oldest);
+        if generations != MIN_GENERATIONS + 1 {
+            return (total > 0 && generations <= MIN_GENERATIONS, total);
+        }
+        // Pages should be spread evenly: neither too many in the youngest generation, nor too few in the oldest.
+        let (young, old) = (group.generation(group.youngest), group.generation(group.oldest));
+        (young * MIN_GENERATIONS as usize > total || old * (MIN_GENERATIONS as usize + 2) < total, total)
+    }
+
+    /// A group gets another generation (`inc_max_seq`).
+    pub(crate) fn age(&mut self, cgroup: u16) {
+        self.groups[usize::from(cgroup)].youngest += 1;
+    }
+
+    /// Pages of the generations that the kernel counts as inactive: all but the youngest two.
+    pub(crate) fn inactive_generations(&self, cgroup: u16) -> usize {
+        let group = &self.groups[usize::from(cgroup)];
+        group.len() - group.generation(group.youngest) - group.generation(group.youngest - 1)
     }
 
     /// Pages of this share of the inactive list of a group, and of the active one if that is to lose some. The
@@ -336,12 +362,14 @@ impl Lruvec {
         }
     }
 
+    /// Of the oldest generation, or of the next where that is empty; `None` when only those are left that reclaim leaves.
     fn oldest_victim(&mut self, pages: &mut Pages, scanned: &mut u64) -> Option<u32> {
-        if self.len() == 0 {
-            return None;
-        }
         loop {
-            let Some(page) = self.pop_oldest(pages) else { continue };
+            self.forget_empty();
+            if self.oldest + MIN_GENERATIONS > self.youngest {
+                return None;
+            }
+            let page = self.pop(pages, (self.oldest % LISTS) as usize)?;
             let state = pages.state_mut(page);
             if !state.has(REFERENCED) {
                 return Some(page);
@@ -352,14 +380,16 @@ impl Lruvec {
         }
     }
 
-    /// From the oldest generation; `None` if that was empty and the next one became the oldest.
-    fn pop_oldest(&mut self, pages: &Pages) -> Option<u32> {
-        let popped = self.pop(pages, (self.oldest % LISTS) as usize);
-        if popped.is_none() {
+    /// Pages of a generation.
+    fn generation(&self, seq: u32) -> usize {
+        self.lists[(seq % LISTS) as usize].len()
+    }
+
+    /// An empty generation is none, while there are more than reclaim leaves (`try_to_inc_min_seq`).
+    fn forget_empty(&mut self) {
+        while self.oldest + MIN_GENERATIONS <= self.youngest && self.generation(self.oldest) == 0 {
             self.oldest += 1;
-            self.youngest = self.youngest.max(self.oldest + MIN_GENERATIONS - 1);
         }
-        popped
     }
 
     #[inline(always)]

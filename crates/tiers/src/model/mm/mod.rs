@@ -3,6 +3,7 @@
 mod lruvec;
 #[cfg(test)]
 mod lruvec_tests;
+mod mglru;
 mod vmscan;
 #[cfg(test)]
 mod vmscan_tests;
@@ -16,8 +17,9 @@ use swaptune_kernel::behaviours;
 
 use super::counters::Counters;
 use super::page::{Pages, REFERENCED, Tier};
-use super::spec::{Settings, Sizes, Watermarks};
+use super::spec::{Lru, Settings, Sizes, Watermarks};
 use crate::alloc::PAGE_SIZE;
+use mglru::{Kswapd, MemcgLru};
 use workingset::Refault;
 
 /// What a memory cgroup is charged for.
@@ -48,6 +50,9 @@ pub(super) trait Pageout {
 
     /// Lets the shrinkers do what reclaim of a cgroup at a priority asks of them (`shrink_slab`).
     fn shrink_slab(&mut self, memory: &mut Memory, cgroup: u16, priority: u32, time: &mut u64);
+
+    /// Pages of RAM that pools hold.
+    fn pools(&self) -> u64;
 }
 
 /// RAM and the pages that want to be in it.
@@ -64,6 +69,11 @@ pub(super) struct Memory {
     used: u64,
     /// Cgroup that global reclaim visits next (`mem_cgroup_iter`).
     cursor: usize,
+    /// The page that a fault brings: reclaim for its neighbours passes over it (`folio_trylock`).
+    pub(super) locked: Option<u32>,
+    memcg_lru: MemcgLru,
+    /// kswapd with generations.
+    generations: Kswapd,
     rules: Rules,
     pub(super) sizes: Sizes,
     seed: u64,
@@ -88,6 +98,9 @@ impl Memory {
             ram: settings.ram - settings.reserved,
             used: 0,
             cursor: 0,
+            locked: None,
+            memcg_lru: MemcgLru::new(settings.cgroups.len(), settings.seed),
+            generations: Kswapd::default(),
             rules,
             sizes,
             seed: settings.seed,
@@ -151,6 +164,11 @@ impl Memory {
         let Some(limit) = group.limit else { return false };
         let zswap = if self.rules.charge_zswap { group.zswap.div_ceil(u64::from(PAGE_SIZE)) } else { 0 };
         group.charged + zswap >= limit
+    }
+
+    /// Whether RAM keeps its pages in generations.
+    pub(super) fn is_generational(&self) -> bool {
+        self.lruvecs.kind() == Lru::Generational
     }
 
     /// The cgroup of an event: those that the settings do not know are the last one.

@@ -10,9 +10,10 @@
 use super::lruvec::{BATCH, Scan};
 use super::{Memory, Pageout};
 use crate::model::page::{AHEAD, CLEAN, Tier};
+use crate::model::spec::Lru;
 
 /// Priority at which reclaim begins (`DEF_PRIORITY`).
-const DEFAULT_PRIORITY: u32 = 12;
+pub(super) const DEFAULT_PRIORITY: u32 = 12;
 /// Attempts for one page before a group is out of memory (`MAX_RECLAIM_RETRIES`).
 const RETRIES: usize = 16;
 
@@ -35,6 +36,9 @@ pub(super) struct Round {
 impl Memory {
     /// Evicts a batch of all cgroups in turn by their size (`shrink_node_memcgs`). Tells how many pages left the lists.
     pub(in crate::model) fn shrink_node(&mut self, below: &mut impl Pageout, time: &mut u64) -> usize {
+        if self.lruvecs.kind() == Lru::Generational {
+            return self.retried(|memory| memory.shrink_generations(below, time));
+        }
         let (groups, total) = (self.memcgs.len(), self.lruvecs.resident().max(1));
         let mut evicted = 0;
         for _ in 0..groups {
@@ -51,8 +55,10 @@ impl Memory {
 
     /// Evicts a batch or more of a cgroup that is at its limit (`try_to_free_mem_cgroup_pages`).
     pub(in crate::model) fn shrink_memcg(&mut self, cgroup: u16, below: &mut impl Pageout, time: &mut u64) -> usize {
-        if !self.lruvecs.is_classic() {
-            return self.shrink_lruvec(cgroup, BATCH, below, time);
+        match self.lruvecs.kind() {
+            Lru::Exact => return self.shrink_lruvec(cgroup, BATCH, below, time),
+            Lru::Generational => return self.retried(|memory| memory.shrink_generations_of(cgroup, below, time)),
+            Lru::Classic => {}
         }
         let size = self.lruvecs.len(cgroup);
         // Where nothing was found, active pages are taken whatever the lists look like, and all that is tried again.
@@ -60,6 +66,11 @@ impl Memory {
         let evicted = rounds.find(|&evicted| evicted > 0).unwrap_or(0);
         below.shrink_slab(self, cgroup, priority(size), time);
         evicted
+    }
+
+    /// As often as the kernel tries where nothing leaves.
+    fn retried(&mut self, mut round: impl FnMut(&mut Self) -> usize) -> usize {
+        (0..RETRIES).map(|_| round(self)).find(|&evicted| evicted > 0).unwrap_or(0)
     }
 
     /// From the least share to the largest; `deactivates`: whatever the lists look like, active pages are taken too.
@@ -158,7 +169,7 @@ impl Memory {
         evicted
     }
 
-    fn count(&mut self, scan: Scan, evicted: usize) {
+    pub(super) fn count(&mut self, scan: Scan, evicted: usize) {
         let vmstat = &mut self.vmstat;
         vmstat.pgscan += scan.scanned;
         vmstat.pgactivate += scan.activated;
@@ -167,10 +178,11 @@ impl Memory {
     }
 
     /// Whether a page was read ahead from zswap, which keeps no copy of it, and has not been used: `pageout()` takes what no process has
-    /// mapped for a page of a file, which is not its to write, and makes it active. It stays until it is used or given back.
+    /// mapped for a page of a file, which is not its to write, and makes it active. It stays until it is used or given back. Nor can the
+    /// one that is locked.
     pub(in crate::model) fn cannot_be_written(&self, page: u32) -> bool {
         let state = self.pages.state(page);
-        state.has(AHEAD) && !state.has(CLEAN) && self.rules.read_ahead_stays
+        self.locked == Some(page) || (state.has(AHEAD) && !state.has(CLEAN) && self.rules.read_ahead_stays)
     }
 }
 

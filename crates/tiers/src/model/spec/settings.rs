@@ -1,6 +1,6 @@
 //! What a machine is to the model.
 
-use swaptune_kernel::{Behaviour, KernelVersion};
+use swaptune_kernel::{Behaviour, KernelVersion, behaviours};
 
 use super::costs::{Codec, Costs, DeviceTimes};
 use super::sizes::Sizes;
@@ -9,7 +9,8 @@ use crate::alloc::Allocator;
 use crate::policies::{POLICIES, Policy};
 
 /// How RAM keeps its pages in order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Lru {
     /// By time of the last access, as no kernel can: for comparison.
     Exact,
@@ -18,6 +19,15 @@ pub enum Lru {
     Classic,
     /// Generations (MGLRU, since 6.1): referenced pages move to the youngest when reclaim meets them.
     Generational,
+}
+
+impl Lru {
+    /// What distributions ship: generations where the kernel has them. The kernel's own default is `CONFIG_LRU_GEN_ENABLED=n`; Debian
+    /// since 12, Fedora, Arch and Ubuntu set it.
+    #[must_use]
+    pub fn of_kernel(version: KernelVersion) -> Self {
+        if behaviours::GENERATIONS.is_in(version) { Self::Generational } else { Self::Classic }
+    }
 }
 
 /// zswap of a machine.
@@ -78,6 +88,9 @@ pub struct Settings {
     pub ram: u64,
     /// Pages of RAM that others hold and keep.
     pub reserved: u64,
+    /// Processors. With one, zswap's worker gets its turn when whoever had it called lets go of the processor: kswapd sleeps, or the
+    /// process waits for a disk.
+    pub processors: u32,
     /// How RAM keeps its pages in order.
     pub lru: Lru,
     /// Limit of each memory cgroup in pages (memory.max); `None`: no limit. One entry for each cgroup of the trace; where there are
@@ -165,6 +178,7 @@ impl Settings {
             kernel: KernelVersion::ASSUMED,
             ram,
             reserved: 0,
+            processors: 2,
             lru: Lru::default(),
             cgroups: vec![None],
             charge_zswap: true,

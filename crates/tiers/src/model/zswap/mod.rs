@@ -38,6 +38,7 @@ pub(super) struct Zswap {
     pub(super) settings: ZswapSettings,
     walk: Walk,
     kernel: KernelVersion,
+    one_processor: bool,
     pub(super) costs: Costs,
     pub(super) entries: Entries,
     pub(super) worker: Worker,
@@ -66,6 +67,7 @@ impl Zswap {
         Some(Self {
             walk,
             kernel: machine.kernel,
+            one_processor: machine.processors == 1,
             costs: machine.costs,
             entries: Entries::new(limit, &settings.policy, Pool::new(&settings.allocator), groups),
             worker: Worker::default(),
@@ -144,6 +146,11 @@ impl Zswap {
 
 #[cfg(test)]
 impl Zswap {
+    /// As on a machine of one processor.
+    pub(super) const fn on_one_processor(&mut self) {
+        self.one_processor = true;
+    }
+
     /// Pages of the first group that had to be read from the disk since the shrinker last counted.
     pub(super) fn disk_swapins(&self) -> u64 {
         self.lruvecs[0].disk_swapins

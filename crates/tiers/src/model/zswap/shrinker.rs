@@ -17,11 +17,18 @@ impl Zswap {
         let second_chance = behaviours::SHRINKER_SECOND_CHANCE.is_in(self.kernel);
         let lruvec = &mut self.lruvecs[usize::from(group)];
         let freeable = count(&self.entries, group, &mut lruvec.disk_swapins, second_chance);
-        for _ in 0..lruvec.shrinker.scan(freeable, priority) {
-            if self.write_back_oldest(memory, swap, group, second_chance, time).is_none() {
-                return;
+        let mut shrinker = lruvec.shrinker;
+        shrinker.scan(freeable, priority, |count| {
+            let mut written = 0;
+            for _ in 0..count {
+                match self.write_back_oldest(memory, swap, group, second_chance, time) {
+                    Some(is_written) => written += u32::from(is_written),
+                    None => break,
+                }
             }
-        }
+            written > 0
+        });
+        self.lruvecs[usize::from(group)].shrinker = shrinker;
     }
 }
 

@@ -6,6 +6,8 @@ pub(crate) struct Worker {
     /// Its time while it runs, or when it begins.
     pub(super) clock: Option<u64>,
     pub(super) begun: bool,
+    /// It is queued, and the one processor is not free.
+    pub(super) held: bool,
     /// It was asked again while it ran: it begins anew at once.
     again: bool,
     pub(super) paused_until: u64,
@@ -27,6 +29,13 @@ impl Worker {
             self.failures = 0;
         } else {
             self.again = self.begun;
+        }
+    }
+
+    /// The processor is free from a time on.
+    pub(crate) fn get_turn(&mut self, now: u64) {
+        if std::mem::take(&mut self.held) {
+            self.clock = self.clock.map(|queued| queued.max(now));
         }
     }
 

@@ -19,7 +19,8 @@ impl Zswap {
         if unbound {
             self.run_worker_by(memory, swap, clock, time);
         }
-        self.worker.queue(time + if unbound { self.costs.wake } else { 0 });
+        self.worker.held |= unbound && self.one_processor && !self.worker.is_awake();
+        self.worker.queue(time + if unbound && !self.one_processor { self.costs.wake } else { 0 });
     }
 
     /// Lets the worker do what it could do by now.
@@ -28,7 +29,7 @@ impl Zswap {
     }
 
     fn run_worker_by(&mut self, memory: &mut Memory, swap: &mut Swap, clock: &mut Clock, now: u64) {
-        let Some(queued) = self.worker.clock else { return };
+        let Some(queued) = self.worker.clock.filter(|_| !self.worker.held) else { return };
         let begin = queued.max(self.worker.paused_until);
         let (mut time, mut goes_on) = (begin, true);
         while goes_on && time < now {
