@@ -145,14 +145,19 @@ fn refused() -> Result<(), Failed> {
 fn killed() -> Result<(), Failed> {
     let script = "echo ready; while read line; do sleep 0.05; echo done; done";
     let words = ["--variant", "disk", "--rounds", "1", "--bound", "60s", "--wakes", "100000"];
-    let mut bench = bench(&words, script).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    let mut bench = bench(&words, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let swaps = || fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.contains("swaptune-density-0.swap"));
-    let began = wait_for("a service with the swap file on", || swaps() && children(bench.id()).len() >= 2);
-    let children = children(bench.id());
+    let id = bench.id();
+    let mut ended = || bench.try_wait().is_ok_and(|status| status.is_some());
+    let began = wait_for("a service with the swap file on", || swaps() && children(id).len() >= 2 || ended());
+    let children = children(id);
     bench.kill()?;
     // Standard error is the guardian's too: it ends when everything is put back.
     let output = bench.wait_with_output()?;
-    began.map_err(|error| format!("{}: {}", error.message().unwrap_or(""), String::from_utf8_lossy(&output.stderr)))?;
+    if output.status.code().is_some() {
+        return Err(format!("it ended by itself: {output:?}").into());
+    }
+    began.map_err(|error| format!("{}: {output:?}", error.message().unwrap_or("")))?;
     wait_for("what was started to die", || children.iter().all(|child| !Path::new(&format!("/proc/{child}")).exists()))?;
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("swaptune-density-0.swap");
     if swaps() || file.exists() { Err(format!("{} is left", file.display()).into()) } else { Ok(()) }
@@ -170,7 +175,7 @@ fn children(of: u32) -> Vec<String> {
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
 }
 
-fn wait_for(what: &str, is_so: impl Fn() -> bool) -> Result<(), Failed> {
+fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Failed> {
     let start = Instant::now();
     while !is_so() {
         if start.elapsed() > PATIENCE {

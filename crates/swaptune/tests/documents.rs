@@ -90,7 +90,10 @@ fn every_command_of_the_documents_can_be_typed() {
         if words.iter().any(|word| word.contains('…')) {
             continue;
         }
-        let typed: Vec<String> = words.iter().cloned().chain([NO_FLAG.to_owned()]).collect();
+        // Behind `--` it would be a word of another command, and that one would run.
+        let flags = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        let mut typed = words.clone();
+        typed.insert(flags, NO_FLAG.to_owned());
         let said = String::from_utf8_lossy(&swaptune(&typed).stderr).into_owned();
         if !said.contains(NO_FLAG) {
             wrong.push(format!(

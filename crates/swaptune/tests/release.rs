@@ -27,8 +27,9 @@ fn the_program_has_no_double() {
     }
 }
 
-/// What the program says to what it starts: its guardian, and what a command of an interrupted run is known by.
-const KNOWN: [&str; 2] = ["SWAPTUNE_TEMPORARY_GUARDIAN", "SWAPTUNE_STARTED_BY"];
+/// What the program says to what it starts: its guardian, what a command of an interrupted run is known by, services of `bench density`.
+const KNOWN: [&str; 5] =
+    ["SWAPTUNE_TEMPORARY_GUARDIAN", "SWAPTUNE_STARTED_BY", "SWAPTUNE_HEAP", "SWAPTUNE_WORK", "SWAPTUNE_SEED"];
 
 #[test]
 fn every_variable_of_ours_that_the_program_reads_is_known() {

@@ -197,6 +197,20 @@ mod variants {
     }
 
     #[test]
+    fn a_swap_file_has_whole_pages_and_leaves_half_of_the_disk() {
+        let size = |memory: Bytes| {
+            built_in("disk", memory).changes.iter().find_map(|change| match change {
+                Change::SwapFile { after: Some(file), .. } => Some(file.size),
+                _ => None,
+            })
+        };
+        assert_eq!(size(Bytes((1 << 30) + 4095)), Some(Bytes::from_gib(4)));
+        let free = machine().mounts.iter().find(|mount| mount.at == "/").and_then(|mount| mount.free.value().copied()).unwrap();
+        let large = size(Bytes::from_gib(1024)).unwrap();
+        assert!(large.0 <= free.0 / 2 && large.0 % (1 << 16) == 0, "{large} of {free}");
+    }
+
+    #[test]
     fn zram_is_as_large_as_its_distribution_makes_it() {
         let disksize = |name: &str| {
             built_in(name, Bytes::from_gib(1)).changes.iter().find_map(|change| match change {

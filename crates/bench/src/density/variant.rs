@@ -104,7 +104,8 @@ fn area_size(facts: &Facts, area: &Path) -> Bytes {
     let holds = |mount: &&Mount| area.starts_with(&mount.at);
     let mount = facts.mounts.iter().filter(holds).max_by_key(|mount| mount.at.len());
     let free = mount.and_then(|mount| mount.free.value()).map_or(u64::MAX, |free| free.0 / 2);
-    Bytes((facts.memory.total().0 * 4).min(free))
+    // Whole pages, of whatever size.
+    Bytes((facts.memory.total().0 * 4).min(free) >> 20 << 20)
 }
 
 fn profile(name: &str) -> Settings {
