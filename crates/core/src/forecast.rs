@@ -152,6 +152,42 @@ pub struct Forecast {
     pub seeds: Vec<u64>,
     /// The candidates; the first is what the rules propose.
     pub candidates: Vec<CandidateForecast>,
+    /// The machine as it is set up now, where the model has such a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub today: Option<CandidateForecast>,
+}
+
+/// What a plan brings, by a simulation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gain {
+    /// As [`Forecast::counted`].
+    pub counted: String,
+    /// As the machine is set up now.
+    pub today: CandidateForecast,
+    /// As the plan sets it up.
+    pub planned: CandidateForecast,
+    /// As [`Forecast::measured`].
+    pub measured: bool,
+    /// As [`Forecast::gain_percent`]: a smaller difference is none.
+    pub gain_percent: u64,
+    /// As [`Forecast::rests_on`].
+    pub rests_on: Vec<String>,
+    /// As [`Forecast::seeds`].
+    pub seeds: Vec<u64>,
+}
+
+impl Gain {
+    /// True when more fits with the plan beyond what seeds and the model scatter.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.planned.is_clearly_above(&self.today, self.gain_percent)
+    }
+
+    /// True when less does.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        self.today.is_clearly_above(&self.planned, self.gain_percent)
+    }
 }
 
 /// What the simulation says of one setting.
@@ -168,6 +204,20 @@ impl Forecast {
     #[must_use]
     pub fn proposed(&self) -> Option<&CandidateForecast> {
         self.candidates.first()
+    }
+
+    /// What a plan brings that follows this forecast; `None` where today's machine has no figures.
+    #[must_use]
+    pub fn gain(&self) -> Option<Gain> {
+        Some(Gain {
+            counted: self.counted.clone(),
+            today: self.today.clone()?,
+            planned: self.preferred().or(self.proposed())?.clone(),
+            measured: self.measured,
+            gain_percent: self.gain_percent,
+            rests_on: self.rests_on.clone(),
+            seeds: self.seeds.clone(),
+        })
     }
 
     /// The best of those that are clearly better than what the rules propose.
@@ -251,7 +301,21 @@ mod tests {
             rests_on,
             seeds: vec![1, 2, 3],
             candidates,
+            today: None,
         }
+    }
+
+    #[test]
+    fn a_gain_is_what_is_beyond_the_uncertainty() {
+        let forecast =
+            |planned: [u32; 3]| Forecast { today: Some(row("lzo", 20, &[20, 21, 22])), ..of(vec![row("zstd", 50, &planned)]) };
+        let gain = |planned| forecast(planned).gain().map(|gain| (gain.is_clear(), gain.is_loss()));
+        assert_eq!(gain([30, 31, 33]), Some((true, false)));
+        assert_eq!(gain([22, 23, 24]), Some((false, false)), "within the seeds of today");
+        assert_eq!(gain([10, 11, 12]), Some((false, true)));
+        let followed = Forecast { candidates: vec![row("zstd", 50, &[20]), row("lz4", 50, &[40])], ..forecast([0; 3]) };
+        assert_eq!(followed.gain().map(|gain| gain.planned.median()), Some(40), "the plan is the candidate that it follows");
+        assert_eq!(of(vec![row("zstd", 50, &[20])]).gain(), None);
     }
 
     #[test]

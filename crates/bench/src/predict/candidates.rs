@@ -12,7 +12,7 @@ use swaptune_tiers::model::{Figures, Settings};
 use swaptune_tiers::scenario::ZswapSpec;
 
 use super::Request;
-use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zswap_of};
+use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zram_of, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
 fn pools() -> [u64; 3] {
@@ -138,6 +138,25 @@ impl<'a> Ground<'a> {
             });
         }
         Ok(machine.finish().settings(figures)?)
+    }
+}
+
+/// The machine as it is set up now, as a candidate.
+pub(super) fn today(facts: &Facts) -> Candidate {
+    let zram = facts.swaps.iter().find(|area| area.is_zram());
+    let zswap = facts.zswap.value().filter(|zswap| zswap.enabled && zram.is_none() && !facts.swaps.is_empty()).map(zswap_of);
+    let tier = match (&zswap, zram) {
+        (Some(_), _) => Tier::Zswap,
+        (None, Some(_)) => Tier::Zram,
+        (None, None) if facts.swaps.is_empty() => Tier::Nothing,
+        (None, None) => Tier::Disk,
+    };
+    let of_zram = || zram.and_then(|area| zram_of(facts, area).ok()).map(|(algorithm, _)| algorithm.to_owned());
+    Candidate {
+        tier,
+        compressor: zswap.as_ref().map(|zswap| zswap.compressor.clone()).or_else(of_zram),
+        pool_percent: zswap.as_ref().and_then(|zswap| zswap.limit),
+        shrinker: zswap.filter(|_| has_shrinker(facts)).map(|zswap| zswap.policy.is_some()),
     }
 }
 

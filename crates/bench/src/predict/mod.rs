@@ -31,7 +31,7 @@ use swaptune_tiers::scenario::{Look, Search, Tiering, run};
 
 use self::candidates::Ground;
 use self::pages::Pages;
-use crate::this_machine::{Known, PAGE, Subject, THIS, ThisMachineError};
+use crate::this_machine::{Known, PAGE, Subject, THIS, ThisMachineError, now};
 
 /// Mean seconds between wakes of an application.
 pub const WAKE_SECONDS: u32 = 120;
@@ -65,6 +65,8 @@ pub struct Request<'a> {
     pub seeds: u32,
     /// Pages of RAM of the machine that is simulated: more is nearer to this one, and slower.
     pub ram_pages: u64,
+    /// Whether other candidates than the proposal are simulated.
+    pub alternatives: bool,
 }
 
 impl<'a> Request<'a> {
@@ -77,7 +79,7 @@ impl<'a> Request<'a> {
         application: Option<Bytes>,
         seeds: u32,
     ) -> Self {
-        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES }
+        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES, alternatives: true }
     }
 }
 
@@ -127,22 +129,31 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let pages = Pages::of(request);
     let ground = Ground::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
     pages.has(ground.proposed.compressor.as_deref())?;
-    let candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
+    let mut candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
+    if !request.alternatives {
+        candidates.truncate(1);
+    }
     let small = Small::of(request);
-    let model = |candidate: &Candidate| -> Result<Tiering, PredictError> {
-        let mut model = ground.machine_with(candidate, &known.figures)?;
+    let tiering = |candidate: &Candidate, mut model: Model| {
         small.shrink(&mut model);
         model.sizes = Sizes::Drawn(pages.sizes(candidate, model.kernel));
-        Ok(Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new() })
+        Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new() }
     };
-    let tierings = candidates.iter().map(model).collect::<Result<Vec<_>, _>>()?;
+    let model = |candidate: &Candidate| Ok(tiering(candidate, ground.machine_with(candidate, &known.figures)?));
+    let mut tierings = candidates.iter().map(model).collect::<Result<Vec<_>, PredictError>>()?;
+    let today = candidates::today(request.facts);
+    // A machine that the model does not have may well be planned for.
+    let as_it_is = now(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));
+    tierings.extend(as_it_is.ok().map(|model| tiering(&today, model)));
     let seeds: Vec<u64> = (1..=u64::from(request.seeds)).collect();
     let jobs: Vec<(&Tiering, u64)> = tierings.iter().flat_map(|tiering| seeds.iter().map(move |seed| (tiering, *seed))).collect();
     let found = all(&jobs, &small, on)?;
     let costs = costs(&known, &candidates);
     let is_measured = !costs.is_empty() && pages.is_measured();
-    let rows = candidates.into_iter().zip(found.chunks(seeds.len()));
-    let rows = rows.map(|(candidate, applications)| CandidateForecast { candidate, applications: applications.to_vec() });
+    let mut found = found.chunks(seeds.len());
+    let row =
+        |(candidate, applications): (Candidate, &[u32])| CandidateForecast { candidate, applications: applications.to_vec() };
+    let rows: Vec<CandidateForecast> = candidates.into_iter().zip(found.by_ref()).map(row).collect();
     let mut rests_on = vec![pages.from.clone(), small.application_from.clone()];
     if costs.is_empty() {
         rests_on.push("usual costs of codecs, faults and disks, none measured here".to_owned());
@@ -154,7 +165,8 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
         gain_percent: simulated_gain_percent(is_measured),
         rests_on,
         seeds,
-        candidates: rows.collect(),
+        candidates: rows,
+        today: found.next().map(|applications| row((today, applications))),
     })
 }
 

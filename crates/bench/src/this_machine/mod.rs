@@ -26,7 +26,7 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
 
 pub use device::device;
-pub(crate) use settings::{MachineBuilder, PAGE, shrinker, zswap_of};
+pub(crate) use settings::{MachineBuilder, PAGE, shrinker, zram_of, zswap_of};
 pub use settings::{ThisMachineError, base, kernel_version, now};
 use settings::{is_rotational, spins};
 

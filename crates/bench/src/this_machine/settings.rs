@@ -186,7 +186,7 @@ fn is_generational(mask: &str) -> bool {
 }
 
 /// Algorithm and limit, in pages, of the zram device of an area.
-fn zram_of<'a>(facts: &'a Facts, area: &SwapArea) -> Result<(&'a str, Option<u64>), ThisMachineError> {
+pub(crate) fn zram_of<'a>(facts: &'a Facts, area: &SwapArea) -> Result<(&'a str, Option<u64>), ThisMachineError> {
     let name = area.path.trim_start_matches("/dev/");
     let unknown = |why: String| ThisMachineError::Unknown { what: "zram's algorithm", why };
     let device = facts.zram.devices.iter().find(|device| device.name == name);

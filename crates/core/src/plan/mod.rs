@@ -30,7 +30,7 @@ mod zram;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
-use crate::forecast::Forecast;
+use crate::forecast::{Forecast, Gain};
 
 pub use capacity::CapacityChange;
 use draft::Draft;
@@ -115,6 +115,9 @@ pub struct Plan {
     /// The forecast, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<Forecast>,
+    /// What it brings, where that was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Gain>,
 }
 
 impl Plan {

@@ -8,7 +8,8 @@ use super::text::{count, wrap};
 
 /// The whole plan; `explain` adds evidence, origin and file differences.
 pub fn text(plan: &Plan, explain: bool) -> String {
-    let mut out = heading(plan);
+    let mut out = gain(plan);
+    out += &heading(plan);
     out += &capacity(plan);
     for (when, title) in [(When::Now, "Now"), (When::Boot, "For every boot")] {
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.when == when).collect();
@@ -41,6 +42,32 @@ fn heading(plan: &Plan) -> String {
         (0, 0) if plan.refusals.is_empty() => format!("Nothing to do{of}: everything that is wanted is in effect\n"),
         (now, boot) => format!("Plan{of}: {} now, {} for every boot\n", count(now, "change"), boot),
     }
+}
+
+/// What the plan brings, first of all; nothing where nothing is done or nothing was simulated.
+fn gain(plan: &Plan) -> String {
+    let Some(gain) = plan.gain.as_ref().filter(|_| !plan.is_empty()) else { return String::new() };
+    let verdict = match (gain.is_clear(), gain.is_loss()) {
+        (true, _) => "",
+        (_, true) => "Fewer applications fit with this plan: ",
+        _ => "No clear gain: ",
+    };
+    let about = if verdict.is_empty() { "About" } else { "about" };
+    let (today, planned) = (&gain.today, &gain.planned);
+    let range = if planned.low() == planned.high() { String::new() } else { format!(", {}", planned.range()) };
+    let rests = if gain.measured {
+        "Simulated from pages and costs that were measured here."
+    } else {
+        "Simulated from assumed pages and costs: `swaptune sample` and `swaptune bench swap` measure them."
+    };
+    let figures = format!(
+        "{about} {} fit today ({}), about {} with this plan ({}{range})",
+        today.median(),
+        today.candidate,
+        planned.median(),
+        planned.candidate
+    );
+    wrap(&format!("{verdict}{figures}: {}. {rests}", gain.counted), 0) + "\n"
 }
 
 /// What fits before and after; nothing where nothing is done.

@@ -58,6 +58,10 @@ pub fn make(
     let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref() };
     let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
     plan.notes.extend(unread);
+    plan.gain = match &forecast {
+        Some(forecast) => forecast.gain(),
+        None => predict::gain(&facts, &evidence, &settings),
+    };
     Ok((facts, settings, plan))
 }
 

@@ -2,7 +2,7 @@
 
 use swaptune_bench::predict::{PredictError, Request, predict};
 use swaptune_core::facts::Facts;
-use swaptune_core::forecast::Forecast;
+use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::settings::Settings;
 use swaptune_tiers::page_set::PageSet;
@@ -29,6 +29,19 @@ pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &
     let request = Request { page_set, ..Request::usual(facts, evidence, settings, args.app_size, args.seeds) };
     let progress = Progress::start();
     predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)
+}
+
+/// Seeds of the quick look that every plan begins with.
+const QUICK_SEEDS: u32 = 3;
+
+/// What the settings that the rules propose bring, without alternatives; `None` where the model has no such machine.
+pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Gain> {
+    // An image does not say how it is set up today.
+    if facts.image.is_some() {
+        return None;
+    }
+    let request = Request { alternatives: false, ..Request::usual(facts, evidence, settings, None, QUICK_SEEDS) };
+    predict(&request, &|_, _| ()).ok()?.gain()
 }
 
 fn failure(error: PredictError) -> Failure {
