@@ -177,6 +177,10 @@ fn wrong(words: &str, strict: bool) -> Option<String> {
     let (mut set, simulates) = (false, words.split_whitespace().next() == Some("simulate"));
     for (number, word) in words.split_whitespace().enumerate() {
         let word = word.trim_matches(['`', ',', '.', ';', ':', ')', '\'', '"', '…']);
+        // What follows is a command of the user's own.
+        if word == "--" && command.get_arguments().any(clap::Arg::is_last_set) {
+            return None;
+        }
         if word.starts_with("--") {
             let name = word.split('=').next().unwrap_or_default();
             if !known.contains(name) {
