@@ -40,7 +40,7 @@ const WAKES: u32 = 10;
 /// Nanoseconds that 99 of 100 wakes may take: what a person takes for at once (R. B. Miller 1968, 0.1 s).
 pub const LIMIT: u64 = 100_000_000;
 /// An application is not smaller than this share of RAM.
-pub const MOST_IN_RAM: u64 = 64;
+pub const MOST_IN_RAM: u64 = 256;
 /// And not larger than this.
 pub const LEAST_IN_RAM: u64 = 16;
 /// Where no sample says how large a process is.
