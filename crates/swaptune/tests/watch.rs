@@ -33,6 +33,21 @@ fn send(child: &Child, signal: Signal) {
 }
 
 #[test]
+fn flags_that_exclude_a_global_one_are_told() {
+    let words: [&[&str]; 4] = [
+        &["--csv", "--json"],
+        &["--textfile", "/nonexistent/file", "--json"],
+        &["--listen", "127.0.0.1:0", "--json"],
+        &["--replay", "/nonexistent", "--root", host()],
+    ];
+    for words in words {
+        let output = swaptune(words).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && told.contains("cannot be used with"), "{words:?}: {told}");
+    }
+}
+
+#[test]
 fn json_and_csv_of_a_folder() {
     let json = success(&swaptune(&["--once", "--json", "--root", host()]).output().unwrap());
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();

@@ -15,22 +15,22 @@ pub struct WatchArgs {
     #[arg(long)]
     pub once: bool,
     /// Print a line of CSV at each tick: what is about the machine as a whole, bytes and seconds
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long)]
     pub csv: bool,
     /// Time from one tick to the next: 200ms, 1s, 5m
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub interval: Duration,
     /// Serve OpenMetrics at http://ADDR/metrics until stopped [ADDR: 127.0.0.1:9877, or the socket that systemd hands over]
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:9877", conflicts_with_all = ["once", "csv", "json", "textfile", "record"])]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1:9877", conflicts_with_all = ["once", "csv", "textfile", "record"])]
     pub listen: Option<SocketAddr>,
     /// Write metrics to FILE at each tick, replaced as a whole: for node_exporter's textfile collector; with --once one time
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
     pub textfile: Option<PathBuf>,
     /// Append each sample to FILE, compressed, which survives a kill
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Show what FILE recorded instead of a machine
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "listen", "textfile", "root"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "listen", "textfile"])]
     pub replay: Option<PathBuf>,
 }
 

@@ -20,6 +20,7 @@ use crate::output;
 
 /// Watches until it is asked to stop.
 pub fn run(context: &Context, args: &WatchArgs) -> Result<u8, Failure> {
+    exclusive(context, args)?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     if let Some(address) = args.listen {
         return listen(context, address, &stop);
@@ -36,6 +37,16 @@ pub fn run(context: &Context, args: &WatchArgs) -> Result<u8, Failure> {
         tell_end(reader.end());
     }
     Ok(0)
+}
+
+/// Refuses flags of this command that take no global one beside them. The command line cannot say so: a man page is made of a command by
+/// itself, which does not know the flags of the program.
+fn exclusive(context: &Context, args: &WatchArgs) -> Result<(), Failure> {
+    let json = [("--csv", args.csv), ("--listen", args.listen.is_some()), ("--textfile", args.textfile.is_some())];
+    let with_json = json.into_iter().find(|(_, given)| context.json && *given).map(|(flag, _)| ("--json", flag));
+    let with_root = (args.replay.is_some() && !context.machine.is_live()).then_some(("--root", "--replay"));
+    let Some((global, flag)) = with_json.or(with_root) else { return Ok(()) };
+    Err(Failure::new(USAGE, format!("the argument '{global}' cannot be used with '{flag}'")).hint("leave one of them out"))
 }
 
 fn source<'a>(context: &'a Context, args: &WatchArgs) -> Result<Source<'a>, Failure> {
