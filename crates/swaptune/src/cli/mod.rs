@@ -181,7 +181,7 @@ pub struct SimulatedArgs {
     /// sample]
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub page_set: Option<PathBuf>,
-    /// Simulate applications of this size, kept within 1/64 and 1/16 of RAM [default: the mean process of the newest sample]
+    /// Simulate applications of this size, kept within 1/256 and 1/16 of RAM [default: the mean process of the newest sample]
     #[arg(long, value_name = "SIZE", requires = "simulate", value_parser = some)]
     pub app_size: Option<Bytes>,
     /// Number of seeds to simulate with; their range is the uncertainty

@@ -20,7 +20,11 @@ use crate::{configuration, output};
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
-    let (_, _, mut plan) = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
+    let (facts, settings, mut plan) = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
+    if plan.gain.is_none() && !plan.is_empty() {
+        let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
+        plan.gain = predict::gain(&facts, &evidence, &settings);
+    }
     // A journal that cannot be read forbids an apply, which says so; a plan only reads.
     if let Ok(Ok(Some(unfinished))) = Unfinished::look(context) {
         plan.notes.insert(0, unfinished.note());
@@ -58,10 +62,7 @@ pub fn make(
     let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref() };
     let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
     plan.notes.extend(unread);
-    plan.gain = match &forecast {
-        Some(forecast) => forecast.gain(),
-        None => predict::gain(&facts, &evidence, &settings),
-    };
+    plan.gain = forecast.as_ref().and_then(Forecast::gain);
     Ok((facts, settings, plan))
 }
 
