@@ -1,31 +1,36 @@
-//! THE table of configurations that are compared, and how one is set for a moment.
+//! THE table of configurations that are compared: what people run, by name, and variations of it ([`Spec`]).
 //!
-//! A configuration is [`Settings`], whatever it came from; the planner says what has to change for it, as it does for `apply`. Only what
-//! takes effect at once is carried out, and swap files are made in the folder of the benchmark.
+//! A configuration is [`Settings`], whatever it came from; the planner says what has to change for it ([`prepare`]), as it does for
+//! `apply`.
+
+mod prepare;
+mod spec;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
-use swaptune_core::change::Change;
 use swaptune_core::facts::Mount;
-use swaptune_core::knobs;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Request, When, plan};
 use swaptune_core::profiles;
 use swaptune_core::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
 use swaptune_core::{Bytes, Facts};
 
-use super::space::pool_percent;
+pub use prepare::{Preparation, pose, prepare, switch_off};
+pub use spec::{Spec, SpecError, split};
 
 /// A configuration to compare.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// Its name in the table, or the file.
     pub name: String,
-    /// What is wanted.
-    pub settings: Settings,
+    /// The compressor that was named, which no other may stand for.
+    pub algorithm: Option<String>,
+    /// What is wanted; `None` for the machine as it is configured now.
+    pub settings: Option<Settings>,
 }
 
-/// A configuration that `bench density` brings along.
+/// A configuration that `bench density` and `compare` bring along.
 #[derive(Debug)]
 pub struct BuiltIn {
     /// Its name.
@@ -38,6 +43,7 @@ pub struct BuiltIn {
 
 #[derive(Debug)]
 enum Base {
+    Now,
     Profile(&'static str),
     Toml(fn(Bytes) -> String),
 }
@@ -66,7 +72,11 @@ pub static BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn { name: "guide", doc: "the profile idle-guide, with the swap file", base: Base::Profile("idle-guide") },
     BuiltIn { name: "auto", doc: "what `swaptune plan` proposes for a machine of this size", base: Base::Profile("auto") },
+    BuiltIn { name: NOW, doc: "this machine as it is configured now", base: Base::Now },
 ];
+
+/// The machine as it is, which is no configuration of the field.
+pub const NOW: &str = "now";
 
 /// The swap file of those that have one.
 const AREA: &str = "[[swap]]\npath = \"AREA\"\nsize = \"SIZE\"\npriority = 10\n";
@@ -79,11 +89,23 @@ fn zram(size: Bytes, knobs: &str) -> String {
 }
 
 impl BuiltIn {
-    /// The settings for a machine that `facts` describe. `area` is where a swap file is made.
+    /// True for a zram device without a disk.
+    fn is_zram(&self) -> bool {
+        self.name.starts_with("zram")
+    }
+
+    /// The settings for a machine that `facts` describe, with `changes` laid over them; `None` for the machine as it is, which takes none.
+    /// `area` is where a swap file is made.
     ///
     /// # Errors
     /// [`SettingsError`] for a path that TOML cannot hold.
-    pub fn settings(&self, facts: &Facts, evidence: &Evidence, area: &Path) -> Result<Settings, SettingsError> {
+    fn settings(
+        &self,
+        facts: &Facts,
+        evidence: &Evidence,
+        area: &Path,
+        changes: Settings,
+    ) -> Result<Option<Settings>, SettingsError> {
         let memory = facts.memory.total();
         let with_area = |text: &str| {
             let path = area.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
@@ -91,11 +113,15 @@ impl BuiltIn {
         };
         let read = |text: &str| read_toml(&format!("variant {}", self.name), &with_area(text), None);
         let stock = read(STOCK)?;
-        match self.base {
-            Base::Toml(text) => Ok(stock.overlay(read(&text(memory))?)),
-            Base::Profile("auto") => profiles::resolve(vec![profile("auto")], facts, evidence, None),
-            Base::Profile(name) => Ok(stock.overlay(profiles::resolve(vec![profile(name), read(AREA)?], facts, evidence, None)?)),
-        }
+        let settings = match self.base {
+            Base::Now => return Ok(None),
+            Base::Toml(text) => stock.overlay(read(&text(memory))?).overlay(changes),
+            Base::Profile("auto") => profiles::resolve(vec![profile("auto"), changes], facts, evidence, None)?,
+            Base::Profile(name) => {
+                stock.overlay(profiles::resolve(vec![profile(name), read(AREA)?, changes], facts, evidence, None)?)
+            }
+        };
+        Ok(Some(settings))
     }
 }
 
@@ -111,111 +137,4 @@ fn area_size(facts: &Facts, area: &Path) -> Bytes {
 fn profile(name: &str) -> Settings {
     let provenance = Provenance::Flag("--variant".into());
     Settings { profile: Some(Setting::new(name.to_owned(), provenance)), ..Settings::default() }
-}
-
-/// What a machine would be that has only `memory`, and no swap yet.
-#[must_use]
-pub fn pose(facts: &Facts, memory: Bytes) -> Facts {
-    let mut posed = facts.clone();
-    let mut lines = facts.memory.meminfo.value().cloned().unwrap_or_default();
-    for key in ["MemTotal", "MemAvailable", "MemFree"] {
-        lines.insert(key.to_owned(), memory);
-    }
-    posed.memory.meminfo = swaptune_core::Fact::known(lines, "--memory");
-    posed.swaps.clear();
-    posed
-}
-
-/// What has to change for a variant.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Preparation {
-    pub(super) changes: Vec<Change>,
-    /// zswap's limit in percent of the memory that the services have; `None` without zswap.
-    pub(super) pool_percent: Option<f64>,
-}
-
-/// The changes, or why this machine cannot do it. `total` is its real RAM, and `posed` what it would be with less.
-pub(super) fn prepare(
-    variant: &Variant,
-    posed: &Facts,
-    total: Bytes,
-    evidence: &Evidence,
-    folder: &Path,
-) -> Result<Preparation, String> {
-    let plan = plan(&Request {
-        facts: posed,
-        settings: &variant.settings,
-        evidence,
-        forecast: None,
-        now: true,
-        boot: false,
-        record: false,
-        wipe: &[],
-        binary: "",
-        installed: false,
-        seed: crate::sample::fresh_seed(),
-    });
-    if let Some(refusal) = plan.refusals.first() {
-        return Err(format!("{}: {}", refusal.what, refusal.why));
-    }
-    let wants_zswap = variant.settings.zswap.enabled().is_some_and(|on| on.value);
-    if wants_zswap && !posed.zswap.is_known() {
-        return Err("this kernel has no zswap".into());
-    }
-    let now = plan.steps.into_iter().filter(|step| step.when == When::Now).map(|step| step.change);
-    let mut changes = in_folder(now.filter(is_momentary).collect(), folder);
-    if !wants_zswap {
-        return Ok(Preparation { changes, pool_percent: None });
-    }
-    let memory = posed.memory.total();
-    let live = || posed.knob(MAX_POOL).and_then(|text| text.parse().ok());
-    let wanted = variant.settings.zswap.pool().and_then(|pool| pool.value.percent(memory)).or_else(live).unwrap_or(20);
-    let scaled = pool_percent(wanted, memory, total);
-    changes.retain(|change| !matches!(change, Change::Knob { name, .. } if name == MAX_POOL));
-    changes.splice(0..0, limit(posed, scaled));
-    Ok(Preparation { changes, pool_percent: Some(scaled as f64 * total.0 as f64 / memory.0.max(1) as f64) })
-}
-
-const MAX_POOL: &str = "zswap.max_pool_percent";
-
-/// The change of the pool's limit, where it is not so already.
-fn limit(facts: &Facts, percent: u64) -> Option<Change> {
-    let (knob, before) = (knobs::find(MAX_POOL)?, facts.knob(MAX_POOL)?);
-    let after = percent.to_string();
-    let change = |before: String| {
-        let (name, path) = (MAX_POOL.to_owned(), knob.path.to_owned());
-        Change::Knob { name, path, before, after: after.clone(), fallbacks: Vec::new() }
-    };
-    (before != after).then(|| change(before.to_owned()))
-}
-
-/// Files of the configuration are of no use to a benchmark.
-fn is_momentary(change: &Change) -> bool {
-    use Change::{Knob, Module, Swap, SwapFile, SwapHeader, Zram};
-    matches!(change, Knob { .. } | Module { .. } | Swap { .. } | SwapFile { .. } | SwapHeader { .. } | Zram { .. })
-}
-
-/// The same with every new swap file in `folder`, whatever path it was planned at.
-fn in_folder(mut changes: Vec<Change>, folder: &Path) -> Vec<Change> {
-    let new: Vec<String> = changes
-        .iter()
-        .filter_map(|change| match change {
-            Change::SwapFile { path, before: None, .. } => Some(path.clone()),
-            _ => None,
-        })
-        .collect();
-    let place = |path: &str| new.iter().position(|new| new == path).map(|number| area(folder, number));
-    for change in &mut changes {
-        if let Change::SwapFile { path, .. } | Change::SwapHeader { path, .. } | Change::Swap { path, .. } = change
-            && let Some(moved) = place(path)
-        {
-            *path = moved;
-        }
-    }
-    changes
-}
-
-/// Where the swap file of this number is made.
-pub(super) fn area(folder: &Path, number: usize) -> String {
-    folder.join(format!("swaptune-density-{number}.swap")).display().to_string()
 }
