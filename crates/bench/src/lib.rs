@@ -6,6 +6,7 @@
 pub mod cipher;
 pub mod codec;
 pub mod codecs;
+pub mod compare;
 pub mod conditions;
 pub mod density;
 pub mod disk;
