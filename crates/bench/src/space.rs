@@ -5,7 +5,7 @@
 //! that reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us.
 //! Reserved huge pages would do the same, but fragmented memory has too few of them: of 8 797 wanted, a machine of 24 GiB that had
 //! been compiling gave 6 748 after eight attempts. The pool's limit is a percentage of all RAM, held or not, and is scaled by
-//! [`pool_percent`].
+//! `pool_percent`.
 
 use swaptune_core::Bytes;
 use swaptune_core::measurement::DensityLimit;

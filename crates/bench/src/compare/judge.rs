@@ -106,9 +106,12 @@ fn below(rng: &mut Pcg64Mcg, count: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// A configuration's value and the first one's, by block.
+    type Pairs = Vec<(f64, f64)>;
+
     /// A block of `others` configurations that differ from the first by these factors, and the first twice, with noise of `spread`
     /// within a block and four times as much from block to block.
-    fn blocks(factors: &[f64], blocks: usize, spread: f64, seed: u64) -> (Vec<Vec<(f64, f64)>>, Vec<(f64, f64)>) {
+    fn blocks(factors: &[f64], blocks: usize, spread: f64, seed: u64) -> (Vec<Pairs>, Pairs) {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
         // Twelve uniform numbers are nearly a normal one.
         let mut normal = |spread: f64| {
@@ -162,7 +165,7 @@ mod tests {
         let pairs: Vec<(f64, f64)> = (0..12).map(|_| (104.0, 100.0)).collect();
         let noisy = |block: i32| if block % 2 == 0 { (120.0, 100.0) } else { (100.0, 120.0) };
         let judged = |same: &[(f64, f64)]| judge(std::slice::from_ref(&pairs), same, 0.03)[0].unwrap().verdict;
-        assert_eq!(judged(&vec![(100.0, 100.0); 12]), CompareVerdict::Worse);
+        assert_eq!(judged(&[(100.0, 100.0); 12]), CompareVerdict::Worse);
         assert_eq!(judged(&(0..12).map(noisy).collect::<Vec<_>>()), CompareVerdict::Inconclusive);
     }
 

@@ -1,6 +1,6 @@
 //! THE table of configurations that are compared: what people run, by name, and variations of it ([`Spec`]).
 //!
-//! A configuration is [`Settings`], whatever it came from; the planner says what has to change for it ([`prepare`]), as it does for
+//! A configuration is [`Settings`], whatever it came from; the planner says what has to change for it ([`prepare()`]), as it does for
 //! `apply`.
 
 mod prepare;
