@@ -52,7 +52,7 @@ fn hold(mib: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// So much reserved, with runs of 64 pages in it here and there, so many of them near each other: as a browser's renderer does it.
+/// `gib` reserved, with `runs` of 64 pages in it, `together` of them near each other: as a browser's renderer does it.
 fn sparse(gib: &str, runs: &str, together: &str) -> Result<(), Failed> {
     const PIECE: usize = 1 << 30;
     // Between two runs of 64 pages that are near each other as many are left out.

@@ -6,14 +6,18 @@
 pub mod cipher;
 pub mod codec;
 pub mod codecs;
+pub mod compare;
 pub mod conditions;
 pub mod density;
 pub mod disk;
 pub mod memory;
+mod order;
 mod pools;
 pub mod predict;
 pub mod process;
 pub mod results;
 pub mod sample;
+pub mod space;
 pub mod swap;
 pub mod this_machine;
+pub mod variant;

@@ -91,7 +91,7 @@ mod tests {
             (self.next() >> 11) as f64 / (1_u64 << 53) as f64
         }
 
-        /// So many elements, without replacement: the front of a shuffle.
+        /// `count` elements, without replacement: the front of a shuffle.
         fn sample<'a>(&mut self, all: &'a mut [u16], count: usize) -> &'a [u16] {
             for index in 0..count {
                 let other = index + (self.next() % (all.len() - index) as u64) as usize;

@@ -256,7 +256,7 @@ fn read_ahead_must_bring_more_than_scatter() {
     assert_eq!(with(400.0, 90.0), "0", "loads at random pay for it");
 }
 
-/// What is planned after read-ahead of 8 pages from zswap brought so many loads a second, where single pages brought 100.
+/// What is planned after read-ahead of 8 pages from zswap brought `in_order` and `at_random` loads a second, where single pages brought 100.
 fn read_ahead(facts: &Facts, in_order: f64, at_random: f64) -> Settings {
     let tier = || SwapTier::Zswap { compressor: "zstd".into(), zpool: "zsmalloc".into() };
     let row = |order, page_cluster, loads| swap(tier(), order, page_cluster, 10, 5, loads);
@@ -417,4 +417,16 @@ fn a_sample_and_a_plan_choose_by_one_rule() {
     seen.sort();
     seen.dedup();
     assert!(seen.len() > 2, "only {seen:?}");
+}
+
+/// No library has LZO: what lz4 makes of the pages stands for it where the kernel has no other compressor, and says so.
+#[test]
+fn a_sample_counts_for_compressors_that_no_library_has() {
+    let facts = host!("microvm-6.18");
+    let settings = |ratio: f64| Bench::on(&facts).run([sample(&[("lz4", ratio), ("zstd", ratio * 1.5)])]).settings(&facts);
+    let limit = |ratio| settings(ratio).zswap.pool().unwrap();
+    assert_eq!(limit(3.0).value, PoolLimit::Percent(70));
+    assert_eq!(limit(1.5).value, PoolLimit::Percent(31));
+    let (reason, evidence) = limit(3.0).provenance.reasoning().map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    assert!(reason.contains("at a measured 3.00 : 1") && evidence.contains("with lz4 for lzo-rle"), "{reason}; {evidence}");
 }

@@ -1,11 +1,13 @@
 //! What fits before a plan and after it, on captured machines.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
+use swaptune_core::change::Change;
+use swaptune_core::facts::{Encryption, SwapArea, SwapKind, Transport};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::memory_map::MemoryMap;
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::read_toml;
-use swaptune_core::{Bytes, Facts, profiles};
+use swaptune_core::{Bytes, Fact, Facts, profiles};
 
 /// Areas of 512 MiB behind 965 MiB of RAM, nothing compressed.
 fn facts() -> Facts {
@@ -56,7 +58,7 @@ fn less_room_in_all_is_said_with_what_is_had_for_it() {
 }
 
 #[test]
-fn so_much_more_swap_makes_up_for_it() {
+fn as_much_more_swap_as_is_said_makes_up_for_it() {
     let facts = facts();
     let before = planned(&facts, "", true).capacity.unwrap().before;
     let said = planned(&facts, "", true).notes.into_iter().find(|note| note.about == "capacity").unwrap().text;
@@ -97,4 +99,61 @@ fn ratios_of_results_are_taken_on_both_sides() {
     let capacity = map.capacity.value().unwrap();
     assert!(capacity.measured);
     assert_eq!(capacity.pool_ram, Bytes(capacity.slots().0 / 4));
+}
+
+/// The same machine with a root file system of this much free space.
+fn with_free(gib: u64) -> Facts {
+    let mut facts = facts();
+    let root = facts.mounts.iter_mut().find(|mount| mount.at == "/").unwrap();
+    root.free = Fact::known(Bytes::from_gib(gib), "statvfs");
+    facts
+}
+
+fn swap_file(facts: &Facts) -> Option<Bytes> {
+    planned(facts, "", true).steps.iter().find_map(|step| match &step.change {
+        Change::SwapFile { path, after: Some(file), .. } if path == "/swapfile" => Some(file.size),
+        _ => None,
+    })
+}
+
+#[test]
+fn areas_that_are_too_small_get_a_file_beside_them_and_more_fits() {
+    let facts = with_free(40);
+    let plan = planned(&facts, "", true);
+    // 2.75 times 965 MiB less 512 MiB, in steps of 256 MiB.
+    assert_eq!(swap_file(&facts), Some(Bytes::from_gib(2)));
+    let capacity = plan.capacity.unwrap();
+    assert!(capacity.after.total > capacity.before.total && capacity.after.without_disk > capacity.before.without_disk);
+    assert_eq!(note(&plan), None, "nothing falls");
+    assert_eq!(swap_file(&with_free(6)), Some(Bytes::from_mib(1536)), "a quarter of what is free");
+    assert_eq!(swap_file(&with_free(3)), None, "less than 1 GiB is not worth a file");
+}
+
+#[test]
+fn a_file_beside_the_areas_is_made_once() {
+    let mut facts = with_free(40);
+    let file = SwapArea {
+        path: "/swapfile".into(),
+        kind: SwapKind::File,
+        size: Bytes(Bytes::from_gib(2).0 - 4096),
+        priority: 10,
+        ..facts.swaps[0].clone()
+    };
+    facts.swaps.push(file);
+    assert_eq!(swap_file(&facts), None);
+    facts.swaps[2].size = Bytes::from_mib(256);
+    assert_eq!(swap_file(&facts), None, "a file that is there is not grown");
+}
+
+#[test]
+fn no_file_is_made_beside_areas_that_must_not_have_one() {
+    let mut encrypted = with_free(40);
+    encrypted.swaps[0].encryption = Fact::known(Encryption::Plain, "dm");
+    assert_eq!(swap_file(&encrypted), None, "its owner does not want plain pages on a disk");
+    let mut spinning = with_free(40);
+    for disk in &mut spinning.block_devices {
+        disk.transport = Transport::Scsi;
+        disk.rotational = Fact::known(true, "queue");
+    }
+    assert_eq!(swap_file(&spinning), None, "heads would go back and forth");
 }

@@ -45,6 +45,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Inspect(args) => cmd::inspect::run(&context, args),
         Command::Status => cmd::status::run(&context),
         Command::Watch(args) => cmd::watch::run(&context, args),
+        Command::Compare(args) => cmd::compare::run(&context, args),
         Command::Knobs(args) => cmd::knobs::run(&context, args),
         Command::Plan(args) => cmd::plan::run(&context, args),
         Command::Apply(args) => cmd::apply::run(&context, args),

@@ -7,17 +7,14 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use serde_json::Value;
-use swaptune_trials::{TestResult, needing, root, run, swap_lock};
+use swaptune_trials::{TestResult, children, needing, root, run, swap_lock, wait_for};
 
 /// What a test is.
 type Test = fn() -> Result<(), Failed>;
 
-/// Long enough for a busy machine to give back half a GiB.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Memory that is held from the machine.
 const HELD_MIB: u64 = 512;
 /// A service that has next to no memory and answers at once.
@@ -129,7 +126,7 @@ fn refused() -> Result<(), Failed> {
     let cases: [(&[&str], &str, i32, &str); 4] = [
         (&["--variant", "zwsap"], ECHO, 2, "did you mean `zswap`?"),
         (&[], "exit 7", 2, "ended with exit status: 7"),
-        (&["--memory", "1000T"], ECHO, 3, "are available, and the services shall have"),
+        (&["--memory", "1000T"], ECHO, 3, "are available, and 1000 TiB shall be used"),
         (&["--rate", "0"], ECHO, 2, "expected 0.01 to 10000 a second"),
     ];
     for (words, script, code, text) in cases {
@@ -146,11 +143,11 @@ fn killed() -> Result<(), Failed> {
     let script = "echo ready; while read line; do sleep 0.05; echo done; done";
     let words = ["--variant", "disk", "--rounds", "1", "--bound", "60s", "--wakes", "100000"];
     let mut bench = bench(&words, script).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let swaps = || fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.contains("swaptune-density-0.swap"));
+    let swaps = || fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.contains("swaptune-variant-0.swap"));
     let id = bench.id();
     let mut ended = || bench.try_wait().is_ok_and(|status| status.is_some());
-    let began = wait_for("a service with the swap file on", || swaps() && children(id).len() >= 2 || ended());
-    let children = children(id);
+    let began = wait_for("a service with the swap file on", || swaps() && children(id, measures).len() >= 2 || ended());
+    let children = children(id, measures);
     bench.kill()?;
     // Standard error is the guardian's too: it ends when everything is put back.
     let output = bench.wait_with_output()?;
@@ -159,29 +156,11 @@ fn killed() -> Result<(), Failed> {
     }
     began.map_err(|error| format!("{}: {output:?}", error.message().unwrap_or("")))?;
     wait_for("what was started to die", || children.iter().all(|child| !Path::new(&format!("/proc/{child}")).exists()))?;
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("swaptune-density-0.swap");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("swaptune-variant-0.swap");
     if swaps() || file.exists() { Err(format!("{} is left", file.display()).into()) } else { Ok(()) }
 }
 
-/// Processes of this process that measure: services, and what holds memory.
-fn children(of: u32) -> Vec<String> {
-    let is_child = |pid: &String| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        status.contains(&format!("PPid:\t{of}\n")) && !words.contains("guardian")
-    };
-    let names =
-        fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Failed> {
-    let start = Instant::now();
-    while !is_so() {
-        if start.elapsed() > PATIENCE {
-            return Err(format!("waited in vain for {what}").into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+/// Services, and what holds memory.
+fn measures(words: &str) -> bool {
+    !words.contains("guardian")
 }

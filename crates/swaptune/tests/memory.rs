@@ -6,17 +6,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
-use swaptune_trials::{TestResult, needing, root, run, swap_lock};
+use swaptune_trials::{TestResult, children, needing, root, run, swap_lock, wait_for};
 
 /// What a test is.
 type Test = fn() -> Result<(), Failed>;
-
-/// Long enough for a busy machine to take back a few MiB of swap.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {
     let swapping: [(&str, Test); 4] = [
@@ -181,30 +177,11 @@ fn killed() -> Result<(), Failed> {
 /// Waits until a helper swaps in its group beside the hog; says which they are.
 fn half_way(pid: u32) -> Result<Vec<String>, Failed> {
     wait_for("a helper in its group beside the hog", || {
-        children(pid).len() >= 2 && !groups(Path::new("/sys/fs/cgroup"), 4).is_empty()
+        children(pid, is_helper).len() >= 2 && !groups(Path::new("/sys/fs/cgroup"), 4).is_empty()
     })?;
-    Ok(children(pid))
+    Ok(children(pid, is_helper))
 }
 
-/// Helper processes of this process.
-fn children(of: u32) -> Vec<String> {
-    let is_child = |pid: &String| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let words = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        status.contains(&format!("PPid:\t{of}\n")) && words.contains("memory-helper")
-    };
-    let names =
-        fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
-}
-
-fn wait_for(what: &str, is_so: impl Fn() -> bool) -> Result<(), Failed> {
-    let start = Instant::now();
-    while !is_so() {
-        if start.elapsed() > PATIENCE {
-            return Err(format!("waited in vain for {what}").into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+fn is_helper(words: &str) -> bool {
+    words.contains("memory-helper")
 }

@@ -119,7 +119,7 @@ pub(super) struct Passes {
 }
 
 impl Passes {
-    /// Whether one is due when so many cases of all have been played: they are spread evenly, the first before any case.
+    /// Whether one is due after `cases` of `of`: passes are spread evenly, the first before any case.
     const fn is_due(&self, cases: usize, of: usize) -> bool {
         self.done < PASSES && self.done * of <= cases * PASSES
     }
@@ -132,7 +132,7 @@ impl Bench<'_> {
         Ok(Passes { all, done: 0, pool, workers: Vec::new() })
     }
 
-    /// Plays the passes that are due when so many cases of all have been played. One that is stopped does not count.
+    /// Plays the passes that are due now. One that is stopped does not count.
     pub(super) fn measure(
         &mut self,
         passes: &mut Passes,

@@ -5,17 +5,13 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 use serde_json::Value;
-use swaptune_trials::{TestResult, needing, root, run, swap_lock, zswap};
+use swaptune_trials::{TestResult, needing, root, run, swap_lock, wait_for, zswap};
 
 /// What a test is.
 type Test = fn() -> Result<(), Failed>;
-
-/// Long enough for a busy machine to take back some swap.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 fn main() -> ExitCode {
     let tests: [(&str, Test); 3] = [
@@ -147,17 +143,6 @@ fn wait_for_swap(child: &mut Child) -> Result<(), Failed> {
         let mut said = String::new();
         child.stderr.take().ok_or("no pipe")?.read_to_string(&mut said)?;
         return Err(format!("ended before its first case, {status}: {said}").into());
-    }
-    Ok(())
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) -> Result<(), Failed> {
-    let start = Instant::now();
-    while !is_so() {
-        if start.elapsed() > PATIENCE {
-            return Err(format!("waited in vain for {what}").into());
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }

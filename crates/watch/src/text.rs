@@ -3,7 +3,7 @@
 use swaptune_core::metrics::{Look, Metric, ProcessUse, Reading, Unit, all};
 use swaptune_core::{Bytes, Fact};
 
-/// So many processes are listed.
+/// The most processes that are listed.
 const PROCESSES: usize = 10;
 
 /// A line for each value, and for each of the processes that have most in swap.

@@ -4,6 +4,7 @@
 //! that hands [`trials!`] to [`run`].
 
 mod needs;
+mod processes;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 pub use libtest_mimic::{Arguments, Completion, Failed, Trial};
 pub use needs::{file, no_swap, program, root, swap_lock, zswap};
+pub use processes::{children, wait_for};
 
 /// Why a test did not come to its end.
 #[derive(Debug)]

@@ -12,8 +12,9 @@ use swaptune_host::stop::Stop;
 use super::load::{Broken, Schedule, Window, play};
 use super::service::{Service, Wait};
 use super::services::Launch;
-use super::space::Space;
 use super::{DensityError, Options};
+use crate::order::shuffled;
+use crate::space::Space;
 
 /// A service that takes longer than this to start will not be of use.
 const START: Duration = Duration::from_secs(120);
@@ -33,18 +34,43 @@ struct Crowd {
     group: Option<LimitedGroup>,
 }
 
+/// How often a number of services is measured at most: one slow window of few wakes may be chance, two of three are not.
+const WINDOWS: u64 = 3;
+
 impl Bench<'_> {
-    /// Finds the most services that fit, upwards from about `first`. `None` when the user stopped it. `show` is told each level.
+    /// Finds the most services that fit: of the numbers that were asked for, or upwards from about `first`. `None` when the user stopped
+    /// it. `show` is told each level.
     pub(super) fn round(&self, first: u32, seed: u64, show: &mut dyn FnMut(u32)) -> Result<Option<DensityRound>, DensityError> {
+        if self.options.at.is_empty() { self.search(first, seed, show) } else { self.asked_for(seed, show) }
+    }
+
+    /// Measures every number that was asked for once, also those past what fits, until the machine cannot go on.
+    fn asked_for(&self, seed: u64, show: &mut dyn FnMut(u32)) -> Result<Option<DensityRound>, DensityError> {
+        let mut round = DensityRound { fits: 0, levels: Vec::new() };
+        let mut crowd = self.crowd()?;
+        for services in &self.options.at {
+            show(*services);
+            let Some(level) = self.level(&mut crowd, *services, seed)? else { return Ok(None) };
+            if level.end == DensityEnd::Held && round.levels.iter().all(|level| level.end == DensityEnd::Held) {
+                round.fits = *services;
+            }
+            let goes_on = matches!(level.end, DensityEnd::Held | DensityEnd::Slow);
+            round.levels.push(level);
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(Some(round))
+    }
+
+    fn search(&self, first: u32, seed: u64, show: &mut dyn FnMut(u32)) -> Result<Option<DensityRound>, DensityError> {
         let grid = grid(self.options.step_percent, self.options.most);
         let mut at = grid.partition_point(|services| *services < first).min(grid.len() - 1);
         let mut round = DensityRound { fits: 0, levels: Vec::new() };
         let mut crowd = self.crowd()?;
         loop {
             show(grid[at]);
-            let Some(level) = self.level(&mut crowd, grid[at], seed)? else { return Ok(None) };
-            let held = level.end == DensityEnd::Held;
-            round.levels.push(level);
+            let Some(held) = self.held(&mut crowd, grid[at], seed, &mut round.levels)? else { return Ok(None) };
             let tried = |services: u32| round.levels.iter().any(|level| level.services == services);
             if held {
                 round.fits = grid[at];
@@ -62,6 +88,32 @@ impl Bench<'_> {
                 at = at.saturating_sub(2);
             }
         }
+    }
+
+    /// Whether a number of services is held: one that is too slow is measured again at other moments, and two windows of three decide.
+    fn held(
+        &self,
+        crowd: &mut Crowd,
+        services: u32,
+        seed: u64,
+        levels: &mut Vec<DensityLevel>,
+    ) -> Result<Option<bool>, DensityError> {
+        let mut slow = 0;
+        for window in 0..WINDOWS {
+            let Some(level) = self.level(crowd, services, seed.wrapping_add(window << 32))? else { return Ok(None) };
+            let end = level.end;
+            levels.push(level);
+            match end {
+                DensityEnd::Held if window == 0 => return Ok(Some(true)),
+                DensityEnd::Held => {}
+                DensityEnd::Slow => slow += 1,
+                _ => return Ok(Some(false)),
+            }
+            if slow == 2 {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(true))
     }
 
     fn crowd(&self) -> Result<Crowd, DensityError> {
@@ -98,7 +150,7 @@ impl Bench<'_> {
         }))
     }
 
-    /// Starts services until there are so many, and wakes each of them once, so that all have been used alike.
+    /// Starts services up to this number, and wakes each of them once, so that all have been used alike.
     fn grow(&self, crowd: &mut Crowd, services: usize, seed: u64) -> Result<Option<Broken>, DensityError> {
         while crowd.services.len() < services {
             let number = crowd.services.len();
@@ -108,7 +160,7 @@ impl Bench<'_> {
                 return Ok(Some(broken));
             }
         }
-        for place in Schedule::order(services, seed) {
+        for place in shuffled(services, seed) {
             if let Some(service) = crowd.services.get_mut(place) {
                 service.wake(Instant::now());
             }
@@ -125,7 +177,8 @@ impl Bench<'_> {
         match service.wait(Instant::now() + START, &|| self.stop.is_asked()) {
             Wait::Stopped => Some(Broken::Stopped),
             Wait::Late => Some(Broken::Off(DensityEnd::Behind)),
-            Wait::Said => service.answers().is_none().then_some(Broken::Gone(place)),
+            Wait::Gone => Some(Broken::Gone(place)),
+            Wait::Answered => None,
         }
     }
 

@@ -4,10 +4,11 @@
 use std::time::{Duration, Instant};
 
 use rand_pcg::Pcg64Mcg;
-use rand_pcg::rand_core::{Rng, SeedableRng};
+use rand_pcg::rand_core::SeedableRng;
 use swaptune_core::measurement::DensityEnd;
 
 use super::service::{Service, readable};
+use crate::order::uniform;
 
 /// How often a window looks at pressure and at being asked to stop.
 const LOOK: Duration = Duration::from_millis(200);
@@ -31,21 +32,6 @@ impl Schedule {
         });
         Self(due.collect())
     }
-
-    /// Every service once, in an order by chance, all due as soon as the one before has answered.
-    pub(super) fn order(services: usize, seed: u64) -> Vec<usize> {
-        let mut rng = Pcg64Mcg::seed_from_u64(seed);
-        let mut order: Vec<usize> = (0..services).collect();
-        for last in (1..services).rev() {
-            order.swap(last, (uniform(&mut rng) * (last + 1) as f64) as usize);
-        }
-        order
-    }
-}
-
-/// From 0 to below 1.
-fn uniform(rng: &mut Pcg64Mcg) -> f64 {
-    (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// What came of a window.

@@ -8,35 +8,38 @@ mod cell;
 mod load;
 mod service;
 mod services;
-mod space;
 #[cfg(test)]
 mod tests;
-mod variant;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use swaptune_core::change::{Change, SwapState};
-use swaptune_core::facts::SwapArea;
-use swaptune_core::measurement::{DensityFigures, DensityLimit, DensityLoad, DensityRound, Evidence};
+use swaptune_core::measurement::{DensityFigures, DensityLimit, DensityLoad, DensityRound, Evidence, SampleFigures};
 use swaptune_core::stats::{Estimate, Nanos, median_interval};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::machine::{Machine, ReadError};
+use swaptune_host::processes::Choice;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TemporaryError, TemporarySettings};
 use swaptune_host::{child, error_chain};
 use thiserror::Error;
 
-use crate::process::HelperError;
+use crate::order::shuffled;
+use crate::sample;
+use crate::space::{Space, SpaceError, Wish};
+use crate::variant::{Preparation, Variant, prepare, switch_off};
 use cell::Bench;
-use load::Schedule;
 use service::{Service, Wait};
-use space::Space;
 
 pub use services::{KINDS, Kind, Launch};
-pub use space::Wish;
-pub use variant::{BUILT_IN, BuiltIn, Variant, pose};
+
+/// Pages of a service that are sampled.
+const SAMPLED: u64 = 4096;
+/// With fewer pages its memory is not the process's own.
+const ENOUGH: u64 = 1000;
+/// Codecs that a kernel may have and a library has too.
+const SAMPLED_CODECS: [&str; 3] = ["lz4", "zstd", "deflate"];
 
 /// How density is measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +58,8 @@ pub struct Options {
     pub step_percent: u32,
     /// The most services that are started.
     pub most: u32,
+    /// Numbers of services that are measured, ascending, whether the one before was held or not; empty: the largest is searched for.
+    pub at: Vec<u32>,
     /// How often each configuration is measured.
     pub rounds: u32,
     /// A level ends when all tasks stall on memory for a larger share of 10 s, in percent.
@@ -96,7 +101,7 @@ pub struct Progress<'a> {
     pub services: u32,
     /// Rounds of configurations that are done.
     pub done: usize,
-    /// Of so many.
+    /// Rounds of configurations in all.
     pub of: usize,
     /// How long the rest will take, from what was done until now.
     pub left: Option<Duration>,
@@ -130,9 +135,9 @@ pub enum DensityError {
     /// The machine cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The memory that shall not be there could not be held.
-    #[error("the memory that services shall not have could not be held: {0}")]
-    Hold(#[from] HelperError),
+    /// Memory could not be made small.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
     /// Our own memory cannot be kept in RAM.
     #[error("mlockall: {0}")]
     Lock(#[source] std::io::Error),
@@ -148,18 +153,46 @@ pub fn try_service(launch: &Launch) -> Result<(), DensityError> {
     let mut service = Service::start(&small, 1, None)?;
     for moment in ["say that it is ready", "answer a wake"] {
         let until = Instant::now() + Duration::from_secs(30);
-        if service.wait(until, &|| false) == Wait::Late {
-            return Err(failed(format!("it did not {moment} with a line on standard output within 30 s")));
-        }
-        if service.answers().is_none() {
-            return Err(failed(format!("it was to {moment} with a line on standard output, and {}", service.fate())));
+        match service.wait(until, &|| false) {
+            Wait::Answered => {}
+            Wait::Gone => {
+                return Err(failed(format!("it was to {moment} with a line on standard output, and {}", service.fate())));
+            }
+            Wait::Late | Wait::Stopped => {
+                return Err(failed(format!("it did not {moment} with a line on standard output within 30 s")));
+            }
         }
         service.wake(Instant::now());
     }
     Ok(())
 }
 
-/// Measures variants on this machine. `facts` are of it as it is; variants were resolved for what [`pose`] makes of them. `show` is
+/// What the pages of a service compress to, as if all processes were such services: what is planned for them rests on that, as a plan
+/// does after `swaptune sample`. `None` where its process has too few pages of its own, as that of a shell.
+///
+/// # Errors
+/// [`DensityError::Service`].
+pub fn sample_service(machine: &Machine, facts: &Facts, launch: &Launch) -> Result<Option<SampleFigures>, DensityError> {
+    let mut service = Service::start(launch, 1, None)?;
+    if service.wait(Instant::now() + Duration::from_secs(60), &|| false) != Wait::Answered {
+        return Ok(None);
+    }
+    let request = sample::Request {
+        choice: Choice { pids: vec![service.id()], ..Choice::default() },
+        pages: SAMPLED,
+        cold_seconds: None,
+        seed: 1,
+        codecs: SAMPLED_CODECS.iter().filter_map(|name| name.parse().ok()).collect(),
+        by_unit: false,
+    };
+    let sampled = sample::take(machine, &request, &mut |_| ()).ok();
+    let figures = sampled.and_then(|sample| sample.figures(&sample::Pools::of(&facts.kernel)));
+    Ok(figures
+        .filter(|figures| figures.sampled >= ENOUGH)
+        .map(|figures| SampleFigures { of: SampleFigures::ALL.into(), ..figures }))
+}
+
+/// Measures variants on this machine. `facts` are of it as it is; variants were resolved for what [`pose`](crate::variant::pose) makes of them. `show` is
 /// told what is being done; when `stop` is asked for, everything is put back and what was measured in whole rounds is the result.
 ///
 /// # Errors
@@ -172,12 +205,10 @@ pub fn run(
     stop: &Stop,
     show: &mut dyn FnMut(&Progress<'_>),
 ) -> Result<Outcome, DensityError> {
-    let posed = pose(facts, options.memory);
-    let total = facts.memory.total();
     let mut outcome = Outcome::default();
     let mut rows = Vec::new();
     for variant in variants {
-        match variant::prepare(variant, &posed, total, evidence, &options.folder) {
+        match prepare(variant, (facts, options.memory), evidence, &options.folder) {
             Ok(preparation) => rows.push(Row { variant, preparation, rounds: Vec::new(), refused: None }),
             Err(why) => outcome.skipped.push(Skipped { variant: variant.name.clone(), why }),
         }
@@ -186,8 +217,10 @@ pub fn run(
     child::lock_memory().map_err(DensityError::Lock)?;
     let mut temporary = TemporarySettings::open(machine, "swaptune bench density")?;
     outcome.recovered = temporary.recovered().map(str::to_owned);
-    let measured = switch_off(facts, &mut temporary)
-        .and_then(|()| Space::make(machine, options.memory, options.limit, &launch.holder))
+    let measured = temporary
+        .make(switch_off(facts))
+        .map_err(DensityError::from)
+        .and_then(|()| Ok(Space::make(machine, options.memory, options.limit, ("density", &launch.holder))?))
         .and_then(|space| {
             let limit = space.limit;
             let bench = Bench { machine, options, launch, space, stop };
@@ -205,20 +238,10 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Switches off what swap there is.
-fn switch_off(facts: &Facts, temporary: &mut TemporarySettings) -> Result<(), DensityError> {
-    let off = |area: &SwapArea| Change::Swap {
-        path: area.path.clone(),
-        before: Some(SwapState { priority: area.priority, discard_once: false }),
-        after: None,
-    };
-    Ok(temporary.make(facts.swaps.iter().map(off).collect())?)
-}
-
 /// A configuration and what was measured of it.
 struct Row<'a> {
     variant: &'a Variant,
-    preparation: variant::Preparation,
+    preparation: Preparation,
     rounds: Vec<DensityRound>,
     // Why the kernel did not take it.
     refused: Option<String>,
@@ -235,7 +258,7 @@ fn rounds(
     let (begun, mut done, of) = (Instant::now(), 0_usize, rows.len() * options.rounds as usize);
     for round in 0..options.rounds {
         let seed = options.seed.wrapping_add(u64::from(round));
-        for place in Schedule::order(rows.len(), seed) {
+        for place in shuffled(rows.len(), seed) {
             let Some(row) = rows.get_mut(place) else { continue };
             if row.refused.is_some() {
                 continue;
@@ -295,6 +318,7 @@ impl Row<'_> {
                 wakes: options.wakes,
                 bound: options.bound,
                 seed: options.seed,
+                at: options.at.clone(),
             },
             rounds: self.rounds,
             fits,

@@ -36,7 +36,8 @@ impl Service {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
-        let service = Self { child, input, output, due: VecDeque::new() };
+        // That it is ready is its first answer.
+        let service = Self { child, input, output, due: VecDeque::from([Instant::now()]) };
         fcntl_setfl(&service.output, OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
         if let Some(group) = group {
             group.add(service.child.id())?;
@@ -58,7 +59,8 @@ impl Service {
         let mut text = [0; 512];
         loop {
             match self.output.read(&mut text) {
-                Ok(0) => return None,
+                // What it said before it went counts first.
+                Ok(0) => return (!took.is_empty()).then_some(took),
                 Ok(length) => {
                     for _ in text.iter().take(length).filter(|byte| **byte == b'\n') {
                         took.extend(self.due.pop_front().map(|due| due.elapsed()));
@@ -75,7 +77,6 @@ impl Service {
     }
 
     /// Its process.
-    #[cfg(test)]
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -90,15 +91,20 @@ impl Service {
         self.due.front().map(Instant::elapsed)
     }
 
-    /// Waits until it says anything at all, at most until `until`.
-    pub(super) fn wait(&self, until: Instant, stopped: &dyn Fn() -> bool) -> Wait {
+    /// Waits until nothing is open, at most until `until`: a line may come in pieces.
+    pub(super) fn wait(&mut self, until: Instant, stopped: &dyn Fn() -> bool) -> Wait {
         loop {
-            match readable(&[self], LOOK) {
-                Ok(found) if !found.is_empty() => return Wait::Said,
-                Ok(_) if stopped() => return Wait::Stopped,
-                Ok(_) if Instant::now() >= until => return Wait::Late,
-                Ok(_) => {}
-                Err(_) => return Wait::Late,
+            if self.answers().is_none() {
+                return Wait::Gone;
+            }
+            if self.open() == 0 {
+                return Wait::Answered;
+            }
+            if stopped() {
+                return Wait::Stopped;
+            }
+            if Instant::now() >= until || readable(&[&*self], LOOK).is_err() {
+                return Wait::Late;
             }
         }
     }
@@ -135,8 +141,10 @@ impl AsFd for Service {
 /// What came of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// It said something, or is gone.
-    Said,
+    /// It has answered everything.
+    Answered,
+    /// It is gone.
+    Gone,
     /// It did not in time.
     Late,
     /// The user wants to end.

@@ -54,6 +54,9 @@ pub struct DensityLoad {
     pub bound: Nanos,
     /// What moments and orders were drawn from.
     pub seed: u64,
+    /// Numbers of services that were asked for; empty when the largest that fits was searched for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<u32>,
 }
 
 /// One round of one configuration: more and more services until they no longer fit.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::compare::CompareFigures;
 use super::density::DensityFigures;
 use crate::canary::Class;
 use crate::stats::{Estimate, Nanos, Quantiles};
@@ -28,6 +29,8 @@ pub enum Figures {
     Memory(MemoryFigures),
     /// One configuration: `bench density`.
     Density(DensityFigures),
+    /// One configuration: `compare`.
+    Compare(CompareFigures),
 }
 
 impl Figures {
@@ -42,6 +45,7 @@ impl Figures {
             Self::Swap(_) => "swap",
             Self::Memory(_) => "memory",
             Self::Density(_) => "density",
+            Self::Compare(_) => "compare",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Figures carry their unit in their type or name. A number without its [`Conditions`] is not a result.
 
 mod cipher;
+mod compare;
 mod conditions;
 mod density;
 mod disk;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::stats::Estimate;
 pub use cipher::{CipherChoice, recommend};
+pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, CompareVerdict, Comparison};
 pub use conditions::Conditions;
 pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};

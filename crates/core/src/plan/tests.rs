@@ -84,7 +84,8 @@ fn disks() -> Vec<BlockDevice> {
     };
     let part = |name: &str, contents: &str, uuid: &str| BlockDevice {
         name: name.into(),
-        size: Bytes::from_gib(4),
+        // As much swap as the plan wants for 8 GiB of RAM.
+        size: Bytes::from_gib(16),
         parent: Some("vda".into()),
         contents: Fact::known(contents.to_owned(), "udev"),
         uuid: Some(uuid.into()),

@@ -23,7 +23,7 @@ use tasks::Tasks;
 const TURNS: u64 = 5;
 /// Looks from one walk through the tree of control groups to the next.
 const WALK: u64 = 10;
-/// So many of the largest are read at every look.
+/// The largest, which are read at every look.
 const LARGEST: usize = 40;
 
 /// What of the groups and processes is read.

@@ -6,12 +6,14 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
 
 mod bench;
+mod compare;
 mod sample;
 mod simulate;
 mod storage;
 mod watch;
 
 pub use bench::*;
+pub use compare::*;
 pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
@@ -108,6 +110,9 @@ pub enum Command {
         after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` uses it. Temporary settings are put back, also on Ctrl-C."
     )]
     Bench(BenchArgs),
+    /// Compare configurations on a command of your own: which is better, and whether that can be said at all
+    #[command(after_help = compare::examples())]
+    Compare(CompareArgs),
     /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
     #[command(
         after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."

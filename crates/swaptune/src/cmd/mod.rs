@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod bench;
 pub mod change;
+pub mod compare;
 pub mod history;
 pub mod inspect;
 pub mod knobs;

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use swaptune_bench::density::{Outcome, Progress, ratio};
-use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit};
+use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
+use swaptune_core::stats::{Nanos, Quantiles, median_interval};
 
 use super::text;
 
@@ -12,15 +13,15 @@ const BAR: f64 = 32.0;
 
 /// What is being done.
 pub fn progress(now: &Progress<'_>) -> String {
-    let left = now.left.map_or_else(String::new, |left| format!(", {} left", minutes(left.as_secs())));
+    let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
     format!("{}: {}{left}", now.variant, text::count(now.services as usize, "service"))
 }
 
-fn minutes(seconds: u64) -> String {
-    match seconds.div_ceil(60) {
-        minutes if minutes >= 90 => format!("about {} h", minutes.div_ceil(60)),
-        minutes => format!("about {minutes} min"),
-    }
+/// What the services' pages are like.
+pub fn sampled(sample: &SampleFigures) -> String {
+    let ratios: Vec<String> =
+        sample.codecs.iter().map(|codec| format!("{:.2} : 1 with {}", codec.ratio.value, codec.codec)).collect();
+    format!("pages of a service compress {}: what is planned for them rests on that", ratios.join(", "))
 }
 
 /// The answer first, then what was measured around it.
@@ -41,8 +42,13 @@ pub fn text(outcome: &Outcome) -> String {
             0,
         );
         page += &bars(&outcome.figures);
-        page += "\nAt that number, and at the next\n";
-        page += &levels(&outcome.figures);
+        if load.at.is_empty() {
+            page += "\nAt that number, and at the next\n";
+            page += &levels(&outcome.figures);
+        } else {
+            page += "\np50 / p99 of a wake at each number, medians of the rounds that got there\n";
+            page += &by_number(&outcome.figures, &load.at);
+        }
         page += &verdict(&outcome.figures);
     }
     let mut notes: Vec<String> =
@@ -87,6 +93,33 @@ fn levels(figures: &[DensityFigures]) -> String {
         cells.extend(held.into_iter().chain(next.min_by_key(|level| level.services)).map(|level| self::level(row, level)));
     }
     text::columns(&cells, &[1, 3, 4, 5, 6, 7, 8], 2)
+}
+
+/// One line for each configuration, one column for each number that was asked for.
+fn by_number(figures: &[DensityFigures], at: &[u32]) -> String {
+    let head = std::iter::once("VARIANT".to_owned()).chain(at.iter().map(u32::to_string));
+    let mut cells: Vec<Vec<String>> = vec![head.collect()];
+    for row in figures {
+        let wake = |services: &u32| wake_at(row, *services).unwrap_or_else(|| "–".into());
+        cells.push(std::iter::once(row.variant.clone()).chain(at.iter().map(wake)).collect());
+    }
+    text::columns(&cells, &(1..=at.len()).collect::<Vec<_>>(), 2)
+}
+
+/// `None` when no round got there.
+fn wake_at(row: &DensityFigures, services: u32) -> Option<String> {
+    let levels: Vec<&DensityLevel> =
+        row.rounds.iter().flat_map(|round| &round.levels).filter(|level| level.services == services).collect();
+    let whole = |level: &&&DensityLevel| matches!(level.end, DensityEnd::Held | DensityEnd::Slow);
+    if !levels.iter().any(|level| whole(&level)) {
+        return levels.first().map(|level| level.end.word().into());
+    }
+    let middle = |of: fn(&Quantiles) -> Nanos| {
+        let times: Vec<f64> =
+            levels.iter().filter(whole).filter_map(|level| level.wake.as_ref()).map(|wake| of(wake).0 as f64).collect();
+        median_interval(&times).map(|middle| Nanos(middle.value as u64))
+    };
+    Some(format!("{} / {}", middle(|wake| wake.p50)?, middle(|wake| wake.p99)?))
 }
 
 fn level(row: &DensityFigures, level: &DensityLevel) -> Vec<String> {

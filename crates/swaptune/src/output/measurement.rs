@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use swaptune_core::measurement::{
-    CipherFigures, CodecFigures, DensityFigures, DiskFigures, Figures, IoFigures, Measurement, MemoryFigures, SampleFigures,
-    SwapFigures,
+    CipherFigures, CodecFigures, CompareFigures, DensityFigures, DiskFigures, Figures, IoFigures, Measurement, MemoryFigures,
+    SampleFigures, SwapFigures,
 };
 use swaptune_core::stats::Quantiles;
 
@@ -30,6 +30,7 @@ pub fn line(figures: &Figures) -> String {
         Figures::Swap(swap) => self::swap(swap),
         Figures::Memory(memory) => self::memory(memory),
         Figures::Density(density) => self::density(density),
+        Figures::Compare(compare) => self::compare(compare),
     };
     format!("{:>8}  {text}\n", figures.kind())
 }
@@ -88,6 +89,15 @@ fn memory(memory: &MemoryFigures) -> String {
         "{order} {access} of {} of {data} data, {} at a time, {} threads{pressure}: {:.1} MB/s ({slowest:.1}–{fastest:.1})",
         memory.size, memory.block, memory.threads, memory.mb_per_second
     )
+}
+
+fn compare(compare: &CompareFigures) -> String {
+    let elapsed = compare.elapsed.map_or_else(|| "no run ended well".into(), |elapsed| format!("{:.1} s", elapsed.value));
+    let against = compare.comparison.zip(compare.against.as_ref()).map_or_else(String::new, |(comparison, against)| {
+        let (ratio, verdict) = (comparison.ratio, comparison.verdict.word());
+        format!(", {:.2} times {against} ({:.2}–{:.2}): {verdict}", ratio.value, ratio.low, ratio.high)
+    });
+    format!("{}: {elapsed}{against}, {} runs", compare.variant, compare.runs.len())
 }
 
 fn density(density: &DensityFigures) -> String {

@@ -3,6 +3,7 @@
 pub mod cipher;
 pub mod codecs;
 pub mod codecs_kernel;
+pub mod compare;
 pub mod density;
 pub mod diff;
 pub mod disk;

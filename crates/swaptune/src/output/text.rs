@@ -47,6 +47,14 @@ pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// How long something takes, roughly.
+pub fn minutes(seconds: u64) -> String {
+    match seconds.div_ceil(60) {
+        minutes if minutes >= 90 => format!("about {} h", minutes.div_ceil(60)),
+        minutes => format!("about {minutes} min"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

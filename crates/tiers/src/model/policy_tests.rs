@@ -206,7 +206,7 @@ impl Bench {
         self.stores(SIZE) && self.model.memory.vmstat.disk_out > before
     }
 
-    /// Whether a pool that was full takes a page when it has come down to so many without write-back.
+    /// Whether a pool that was full takes a page when it has come down to `pages` without write-back.
     pub(super) fn takes_at(mut self, pages: u64) -> bool {
         self.stores(SIZE);
         self.model.zswap().worker = Worker::default();

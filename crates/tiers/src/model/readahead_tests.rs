@@ -7,7 +7,7 @@ use super::tests::{cycles, disk, event, machine, policy, with_zswap};
 use super::*;
 use crate::trace::{Event, Op};
 
-/// A machine that reads up to eight pages ahead, after so many pages were written in order.
+/// A machine that reads up to eight pages ahead, after `pages` were written in order.
 fn written(settings: Settings, pages: u32) -> Model {
     let mut model = Model::new(Settings { page_cluster: 3, ..settings }, pages).unwrap();
     cycles(pages, 1).for_each(|event| _ = model.advance(event).unwrap());

@@ -31,7 +31,7 @@ fn a_page_takes_the_time_of_its_codec() {
     }
 }
 
-/// kswapd wakes at the low watermark and goes on to the high one, so that nobody else has to reclaim who leaves it the time.
+/// kswapd wakes at the low watermark and goes on to the high one, so that no process that leaves it the time has to reclaim.
 #[test]
 fn kswapd_keeps_ram_free_between_its_watermarks() {
     let slowly = |pages: u32| (0..pages).map(|page| Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) });
@@ -171,7 +171,7 @@ fn the_shrinker_takes_as_much_as_comes_in() {
 }
 
 /// Where no slot is free, those that pages in RAM have kept are taken back, all at once, but of such as were read ahead and not used yet.
-/// Then nobody looks for as many faults as there are pages.
+/// The next look comes after as many faults as there are pages.
 #[test]
 fn slots_of_pages_in_ram_are_taken_back_where_swap_is_full() {
     let mut model = Model::new(Settings { areas: vec![disk(0, 300)], ..machine(2000) }, 1000).unwrap();

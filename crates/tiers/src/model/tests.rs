@@ -25,7 +25,7 @@ pub(super) fn zram(priority: i32, slots: u32) -> AreaSettings {
     AreaSettings { priority, slots, backing }
 }
 
-/// RAM of so many pages, one disk, no zswap.
+/// `ram` pages of RAM, one disk, no zswap.
 pub(super) fn machine(ram: u64) -> Settings {
     Settings { areas: vec![disk(0, 100_000)], devices: vec![DeviceTimes::NVME], page_cluster: 0, ..Settings::new(ram) }
 }

@@ -17,7 +17,7 @@ const LONGEST: usize = 64 << 20;
 pub enum End {
     /// With a whole frame.
     Whole,
-    /// With a frame that a kill cut short: so many bytes of it are there.
+    /// With a last frame that a kill cut short.
     Torn {
         /// Bytes that were left out.
         bytes: u64,

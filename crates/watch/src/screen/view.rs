@@ -9,7 +9,7 @@ use swaptune_host::sampling::Wanted;
 use super::marks::Marks;
 use super::words::RATES;
 
-/// So many values of each rate are kept: more than any terminal is wide.
+/// Values of each rate that are kept: more than any terminal is wide.
 const HISTORY: usize = 500;
 
 /// What units are sorted by.

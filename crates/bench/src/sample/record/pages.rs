@@ -36,7 +36,7 @@ pub(super) enum Basis {
     Made,
     /// It was seen that this page was used.
     Known,
-    /// So many pages of its mapping were used, and it is taken to be one of them.
+    /// Its mapping has as many used pages, and it is taken to be one of them.
     Assumed,
     /// It went.
     Gone,

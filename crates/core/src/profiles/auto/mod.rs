@@ -225,7 +225,21 @@ impl Ground<'_> {
         let areas = wanted_areas(&self.tiering.areas);
         match tiering::spread(self.facts, self.evidence, &self.tiering.areas) {
             Some(spread) => measured(areas, spread.value, spread.source),
-            None => derived(areas, "the areas that are there, or one file on the root disk", ASSUMED.swap_file.source.clone()),
+            None => derived(areas, self.why_these_areas(), ASSUMED.swap_file.source.clone()),
+        }
+    }
+
+    /// Whether the areas that are there are enough.
+    fn why_these_areas(&self) -> String {
+        let areas = &self.tiering.areas;
+        let is_on = |path: &str| self.facts.swaps.iter().any(|area| area.path == path);
+        match areas.iter().find(|area| !is_on(&area.path)).filter(|_| areas.iter().any(|area| is_on(&area.path))) {
+            Some(new) => format!(
+                "applications of {:.2} times RAM need a slot for each page outside it, in the pool too: {} more than there are",
+                ASSUMED.pool.demand_percent as f64 / 100.0,
+                new.size
+            ),
+            None => "the areas that are there, or one file on the root disk".into(),
         }
     }
 

@@ -43,7 +43,7 @@ impl Ground<'_> {
     /// The largest limit that leaves RAM to run in.
     pub(super) fn pool(&self, compressor: &str) -> Setting<PoolLimit> {
         let figures = &ASSUMED.pool;
-        let known = self.evidence.stored_ratio(compressor, "zsmalloc");
+        let known = self.evidence.stored_ratio_or_near(compressor, "zsmalloc");
         let (ratio, word) = match &known {
             Some(known) => (known.value, "a measured"),
             None => (PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio.value(), "an assumed"),

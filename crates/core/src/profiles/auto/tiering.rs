@@ -5,7 +5,7 @@
 //! without zswap in the kernel. In a container neither can be set.
 
 use crate::edit::fstab;
-use crate::facts::{BlockDevice, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::facts::{BlockDevice, Encryption, Facts, Mount, SwapArea, SwapKind, Transport};
 use crate::forecast::{Forecast, Part, Tier, Verdict};
 use crate::measurement::{Estimate, Evidence, Measured, Spread};
 use crate::settings::{Provenance, Settings, SwapWanted};
@@ -130,7 +130,8 @@ fn nothing(reason: String, evidence: &str) -> Tiering {
     }
 }
 
-/// The user's areas, else the areas that are on, else those in fstab, else a file to be made on the root disk.
+/// The user's areas, else the areas that are on with a file beside them where they are too small, else those in fstab, else a file to be
+/// made on the root disk.
 fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
     if let Some(wanted) = &above.swap {
         let area = |area: &SwapWanted| {
@@ -145,10 +146,37 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
     }
     let on = active_areas(facts);
     // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers.
-    if !on.is_empty() || facts.swaps.iter().any(SwapArea::is_zram) {
+    if facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
+    if !on.is_empty() {
+        return with_enough(facts, on);
+    }
     swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
+}
+
+/// Areas that are on, and a swap file beside them where they have too few slots for the demand that is planned for. Not beside a spinning
+/// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
+fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
+    let is_plain = |area: &SwapArea| area.encryption.value() == Some(&Encryption::None);
+    let spins = disk_of(facts, &on).is_some_and(really_spins);
+    let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
+    let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
+    let size = in_steps(Bytes(missing).min(file.size));
+    if size >= ASSUMED.swap_file.min && facts.swaps.iter().all(is_plain) {
+        on.push(Area { size, ..file });
+    }
+    on
+}
+
+/// Slots that the demand which is planned for needs.
+fn demand(facts: &Facts) -> Bytes {
+    Bytes(facts.memory.total().0.saturating_mul(ASSUMED.pool.demand_percent) / 100).min(ASSUMED.swap_file.max)
+}
+
+/// Whole 256 MiB, so that a size reads well.
+fn in_steps(size: Bytes) -> Bytes {
+    Bytes::from_mib(size.mib() / 256 * 256)
 }
 
 /// The areas that an image will switch on by itself. How large they are only their machine knows.
@@ -217,12 +245,11 @@ fn swap_file(facts: &Facts) -> Option<Area> {
     Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true })
 }
 
-/// What a swap file on this file system would get.
+/// What a swap file on this file system would get: enough slots for the demand that is planned for, in the pool or not.
 pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
     let figures = &ASSUMED.swap_file;
     let free = root.free.value().copied().unwrap_or_default().percent(figures.free_percent);
-    let size = facts.memory.total().clamp(figures.min, figures.max).min(free);
-    Bytes::from_mib(size.mib() / 256 * 256)
+    in_steps(demand(facts).max(figures.min).min(free))
 }
 
 /// The whole disk behind the first area.

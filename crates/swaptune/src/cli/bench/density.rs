@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use swaptune_bench::density::{BUILT_IN, KINDS};
+use swaptune_bench::density::KINDS;
+use swaptune_bench::space::Wish;
+use swaptune_bench::variant::BUILT_IN;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
 
@@ -20,9 +22,9 @@ pub struct DensityArgs {
     /// A number of services is held when 99 of 100 wakes take no longer than this
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub bound: Nanos,
-    /// Configurations to compare: none, disk, zswap, zram, zram-pop, guide, auto, or a configuration file; may be given several times
-    /// [default: all of these]
-    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    /// Configurations to compare: none, disk, zswap, zram, zram-pop, guide, auto, or a configuration file; with a compressor and
+    /// changes, for example zswap:lz4,pool=25%; may be given several times [default: all of these]
+    #[arg(long, value_name = "NAME|FILE[:COMPRESSOR][,KEY=VALUE]")]
     pub variant: Vec<String>,
     /// What is started: python, node or sqlite
     #[arg(long, value_name = "NAME", default_value = "python", conflicts_with = "command")]
@@ -45,6 +47,9 @@ pub struct DensityArgs {
     /// The most services that are started
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub most: u32,
+    /// Measure these numbers of services, past what fits too, and search for none
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["step", "most"])]
+    pub at: Vec<u32>,
     /// Number of rounds, each of all configurations in an order by chance
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
@@ -81,14 +86,32 @@ pub enum LimitArg {
     Machine,
 }
 
-/// `bench density-service`.
-#[derive(Debug, Args)]
-pub struct DensityServiceArgs {
-    /// The process that started it.
-    pub parent: u32,
-    /// What it becomes.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-    pub command: Vec<OsString>,
+impl LimitArg {
+    /// As it is typed.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Group => "group",
+            Self::Machine => "machine",
+        }
+    }
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Best, Self::Group, Self::Machine].into_iter().find(|limit| limit.name() == name)
+    }
+}
+
+impl From<LimitArg> for Wish {
+    fn from(limit: LimitArg) -> Self {
+        match limit {
+            LimitArg::Best => Self::Best,
+            LimitArg::Group => Self::Group,
+            LimitArg::Machine => Self::Machine,
+        }
+    }
 }
 
 /// What follows the flags in the help: examples, and the tables that flags choose from.
@@ -106,6 +129,7 @@ const EXAMPLES: &str = "Examples:
   sudo swaptune bench density                                   all configurations, five rounds: hours
   sudo swaptune bench density --variant none,zram,auto --rounds 3
   sudo swaptune bench density --variant mine.toml --variant auto --memory 2G
+  sudo swaptune bench density --at 24,36,46,56 --rounds 3       how each of them does at these numbers, past what fits too
   sudo swaptune bench density --service node --heap 80M --bound 250ms
   sudo swaptune bench density -- ./service.sh                   a service of your own";
 

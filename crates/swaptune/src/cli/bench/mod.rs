@@ -1,5 +1,6 @@
 //! `bench` and its benchmarks: what was typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -72,7 +73,7 @@ pub enum BenchCommand {
     Density(DensityArgs),
     /// Become a service of `bench density` that dies with it
     #[command(hide = true)]
-    DensityService(DensityServiceArgs),
+    Tethered(TetheredArgs),
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions
@@ -84,4 +85,14 @@ pub enum BenchCommand {
 pub struct ShowArgs {
     /// The run, as `bench list` shows it, or the start of its name [default: the newest]
     pub run: Option<String>,
+}
+
+/// `bench tethered`.
+#[derive(Debug, Args)]
+pub struct TetheredArgs {
+    /// The process that started it.
+    pub parent: u32,
+    /// What it becomes.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub command: Vec<OsString>,
 }

@@ -1,23 +1,19 @@
 //! `swaptune bench density`.
 
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::Command;
-
 use swaptune_bench::density::{
-    BUILT_IN, DensityError, KINDS, Launch, Options, Outcome, Variant, Wish, check, pose, run as measure, try_service,
+    DensityError, KINDS, Launch, Options, Outcome, check, run as measure, sample_service, try_service,
 };
-use swaptune_bench::process::Program;
+use swaptune_bench::results::Recorder;
 use swaptune_bench::sample::fresh_seed;
+use swaptune_bench::space::SpaceError;
+use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, pose, split};
 use swaptune_core::measurement::{Evidence, Figures, Measurement};
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::child;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::stop::Stop;
-use swaptune_kernel::nearest;
 
-use super::{needs_live, recorder, typed};
-use crate::cli::{DensityArgs, DensityServiceArgs, LimitArg, ResultsArgs, WantedArgs};
+use super::{helper, needs_live, recorder, typed};
+use crate::cli::{DensityArgs, ResultsArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
@@ -38,7 +34,17 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
     try_service(&launch)?;
     let options = options(args, &facts);
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
-    let variants = variants(context, args, &pose(&facts, options.memory), &evidence)?;
+    let evidence = match sample_service(&context.machine, &facts, &launch)? {
+        Some(sample) => {
+            output::message(&density::sampled(&sample));
+            evidence.and(
+                Recorder::start(&context.machine, None, "swaptune bench density", env!("SWAPTUNE_VERSION"))
+                    .record(Figures::Sample(sample))?,
+            )
+        }
+        None => evidence,
+    };
+    let variants = variants(args, &pose(&facts, options.memory), &evidence)?;
     let mut recorder = recorder(context, results, &command(args, options.seed));
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let outcome = {
@@ -64,20 +70,8 @@ fn print(context: &Context, outcome: &Outcome, measurements: &[Measurement]) -> 
     output::data(&density::text(outcome))
 }
 
-/// Becomes the command of a service; what it could not become.
-pub fn become_service(args: &DensityServiceArgs) -> Failure {
-    let failed = |error: std::io::Error| Failure::new(1, error);
-    if let Err(error) = child::tether(args.parent) {
-        return failed(error);
-    }
-    let Some((program, arguments)) = args.command.split_first() else { return Failure::new(USAGE, "no command") };
-    failed(Command::new(program).args(arguments).exec())
-}
-
 fn launch(args: &DensityArgs) -> Result<Launch, Failure> {
-    // This program again; the link stands for it even when its file was replaced.
-    let program = |what: &str| Program { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), what.into()] };
-    let programs = (program("density-service"), program("memory-helper"));
+    let programs = (helper("tethered"), helper("memory-helper"));
     if !args.command.is_empty() {
         return Ok(Launch::own(&args.command, programs, args.heap, args.work)?);
     }
@@ -96,16 +90,13 @@ fn options(args: &DensityArgs, facts: &Facts) -> Options {
     let (wakes, step_percent) = if args.quick { QUICK } else { (args.wakes, args.step) };
     Options {
         memory: args.memory.unwrap_or(USUAL.min(available)),
-        limit: match args.limit {
-            LimitArg::Best => Wish::Best,
-            LimitArg::Group => Wish::Group,
-            LimitArg::Machine => Wish::Machine,
-        },
+        limit: args.limit.into(),
         bound: args.bound,
         wakes_per_second: args.rate,
         wakes,
         step_percent,
         most: args.most,
+        at: at(&args.at),
         rounds: if args.quick { 1 } else { args.rounds },
         stall_percent: f64::from(args.stall),
         folder: args.dir.clone(),
@@ -113,30 +104,22 @@ fn options(args: &DensityArgs, facts: &Facts) -> Options {
     }
 }
 
-fn variants(context: &Context, args: &DensityArgs, posed: &Facts, evidence: &Evidence) -> Result<Vec<Variant>, Failure> {
-    let all = || BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
-    let names: Vec<String> = if args.variant.is_empty() { all() } else { args.variant.clone() };
-    let variant = |name: &String| {
-        let settings = match BUILT_IN.iter().find(|built_in| built_in.name == name) {
-            Some(built_in) => built_in.settings(posed, evidence, &args.dir.join("swaptune-density.swap"))?,
-            None if !Path::new(name).exists() => return Err(unknown(name)),
-            None => {
-                let wanted = WantedArgs { config: Some(name.into()), ..WantedArgs::default() };
-                configuration::resolve(&context.machine, posed, evidence, None, &wanted)?
-            }
-        };
-        Ok(Variant { name: name.clone(), settings })
-    };
-    names.iter().map(variant).collect()
+/// Ascending, each once: services are only added.
+fn at(numbers: &[u32]) -> Vec<u32> {
+    let mut at = numbers.to_vec();
+    at.sort_unstable();
+    at.dedup();
+    at
 }
 
-fn unknown(name: &str) -> Failure {
-    let names = BUILT_IN.iter().map(|built_in| built_in.name);
-    let hint = match nearest(name, names.clone()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("expected {}, or the path of a configuration file", names.collect::<Vec<_>>().join(", ")),
+fn variants(args: &DensityArgs, posed: &Facts, evidence: &Evidence) -> Result<Vec<Variant>, Failure> {
+    let field = BUILT_IN.iter().map(|built_in| built_in.name).filter(|name| *name != NOW);
+    let names: Vec<String> = match args.variant.as_slice() {
+        [] => field.map(str::to_owned).collect(),
+        lists => lists.iter().flat_map(|list| split(list)).collect(),
     };
-    Failure::new(USAGE, format!("--variant: unknown configuration `{name}`, and no such file")).hint(hint)
+    let area = args.dir.join("swaptune-density.swap");
+    names.iter().map(|name| Ok(Spec::read(name)?.resolve(posed, evidence, &area)?)).collect()
 }
 
 /// What to type to measure the same again.
@@ -156,13 +139,33 @@ impl From<DensityError> for Failure {
         match error {
             DensityError::Refused { why, hint } => Self::new(REFUSED, why).hint(hint),
             DensityError::Temporary(error) => error.into(),
-            DensityError::Group(ref group) => Self::new(REFUSED, &error).hint(group.hint()),
+            DensityError::Space(error) => error.into(),
             DensityError::Service { .. } => {
                 let hint = "a service writes a line when it is ready, and one for each line that it reads; what it says on \
                             standard error is not shown";
                 Self::new(USAGE, error).hint(hint)
             }
             other => Self::new(1, other),
+        }
+    }
+}
+
+impl From<SpaceError> for Failure {
+    fn from(error: SpaceError) -> Self {
+        let class = if matches!(error, SpaceError::Refused { .. } | SpaceError::Group(_)) { REFUSED } else { 1 };
+        Self::new(class, &error).hint(error.hint())
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        match error {
+            SpecError::Unknown { ref hint, .. } => Self::new(USAGE, format!("--variant: {error}")).hint(hint),
+            SpecError::Settings(error) => error.into(),
+            SpecError::Change { .. } => {
+                let hint = "for example zswap:lz4,pool=25%,swappiness=100; any knob of `swaptune knobs` may stand there";
+                Self::new(USAGE, format!("--variant: {error}")).hint(hint)
+            }
         }
     }
 }

@@ -8,10 +8,15 @@ mod list;
 mod memory;
 mod swap;
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use swaptune_bench::process::Program;
 use swaptune_bench::results::{Recorder, Store, StoreError};
+use swaptune_host::child;
 
 use super::Context;
-use crate::cli::{BenchArgs, BenchCommand, ResultsArgs};
+use crate::cli::{BenchArgs, BenchCommand, ResultsArgs, TetheredArgs};
 use crate::failure::{Failure, USAGE};
 
 /// Runs one benchmark, or shows what was measured.
@@ -23,7 +28,7 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::Memory(what) => memory::run(context, &args.results, what),
         BenchCommand::MemoryHelper(what) => memory::helper(what),
         BenchCommand::Density(what) => density::run(context, &args.results, what),
-        BenchCommand::DensityService(what) => Err(density::become_service(what)),
+        BenchCommand::Tethered(what) => Err(become_command(what)),
         BenchCommand::Swap(what) => swap::run(context, &args.results, what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),
@@ -42,9 +47,24 @@ pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> 
 }
 
 /// Refuses a folder in the place of a machine.
-fn needs_live(context: &Context) -> Result<(), Failure> {
+pub fn needs_live(context: &Context) -> Result<(), Failure> {
     let refused = || Failure::new(USAGE, "a benchmark measures the machine that it runs on").hint("leave --root away");
     if context.machine.is_live() { Ok(()) } else { Err(refused()) }
+}
+
+/// This program again with a hidden command; the link stands for it even when its file was replaced.
+pub fn helper(what: &str) -> Program {
+    Program { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), what.into()] }
+}
+
+/// Becomes a command that dies with its parent and goes first when memory ends; why it could not.
+fn become_command(args: &TetheredArgs) -> Failure {
+    let failed = |error: std::io::Error| Failure::new(1, error);
+    if let Err(error) = child::tether(args.parent) {
+        return failed(error);
+    }
+    let Some((program, arguments)) = args.command.split_first() else { return Failure::new(USAGE, "no command") };
+    failed(Command::new(program).args(arguments).exec())
 }
 
 /// How a program that is missing is installed, package by package.

@@ -1,0 +1,415 @@
+//! The user's own command decides: the same command with each of several configurations, in blocks of an order by chance.
+//!
+//! Every configuration runs once in each block, and the first one twice: what two runs of the same configuration differ by is what this
+//! machine cannot tell apart. Each run is kept as soon as it is done, so that a comparison that was stopped can be resumed.
+
+mod command;
+mod judge;
+mod keep;
+mod look;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use swaptune_core::measurement::{CompareFigures, CompareRun, Evidence};
+use swaptune_core::stats::median_interval;
+use swaptune_core::{Bytes, Facts};
+use swaptune_host::cgroup::CgroupError;
+use swaptune_host::machine::Machine;
+use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TemporaryError, TemporarySettings};
+use swaptune_host::{child, error_chain};
+use thiserror::Error;
+
+use crate::order::shuffled;
+use crate::process::Program;
+use crate::space::{Space, SpaceError, Wish};
+use crate::variant::{Preparation, Variant, prepare, switch_off};
+use command::{Job, Ran};
+use look::Counters;
+
+pub use keep::{Header, Journal, ResumeError};
+
+/// How long a run waits at most for the machine to be quiet after the one before.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// How configurations are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+    /// Memory that it has, zswap's pool included; `None` for all of the machine's.
+    pub memory: Option<Bytes>,
+    /// How memory is made small.
+    pub limit: Wish,
+    /// Blocks, each of all configurations.
+    pub blocks: u32,
+    /// A ratio within this of 1 is no difference: 0.03 for 3 %.
+    pub delta: f64,
+    /// Whether file caches are dropped before each run.
+    pub drops_caches: bool,
+    /// Where swap files are made.
+    pub folder: PathBuf,
+    /// For orders.
+    pub seed: u64,
+}
+
+/// The programs that stand beside the command: what binds it to this process, and what holds memory.
+#[derive(Clone, Debug)]
+pub struct Helpers {
+    /// Becomes the command, and dies with this process.
+    pub tether: Program,
+    /// Holds memory that the command shall not have.
+    pub holder: Program,
+}
+
+/// A run with the configuration that it belongs to, by its place among them.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Kept {
+    /// Place of the configuration.
+    pub variant: usize,
+    /// The run.
+    pub run: CompareRun,
+}
+
+/// A configuration that was not compared, and why.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Skipped {
+    /// Its name.
+    pub variant: String,
+    /// The reason, as one sentence for the user.
+    pub why: String,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Outcome {
+    /// Results, in the order of the configurations.
+    pub figures: Vec<CompareFigures>,
+    /// Configurations without one.
+    pub skipped: Vec<Skipped>,
+    /// True when it was stopped before all blocks were done.
+    pub stopped: bool,
+    /// What a killed run had left and was put back first.
+    pub recovered: Option<String>,
+}
+
+/// Where a comparison has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress<'a> {
+    /// The configuration that runs.
+    pub variant: &'a str,
+    /// The block, from 0.
+    pub block: u32,
+    /// Runs that are done.
+    pub done: usize,
+    /// Runs in all.
+    pub of: usize,
+    /// How long the rest will take, from what was done until now.
+    pub left: Option<Duration>,
+}
+
+/// Why nothing could be compared.
+#[derive(Debug, Error)]
+pub enum CompareError {
+    /// The command fails without any change of the machine.
+    #[error("`{command}` {how}")]
+    Fails {
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+    },
+    /// No two configurations are left.
+    #[error("there is nothing to compare: {0}")]
+    Nothing(String),
+    /// The command could not be handled.
+    #[error("the command cannot {what}: {source}")]
+    Command {
+        /// What could not be done with it.
+        what: String,
+        /// What the kernel says.
+        source: std::io::Error,
+    },
+    /// A temporary setting could not be made or put back.
+    #[error(transparent)]
+    Temporary(#[from] TemporaryError),
+    /// A group could not be made or joined.
+    #[error(transparent)]
+    Group(#[from] CgroupError),
+    /// Memory could not be made small.
+    #[error(transparent)]
+    Space(#[from] SpaceError),
+    /// A run could not be kept.
+    #[error("{path}: {source}")]
+    Keep {
+        /// The file.
+        path: String,
+        /// What the kernel says.
+        source: std::io::Error,
+    },
+}
+
+/// What is told of a comparison while it goes on.
+pub struct Watchers<'a> {
+    /// Where it has come to.
+    pub show: &'a mut dyn FnMut(&Progress<'_>),
+    /// A run that is done, to be kept.
+    pub keep: &'a mut dyn FnMut(&Kept) -> Result<(), CompareError>,
+    /// Where the command's own output goes.
+    pub output: Option<&'a File>,
+}
+
+/// Compares variants on this machine. `facts` are of it as it is; variants were resolved for a machine of the memory of the options.
+/// `before` are runs of a comparison that is resumed. When `stop` is asked for, everything is put back and whole blocks are the result.
+///
+/// # Errors
+/// [`CompareError`]; everything is as before then, or the error says what is not.
+pub fn run(
+    machine: &Machine,
+    (facts, evidence): (&Facts, &Evidence),
+    (variants, helpers): (&[Variant], &Helpers),
+    options: &Options,
+    before: Vec<Kept>,
+    stop: &Stop,
+    watchers: &mut Watchers<'_>,
+) -> Result<Outcome, CompareError> {
+    let job = Job { tether: &helpers.tether, command: &options.command, output: watchers.output };
+    let mut outcome = Outcome::default();
+    let mut rows = rows(variants, (facts, evidence), options, before, &mut outcome);
+    // All are set against the first.
+    let is_refused = rows.first().is_none_or(|row| row.refused.is_some());
+    if is_refused || rows.iter().filter(|row| row.refused.is_none()).count() < 2 {
+        let why: Vec<String> =
+            rows.iter().filter_map(|row| Some(format!("{}: {}", row.variant.name, row.refused.as_ref()?))).collect();
+        return Err(CompareError::Nothing(why.join("; ")));
+    }
+    // What measures must not wait for its own pages.
+    let _ = child::lock_memory();
+    let mut temporary = TemporarySettings::open(machine, "swaptune compare")?;
+    outcome.recovered = temporary.recovered().map(str::to_owned);
+    let measured = temporary.make(switch_off(facts)).map_err(CompareError::from).and_then(|()| {
+        let space = |memory| Space::make(machine, memory, options.limit, ("compare", &helpers.holder));
+        let space = options.memory.map(space).transpose()?;
+        Blocks { machine, options, job: &job, space, stop }.play(&mut temporary, &mut rows, watchers)
+    });
+    temporary.close()?;
+    outcome.stopped = !measured?;
+    finish(rows, options, &mut outcome);
+    Ok(outcome)
+}
+
+/// Whether the command does what it shall, before anything is changed: a run that does not count. False when the user stopped it.
+///
+/// # Errors
+/// [`CompareError::Fails`], [`CompareError::Command`].
+pub fn try_command(
+    machine: &Machine,
+    helpers: &Helpers,
+    options: &Options,
+    stop: &Stop,
+    output: Option<&File>,
+) -> Result<bool, CompareError> {
+    let job = Job { tether: &helpers.tether, command: &options.command, output };
+    let Some(ran) = job.run(machine, None, stop)? else { return Ok(false) };
+    match ran.failed {
+        None => Ok(true),
+        Some(how) => Err(CompareError::Fails { command: spoken(&options.command), how }),
+    }
+}
+
+/// A command as it is typed.
+#[must_use]
+pub fn spoken(command: &[OsString]) -> String {
+    command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// A configuration and its runs.
+struct Row<'a> {
+    variant: &'a Variant,
+    preparation: Preparation,
+    runs: Vec<CompareRun>,
+    // Why it cannot be compared.
+    refused: Option<String>,
+}
+
+fn rows<'a>(
+    variants: &'a [Variant],
+    (facts, evidence): (&Facts, &Evidence),
+    options: &Options,
+    before: Vec<Kept>,
+    outcome: &mut Outcome,
+) -> Vec<Row<'a>> {
+    let memory = options.memory.unwrap_or_else(|| facts.memory.total());
+    let row = |variant: &'a Variant| {
+        let (preparation, refused) = match prepare(variant, (facts, memory), evidence, &options.folder) {
+            Ok(preparation) => (preparation, None),
+            Err(why) => (Preparation::default(), Some(why)),
+        };
+        Row { variant, preparation, runs: Vec::new(), refused }
+    };
+    let mut rows: Vec<Row<'_>> = variants.iter().map(row).collect();
+    for kept in before {
+        if let Some(row) = rows.get_mut(kept.variant) {
+            row.runs.push(kept.run);
+        }
+    }
+    let refused = rows.iter().filter_map(|row| Some(Skipped { variant: row.variant.name.clone(), why: row.refused.clone()? }));
+    outcome.skipped.extend(refused);
+    rows
+}
+
+/// What every run needs.
+struct Blocks<'a> {
+    machine: &'a Machine,
+    options: &'a Options,
+    job: &'a Job<'a>,
+    space: Option<Space>,
+    stop: &'a Stop,
+}
+
+impl Blocks<'_> {
+    /// Runs every block. False when it was stopped.
+    fn play(
+        &self,
+        temporary: &mut TemporarySettings,
+        rows: &mut [Row<'_>],
+        watchers: &mut Watchers<'_>,
+    ) -> Result<bool, CompareError> {
+        // The first one twice: its number stands for the second run.
+        let again = rows.len();
+        let of = (rows.iter().filter(|row| row.refused.is_none()).count() + 1) * self.options.blocks as usize;
+        let (begun, mut done, mut fresh) = (Instant::now(), 0_usize, 0_u32);
+        for block in 0..self.options.blocks {
+            for (place, number) in shuffled(again + 1, self.options.seed.wrapping_add(u64::from(block))).into_iter().enumerate() {
+                let is_again = number == again;
+                let variant = if is_again { 0 } else { number };
+                let Some(row) = rows.get_mut(variant).filter(|row| row.refused.is_none()) else { continue };
+                done += 1;
+                if row.runs.iter().any(|run| run.block == block && run.again == is_again) {
+                    continue;
+                }
+                let left = (fresh > 0).then(|| begun.elapsed() / fresh * (of + 1 - done) as u32);
+                let name = row.variant.name.clone();
+                (watchers.show)(&Progress { variant: &name, block, done: done - 1, of, left });
+                match self.once(temporary, &row.preparation)? {
+                    Once::Stopped => return Ok(false),
+                    Once::Refused(why) => row.refused = Some(why),
+                    Once::Ran(ran) => {
+                        let kept = Kept { variant, run: ran.kept(block, is_again, place as u32) };
+                        (watchers.keep)(&kept)?;
+                        row.runs.push(kept.run);
+                    }
+                }
+                fresh += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sets a configuration, runs the command, and puts everything back.
+    fn once(&self, temporary: &mut TemporarySettings, preparation: &Preparation) -> Result<Once, CompareError> {
+        let mark = temporary.mark()?;
+        match temporary.make(preparation.changes.clone()) {
+            Ok(()) => {}
+            // What this kernel or machine lacks is told of once, and the others are compared.
+            Err(error @ (TemporaryError::Step { .. } | TemporaryError::Refused { .. })) => {
+                return Ok(Once::Refused(error_chain(&error)));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.settle();
+        let ran = self.in_space();
+        temporary.back_to(mark)?;
+        Ok(ran?.map_or(Once::Stopped, Once::Ran))
+    }
+
+    fn in_space(&self) -> Result<Option<Ran>, CompareError> {
+        let group = match &self.space {
+            Some(space) => space.group(self.machine)?,
+            None => None,
+        };
+        self.job.run(self.machine, group.as_ref(), self.stop)
+    }
+
+    /// Drops file caches where that is wanted, and waits until no task waits for memory.
+    fn settle(&self) {
+        if self.options.drops_caches {
+            rustix::fs::sync();
+            let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
+        }
+        let until = Instant::now() + SETTLE;
+        while Instant::now() < until && !self.stop.is_asked() {
+            let before = Counters::read(self.machine);
+            std::thread::sleep(Duration::from_millis(200));
+            let counts = Counters::read(self.machine).since(&before);
+            if counts.some_stall_us < 2_000 && counts.swap_reads == 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// What came of one run.
+enum Once {
+    Ran(Ran),
+    Refused(String),
+    Stopped,
+}
+
+impl Ran {
+    fn kept(self, block: u32, again: bool, place: u32) -> CompareRun {
+        CompareRun {
+            block,
+            again,
+            place,
+            elapsed_s: self.elapsed.as_secs_f64(),
+            user_s: self.user_s,
+            system_s: self.system_s,
+            failed: self.failed,
+            counts: self.counts,
+            timeline: self.timeline,
+        }
+    }
+}
+
+/// Judges what was measured.
+fn finish(rows: Vec<Row<'_>>, options: &Options, outcome: &mut Outcome) {
+    let baseline: Vec<CompareRun> = rows.first().map(|row| row.runs.clone()).unwrap_or_default();
+    let first = |block: u32, again: bool| {
+        baseline.iter().find(|run| run.block == block && run.again == again && run.failed.is_none()).map(|run| run.elapsed_s)
+    };
+    let against = |row: &Row<'_>| -> Vec<(f64, f64)> {
+        let ended = row.runs.iter().filter(|run| !run.again && run.failed.is_none());
+        ended.filter_map(|run| Some((run.elapsed_s, first(run.block, false)?))).collect()
+    };
+    let same: Vec<(f64, f64)> =
+        (0..options.blocks).filter_map(|block| Some((first(block, true)?, first(block, false)?))).collect();
+    let pairs: Vec<Vec<(f64, f64)>> = rows.iter().skip(1).map(against).collect();
+    let judged = std::iter::once(None).chain(judge::judge(&pairs, &same, options.delta));
+    let resolution = judge::resolution(&same);
+    let name = rows.first().map(|row| row.variant.name.clone());
+    for (place, (row, comparison)) in rows.into_iter().zip(judged).enumerate() {
+        let variant = row.variant.name.clone();
+        if row.runs.is_empty() {
+            let is_told = outcome.skipped.iter().any(|skipped| skipped.variant == variant);
+            let why = row.refused.unwrap_or_else(|| "it was stopped before a run of it was done".into());
+            outcome.skipped.extend((!is_told).then_some(Skipped { variant, why }));
+            continue;
+        }
+        let elapsed: Vec<f64> = row.runs.iter().filter(|run| run.failed.is_none()).map(|run| run.elapsed_s).collect();
+        outcome.figures.push(CompareFigures {
+            variant,
+            settings: row.preparation.changes.iter().map(ToString::to_string).collect(),
+            against: name.clone().filter(|_| place > 0),
+            memory: options.memory,
+            pool_percent: row.preparation.pool_percent,
+            runs: row.runs,
+            elapsed: median_interval(&elapsed),
+            comparison,
+            resolution,
+        });
+    }
+}

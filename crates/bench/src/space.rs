@@ -1,0 +1,143 @@
+//! Making memory small, so that zswap's pool counts.
+//!
+//! `memory.max` of a group is enough where the pool is charged to the group (cgroup v2). Version 1 does not charge it, so that a group
+//! would have the pool on top of its limit. There the whole machine is made small: a process of ours locks all but that much memory, so
+//! that reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us.
+//! Reserved huge pages would do the same, but fragmented memory has too few of them: of 8 797 wanted, a machine of 24 GiB that had
+//! been compiling gave 6 748 after eight attempts. The pool's limit is a percentage of all RAM, held or not, and is scaled by
+//! `pool_percent`.
+
+use swaptune_core::Bytes;
+use swaptune_core::measurement::DensityLimit;
+use swaptune_core::parse::keyed;
+use swaptune_host::cgroup::{CgroupError, LimitedGroup, Version};
+use swaptune_host::machine::{Machine, ReadError};
+use thiserror::Error;
+
+use crate::memory::hold;
+use crate::process::{Helper, HelperError, Program};
+
+/// How memory is made small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// By a group on version 2, else for the whole machine.
+    Best,
+    /// By a group.
+    Group,
+    /// For the whole machine.
+    Machine,
+}
+
+/// Why memory was not made small.
+#[derive(Debug, Error)]
+pub enum SpaceError {
+    /// This machine cannot do it; nothing was changed.
+    #[error("{why}")]
+    Refused {
+        /// The reason, as one sentence for the user.
+        why: String,
+        /// What to do about it.
+        hint: String,
+    },
+    /// A group could not be made.
+    #[error(transparent)]
+    Group(#[from] CgroupError),
+    /// The machine cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The memory that shall not be there could not be held.
+    #[error("the memory that shall not be there could not be held: {0}")]
+    Hold(#[from] HelperError),
+}
+
+impl SpaceError {
+    /// What to do about it; empty when there is nothing that always helps.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Refused { hint, .. } => hint.clone(),
+            Self::Group(error) => error.hint().to_owned(),
+            Self::Read(_) | Self::Hold(_) => String::new(),
+        }
+    }
+}
+
+/// Memory that was made small, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Space {
+    pub(crate) limit: DensityLimit,
+    memory: Bytes,
+    // Of groups.
+    name: &'static str,
+    // What is held in the whole machine.
+    _held: Option<Helper>,
+}
+
+impl Space {
+    /// Leaves `memory` to what is measured; `program` holds the rest where that is needed. `name` is that of the groups.
+    pub(crate) fn make(
+        machine: &Machine,
+        memory: Bytes,
+        wish: Wish,
+        (name, program): (&'static str, &Program),
+    ) -> Result<Self, SpaceError> {
+        let available = available(machine)?;
+        if available < memory {
+            let why = format!("{available} of memory are available, and {memory} shall be used");
+            return Err(SpaceError::Refused { why, hint: "name a smaller --memory, or end some applications first".into() });
+        }
+        if wish != Wish::Machine {
+            let version = LimitedGroup::create(machine, name, memory)?.version();
+            if version == Version::V2 {
+                return Ok(Self { limit: DensityLimit::Group, memory, name, _held: None });
+            }
+            if wish == Wish::Group {
+                let why = "control groups of version 1 do not charge zswap's pool to the group, so that it would cost nothing";
+                let hint = "leave --limit away: the whole machine is made small then";
+                return Err(SpaceError::Refused { why: why.into(), hint: hint.into() });
+            }
+        }
+        // What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must not.
+        let (held, locked) = hold(program, Bytes(available.0 - memory.0), true)?;
+        if !locked {
+            let why = "the memory that shall not be there cannot be locked into RAM, and would be swapped out itself";
+            return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
+        }
+        Ok(Self { limit: DensityLimit::Machine, memory, name, _held: Some(held) })
+    }
+
+    /// The group of one run, where one limits it.
+    pub(crate) fn group(&self, machine: &Machine) -> Result<Option<LimitedGroup>, SpaceError> {
+        let create = || Ok(LimitedGroup::create(machine, self.name, self.memory)?);
+        (self.limit == DensityLimit::Group).then(create).transpose()
+    }
+}
+
+/// What new programs could have without swapping (`MemAvailable`).
+fn available(machine: &Machine) -> Result<Bytes, SpaceError> {
+    let lines = keyed::meminfo(&machine.read_text("/proc/meminfo")?);
+    lines.get("MemAvailable").copied().ok_or_else(|| SpaceError::Refused {
+        why: "/proc/meminfo has no line MemAvailable".into(),
+        hint: "it came with Linux 3.14".into(),
+    })
+}
+
+/// `max_pool_percent` on a machine with `total` of RAM that comes nearest to `percent` of `memory`; not 0, which would be no pool at all.
+pub(crate) fn pool_percent(percent: u64, memory: Bytes, total: Bytes) -> u64 {
+    let exact = percent as f64 * memory.0 as f64 / total.0.max(1) as f64;
+    if percent == 0 { 0 } else { (exact.round() as u64).clamp(1, 100) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_a_small_machine_is_a_smaller_share_of_the_real_one() {
+        let gib = Bytes::from_gib;
+        assert_eq!(pool_percent(20, gib(1), gib(1)), 20);
+        assert_eq!(pool_percent(50, gib(1), gib(4)), 13, "12.5 is rounded");
+        assert_eq!(pool_percent(20, gib(1), gib(24)), 1, "never to nothing");
+        assert_eq!((pool_percent(0, gib(1), gib(24)), pool_percent(90, gib(4), gib(4))), (0, 90));
+    }
+}

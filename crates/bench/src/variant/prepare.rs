@@ -1,0 +1,169 @@
+//! What has to change for a configuration, for a moment: what the planner says of it, as for an `apply`. Only what takes effect at once
+//! is carried out, and swap files are made in the folder of the benchmark.
+
+use std::path::Path;
+
+use swaptune_core::change::{Change, SwapState};
+use swaptune_core::facts::SwapArea;
+use swaptune_core::knobs;
+use swaptune_core::measurement::Evidence;
+use swaptune_core::plan::{Request, When, plan};
+use swaptune_core::settings::Settings;
+use swaptune_core::{Bytes, Facts};
+
+use super::Variant;
+use crate::space::pool_percent;
+
+/// What a machine would be that has only `memory`, and no swap yet.
+#[must_use]
+pub fn pose(facts: &Facts, memory: Bytes) -> Facts {
+    let mut posed = facts.clone();
+    let mut lines = facts.memory.meminfo.value().cloned().unwrap_or_default();
+    for key in ["MemTotal", "MemAvailable", "MemFree"] {
+        lines.insert(key.to_owned(), memory);
+    }
+    posed.memory.meminfo = swaptune_core::Fact::known(lines, "--memory");
+    posed.swaps.clear();
+    posed
+}
+
+/// What has to change for a variant.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preparation {
+    /// Step by step.
+    pub changes: Vec<Change>,
+    /// zswap's limit in percent of the memory that the services have; `None` without zswap.
+    pub pool_percent: Option<f64>,
+}
+
+/// Switches off what swap there is: every configuration begins without.
+#[must_use]
+pub fn switch_off(facts: &Facts) -> Vec<Change> {
+    let off = |area: &SwapArea| Change::Swap {
+        path: area.path.clone(),
+        before: Some(SwapState { priority: area.priority, discard_once: false }),
+        after: None,
+    };
+    facts.swaps.iter().map(off).collect()
+}
+
+/// The changes, on a machine whose swap is off, or why it cannot do it. `facts` are of the machine as it was; the configuration is one
+/// for a machine that has only `memory`.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn prepare(
+    variant: &Variant,
+    (facts, memory): (&Facts, Bytes),
+    evidence: &Evidence,
+    folder: &Path,
+) -> Result<Preparation, String> {
+    let posed = pose(facts, memory);
+    let total = facts.memory.total();
+    let pool_limit = |wanted: u64| {
+        let scaled = pool_percent(wanted, memory, total);
+        (limit(&posed, scaled), Some(scaled as f64 * total.0 as f64 / memory.0.max(1) as f64))
+    };
+    let live = || posed.knob(MAX_POOL).and_then(|text| text.parse().ok());
+    let Some(settings) = &variant.settings else {
+        let mut changes: Vec<Change> = switch_off(facts).iter().map(Change::inverse).collect();
+        let Some(percent) = live().filter(|_| posed.knob("zswap.enabled") == Some("Y")) else {
+            return Ok(Preparation { changes, pool_percent: None });
+        };
+        let (limit, pool_percent) = pool_limit(percent);
+        changes.splice(0..0, limit);
+        return Ok(Preparation { changes, pool_percent });
+    };
+    let plan = plan(&Request {
+        facts: &posed,
+        settings,
+        evidence,
+        forecast: None,
+        now: true,
+        boot: false,
+        record: false,
+        wipe: &[],
+        binary: "",
+        installed: false,
+        seed: crate::sample::fresh_seed(),
+    });
+    if let Some(refusal) = plan.refusals.first() {
+        return Err(format!("{}: {}", refusal.what, refusal.why));
+    }
+    let wants_zswap = settings.wants_zswap();
+    if wants_zswap && !posed.zswap.is_known() {
+        return Err("this kernel has no zswap".into());
+    }
+    let now = plan.steps.into_iter().filter(|step| step.when == When::Now).map(|step| step.change);
+    let mut changes = in_folder(now.filter(is_momentary).collect(), folder);
+    has_algorithm(variant, settings, &posed, &changes)?;
+    if !wants_zswap {
+        return Ok(Preparation { changes, pool_percent: None });
+    }
+    let wanted = settings.zswap.pool().and_then(|pool| pool.value.percent(memory)).or_else(live).unwrap_or(20);
+    let (limit, pool_percent) = pool_limit(wanted);
+    changes.retain(|change| !matches!(change, Change::Knob { name, .. } if name == MAX_POOL));
+    changes.splice(0..0, limit);
+    Ok(Preparation { changes, pool_percent })
+}
+
+/// A plan takes the next best compressor where the kernel lacks one; who names one for a comparison wants that one.
+fn has_algorithm(variant: &Variant, settings: &Settings, posed: &Facts, changes: &[Change]) -> Result<(), String> {
+    let Some(wanted) = &variant.algorithm else { return Ok(()) };
+    let set = changes.iter().find_map(|change| match change {
+        Change::Knob { name, after, .. } if name == COMPRESSOR => Some(after.as_str()),
+        Change::Zram { after: Some(state), .. } => Some(state.algorithm.as_str()),
+        _ => None,
+    });
+    let live = || posed.knob(COMPRESSOR).filter(|_| settings.wants_zswap());
+    match set.or_else(live) {
+        Some(set) if set == wanted => Ok(()),
+        Some(set) => Err(format!("this kernel has no {wanted} there; it would take {set}")),
+        None => Err(format!("nothing of it compresses, with {wanted} or otherwise")),
+    }
+}
+
+const COMPRESSOR: &str = "zswap.compressor";
+const MAX_POOL: &str = "zswap.max_pool_percent";
+
+/// The change of the pool's limit, where it is not so already.
+fn limit(facts: &Facts, percent: u64) -> Option<Change> {
+    let (knob, before) = (knobs::find(MAX_POOL)?, facts.knob(MAX_POOL)?);
+    let after = percent.to_string();
+    let change = |before: String| {
+        let (name, path) = (MAX_POOL.to_owned(), knob.path.to_owned());
+        Change::Knob { name, path, before, after: after.clone(), fallbacks: Vec::new() }
+    };
+    (before != after).then(|| change(before.to_owned()))
+}
+
+/// Files of the configuration are of no use to a benchmark.
+fn is_momentary(change: &Change) -> bool {
+    use Change::{Knob, Module, Swap, SwapFile, SwapHeader, Zram};
+    matches!(change, Knob { .. } | Module { .. } | Swap { .. } | SwapFile { .. } | SwapHeader { .. } | Zram { .. })
+}
+
+/// The same with every new swap file in `folder`, whatever path it was planned at.
+fn in_folder(mut changes: Vec<Change>, folder: &Path) -> Vec<Change> {
+    let new: Vec<String> = changes
+        .iter()
+        .filter_map(|change| match change {
+            Change::SwapFile { path, before: None, .. } => Some(path.clone()),
+            _ => None,
+        })
+        .collect();
+    let place = |path: &str| new.iter().position(|new| new == path).map(|number| area(folder, number));
+    for change in &mut changes {
+        if let Change::SwapFile { path, .. } | Change::SwapHeader { path, .. } | Change::Swap { path, .. } = change
+            && let Some(moved) = place(path)
+        {
+            *path = moved;
+        }
+    }
+    changes
+}
+
+/// Where the swap file of this number is made.
+fn area(folder: &Path, number: usize) -> String {
+    folder.join(format!("swaptune-variant-{number}.swap")).display().to_string()
+}

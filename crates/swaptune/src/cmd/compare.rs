@@ -1,0 +1,187 @@
+//! `swaptune compare`.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use swaptune_bench::compare::{
+    CompareError, Header, Helpers, Journal, Kept, Options, Outcome, Progress as Where, ResumeError, Watchers, run as measure,
+    spoken, try_command,
+};
+use swaptune_bench::results::Store;
+use swaptune_bench::sample::fresh_seed;
+use swaptune_bench::space::Wish;
+use swaptune_bench::variant::{NOW, Spec, Variant, pose, split};
+use swaptune_core::Bytes;
+use swaptune_core::facts::Facts;
+use swaptune_core::measurement::{Evidence, Figures, Measurement};
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::stop::Stop;
+
+use super::Context;
+use super::bench::{helper, needs_live, recorder, store, typed};
+use crate::cli::{CompareArgs, LimitArg, WantedArgs};
+use crate::configuration;
+use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
+use crate::output::progress::Progress;
+use crate::output::{self, compare};
+
+/// Runs, keeps, judges and prints.
+pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
+    needs_live(context)?;
+    let facts = inspect(&context.machine, Scope::PLAN);
+    check(context, &facts)?;
+    let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
+    let mut recorder = recorder(context, &args.results, &typed());
+    let (resumed, header) = match &args.resume {
+        Some(path) => {
+            let (journal, header, before) = Journal::resume(path)?;
+            (Some((journal, before)), header)
+        }
+        None => (None, header(args)?),
+    };
+    let options = options(&header)?;
+    let variants = variants(&header, &facts, &evidence)?;
+    let helpers = Helpers { tether: helper("tethered"), holder: helper("memory-helper") };
+    let said = args.output.as_ref().map(|path| said(path)).transpose()?;
+    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
+    let progress = Progress::start();
+    progress.show(&format!("{} once, to see that it works", spoken(&options.command)), 0, 1);
+    if !try_command(&context.machine, &helpers, &options, &stop, said.as_ref())? {
+        return Err(Failure::new(FINDINGS, "stopped before anything was changed"));
+    }
+    // An error until here leaves no file.
+    let (mut journal, before) = match resumed {
+        Some(resumed) => resumed,
+        None => (Journal::create(&file(&store(context, &args.results), recorder.run()), &header)?, Vec::new()),
+    };
+    let outcome = {
+        let mut show = |now: &Where<'_>| progress.show(&compare::progress(now), now.done, now.of);
+        let mut keep = |kept: &Kept| journal.keep(kept);
+        let mut watchers = Watchers { show: &mut show, keep: &mut keep, output: said.as_ref() };
+        measure(&context.machine, (&facts, &evidence), (&variants, &helpers), &options, before, &stop, &mut watchers)?
+    };
+    drop(progress);
+    if let Some(what) = &outcome.recovered {
+        output::message(what);
+    }
+    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Compare))?;
+    print(context, &outcome, &options, &measurements)?;
+    if let Some(path) = &args.html {
+        write_report(path, &outcome, &options, &measurements)?;
+    }
+    if outcome.stopped {
+        output::message(&format!("go on with it: swaptune compare --resume {}", journal.path().display()));
+    }
+    Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
+}
+
+fn print(context: &Context, outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> Result<(), Failure> {
+    if context.json {
+        let Outcome { skipped, stopped, .. } = outcome;
+        let json = serde_json::json!({ "measurements": measurements, "skipped": skipped, "stopped": stopped });
+        return output::json_versioned(&json);
+    }
+    output::data(&compare::text(outcome, options))
+}
+
+fn write_report(path: &Path, outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(1, format!("--html {}: {error}", path.display()));
+    std::fs::write(path, compare::html(outcome, options, measurements)).map_err(failed)?;
+    output::message(&format!("report: {}", path.display()));
+    Ok(())
+}
+
+/// Refuses a machine on which this would do harm or could not work.
+fn check(context: &Context, facts: &Facts) -> Result<(), Failure> {
+    if !context.machine.is_root() {
+        let why = "swap is set up and taken down for each run, which only root may do";
+        return Err(Failure::new(REFUSED, why).hint("put sudo before it"));
+    }
+    if facts.system.container.is_known() {
+        return Err(
+            Failure::new(REFUSED, "this is a container: its kernel's swap belongs to the host").hint("run it on the host")
+        );
+    }
+    Ok(())
+}
+
+/// What is compared, as it was typed.
+fn header(args: &CompareArgs) -> Result<Header, Failure> {
+    let variants: Vec<String> = match args.variant.as_slice() {
+        [] => vec![NOW.into(), "auto".into()],
+        lists => lists.iter().flat_map(|list| split(list)).collect(),
+    };
+    if variants.len() < 2 {
+        let hint = format!("for example --variant {NOW} --variant {}", variants.join(" --variant "));
+        return Err(Failure::new(USAGE, "one configuration is compared with nothing").hint(hint));
+    }
+    let text = |word: &OsString| {
+        let wrong = || Failure::new(USAGE, format!("the command {} is not UTF-8", word.display())).hint("put it into a script");
+        word.to_str().map(str::to_owned).ok_or_else(wrong)
+    };
+    Ok(Header {
+        schema: Header::SCHEMA,
+        command: args.command.iter().map(text).collect::<Result<_, _>>()?,
+        variants,
+        memory: args.memory.map(|memory| memory.0),
+        limit: args.limit.name().into(),
+        runs: args.runs,
+        delta: args.delta,
+        keep_caches: args.keep_caches,
+        dir: args.dir.clone(),
+        seed: args.seed.unwrap_or_else(|| fresh_seed() >> 32),
+    })
+}
+
+/// Beside the results.
+fn file(store: &Store, run: &str) -> PathBuf {
+    store.path().with_file_name(format!("compare-{run}.jsonl"))
+}
+
+fn options(header: &Header) -> Result<Options, Failure> {
+    let limit = LimitArg::named(&header.limit)
+        .ok_or_else(|| Failure::new(USAGE, format!("the file of the comparison has an unknown limit `{}`", header.limit)))?;
+    Ok(Options {
+        command: header.command.iter().map(OsString::from).collect(),
+        memory: header.memory.map(Bytes),
+        limit: Wish::from(limit),
+        blocks: header.runs,
+        delta: header.delta / 100.0,
+        drops_caches: !header.keep_caches,
+        folder: header.dir.clone(),
+        seed: header.seed,
+    })
+}
+
+fn variants(header: &Header, facts: &Facts, evidence: &Evidence) -> Result<Vec<Variant>, Failure> {
+    let memory = header.memory.map_or_else(|| facts.memory.total(), Bytes);
+    let (posed, area) = (pose(facts, memory), header.dir.join("swaptune-compare.swap"));
+    header.variants.iter().map(|name| Ok(Spec::read(name)?.resolve(&posed, evidence, &area)?)).collect()
+}
+
+/// Where what the command says goes.
+fn said(path: &Path) -> Result<File, Failure> {
+    let failed = |error| Failure::new(USAGE, format!("--output {}: {error}", path.display()));
+    OpenOptions::new().create(true).append(true).open(path).map_err(failed)
+}
+
+impl From<ResumeError> for Failure {
+    fn from(error: ResumeError) -> Self {
+        Self::new(USAGE, format!("--resume {error}")).hint("it takes the file that a comparison named when it was stopped")
+    }
+}
+
+impl From<CompareError> for Failure {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Temporary(error) => error.into(),
+            CompareError::Space(error) => error.into(),
+            CompareError::Group(ref group) => Self::new(REFUSED, &error).hint(group.hint()),
+            CompareError::Fails { .. } => Self::new(USAGE, error)
+                .hint("nothing was changed; --output FILE shows what it says, and a shell runs a script: -- sh -c '…'"),
+            CompareError::Nothing(_) => Self::new(USAGE, error),
+            other => Self::new(1, other),
+        }
+    }
+}

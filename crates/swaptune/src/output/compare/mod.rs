@@ -1,0 +1,127 @@
+//! A comparison as text, and as a page with pictures.
+
+mod html;
+mod svg;
+
+use swaptune_bench::compare::{Options, Outcome, Progress, spoken};
+use swaptune_core::measurement::{CompareFigures, CompareRun};
+use swaptune_core::stats::median;
+
+use super::text;
+
+pub use html::html;
+
+/// What is being done.
+pub fn progress(now: &Progress<'_>) -> String {
+    let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
+    format!("{}: block {}{left}", now.variant, now.block + 1)
+}
+
+/// The verdicts first, then where time and pages went.
+pub fn text(outcome: &Outcome, options: &Options) -> String {
+    let mut page = String::new();
+    if let Some(first) = outcome.figures.first() {
+        let memory = options.memory.map_or_else(String::new, |memory| format!(", in {memory} of memory"));
+        page += &text::wrap(&format!("{}{memory}", spoken(&options.command)), 0);
+        page.push('\n');
+        page += &verdicts(&outcome.figures, &first.variant);
+        page += "\nMedians of a run\n";
+        page += &costs(&outcome.figures);
+        page.push('\n');
+        page += &text::wrap(&told_apart(first, options), 0);
+    }
+    let skipped = outcome.skipped.iter().map(|skipped| format!("not compared: {}: {}", skipped.variant, skipped.why));
+    let pools = outcome.figures.iter().filter_map(|row| {
+        let percent = row.pool_percent.filter(|_| row.memory.is_some())?;
+        Some(format!("{}: zswap's pool limit was {percent:.1} % of the memory", row.variant))
+    });
+    let stopped =
+        outcome.stopped.then(|| "stopped: the runs until then are kept, and everything that was set is put back".to_owned());
+    skipped.chain(pools).chain(stopped).for_each(|note| page += &text::wrap(&note, 0));
+    page
+}
+
+fn verdicts(figures: &[CompareFigures], first: &str) -> String {
+    let head = ["", "ELAPSED", "", &format!("AGAINST {first} (95 %)"), "ENDED", "VERDICT"].map(str::to_owned).to_vec();
+    let mut rows = vec![head];
+    for row in figures {
+        let (ratio, verdict) = match &row.comparison {
+            Some(comparison) => {
+                let ratio = comparison.ratio;
+                (format!("{:.2} ({:.2}–{:.2})", ratio.value, ratio.low, ratio.high), comparison.verdict.word())
+            }
+            None if row.against.is_none() => (String::new(), ""),
+            None => ("–".into(), "too few runs ended"),
+        };
+        let elapsed = row.elapsed.map_or_else(|| "–".into(), |elapsed| format!("{:.1} s", elapsed.value));
+        let range = row.elapsed.map_or_else(String::new, |elapsed| format!("{:.1}–{:.1}", elapsed.low, elapsed.high));
+        let ended = format!("{} of {}", ended(row).count(), row.runs.len());
+        rows.push(vec![row.variant.clone(), elapsed, range, ratio, ended, verdict.into()]);
+    }
+    text::columns(&rows, &[1], 2)
+}
+
+/// Runs that ended well.
+fn ended(row: &CompareFigures) -> impl Iterator<Item = &CompareRun> {
+    row.runs.iter().filter(|run| run.failed.is_none())
+}
+
+/// A column of the second table: its head, and what it shows of the median run.
+struct Cost {
+    head: &'static str,
+    of: fn(&CompareRun) -> f64,
+    shown: fn(f64) -> String,
+}
+
+/// Columns of what a run costs, in this order.
+static COSTS: &[Cost] = &[
+    Cost { head: "USER", of: |run| run.user_s, shown: seconds },
+    Cost { head: "SYSTEM", of: |run| run.system_s, shown: seconds },
+    Cost { head: "STALLED", of: |run| run.counts.some_stall_us as f64 / 1e6, shown: seconds },
+    Cost { head: "DISK IN", of: |run| run.counts.swap_reads as f64, shown: pages },
+    Cost { head: "DISK OUT", of: |run| run.counts.swap_writes as f64, shown: pages },
+    Cost { head: "POOL IN", of: |run| run.counts.loads as f64, shown: pages },
+    Cost { head: "POOL OUT", of: |run| run.counts.stores as f64, shown: pages },
+    Cost { head: "KILLS", of: |run| run.counts.oom_kills as f64, shown: |kills| format!("{kills:.0}") },
+];
+
+fn seconds(seconds: f64) -> String {
+    format!("{seconds:.1} s")
+}
+
+/// Pages by count: the size of a page is the machine's own matter.
+fn pages(pages: f64) -> String {
+    match pages {
+        pages if pages >= 1e6 => format!("{:.1} M", pages / 1e6),
+        pages if pages >= 1e4 => format!("{:.0} k", pages / 1e3),
+        pages => format!("{pages:.0}"),
+    }
+}
+
+fn costs(figures: &[CompareFigures]) -> String {
+    let head = std::iter::once(String::new()).chain(COSTS.iter().map(|cost| cost.head.to_owned()));
+    let mut rows: Vec<Vec<String>> = vec![head.collect()];
+    for row in figures {
+        let cell = |cost: &Cost| {
+            let values: Vec<f64> = row.runs.iter().map(cost.of).collect();
+            median(&values).map_or_else(|| "–".into(), cost.shown)
+        };
+        rows.push(std::iter::once(row.variant.clone()).chain(COSTS.iter().map(cell)).collect());
+    }
+    text::columns(&rows, &(1..=COSTS.len()).collect::<Vec<_>>(), 2)
+}
+
+/// What this machine can tell apart, and how much was run.
+fn told_apart(first: &CompareFigures, options: &Options) -> String {
+    let count = first.runs.iter().filter(|run| !run.again).count();
+    let blocks = text::count(count, "block");
+    let apart = match first.resolution {
+        Some(resolution) => format!("two runs of {} differ by up to {:.1} % here", first.variant, (resolution - 1.0) * 100.0),
+        None => "too few to say what this machine tells apart".into(),
+    };
+    let few = if count < 6 { "; with fewer than six blocks no difference can be proved" } else { "" };
+    format!(
+        "{blocks} in random order, disk and pool in pages; {apart}; within {:.1} % is equivalent{few}.",
+        options.delta * 100.0
+    )
+}
