@@ -2,7 +2,9 @@
 //!
 //! `memory.max` of a group is enough where the pool is charged to the group (cgroup v2). Version 1 does not charge it, so that a group
 //! would have the pool on top of its limit. There the whole machine is made small: a process of ours locks all but that much memory, so
-//! that reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us.
+//! that reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us. A part
+//! of it is held for one round only: when settings are put back, a swapoff has to find room for what went out. All of it would take
+//! a minute to lock again on a virtual machine of 24 GiB.
 //! Reserved huge pages would do the same, but fragmented memory has too few of them: of 8 797 wanted, a machine of 24 GiB that had
 //! been compiling gave 6 748 after eight attempts. The pool's limit is a percentage of all RAM, held or not, and is scaled by
 //! `pool_percent`.
@@ -62,34 +64,40 @@ impl SpaceError {
     }
 }
 
-/// Memory that was made small, for as long as this lives.
+/// Memory that is made small for each round; nearly so for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Space {
+pub(crate) struct Space<'a> {
     pub(crate) limit: DensityLimit,
     memory: Bytes,
     // Of groups.
     name: &'static str,
-    // What is held in the whole machine.
-    _held: Option<Helper>,
+    // What holds the rest of the whole machine.
+    program: &'a Program,
+    // What is held between rounds too.
+    _always: Held,
 }
 
-impl Space {
-    /// Leaves `memory` to what is measured; `program` holds the rest where that is needed. `name` is that of the groups.
+/// What is held of the whole machine's memory for as long as this lives; nothing where groups limit it.
+#[derive(Debug)]
+#[must_use = "memory is larger again when this is dropped"]
+pub(crate) struct Held {
+    _holder: Option<Helper>,
+}
+
+impl<'a> Space<'a> {
+    /// Prepares to leave `memory` to what is measured, and twice as much between rounds; `program` holds the rest where that is needed.
+    /// `name` is that of the groups.
     pub(crate) fn make(
         machine: &Machine,
         memory: Bytes,
         wish: Wish,
-        (name, program): (&'static str, &Program),
+        (name, program): (&'static str, &'a Program),
     ) -> Result<Self, SpaceError> {
-        let available = available(machine)?;
-        if available < memory {
-            let why = format!("{available} of memory are available, and {memory} shall be used");
-            return Err(SpaceError::Refused { why, hint: "name a smaller --memory, or end some applications first".into() });
-        }
+        let rest = rest(machine, memory)?;
         if wish != Wish::Machine {
             let version = LimitedGroup::create(machine, name, memory)?.version();
             if version == Version::V2 {
-                return Ok(Self { limit: DensityLimit::Group, memory, name, _held: None });
+                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: Held { _holder: None } });
             }
             if wish == Wish::Group {
                 let why = "control groups of version 1 do not charge zswap's pool to the group, so that it would cost nothing";
@@ -97,13 +105,16 @@ impl Space {
                 return Err(SpaceError::Refused { why: why.into(), hint: hint.into() });
             }
         }
-        // What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must not.
-        let (held, locked) = hold(program, Bytes(available.0 - memory.0), true)?;
-        if !locked {
-            let why = "the memory that shall not be there cannot be locked into RAM, and would be swapped out itself";
-            return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
+        let always = lock(program, Bytes(rest.0.saturating_sub(memory.0)))?;
+        Ok(Self { limit: DensityLimit::Machine, memory, name, program, _always: always })
+    }
+
+    /// Makes the whole machine small, where no groups limit memory.
+    pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
+        match self.limit {
+            DensityLimit::Group => Ok(Held { _holder: None }),
+            DensityLimit::Machine => lock(self.program, rest(machine, self.memory)?),
         }
-        Ok(Self { limit: DensityLimit::Machine, memory, name, _held: Some(held) })
     }
 
     /// The group of one run, where one limits it.
@@ -113,12 +124,30 @@ impl Space {
     }
 }
 
-/// What new programs could have without swapping (`MemAvailable`).
-fn available(machine: &Machine) -> Result<Bytes, SpaceError> {
+/// Locks so much memory. What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must
+/// not.
+fn lock(program: &Program, size: Bytes) -> Result<Held, SpaceError> {
+    if size == Bytes(0) {
+        return Ok(Held { _holder: None });
+    }
+    let (holder, locked) = hold(program, size, true)?;
+    if !locked {
+        let why = "the memory that shall not be there cannot be locked into RAM, and would be swapped out itself";
+        return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
+    }
+    Ok(Held { _holder: Some(holder) })
+}
+
+/// What new programs could have without swapping (`MemAvailable`), less `memory`.
+fn rest(machine: &Machine, memory: Bytes) -> Result<Bytes, SpaceError> {
     let lines = keyed::meminfo(&machine.read_text("/proc/meminfo")?);
-    lines.get("MemAvailable").copied().ok_or_else(|| SpaceError::Refused {
+    let available = *lines.get("MemAvailable").ok_or_else(|| SpaceError::Refused {
         why: "/proc/meminfo has no line MemAvailable".into(),
         hint: "it came with Linux 3.14".into(),
+    })?;
+    available.0.checked_sub(memory.0).map(Bytes).ok_or_else(|| SpaceError::Refused {
+        why: format!("{available} of memory are available, and {memory} shall be used"),
+        hint: "name a smaller --memory, or end some applications first".into(),
     })
 }
 

@@ -266,7 +266,7 @@ struct Blocks<'a> {
     machine: &'a Machine,
     options: &'a Options,
     job: &'a Job<'a>,
-    space: Option<Space>,
+    space: Option<Space<'a>>,
     stop: &'a Stop,
 }
 
@@ -312,6 +312,8 @@ impl Blocks<'_> {
     /// Sets a configuration, runs the command, and puts everything back.
     fn once(&self, temporary: &mut TemporarySettings, preparation: &Preparation) -> Result<Once, CompareError> {
         let mark = temporary.mark()?;
+        // Before swap is on, so that no configuration is in the way of it.
+        let held = self.space.as_ref().map(|space| space.hold(self.machine)).transpose()?;
         match temporary.make(preparation.changes.clone()) {
             Ok(()) => {}
             // What this kernel or machine lacks is told of once, and the others are compared.
@@ -322,6 +324,7 @@ impl Blocks<'_> {
         }
         self.settle();
         let ran = self.in_space();
+        drop(held);
         temporary.back_to(mark)?;
         Ok(ran?.map_or(Once::Stopped, Once::Ran))
     }

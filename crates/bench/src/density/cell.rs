@@ -24,7 +24,7 @@ pub(super) struct Bench<'a> {
     pub(super) machine: &'a Machine,
     pub(super) options: &'a Options,
     pub(super) launch: &'a Launch,
-    pub(super) space: Space,
+    pub(super) space: Space<'a>,
     pub(super) stop: &'a Stop,
 }
 

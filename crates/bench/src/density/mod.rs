@@ -268,6 +268,8 @@ fn rounds(
             let mut tell = |services| show(&Progress { variant, services, done: before, of, left });
             let mark = temporary.mark()?;
             done += 1;
+            // Before swap is on, so that no configuration is in the way of it.
+            let held = bench.space.hold(bench.machine)?;
             match temporary.make(row.preparation.changes.clone()) {
                 Ok(()) => {}
                 // What this kernel or machine lacks is told of once, and the others are measured.
@@ -278,6 +280,7 @@ fn rounds(
                 Err(error) => return Err(error.into()),
             }
             let measured = bench.round(row.first(bench), seed, &mut tell);
+            drop(held);
             temporary.back_to(mark)?;
             match measured? {
                 Some(found) => row.rounds.push(found),

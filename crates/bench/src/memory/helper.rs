@@ -50,9 +50,13 @@ fn work(task: Task, mut input: impl BufRead, mut output: impl Write) -> io::Resu
         Task::Access { pattern, size, millis } => {
             access::<AtomicU64>(&pattern, size, Duration::from_millis(millis), input, output)
         }
-        Task::Hold { size, .. } => {
-            let _held = hold(size)?;
+        Task::Hold { size, spared } => {
+            let mut held = Region::new(length(size)?)?;
             let locked = child::lock_memory().is_ok();
+            // Locking has taken the pages already; what may be swapped out must not compress.
+            if !(locked && spared) {
+                fill(MemoryData::High, held.word_cells(), 99);
+            }
             say(&mut output, &Ready { ceiling_mb_per_second: 0.0, locked })?;
             io::copy(&mut input, &mut io::sink()).map(drop)
         }
@@ -147,13 +151,6 @@ fn race<C: Cell>(parts: &[&[C]], pattern: &Pattern, time: Duration, slices: u32)
 /// 10⁶ bytes a second.
 pub fn mb_s(bytes: u64, time: Duration) -> f64 {
     bytes as f64 / 1e6 / time.as_secs_f64().max(1e-9)
-}
-
-/// Memory that does not compress.
-fn hold(size: Bytes) -> io::Result<Region> {
-    let mut region = Region::new(length(size)?)?;
-    fill(MemoryData::High, region.word_cells(), 99);
-    Ok(region)
 }
 
 #[cfg(test)]

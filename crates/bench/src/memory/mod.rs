@@ -39,8 +39,8 @@ const COUNTERS: [&str; 8] = ["pgmajfault", "pswpin", "pswpout", "swpin_zero", "s
 /// What a helper has done once it is ready.
 const FILLED: &str = "filled its memory";
 
-/// A process that holds `size` of memory that does not compress, for as long as it lives; true when all of it is locked into RAM. One that is
-/// not `spared` goes first when memory ends.
+/// A process that holds `size` of memory for as long as it lives; true when all of it is locked into RAM. One that is not `spared` goes first
+/// when memory ends, and holds what does not compress.
 pub(crate) fn hold(program: &Program, size: Bytes, spared: bool) -> Result<(Helper, bool), HelperError> {
     let mut hog = Helper::start(program, None)?;
     hog.say(&Task::Hold { size, spared })?;
