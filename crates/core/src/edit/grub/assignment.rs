@@ -145,8 +145,13 @@ fn read(text: &str, line: &Line, start: usize) -> Result<Option<(Assignment, usi
         (None, None) => return Ok(None),
     };
     let refuse = |found: &str| error(line.number, variable, found, WRITE_PLAINLY);
-    let quote = rest.chars().next().filter(|c| *c == '"' || *c == '\'');
-    let at = start + content.len() - rest.len() + usize::from(quote.is_some());
+    let mut at = start + content.len() - rest.len();
+    // The value may begin in the next line.
+    while text[at..].strip_prefix("\\\n").is_some_and(|behind| !behind.is_empty()) {
+        at += 2;
+    }
+    let quote = text[at..].chars().next().filter(|c| *c == '"' || *c == '\'');
+    at += usize::from(quote.is_some());
     let mut reader = Reader { text, at, quote, ..Reader::default() };
     reader.value().map_err(|found| refuse(&found))?;
     reader.end().map_err(refuse)?;

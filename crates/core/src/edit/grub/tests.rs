@@ -140,6 +140,8 @@ fn a_value_may_go_on_in_the_next_line() {
         ("\"zswap.enabled=0 \\\nquiet\"", "\"zswap.enabled=1 \\\nquiet zswap.compressor=lz4\"".into(), "quiet"),
         ("\"qui\\\net \\\n\"", format!("\"qui\\\net {both} \\\n\""), "quiet"),
         ("qui\\\net", format!("\"quiet {both}\""), "quiet"),
+        ("\\\nquiet", format!("\\\n\"quiet {both}\""), "quiet"),
+        ("\\\n\\\n'quiet'", format!("\\\n\\\n'quiet {both}'"), "quiet"),
         ("\"a \\\n$GRUB_CMDLINE_LINUX\"", format!("\"a \\\n$GRUB_CMDLINE_LINUX {both}\""), "a"),
     ] {
         let text = format!("A=1\n{DEFAULT}={value}\nB='x\ny'\n");
@@ -211,8 +213,8 @@ proptest! {
             prop_assert_eq!(set(&once, &WANTED, &["a"]), Ok(once.clone()));
             let arguments = arguments(&once);
             prop_assert_eq!(super::super::cmdline::get(&arguments, "zswap.compressor"), Some("lz4".to_owned()));
-            // A value that goes on is one line with its assignment.
-            let joined = |text: &str| text.replace("\\\n", "");
+            // A value that goes on is one line with its assignment; a backslash behind a backslash does not go on.
+            let joined = |text: &str| text.replace("\\\\", "--").replace("\\\n", "");
             let other = |text: &str| joined(text).lines().filter(|line| !line.contains("GRUB_")).map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(other(&once), other(&text));
         }
