@@ -8,6 +8,7 @@ mod advice;
 mod capacity;
 mod pools;
 mod ratio;
+mod since;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ pub use advice::Advice;
 pub use capacity::Capacity;
 pub use pools::{ZramPool, ZswapPool};
 pub use ratio::{Basis, PAGES_TO_TRUST, PlanningRatio, Ratio};
+pub use since::Since;
 
 use crate::fact::Fact;
 use crate::facts::{Facts, MemoryFacts, SwapArea};
@@ -36,6 +38,9 @@ pub struct MemoryMap {
     pub swap: SwapUse,
     /// What this machine can hold; absent when meminfo is.
     pub capacity: Fact<Capacity>,
+    /// What the configuration has brought since it was applied; absent where none was applied in this boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
     /// The one thing to do first, if anything is wrong.
     pub advice: Option<Advice>,
 }
@@ -189,8 +194,9 @@ impl MemoryMap {
             Some(ram) => Fact::known(ram, facts.memory.meminfo.source()),
             None => Fact::absent(format!("no MemTotal: {}", facts.memory.meminfo.source())),
         };
-        let mut map = Self { ram, zswap, zram, swap, capacity: Fact::absent(""), advice: None };
+        let mut map = Self { ram, zswap, zram, swap, capacity: Fact::absent(""), since: None, advice: None };
         map.capacity = map.ram.clone().map(|_| map.capacity_with(Bytes(0)));
+        map.since = Since::of(facts, &map);
         map.advice = advice::first(facts, &map);
         map
     }

@@ -16,7 +16,7 @@ const OF_ZSWAP: &[&str] = &[
     "reject_compress_fail",
     "reject_reclaim_fail",
 ];
-const OF_VMSTAT: &[&str] = &["pswpout", "zswpout", "zswpwb", "thp_swpout"];
+const OF_VMSTAT: &[&str] = &["pswpin", "pswpout", "zswpin", "zswpout", "zswpwb", "thp_swpout"];
 
 /// Counters at one moment of a boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::facts::{SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
+use crate::facts::{Counted, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 
 fn meminfo(lines: &[(&str, Bytes)]) -> Fact<BTreeMap<String, Bytes>> {
     Fact::known(lines.iter().map(|(key, size)| ((*key).to_owned(), *size)).collect(), "/proc/meminfo")
@@ -317,4 +317,28 @@ fn parts_add_up_to_the_total_whatever_the_counters_say() {
         assert!(capacity.disk <= map.swap.disk_total());
         assert!(map.swap.on_disk_at_most <= map.swap.used);
     }
+}
+
+#[test]
+fn what_was_gained_is_counted_from_the_apply() {
+    let mut facts = guide_machine();
+    assert_eq!(MemoryMap::from_facts(&facts).since, None, "nothing was applied");
+    let counted = |by: &str| Counted {
+        by: by.into(),
+        at: "2026-11-21 05:48:01".into(),
+        boot: "one".into(),
+        zswap: BTreeMap::new(),
+        vmstat: counts(&[("pswpin", 10), ("pswpout", 7), ("zswpin", 100), ("zswpout", 1000)]),
+    };
+    let now = |counters: &[(&str, u64)]| Fact::known(counts(counters), "/proc/vmstat");
+    facts.memory.counted = Fact::known(counted("apply a"), "counters");
+    facts.memory.vmstat = now(&[("pswpin", 13), ("pswpout", 7), ("zswpin", 600), ("zswpout", 1000)]);
+    let since = MemoryMap::from_facts(&facts).since.unwrap();
+    assert_eq!((since.loads, since.swap_reads, since.swap_writes, since.stores), (500, 3, 0, 0));
+    assert_eq!(since.saved, i64::try_from(Bytes::from_mib(1024 - 432).0).unwrap());
+    assert!(!since.is_quiet());
+    facts.memory.vmstat = now(&[("pswpin", 10), ("pswpout", 7), ("zswpin", 100), ("zswpout", 1000)]);
+    assert!(MemoryMap::from_facts(&facts).since.is_some_and(|since| since.is_quiet()));
+    facts.memory.counted = Fact::known(counted("rollback of a"), "counters");
+    assert_eq!(MemoryMap::from_facts(&facts).since, None, "what was taken back brings nothing");
 }

@@ -1,9 +1,9 @@
 //! One screen: what memory really is.
 
-use swaptune_core::Fact;
-use swaptune_core::memory_map::{Capacity, MemoryMap, ZramPool, ZswapPool};
+use swaptune_core::memory_map::{Capacity, MemoryMap, Since, ZramPool, ZswapPool};
+use swaptune_core::{Bytes, Fact};
 
-use super::text::{columns, wrap};
+use super::text::{columns, count, wrap};
 
 /// The screen.
 pub fn text(map: &MemoryMap) -> String {
@@ -12,6 +12,9 @@ pub fn text(map: &MemoryMap) -> String {
     out += &areas(map);
     if let Some(capacity) = map.capacity.value() {
         out += &capacity_text(capacity, map);
+    }
+    if let Some(since) = &map.since {
+        out += &format!("\n{}", wrap(&since_text(since), 0));
     }
     if let Some(advice) = &map.advice {
         out += &format!("\n{}", wrap(&format!("advice: {}", advice.text), 0));
@@ -110,6 +113,26 @@ fn areas(map: &MemoryMap) -> String {
         out += &format!("  really on a disk: at most {}\n", map.swap.on_disk_at_most);
     }
     out
+}
+
+/// What was gained, from the kernel's counters, or that there was nothing to gain.
+fn since_text(since: &Since) -> String {
+    let head = format!("Since {} ({})", since.by, since.at);
+    if since.is_quiet() {
+        return format!("{head}: no pressure, nothing has been swapped");
+    }
+    let saved = match u64::try_from(since.saved) {
+        Ok(saved) => format!("{} more fit into RAM now", Bytes(saved)),
+        Err(_) => format!("the pools take {} more than they hold", Bytes(since.saved.unsigned_abs())),
+    };
+    let loads = match since.loads {
+        0 => String::new(),
+        loads => format!(", {} came back from zswap without a read", count(usize::try_from(loads).unwrap_or(usize::MAX), "page")),
+    };
+    format!(
+        "{head}: {saved}{loads}, {} were read from swap areas",
+        count(usize::try_from(since.swap_reads).unwrap_or(usize::MAX), "page")
+    )
 }
 
 fn capacity_text(capacity: &Capacity, map: &MemoryMap) -> String {
