@@ -43,8 +43,10 @@ fn no_plan_lowers_the_capacity_of_a_captured_machine_without_saying_so() {
                 let sum = part("ram") - part("pool_ram") + part("compressed") + part("disk");
                 assert_eq!(part("total"), sum, "{name}, {side}");
             }
-            let is_printed = swaptune(machine.path(), &words).contains("\nCapacity ");
-            assert_eq!(is_printed, !plan["steps"].as_array().unwrap().is_empty(), "{name}");
+            if profile == "auto" {
+                let is_printed = swaptune(machine.path(), &words).contains("\nCapacity ");
+                assert_eq!(is_printed, !plan["steps"].as_array().unwrap().is_empty(), "{name}");
+            }
         }
     }
     assert!(lowered > 0, "some plan lowers it, or this test shows nothing");

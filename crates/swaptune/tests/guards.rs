@@ -42,13 +42,13 @@ fn says(machine: &TempDir, words: &[&str], code: i32, texts: &[&str]) -> String 
 fn a_node_of_kubernetes_gets_swap_only_where_the_administrator_answers_for_it() {
     let node = machine("kubernetes-node");
     let refusal = ["failSwapOn is true (/var/lib/kubelet/config.yaml:6)", "--set safety.kubelet=allow"];
-    let text = says(&node, &["plan"], 3, &refusal);
+    let text = says(&node, &["plan", "--explain"], 3, &refusal);
     assert!(!text.contains("zram0"), "{text}");
     let note = "flag --set safety.kubelet=allow allows swap all the same";
-    says(&node, &["plan", "--set", "safety.kubelet=allow"], 0, &["zram0: not set up", note]);
+    says(&node, &["plan", "--explain", "--set", "safety.kubelet=allow"], 0, &["zram0: not set up", note]);
     put(&node, "/etc/swaptune/config.toml", "[safety]\nkubelet = \"allow\"\n");
-    says(&node, &["plan"], 0, &["/etc/swaptune/config.toml:2 allows swap all the same"]);
-    says(&machine("k3s-with-swap"), &["plan"], 0, &["/dev/vda3"]);
+    says(&node, &["plan", "--explain"], 0, &["/etc/swaptune/config.toml:2 allows swap all the same"]);
+    says(&machine("k3s-with-swap"), &["plan", "--explain"], 0, &["/dev/vda3"]);
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn names_and_sizes_of_a_configuration_are_refused_by_the_table_of_exit_codes() {
         ("[[swap]]\npath = \"/swapfile\"\npriority = 32768\n", 2, "from 0 to 32767"),
         ("[zswap]\npool = \"0\"\n", 2, "expected a size above 0"),
     ] {
-        let (ended, said) = run(config(text), &["plan"]);
+        let (ended, said) = run(config(text), &["plan", "--explain"]);
         assert!(ended == code && said.contains(expected), "{text}: {ended}, {said}");
     }
-    let (ended, said) = run(config("[[swap]]\npath = \"/dev/sdx9\"\noptional = true\n"), &["plan"]);
+    let (ended, said) = run(config("[[swap]]\npath = \"/dev/sdx9\"\noptional = true\n"), &["plan", "--explain"]);
     assert!(ended == 0 && said.contains("zswap.enabled: N → Y") && !said.contains("zram0"), "{ended}: {said}");
 }
 
@@ -86,13 +86,14 @@ fn a_plan_needs_no_results() {
     let host = machine("debian13-6.12");
     let results = "/var/lib/swaptune/measurements.jsonl";
     fs::create_dir_all(host.path().join(results.trim_start_matches('/'))).unwrap();
-    let before = says(&host, &["plan"], 0, &["results: ", "measurements.jsonl cannot be read", "zswap.enabled: N → Y"]);
+    let before =
+        says(&host, &["plan", "--explain"], 0, &["results: ", "measurements.jsonl cannot be read", "zswap.enabled: N → Y"]);
     assert!(before.contains("what was measured there does not count"));
     says(&host, &["plan", "--measured"], 2, &["measurements.jsonl", "leave --measured out"]);
     fs::remove_dir(host.path().join(results.trim_start_matches('/'))).unwrap();
     put(&host, results, "{\"schema\":1,\nnonsense\n");
-    says(&host, &["plan"], 0, &["cannot be read (line 1: ", "and 1 more)"]);
-    let quiet = says(&host, &["plan", "--no-measured"], 0, &[]);
+    says(&host, &["plan", "--explain"], 0, &["cannot be read (line 1: ", "and 1 more)"]);
+    let quiet = says(&host, &["plan", "--explain", "--no-measured"], 0, &[]);
     assert!(!quiet.contains("measurements.jsonl"), "{quiet}");
 }
 
@@ -101,8 +102,8 @@ fn a_plan_takes_the_flag_that_its_hint_names() {
     let host = machine("debian13-6.12");
     put(&host, "/run/udev/data/b254:5", "E:ID_FS_TYPE=ext4\nE:ID_FS_UUID=0b8c\n");
     put(&host, "/etc/swaptune/config.toml", "[[swap]]\npath = \"/dev/vda5\"\n");
-    says(&host, &["plan"], 3, &["it carries ext4", "--wipe /dev/vda5"]);
-    says(&host, &["plan", "--wipe", "/dev/vda5"], 0, &["/dev/vda5: no swap header"]);
+    says(&host, &["plan", "--explain"], 3, &["it carries ext4", "--wipe /dev/vda5"]);
+    says(&host, &["plan", "--explain", "--wipe", "/dev/vda5"], 0, &["/dev/vda5: no swap header"]);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn an_interrupted_apply_is_the_first_thing_to_say() {
                     `swaptune rollback 20261121-000001-0000` takes it back";
     let text = says(&host, &["verify"], 1, &[sentence]);
     assert!(text.starts_with("Unfinished: apply 20261121"), "{text}");
-    says(&host, &["plan"], 0, &[sentence]);
+    says(&host, &["plan", "--explain"], 0, &[sentence]);
     says(&host, &["status"], 0, &[sentence]);
     let json = says(&host, &["verify", "--json"], 1, &["\"left\": 1", "\"id\": \"20261121-000001-0000\""]);
     assert!(json.contains("\"ok\": false"), "{json}");

@@ -88,7 +88,7 @@ fn flat(text: &str) -> String {
 fn circle(swap_line: &str) -> Result<(), Failed> {
     let image = Image::new(swap_line)?;
     let before = image.picture()?;
-    let plan = flat(&image.expect(&["plan"], 0)?);
+    let plan = flat(&image.expect(&["plan", "--explain"], 0)?);
     has(&plan, "planned for Linux 6.12.9-amd64, the newest of 2")?;
     same(&before, &image.picture()?, "a plan")?;
     let applied = flat(&image.expect(&["apply", "--boot", "--yes"], 0)?);

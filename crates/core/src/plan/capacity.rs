@@ -25,6 +25,9 @@ pub struct CapacityChange {
 
 const PLANNED: &str = "planned";
 
+/// What the note is about that says why less fits with a plan.
+pub const CAPACITY: &str = "capacity";
+
 /// Both sides, and a note where the plan makes less fit. Nothing where the size of RAM is unknown.
 pub(super) fn of(draft: &mut Draft<'_>) -> Option<CapacityChange> {
     let (facts, evidence) = (draft.facts(), draft.request.evidence);
@@ -32,7 +35,7 @@ pub(super) fn of(draft: &mut Draft<'_>) -> Option<CapacityChange> {
     let map = map(&planned, evidence);
     let change = CapacityChange { before: *self::map(facts, evidence).capacity.value()?, after: *map.capacity.value()? };
     if change.after.total < change.before.total {
-        draft.note("capacity", less(&change, &map), "memory map: RAM − pools + what they hold + the slots left for the disk");
+        draft.note(CAPACITY, less(&change, &map), "memory map: RAM − pools + what they hold + the slots left for the disk");
     }
     Some(change)
 }

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::forecast::{Forecast, Gain};
 
-pub use capacity::CapacityChange;
+pub use capacity::{CAPACITY, CapacityChange};
 use draft::Draft;
 pub use draft::Request;
 pub use image::assume;

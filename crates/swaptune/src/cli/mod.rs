@@ -212,7 +212,7 @@ pub struct PlanArgs {
     /// What is simulated first.
     #[command(flatten)]
     pub simulated: SimulatedArgs,
-    /// Show the evidence and origin of each line, and files as diffs; docs/reference/glossary.md explains the terms
+    /// Show each change with its reason, evidence and origin, and files as diffs; docs/reference/glossary.md explains the terms
     #[arg(long)]
     pub explain: bool,
     /// Plan mkswap on DEVICE even if it holds data; `swaptune apply --wipe` does it

@@ -32,7 +32,7 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     let kernel = kernel(context, plan.steps.iter().any(|step| step.when == When::Now))?;
     not_installed(context, &plan)?;
     if !args.yes {
-        output::message(&output::plan::text(&plan, false));
+        output::message(&output::plan::steps(&plan, false));
         if !confirmed(args.yes, "Apply this?")? {
             output::message("nothing was changed");
             return Ok(0);
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
 }
 
 fn print_plan(context: &Context, plan: &Plan) -> Result<(), Failure> {
-    if context.json { output::json(plan) } else { output::data(&output::plan::text(plan, false)) }
+    if context.json { output::json(plan) } else { output::data(&output::plan::steps(plan, false)) }
 }
 
 /// A plan with refusals changes nothing.

@@ -72,7 +72,7 @@ impl Unfinished {
             about: "unfinished".into(),
             text: self.sentence(),
             evidence: "the journal in /var/lib/swaptune".into(),
-            pending: false,
+            pending: true,
         }
     }
 }

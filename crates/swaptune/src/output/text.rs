@@ -11,9 +11,14 @@ pub fn width() -> usize {
 
 /// A sentence broken into lines, each behind `indent` blanks.
 pub fn wrap(text: &str, indent: usize) -> String {
-    let blanks = " ".repeat(indent);
+    labelled("", text, indent)
+}
+
+/// A sentence behind a label, its lines aligned `indent` columns from the left.
+pub fn labelled(label: &str, text: &str, indent: usize) -> String {
+    let (first, blanks) = (format!("{label:indent$}"), " ".repeat(indent));
     let options = Options::new(width())
-        .initial_indent(&blanks)
+        .initial_indent(&first)
         .subsequent_indent(&blanks)
         .break_words(false)
         .word_separator(WordSeparator::AsciiSpace)

@@ -1,5 +1,6 @@
 //! `swaptune plan`: what would change, and why.
 
+mod next;
 mod predict;
 
 use std::collections::hash_map::RandomState;
@@ -8,7 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::plan::{Plan, Request, When, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
@@ -32,7 +33,10 @@ pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
     if context.json {
         output::json(&plan)?;
     } else {
-        output::data(&output::plan::text(&plan, args.explain))?;
+        let live = plan.steps.iter().any(|step| step.when == When::Now);
+        let next = context.machine.is_live().then(|| next::command(args, live));
+        let text = || output::plan::summary(&plan, next.as_deref());
+        output::data(&if args.explain { output::plan::steps(&plan, true) } else { text() })?;
     }
     Ok(if plan.refusals.is_empty() { 0 } else { REFUSED })
 }

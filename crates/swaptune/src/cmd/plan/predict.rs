@@ -32,7 +32,7 @@ pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &
 }
 
 /// Seeds of the quick look that every plan begins with.
-const QUICK_SEEDS: u32 = 3;
+const QUICK_SEEDS: u32 = 2;
 
 /// What the settings that the rules propose bring, without alternatives; `None` where the model has no such machine.
 pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Gain> {

@@ -1,16 +1,15 @@
-//! A plan as a readable difference.
+//! Every step of a plan: what, why, with what risk.
 
 use swaptune_core::change::Change;
-use swaptune_core::plan::{CapacityChange, Plan, Step, When};
+use swaptune_core::plan::{Plan, Step, When};
 
-use super::diff;
-use super::text::{count, wrap};
+use super::{capacity, gain, heading, refusals};
+use crate::output::diff;
+use crate::output::text::wrap;
 
 /// The whole plan; `explain` adds evidence, origin and file differences.
-pub fn text(plan: &Plan, explain: bool) -> String {
-    let mut out = gain(plan);
-    out += &heading(plan);
-    out += &capacity(plan);
+pub fn steps(plan: &Plan, explain: bool) -> String {
+    let mut out = gain(plan) + &heading(plan) + &capacity(plan);
     for (when, title) in [(When::Now, "Now"), (When::Boot, "For every boot")] {
         let steps: Vec<&Step> = plan.steps.iter().filter(|step| step.when == when).collect();
         if !steps.is_empty() {
@@ -25,59 +24,7 @@ pub fn text(plan: &Plan, explain: bool) -> String {
         let source = if explain && !note.evidence.is_empty() { format!(" [{}]", note.evidence) } else { String::new() };
         out += &wrap(&format!("{}: {}{source}", note.about, note.text), 2);
     }
-    if !plan.refusals.is_empty() {
-        out += "\nRefused: nothing is changed until this is settled\n";
-    }
-    for refusal in &plan.refusals {
-        out += &wrap(&format!("{}: {}", refusal.what, refusal.why), 2);
-        out += &wrap(&format!("hint: {}", refusal.hint), 4);
-    }
-    out
-}
-
-fn heading(plan: &Plan) -> String {
-    let of = if plan.profile.is_empty() { String::new() } else { format!(" (profile {})", plan.profile) };
-    let steps = |when| plan.steps.iter().filter(|step| step.when == when).count();
-    match (steps(When::Now), steps(When::Boot)) {
-        (0, 0) if plan.refusals.is_empty() => format!("Nothing to do{of}: everything that is wanted is in effect\n"),
-        (now, boot) => format!("Plan{of}: {} now, {} for every boot\n", count(now, "change"), boot),
-    }
-}
-
-/// What the plan brings, first of all; nothing where nothing is done or nothing was simulated.
-fn gain(plan: &Plan) -> String {
-    let Some(gain) = plan.gain.as_ref().filter(|_| !plan.is_empty()) else { return String::new() };
-    let verdict = match (gain.is_clear(), gain.is_loss()) {
-        (true, _) => "",
-        (_, true) => "Fewer applications fit with this plan: ",
-        _ => "No clear gain: ",
-    };
-    let about = if verdict.is_empty() { "About" } else { "about" };
-    let (today, planned) = (&gain.today, &gain.planned);
-    let range = if planned.low() == planned.high() { String::new() } else { format!(", {}", planned.range()) };
-    let rests = if gain.measured {
-        "Simulated from pages and costs that were measured here."
-    } else {
-        "Simulated from assumed pages and costs: `swaptune sample` and `swaptune bench swap` measure them."
-    };
-    let figures = format!(
-        "{about} {} fit today ({}), about {} with this plan ({}{range})",
-        today.median(),
-        today.candidate,
-        planned.median(),
-        planned.candidate
-    );
-    wrap(&format!("{verdict}{figures}: {}. {rests}", gain.counted), 0) + "\n"
-}
-
-/// What fits before and after; nothing where nothing is done.
-fn capacity(plan: &Plan) -> String {
-    let Some(CapacityChange { before, after }) = plan.capacity.filter(|_| !plan.is_empty()) else { return String::new() };
-    let ratio = if after.measured { "" } else { " (ratio assumed)" };
-    format!(
-        "Capacity {} → {}, without reading a disk {} → {}{ratio}\n",
-        before.total, after.total, before.without_disk, after.without_disk
-    )
+    out + &refusals(plan)
 }
 
 /// One step: what from → to, why, risk.
