@@ -155,6 +155,9 @@ pub struct Forecast {
     /// The machine as it is set up now, where the model has such a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub today: Option<CandidateForecast>,
+    /// What a person chose of the candidates, better or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<Candidate>,
 }
 
 /// What a plan brings, by a simulation.
@@ -220,10 +223,32 @@ impl Forecast {
         })
     }
 
-    /// The best of those that are clearly better than what the rules propose.
+    /// What a person may choose from: what a plan follows, then the best that compresses in another tier.
+    #[must_use]
+    pub fn choices(&self) -> Vec<&CandidateForecast> {
+        let Some(first) = self.preferred().or(self.proposed()) else { return Vec::new() };
+        let best = |tier: Tier| {
+            let of_tier = self.candidates.iter().filter(|row| row.candidate.tier == tier);
+            // Of equals the first.
+            of_tier.min_by_key(|row| (Reverse(row.median()), Reverse(row.low())))
+        };
+        let others = [Tier::Zswap, Tier::Zram].into_iter().filter(|tier| *tier != first.candidate.tier);
+        std::iter::once(first).chain(others.filter_map(best)).collect()
+    }
+
+    /// The forecast with a candidate that was chosen: a plan follows it.
+    #[must_use]
+    pub fn choosing(self, candidate: &Candidate) -> Self {
+        Self { chosen: Some(candidate.clone()), ..self }
+    }
+
+    /// What was chosen, where that is not what the rules propose; else the best of those that are clearly better than that.
     #[must_use]
     pub fn preferred(&self) -> Option<&CandidateForecast> {
         let proposed = self.proposed()?;
+        if let Some(chosen) = &self.chosen {
+            return self.candidates.iter().find(|row| row.candidate == *chosen).filter(|row| *row != proposed);
+        }
         let better = self.candidates.iter().filter(|other| other.is_clearly_above(proposed, self.gain_percent));
         // Of equals the first.
         better.min_by_key(|other| (Reverse(other.median()), Reverse(other.low())))
@@ -270,6 +295,14 @@ impl Forecast {
         };
         let each: Vec<String> = rows.iter().map(line).collect();
         let follows = match (self.preferred(), self.proposed()) {
+            (Some(chosen), Some(proposed)) if self.chosen.is_some() => {
+                format!(
+                    "the plan follows {}, as chosen: median {} against {}",
+                    chosen.candidate,
+                    chosen.median(),
+                    proposed.median()
+                )
+            }
             (Some(better), Some(proposed)) => format!(
                 "the plan follows {}: median {} against {}, beyond what seeds and the model scatter",
                 better.candidate,
@@ -302,7 +335,28 @@ mod tests {
             seeds: vec![1, 2, 3],
             candidates,
             today: None,
+            chosen: None,
         }
+    }
+
+    #[test]
+    fn a_person_may_choose_another_tier() {
+        let zram = |name: &str, applications: &[u32]| {
+            let row = row(name, 0, applications);
+            CandidateForecast { candidate: Candidate { tier: Tier::Zram, pool_percent: None, ..row.candidate }, ..row }
+        };
+        let disk = Candidate { tier: Tier::Disk, compressor: None, pool_percent: None, shrinker: None };
+        let disk = CandidateForecast { candidate: disk, applications: vec![90] };
+        let forecast = of(vec![row("zstd", 50, &[40]), row("lz4", 50, &[41]), zram("lz4", &[30]), zram("zstd", &[35]), disk]);
+        let medians: Vec<u32> =
+            Forecast { gain_percent: 200, ..forecast.clone() }.choices().iter().map(|row| row.median()).collect();
+        assert_eq!(medians, [40, 35], "the plan, then the best of zram; a disk alone compresses nothing");
+        let chosen = forecast.clone().choosing(&forecast.candidates[2].candidate);
+        assert_eq!(chosen.preferred().map(CandidateForecast::median), Some(30), "worse, and chosen all the same");
+        assert!(chosen.summary().contains("as chosen: median 30 against 40"));
+        assert!(matches!(chosen.verdict(Part::Tier), Some(Verdict::Follow(candidate, _)) if candidate.tier == Tier::Zram));
+        let proposed = forecast.clone().choosing(&forecast.candidates[0].candidate);
+        assert_eq!(proposed.preferred(), None, "what the rules propose needs no following");
     }
 
     #[test]

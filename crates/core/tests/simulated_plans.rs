@@ -32,7 +32,7 @@ fn forecast(others: &[(Candidate, [u32; 3])]) -> Forecast {
     candidates.extend(others.iter().map(|(candidate, applications)| row(candidate, *applications)));
     let rests_on = vec!["sizes of 4096 pages".into(), "run 7 (bench swap)".into()];
     let counted = "idle applications".to_owned();
-    Forecast { counted, measured: true, gain_percent: 10, rests_on, seeds: vec![1, 2, 3], candidates, today: None }
+    Forecast { counted, measured: true, gain_percent: 10, rests_on, seeds: vec![1, 2, 3], candidates, today: None, chosen: None }
 }
 
 fn settings(forecast: Option<&Forecast>, config: &str) -> Settings {

@@ -48,6 +48,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Compare(args) => cmd::compare::run(&context, args),
         Command::Knobs(args) => cmd::knobs::run(&context, args),
         Command::Plan(args) => cmd::plan::run(&context, args),
+        Command::Quickstart(args) => cmd::quickstart::run(&context, args),
         Command::Apply(args) => cmd::apply::run(&context, args),
         Command::Verify(args) => cmd::verify::run(&context, args),
         Command::Rollback(args) => cmd::rollback::run(&context, args),

@@ -167,6 +167,7 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
         seeds,
         candidates: rows,
         today: found.next().map(|applications| row((today, applications))),
+        chosen: None,
     })
 }
 

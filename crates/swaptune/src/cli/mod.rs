@@ -73,6 +73,11 @@ pub enum Command {
         after_help = "Examples:\n  sudo swaptune watch                        the screen; `?` there explains each word on it\n  swaptune watch --once                      every value now, or why there is none\n  swaptune watch --csv --interval 10s        a line each ten seconds\n  swaptune watch --record a.swrec            the screen, and each sample in a file\n  swaptune watch --replay a.swrec            the screen again\n  sudo swaptune watch --listen               http://127.0.0.1:9877/metrics\n\nWith root it also reads zswap's counters. It changes nothing and writes only the FILE that it is given."
     )]
     Watch(WatchArgs),
+    /// Look, choose, try, prove, keep: from nothing to a configuration in one sitting
+    #[command(
+        after_help = "Examples:\n  sudo swaptune quickstart          asks before it changes anything, and before it keeps it\n  sudo swaptune quickstart --yes    for scripts: takes the plan, proves it, keeps it\n\nSamples the pages of all processes, simulates how many idle applications fit with each alternative, and offers the best. What you choose is\napplied live and proved by pages that go through the kernel's swap; then you say whether it stays. Ctrl-C at any point leaves the\nmachine as it was."
+    )]
+    Quickstart(QuickstartArgs),
     /// List every kernel setting that swaptune knows, with its live value
     #[command(
         after_help = "Examples:\n  swaptune knobs\n  swaptune knobs zswap            all that start with it\n  swaptune knobs vm.swappiness    one, with its source and who sets it\n  swaptune knobs --behaviours     what this kernel does that no knob changes"
@@ -132,6 +137,14 @@ pub struct InspectArgs {
     /// Copy the files that were read, and no others, into DIR: for a bug report or a test fixture
     #[arg(long, value_name = "DIR")]
     pub capture: Option<PathBuf>,
+}
+
+/// `quickstart`.
+#[derive(Debug, Args)]
+pub struct QuickstartArgs {
+    /// Ask nothing: take the plan, prove it, keep it for every boot
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// `knobs`.

@@ -54,7 +54,7 @@ fn print_plan(context: &Context, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// A plan with refusals changes nothing.
-fn refuse(plan: &Plan) -> Result<(), Failure> {
+pub fn refuse(plan: &Plan) -> Result<(), Failure> {
     let Some(first) = plan.refusals.first() else { return Ok(()) };
     let more = plan.refusals.len() - 1;
     let others = if more == 0 { String::new() } else { format!(" (and {more} more: swaptune plan)") };
@@ -62,7 +62,7 @@ fn refuse(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// A boot service must not name a program that is not there.
-fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
+pub fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
     let (binary, installed) = plan::installed_at(context);
     if installed || !plan.steps.iter().any(|step| step.change.target() == UNIT_FILE) {
         return Ok(());

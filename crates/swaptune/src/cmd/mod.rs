@@ -8,6 +8,7 @@ pub mod history;
 pub mod inspect;
 pub mod knobs;
 pub mod plan;
+pub mod quickstart;
 pub mod rollback;
 pub mod sample;
 pub mod service;

@@ -15,6 +15,7 @@ pub mod memory;
 pub mod plan;
 pub mod progress;
 pub mod proof;
+pub mod quickstart;
 pub mod record;
 pub mod sample;
 pub mod scenario;

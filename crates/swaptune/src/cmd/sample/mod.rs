@@ -20,7 +20,8 @@ use crate::output::progress::Progress;
 use crate::output::sample::{Basis, Report};
 
 /// Only the parts that say what the pool would be and which codecs the kernel has.
-const SCOPE: Scope = Scope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
+pub const SCOPE: Scope =
+    Scope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
 
 /// Samples, keeps, and prints a table.
 pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
@@ -101,7 +102,8 @@ fn request(args: &SampleArgs) -> Result<Request, Failure> {
     })
 }
 
-fn show(progress: &Progress, step: Step) {
+/// Shows how far it has come.
+pub fn show(progress: &Progress, step: Step) {
     let (what, done, of) = match step {
         Step::Locating { done, of } => ("locating pages", done, of),
         Step::Reading { done, of } => ("reading pages", done, of),

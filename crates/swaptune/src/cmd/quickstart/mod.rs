@@ -1,0 +1,334 @@
+//! `swaptune quickstart`: look, choose, try, prove, keep. Stopped at any point it leaves the machine as it was.
+
+mod prompt;
+
+use serde::Serialize;
+use swaptune_bench::predict;
+use swaptune_bench::sample::{self, Pools, Request, USUAL};
+use swaptune_core::facts::Facts;
+use swaptune_core::forecast::{CandidateForecast, Forecast, Gain};
+use swaptune_core::measurement::{Evidence, Figures};
+use swaptune_core::plan::{Plan, When};
+use swaptune_core::proof::{Proof, Verdict};
+use swaptune_core::settings::Settings;
+use swaptune_host::counted;
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::journal::{StateDir, pending};
+use swaptune_host::processes::Choice as Processes;
+use swaptune_host::prove::{Options, prove};
+use swaptune_host::service;
+use swaptune_host::stop::Stop;
+use swaptune_host::transaction::{ApplyError, ApplyReport, execute, rollback};
+
+use super::apply::{not_installed, refuse};
+use super::change::{kernel, needs_root, options};
+use super::plan::{Basis, Record, for_settings};
+use super::sample::show;
+use super::{Context, temporary};
+use crate::cli::{QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
+use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
+use crate::output::progress::Progress;
+use crate::{configuration, output};
+
+/// Exit code of a program that Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+/// Pages that are sampled: intervals of a few percent, within seconds.
+const PAGES: u64 = 5_000;
+/// Seeds of the simulation.
+const SEEDS: u32 = 3;
+
+/// Something that can be chosen.
+pub struct Offer {
+    /// What it is and how many applications fit with it.
+    pub forecast: CandidateForecast,
+    /// What becomes of the running system.
+    pub live: Plan,
+    settings: Settings,
+    followed: Forecast,
+}
+
+/// What came of it, for programs.
+#[derive(Serialize)]
+struct Answer<'a> {
+    gain: Option<Gain>,
+    tried: &'a ApplyReport,
+    proof: &'a Proof,
+    kept: &'a ApplyReport,
+}
+
+/// The whole sitting.
+pub fn run(context: &Context, args: &QuickstartArgs) -> Result<u8, Failure> {
+    check(context, args)?;
+    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
+    let evidence = measure(context)?;
+    going_on(&stop)?;
+    let facts = inspect(&context.machine, Scope::PLAN);
+    let forecast = forecast(context, &facts, &evidence)?;
+    let offers = offers(context, &facts, &evidence, &forecast)?;
+    going_on(&stop)?;
+    let Some(first) = offers.first() else { return Err(Failure::new(REFUSED, "there is nothing to choose from")) };
+    if first.live.is_empty() {
+        output::data(&output::plan::summary(&first.live, None))?;
+        return Ok(0);
+    }
+    let show = |offer: &Offer| output::message(&output::plan::summary(&offer.live, None));
+    match offers.as_slice() {
+        [only] => show(only),
+        several => output::message(&output::quickstart::offers(&forecast, several)),
+    }
+    let Some(offer) = choose(&offers, args.yes, &stop)? else {
+        output::message("nothing was changed");
+        return Ok(0);
+    };
+    if offers.len() > 1 {
+        show(offer);
+    }
+    let sitting = Sitting { context, stop: &stop, evidence: &evidence, yes: args.yes };
+    sitting.carry_out(offer)
+}
+
+/// What must be so before anything is looked at.
+fn check(context: &Context, args: &QuickstartArgs) -> Result<(), Failure> {
+    if !context.machine.is_live() {
+        return Err(Failure::new(USAGE, "quickstart tries a plan on the running machine").hint("leave --root out"));
+    }
+    if context.json && !args.yes {
+        return Err(Failure::new(USAGE, "--json asks no questions").hint("add --yes: it takes the plan and keeps it"));
+    }
+    needs_root(context)?;
+    temporary::recover(context)?;
+    super::history::remind(context)?;
+    let state = StateDir::persistent(&context.machine);
+    let Some(unfinished) = pending(&state).map_err(ApplyError::from)? else { return Ok(()) };
+    let hint = format!("`swaptune apply --resume` finishes it, `swaptune rollback {}` takes it back", unfinished.id);
+    Err(Failure::new(REFUSED, format!("apply {} was interrupted", unfinished.id)).hint(hint))
+}
+
+fn going_on(stop: &Stop) -> Result<(), Failure> {
+    if stop.is_asked() { Err(Failure::new(INTERRUPTED, "stopped; nothing was changed")) } else { Ok(()) }
+}
+
+/// A sample of all processes, kept as a result. Too few pages to sample are no reason to stop: assumed figures take their place.
+fn measure(context: &Context) -> Result<Evidence, Failure> {
+    let facts = inspect(&context.machine, super::sample::SCOPE);
+    let request = Request {
+        choice: Processes::default(),
+        pages: PAGES,
+        cold_seconds: None,
+        seed: sample::fresh_seed(),
+        codecs: USUAL.iter().filter_map(|name| name.parse().ok()).collect(),
+        by_unit: true,
+    };
+    let progress = Progress::start();
+    let sample = sample::take(&context.machine, &request, &mut |step| show(&progress, step))?;
+    if let Some(figures) = sample.figures(&Pools::of(&facts.kernel)) {
+        let command = format!("swaptune sample --all --pages {PAGES}");
+        super::bench::recorder(context, &ResultsArgs::default(), &command).record(Figures::Sample(figures))?;
+    }
+    Ok(configuration::evidence(&context.machine, &WantedArgs::default())?.0)
+}
+
+fn forecast(context: &Context, facts: &Facts, evidence: &Evidence) -> Result<Forecast, Failure> {
+    let settings = configuration::resolve(&context.machine, facts, evidence, None, &WantedArgs::default())?;
+    let request = predict::Request::usual(facts, evidence, &settings, None, SEEDS);
+    let progress = Progress::start();
+    predict::predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(|error| {
+        Failure::new(REFUSED, format!("there is nothing to offer: {error}"))
+            .hint("`swaptune plan` shows what the configuration asks for")
+    })
+}
+
+/// What can be carried out here of what the forecast offers. Where nothing can, the first refusal says why.
+fn offers(context: &Context, facts: &Facts, evidence: &Evidence, forecast: &Forecast) -> Result<Vec<Offer>, Failure> {
+    let mut refused = None;
+    let mut offers = Vec::new();
+    for row in forecast.choices() {
+        let followed = forecast.clone().choosing(&row.candidate);
+        let settings = configuration::resolve(&context.machine, facts, evidence, Some(&followed), &WantedArgs::default())?;
+        let basis = Basis { settings: &settings, evidence, forecast: Some(&followed) };
+        let plan = |when: &WhenArgs| for_settings(context, facts, basis, when, Record(true), &[]);
+        let (mut live, whole) = (plan(&WhenArgs { now: true, boot: false }), plan(&WhenArgs::default()));
+        live.gain = followed.gain();
+        match refuse(&whole).and_then(|()| not_installed(context, &whole)) {
+            Ok(()) => offers.push(Offer { forecast: row.clone(), live, settings, followed }),
+            Err(why) => _ = refused.get_or_insert(why),
+        }
+    }
+    match refused {
+        Some(why) if offers.is_empty() => Err(why),
+        _ => Ok(offers),
+    }
+}
+
+/// Which of them the user wants to try; `None` for none of them.
+fn choose<'a>(offers: &'a [Offer], yes: bool, stop: &Stop) -> Result<Option<&'a Offer>, Failure> {
+    if yes {
+        return Ok(offers.first());
+    }
+    let question = match offers.len() {
+        1 => "Try it now? [Y/n] ".to_owned(),
+        count => format!("Try which now? [1 to {count}, or n for none; 1] "),
+    };
+    loop {
+        let Some(answer) = prompt::ask(&question, stop) else {
+            return Err(Failure::new(INTERRUPTED, "stopped; nothing was changed"));
+        };
+        match pick(&answer, offers.len()) {
+            Pick::Offer(place) => return Ok(offers.get(place)),
+            Pick::Nothing => return Ok(None),
+            Pick::Unclear => output::message(&format!("`{answer}` is none of these")),
+        }
+    }
+}
+
+/// What an answer means.
+#[derive(Debug, PartialEq, Eq)]
+enum Pick {
+    Offer(usize),
+    Nothing,
+    Unclear,
+}
+
+/// Which of so many offers an answer names.
+fn pick(answer: &str, offers: usize) -> Pick {
+    match (answer, answer.parse::<usize>()) {
+        ("" | "y" | "yes", _) => Pick::Offer(0),
+        ("n" | "no" | "q", _) => Pick::Nothing,
+        (_, Ok(number)) if (1..=offers).contains(&number) => Pick::Offer(number - 1),
+        _ => Pick::Unclear,
+    }
+}
+
+/// What to do with what is tried.
+enum Keep {
+    Always,
+    UntilBoot,
+    No,
+}
+
+struct Sitting<'a> {
+    context: &'a Context,
+    stop: &'a Stop,
+    evidence: &'a Evidence,
+    yes: bool,
+}
+
+impl Sitting<'_> {
+    fn carry_out(&self, offer: &Offer) -> Result<u8, Failure> {
+        let tried = self.execute(&offer.live)?;
+        let id = tried.id.clone().unwrap_or_default();
+        // From here on every way out but one takes it back.
+        let proof = match self.proved() {
+            Ok(proof) => proof,
+            Err(error) => return self.back(&id).and(Err(error)),
+        };
+        match self.keep() {
+            Keep::Always => {
+                let kept = self.for_every_boot(offer).inspect_err(|_| output::message(&until_boot(&id)))?;
+                let answer = Answer { gain: offer.live.gain.clone(), tried: &tried, proof: &proof, kept: &kept };
+                if self.context.json {
+                    output::json_versioned(&answer)?;
+                } else {
+                    output::data(
+                        "Kept for every boot. `swaptune status` shows what it holds, `sudo swaptune rollback` takes it back\n",
+                    )?;
+                }
+            }
+            Keep::UntilBoot => output::data(&(until_boot(&id) + "\n"))?,
+            Keep::No => {
+                self.back(&id)?;
+                output::message("taken back: everything is as before");
+            }
+        }
+        Ok(if self.stop.is_asked() { INTERRUPTED } else { 0 })
+    }
+
+    fn execute(&self, plan: &Plan) -> Result<ApplyReport, Failure> {
+        let kernel = kernel(self.context, plan.steps.iter().any(|step| step.when == When::Now))?;
+        let state = StateDir::persistent(&self.context.machine);
+        let mut report = execute(&self.context.machine, &*kernel, &state, plan, &options())?;
+        report.warnings.extend(service::start(&self.context.machine, plan));
+        let by = format!("apply {}", report.id.as_deref().unwrap_or_default());
+        report.warnings.extend(counted::keep(&self.context.machine, &*kernel, &by));
+        report.warnings.iter().for_each(|warning| output::message(&format!("warning: {warning}")));
+        Ok(report)
+    }
+
+    /// Canary pages through what was set up.
+    fn proved(&self) -> Result<Proof, Failure> {
+        let proof = prove(&self.context.machine, &Options::default()).map_err(|error| Failure::new(FINDINGS, error))?;
+        output::message(&output::text::wrap(&format!("Proof: {}", proof.summary), 0));
+        if proof.verdict == Verdict::Proved {
+            Ok(proof)
+        } else {
+            Err(Failure::new(FINDINGS, "it is not in effect as planned, and is taken back"))
+        }
+    }
+
+    fn keep(&self) -> Keep {
+        if self.stop.is_asked() {
+            return Keep::No;
+        }
+        if self.yes {
+            return Keep::Always;
+        }
+        loop {
+            let Some(answer) = prompt::ask("Keep it? (a)t every boot, (u)ntil the next boot, (n)o, take it back [n] ", self.stop)
+            else {
+                return Keep::No;
+            };
+            match answer.as_str() {
+                "a" | "always" => return Keep::Always,
+                "u" | "until" => return Keep::UntilBoot,
+                "" | "n" | "no" => return Keep::No,
+                _ => output::message(&format!("`{answer}` is none of these")),
+            }
+        }
+    }
+
+    fn for_every_boot(&self, offer: &Offer) -> Result<ApplyReport, Failure> {
+        let facts = inspect(&self.context.machine, Scope::PLAN);
+        let basis = Basis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed) };
+        let plan = for_settings(self.context, &facts, basis, &WhenArgs::default(), Record(true), &[]);
+        refuse(&plan)?;
+        self.execute(&plan)
+    }
+
+    fn back(&self, id: &str) -> Result<(), Failure> {
+        let kernel = kernel(self.context, false)?;
+        let state = StateDir::persistent(&self.context.machine);
+        let report = rollback(&self.context.machine, &*kernel, &state, id, &options())?;
+        let _ = counted::keep(&self.context.machine, &*kernel, &format!("rollback of {id}"));
+        match report.left().as_slice() {
+            [] => Ok(()),
+            left => Err(Failure::new(5, format!("{} could not be taken back", output::text::count(left.len(), "change")))
+                .hint(format!("swaptune rollback {id}"))),
+        }
+    }
+}
+
+fn until_boot(id: &str) -> String {
+    format!(
+        "It stays until the next boot; `sudo swaptune rollback {id}` takes it back, `sudo swaptune apply` keeps the plan for good"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_names_an_offer_or_none() {
+        for (answer, means) in [
+            ("", Pick::Offer(0)),
+            ("yes", Pick::Offer(0)),
+            ("2", Pick::Offer(1)),
+            ("n", Pick::Nothing),
+            ("0", Pick::Unclear),
+            ("3", Pick::Unclear),
+            ("zram", Pick::Unclear),
+        ] {
+            assert_eq!(pick(answer, 2), means, "{answer}");
+        }
+    }
+}

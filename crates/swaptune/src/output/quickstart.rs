@@ -1,0 +1,23 @@
+//! What `quickstart` offers.
+
+use swaptune_core::forecast::{CandidateForecast, Forecast};
+
+use super::text::{columns, wrap};
+use crate::cmd::quickstart::Offer;
+
+/// What is counted, what fits today, and each offer with what fits.
+pub fn offers(forecast: &Forecast, offers: &[Offer]) -> String {
+    let about = |row: &CandidateForecast| {
+        let range = if row.low() == row.high() { String::new() } else { format!(" ({})", row.range()) };
+        format!("about {}{range}", row.median())
+    };
+    let basis = if forecast.measured { "" } else { "; costs of swapping are assumed, `sudo swaptune bench swap` measures them" };
+    let mut out = wrap(&format!("Counted: {}{basis}.", forecast.counted), 0) + "\n";
+    let today = forecast.today.iter().map(|row| vec![String::new(), format!("today: {}", row.candidate), about(row)]);
+    let rows = offers
+        .iter()
+        .enumerate()
+        .map(|(number, offer)| vec![(number + 1).to_string(), offer.forecast.candidate.to_string(), about(&offer.forecast)]);
+    out += &columns(&today.chain(rows).collect::<Vec<_>>(), &[], 2);
+    out
+}
