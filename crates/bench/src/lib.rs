@@ -21,3 +21,4 @@ pub mod space;
 pub mod swap;
 pub mod this_machine;
 pub mod variant;
+pub mod workload;

@@ -14,9 +14,10 @@ use swaptune_trials::{TestResult, children, needing, no_swap, root, run, swap_lo
 type Test = fn(&Path) -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("every_configuration_runs_in_each_block", blocks),
         ("a_report_is_one_file_with_pictures", report),
+        ("a_built_in_workload_stands_for_a_command", workload),
         ("a_command_that_fails_changes_nothing", fails),
         ("what_cannot_be_compared_changes_nothing", refused),
         ("killed_half_way_it_leaves_nothing_and_goes_on", resumed),
@@ -50,9 +51,16 @@ fn picture() -> String {
 
 /// A comparison that keeps its results in a folder.
 fn compare(folder: &Path, words: &[&str], script: &str) -> Command {
+    let mut command = compare_of(folder, words);
+    command.args(["--", "/bin/sh", "-c", script]);
+    command
+}
+
+/// The same without a command.
+fn compare_of(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
     command.args(["compare", "--json", "--keep-caches", "--seed", "1", "--dir", env!("CARGO_TARGET_TMPDIR")]);
-    command.arg("--results").arg(folder.join("results.jsonl")).args(words).args(["--", "/bin/sh", "-c", script]);
+    command.arg("--results").arg(folder.join("results.jsonl")).args(words);
     command
 }
 
@@ -111,6 +119,24 @@ fn report(folder: &Path) -> Result<(), Failed> {
         }
     }
     ensure(page.contains("sleep 0.05; echo &#39;&lt;b&gt;&#39;"), &answer)
+}
+
+fn workload(folder: &Path) -> Result<(), Failed> {
+    let words = ["--variant", "none,disk", "--runs", "2", "--workload", "alloc:16M"];
+    let answer = answer(&compare_of(folder, &words).output()?)?;
+    let figures = &answer["measurements"][1]["figures"];
+    ensure(runs(figures, false).len() == 2 && figures["runs"][0]["failed"].is_null(), &answer)?;
+    // Its file says what was run.
+    let texts = fs::read_dir(folder)?.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
+    ensure(texts.collect::<String>().contains("\"workload\",\"alloc\",\"--size\",\"16777216\""), figures)?;
+    for (asked, told) in [("aloc", "expected alloc, heap, build"), ("alloc:many", "is not a size")] {
+        let output = compare_of(folder, &["--variant", "none,disk", "--workload", asked]).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() != Some(2) || !said.contains(told) {
+            return Err(format!("{asked}: {}: {said}", output.status).into());
+        }
+    }
+    Ok(())
 }
 
 fn fails(folder: &Path) -> Result<(), Failed> {

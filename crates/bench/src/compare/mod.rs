@@ -220,10 +220,14 @@ pub fn try_command(
     }
 }
 
+/// This program, as a command: of a link that stands for it even when its file was replaced.
+pub const SELF: &str = "/proc/self/exe";
+
 /// A command as it is typed.
 #[must_use]
 pub fn spoken(command: &[OsString]) -> String {
-    command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let word = |word: &OsString| if word == SELF { "swaptune".into() } else { word.to_string_lossy().into_owned() };
+    command.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A configuration and its runs.

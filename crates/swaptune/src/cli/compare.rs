@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use swaptune_bench::variant::BUILT_IN;
+use swaptune_bench::workload::WORKLOADS;
 use swaptune_core::Bytes;
 
 use super::{LimitArg, ResultsArgs};
@@ -46,11 +47,14 @@ pub struct CompareArgs {
     /// Write what the command says to FILE; else nobody sees it
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Run a built-in workload instead of a command, on memory of this size [default: what the table of workloads says]
+    #[arg(long, value_name = "NAME[:SIZE]", conflicts_with = "command")]
+    pub workload: Option<String>,
     /// Go on with a comparison that was stopped: the file that it named
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["variant", "memory", "runs", "delta", "keep_caches", "dir", "seed", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["variant", "memory", "runs", "delta", "keep_caches", "dir", "seed", "workload", "command"])]
     pub resume: Option<PathBuf>,
     /// The command: it runs as it is, without a shell
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "resume")]
+    #[arg(last = true, value_name = "COMMAND", required_unless_present_any = ["resume", "workload"])]
     pub command: Vec<OsString>,
 }
 
@@ -62,13 +66,16 @@ fn percent(text: &str) -> Result<f64, String> {
 /// What follows the flags in the help: examples, and the table of configurations.
 pub(super) fn examples() -> String {
     let variants: String = BUILT_IN.iter().map(|built_in| format!("  {:<9} {}\n", built_in.name, built_in.doc)).collect();
-    format!("{EXAMPLES}\n\nConfigurations:\n{variants}\n{METHOD}")
+    let workloads: String =
+        WORKLOADS.iter().map(|row| format!("  {:<9} {} ({} % of the memory)\n", row.name, row.doc, row.percent)).collect();
+    format!("{EXAMPLES}\n\nConfigurations:\n{variants}\nWorkloads:\n{workloads}\n{METHOD}")
 }
 
 const EXAMPLES: &str = "Examples:
   sudo swaptune compare -- make -j2                            as configured now, and as planned
   sudo swaptune compare --memory 1G --variant disk --variant zram:lz4 --variant auto -- make -j2
   sudo swaptune compare --variant zswap --variant zswap,pool=40% --runs 24 -- ./batch.sh
+  sudo swaptune compare --memory 1G --workload alloc:2G --variant disk --variant zswap --variant auto
   sudo swaptune compare --html report.html -- make -j2         with pictures
   sudo swaptune compare --resume /var/lib/swaptune/compare-20260102-030405-a1b2.jsonl";
 

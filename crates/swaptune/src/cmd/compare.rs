@@ -5,16 +5,18 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use swaptune_bench::compare::{
-    CompareError, Header, Helpers, Journal, Kept, Options, Outcome, Progress as Where, ResumeError, Watchers, run as measure,
-    spoken, try_command,
+    CompareError, Header, Helpers, Journal, Kept, Options, Outcome, Progress as Where, ResumeError, SELF, Watchers,
+    run as measure, spoken, try_command,
 };
 use swaptune_bench::results::Store;
 use swaptune_bench::sample::fresh_seed;
 use swaptune_bench::space::Wish;
 use swaptune_bench::variant::{NOW, Spec, Variant, pose, split};
+use swaptune_bench::workload::{WORKLOADS, workload};
 use swaptune_core::Bytes;
 use swaptune_core::facts::Facts;
 use swaptune_core::measurement::{Evidence, Figures, Measurement};
+use swaptune_core::units::BytesError;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::stop::Stop;
 
@@ -38,7 +40,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
             let (journal, header, before) = Journal::resume(path)?;
             (Some((journal, before)), header)
         }
-        None => (None, header(args)?),
+        None => (None, header(args, &facts)?),
     };
     let options = options(&header)?;
     let variants = variants(&header, &facts, &evidence)?;
@@ -107,7 +109,8 @@ fn check(context: &Context, facts: &Facts) -> Result<(), Failure> {
 }
 
 /// What is compared, as it was typed.
-fn header(args: &CompareArgs) -> Result<Header, Failure> {
+fn header(args: &CompareArgs, facts: &Facts) -> Result<Header, Failure> {
+    let memory = args.memory.unwrap_or_else(|| facts.memory.total());
     let variants: Vec<String> = match args.variant.as_slice() {
         [] => vec![NOW.into(), "auto".into()],
         lists => lists.iter().flat_map(|list| split(list)).collect(),
@@ -120,9 +123,14 @@ fn header(args: &CompareArgs) -> Result<Header, Failure> {
         let wrong = || Failure::new(USAGE, format!("the command {} is not UTF-8", word.display())).hint("put it into a script");
         word.to_str().map(str::to_owned).ok_or_else(wrong)
     };
+    let seed = args.seed.unwrap_or_else(|| fresh_seed() >> 32);
+    let command = match &args.workload {
+        Some(asked) => built_in(asked, memory, seed, &args.dir)?,
+        None => args.command.iter().map(text).collect::<Result<_, _>>()?,
+    };
     Ok(Header {
         schema: Header::SCHEMA,
-        command: args.command.iter().map(text).collect::<Result<_, _>>()?,
+        command,
         variants,
         memory: args.memory.map(|memory| memory.0),
         limit: args.limit.name().into(),
@@ -130,8 +138,20 @@ fn header(args: &CompareArgs) -> Result<Header, Failure> {
         delta: args.delta,
         keep_caches: args.keep_caches,
         dir: args.dir.clone(),
-        seed: args.seed.unwrap_or_else(|| fresh_seed() >> 32),
+        seed,
     })
+}
+
+/// The command of a built-in workload: this program again, whatever became of its file.
+fn built_in(asked: &str, memory: Bytes, seed: u64, folder: &Path) -> Result<Vec<String>, Failure> {
+    let (name, size) = asked.split_once(':').map_or((asked, None), |(name, size)| (name, Some(size)));
+    let names = || WORKLOADS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
+    let unknown = || Failure::new(USAGE, format!("--workload: no workload `{name}`; expected {}", names()));
+    let row = workload(name).ok_or_else(unknown)?;
+    let wrong = |error: BytesError| Failure::new(USAGE, format!("--workload {asked}: {error}")).hint("for example alloc:2G");
+    let size = size.map(str::parse::<Bytes>).transpose().map_err(wrong)?.unwrap_or_else(|| memory.percent(row.percent));
+    let words = [SELF, "bench", "workload", row.name, "--size", &size.0.to_string(), "--seed", &seed.to_string(), "--dir"];
+    Ok(words.into_iter().map(str::to_owned).chain([folder.display().to_string()]).collect())
 }
 
 /// Beside the results.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use swaptune_core::Bytes;
 
 mod codecs;
 mod density;
@@ -74,6 +75,9 @@ pub enum BenchCommand {
     /// Become a service of `bench density` that dies with it
     #[command(hide = true)]
     Tethered(TetheredArgs),
+    /// Become a built-in workload of `compare`
+    #[command(hide = true)]
+    Workload(WorkloadArgs),
     /// List the runs whose results are kept
     List,
     /// Show all results of a run, with their conditions
@@ -85,6 +89,22 @@ pub enum BenchCommand {
 pub struct ShowArgs {
     /// The run, as `bench list` shows it, or the start of its name [default: the newest]
     pub run: Option<String>,
+}
+
+/// `bench workload`.
+#[derive(Debug, Args)]
+pub struct WorkloadArgs {
+    /// Row of the table.
+    pub name: String,
+    /// Memory that it works on.
+    #[arg(long)]
+    pub size: Bytes,
+    /// What is drawn is drawn from this number.
+    #[arg(long)]
+    pub seed: u64,
+    /// Where it may write.
+    #[arg(long)]
+    pub dir: PathBuf,
 }
 
 /// `bench tethered`.

@@ -7,6 +7,7 @@ mod disk;
 mod list;
 mod memory;
 mod swap;
+mod workload;
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -29,6 +30,7 @@ pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
         BenchCommand::MemoryHelper(what) => memory::helper(what),
         BenchCommand::Density(what) => density::run(context, &args.results, what),
         BenchCommand::Tethered(what) => Err(become_command(what)),
+        BenchCommand::Workload(what) => workload::run(what),
         BenchCommand::Swap(what) => swap::run(context, &args.results, what),
         BenchCommand::List => list::list(context, &args.results),
         BenchCommand::Show(which) => list::show(context, &args.results, which),

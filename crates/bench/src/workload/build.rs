@@ -1,0 +1,69 @@
+//! A C program that is made and compiled.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::{fs, io};
+
+use super::Ask;
+
+/// Compilers at a time.
+const JOBS: u64 = 2;
+/// Files of the program.
+const FILES: u64 = 8;
+/// Memory that gcc 12 takes for such a file without functions, and for each function: the size that is asked for is that of all compilers
+/// that run at a time, about.
+const OF_A_FILE: u64 = 25 << 20;
+const OF_A_FUNCTION: u64 = 115 << 10;
+/// Functions of a file in any case.
+const LEAST: u64 = 10;
+
+/// Writes the files, compiles them, and takes them away.
+pub(super) fn run(ask: &Ask) -> io::Result<()> {
+    let folder = ask.folder.join(format!("swaptune-build-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let built = build(ask, &folder);
+    fs::remove_dir_all(&folder)?;
+    built
+}
+
+fn build(ask: &Ask, folder: &Path) -> io::Result<()> {
+    let functions = ((ask.size.0 / JOBS).saturating_sub(OF_A_FILE) / OF_A_FUNCTION).max(LEAST);
+    for file in 0..FILES {
+        fs::write(folder.join(format!("{file}.c")), source(file, functions, ask.seed))?;
+    }
+    let mut running: Vec<(u64, Child)> = Vec::new();
+    for file in 0..FILES {
+        if running.len() as u64 == JOBS {
+            done(running.remove(0))?;
+        }
+        let compiler = Command::new("cc")
+            .args(["-O1", "-c", "-o"])
+            .arg(folder.join(format!("{file}.o")))
+            .arg(folder.join(format!("{file}.c")))
+            .spawn();
+        running.push((file, compiler.map_err(|error| io::Error::new(error.kind(), format!("cc: {error}")))?));
+    }
+    running.into_iter().try_for_each(done)
+}
+
+fn done((file, mut compiler): (u64, Child)) -> io::Result<()> {
+    let status = compiler.wait()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cc {file}.c ended with {status}"))) }
+}
+
+/// Functions that call each other, with loops that an optimizer has work with.
+fn source(file: u64, functions: u64, seed: u64) -> String {
+    let mut text = String::from("typedef unsigned long word;\n");
+    for number in 0..functions {
+        let mixed = (number + 1).wrapping_mul(seed.wrapping_mul(2).wrapping_add(0x9e37_79b9_7f4a_7c15)) >> 40;
+        let call = if number == 0 { "a".to_owned() } else { format!("f{file}_{}(a, b + i)", number - 1) };
+        let _ = writeln!(
+            text,
+            "__attribute__((noinline)) word f{file}_{number}(word a, word b) {{ word t[16]; for (word i = 0; i < 16; i++) t[i] = (a * {mixed}u) ^ (b >> (i & 7)); \
+             word s = 0; for (word i = 0; i < 16; i++) {{ if (t[i] & 1) s += t[(i * {}) & 15] / (b | 1); else s ^= {call}; }} return s; }}",
+            mixed % 13 + 1
+        );
+    }
+    text
+}
