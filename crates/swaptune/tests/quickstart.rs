@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, Command, ExitCode, Stdio};
 use libtest_mimic::Failed;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use swaptune_trials::{TestResult, needing, no_swap, root, run_one_by_one, swap_lock, zswap};
+use swaptune_trials::{TestResult, lacks, needing, no_swap, root, run_one_by_one, swap_lock, zswap};
 
 fn main() -> ExitCode {
     run_one_by_one(vec![
@@ -26,7 +26,10 @@ fn main() -> ExitCode {
 fn ready() -> TestResult {
     root()?;
     no_swap()?;
-    zswap()
+    zswap()?;
+    let plan = Command::new(env!("CARGO_BIN_EXE_swaptune")).args(["plan", "--now", "--json"]).output()?;
+    let steps = serde_json::from_slice::<Value>(&plan.stdout).map(|plan| plan["steps"].to_string()).unwrap_or_default();
+    if plan.status.success() && steps.contains("\"/swapfile\"") { Ok(()) } else { lacks("a plan with a swap file of its own") }
 }
 
 /// What must be as before.
