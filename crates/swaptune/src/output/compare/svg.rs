@@ -33,8 +33,9 @@ impl Axis {
 
     /// The same from zero.
     pub fn from_zero(values: impl Iterator<Item = f64>) -> Self {
-        let axis = Self::over(values.chain([0.0]));
-        Self { low: 0.0, high: axis.high }
+        let high = Self::over(values.chain([0.0])).high;
+        // What never was more than nothing has an axis all the same.
+        Self { low: 0.0, high: if high < 1e-6 { 1.0 } else { high } }
     }
 
     fn at(self, value: f64) -> f64 {
@@ -144,10 +145,12 @@ pub fn intervals(title: &str, rows: &[(String, f64, f64, f64)]) -> String {
 /// Lines over time, one for each name, from zero.
 pub fn lines(title: &str, unit: &str, rows: &[(String, Vec<(f64, f64)>)]) -> String {
     const HEIGHT: f64 = 150.0;
+    // The unit stands above the highest mark.
+    const ABOVE: f64 = 26.0;
     let points = || rows.iter().flat_map(|(_, points)| points.iter().copied());
     let (across, up) = (Axis::from_zero(points().map(|(x, _)| x)), Axis::from_zero(points().map(|(_, y)| y)));
     let x = |value: f64| 60.0 + across.at(value) * (WIDTH - 76.0);
-    let y = |value: f64| HEIGHT - up.at(value) * (HEIGHT - 12.0);
+    let y = |value: f64| HEIGHT - up.at(value) * (HEIGHT - ABOVE);
     let mut body = String::new();
     for mark in up.marks() {
         let y = y(mark);
@@ -211,7 +214,7 @@ mod tests {
         assert_eq!(Axis::over(std::iter::empty()), Axis { low: 0.0, high: 1.0 });
         let one = Axis::over([5.0, f64::NAN].into_iter());
         assert!(one.low < 5.0 && one.high > 5.0);
-        assert!(Axis::from_zero([0.0].into_iter()).high > 0.0);
+        assert_eq!(Axis::from_zero([0.0].into_iter()), Axis { low: 0.0, high: 1.0 });
     }
 
     #[test]
