@@ -6,7 +6,7 @@ expect_line "inspect says that zswap is missing" "zswap.*\(absent\|not\|no \|wit
 expect_status 0 swaptune status
 expect_line "status says that there is none" "zswap: none" /run/last-output
 for profile in auto idle-guide; do
-	expect_status 0 swaptune plan --profile $profile
+	expect_status 0 swaptune plan --explain --profile $profile
 	expect_line "$profile: the plan speaks of zswap" "zswap" /run/last-output
 	expect_line "$profile: the plan offers zram or swap" "zram\|swap " /run/last-output
 done

@@ -3,10 +3,9 @@
 use swaptune_core::forecast::{CandidateForecast, Forecast};
 
 use super::text::{columns, wrap};
-use crate::cmd::quickstart::Offer;
 
 /// What is counted, what fits today, and each offer with what fits.
-pub fn offers(forecast: &Forecast, offers: &[Offer]) -> String {
+pub fn offers(forecast: &Forecast, offers: &[&CandidateForecast]) -> String {
     let about = |row: &CandidateForecast| {
         let range = if row.low() == row.high() { String::new() } else { format!(" ({})", row.range()) };
         format!("about {}{range}", row.median())
@@ -17,7 +16,7 @@ pub fn offers(forecast: &Forecast, offers: &[Offer]) -> String {
     let rows = offers
         .iter()
         .enumerate()
-        .map(|(number, offer)| vec![(number + 1).to_string(), offer.forecast.candidate.to_string(), about(&offer.forecast)]);
+        .map(|(number, offer)| vec![(number + 1).to_string(), offer.candidate.to_string(), about(offer)]);
     out += &columns(&today.chain(rows).collect::<Vec<_>>(), &[], 2);
     out
 }

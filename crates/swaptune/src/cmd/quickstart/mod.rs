@@ -38,11 +38,11 @@ const PAGES: u64 = 5_000;
 const SEEDS: u32 = 3;
 
 /// Something that can be chosen.
-pub struct Offer {
+struct Offer {
     /// What it is and how many applications fit with it.
-    pub forecast: CandidateForecast,
+    forecast: CandidateForecast,
     /// What becomes of the running system.
-    pub live: Plan,
+    live: Plan,
     settings: Settings,
     followed: Forecast,
 }
@@ -74,7 +74,10 @@ pub fn run(context: &Context, args: &QuickstartArgs) -> Result<u8, Failure> {
     let show = |offer: &Offer| output::message(&output::plan::summary(&offer.live, None));
     match offers.as_slice() {
         [only] => show(only),
-        several => output::message(&output::quickstart::offers(&forecast, several)),
+        several => {
+            let rows: Vec<&CandidateForecast> = several.iter().map(|offer| &offer.forecast).collect();
+            output::message(&output::quickstart::offers(&forecast, &rows));
+        }
     }
     let Some(offer) = choose(&offers, args.yes, &stop)? else {
         output::message("nothing was changed");
