@@ -1,8 +1,8 @@
 //! `bench density` with the real binary and services of a line of shell: what fits, what is too slow, what is no service, and killed
 //! half-way.
 //!
-//! All but half a GiB of what is available stays available: these tests count services, they do not press the machine. Whatever happens, the
-//! machine is left as it was.
+//! All but two GiB of what is available stays available: these tests count services, they do not press the machine. What else this machine
+//! does meanwhile may take some of that. Whatever happens, the machine is left as it was.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use swaptune_trials::{TestResult, children, needing, root, run, swap_lock, wait_
 type Test = fn() -> Result<(), Failed>;
 
 /// Memory that is held from the machine.
-const HELD_MIB: u64 = 512;
+const HELD_MIB: u64 = 2048;
 /// A service that has next to no memory and answers at once.
 const ECHO: &str = "echo ready; while read line; do echo done; done";
 

@@ -151,7 +151,18 @@ pub(crate) fn all(state: &StateDir) -> Result<Vec<Transaction>, JournalError> {
     ids(state)?.iter().filter_map(|id| transaction(state, id).transpose()).collect()
 }
 
-fn ids(state: &StateDir) -> Result<Vec<String>, JournalError> {
+/// An id that sorts after `newest`: `drawn`, or the one after `newest` where two began in one second or the clock was set back. The newest
+/// transaction must be the one that began last, for a rollback takes that one back first.
+pub(super) fn later(newest: Option<String>, drawn: String) -> String {
+    let Some(newest) = newest.filter(|newest| *newest >= drawn) else { return drawn };
+    let number = |end: &str| u16::from_str_radix(end, 16).ok().filter(|number| format!("{number:04x}") == end)?.checked_add(1);
+    match newest.rsplit_once('-').and_then(|(stamp, end)| Some((stamp, number(end)?))) {
+        Some((stamp, number)) => format!("{stamp}-{number:04x}"),
+        None => newest + "0",
+    }
+}
+
+pub(super) fn ids(state: &StateDir) -> Result<Vec<String>, JournalError> {
     let folder = state.journals();
     let failed = |source| JournalError::Io { operation: "list", path: folder.clone(), source };
     let entries = match fs::read_dir(&folder) {

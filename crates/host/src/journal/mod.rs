@@ -258,7 +258,7 @@ impl<'a> Journal<'a> {
 
 fn create_file(state: &StateDir) -> Result<(String, PathBuf, File), JournalError> {
     loop {
-        let id = Stamp::now().id();
+        let id = history::later(history::ids(state)?.pop(), Stamp::now().id());
         let path = state.journal(&id);
         match OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => return Ok((id, path, file)),

@@ -55,6 +55,22 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn an_id_sorts_after_all_that_were_begun_before() {
+    let later = |newest: &str, drawn: &str| history::later(Some(newest.to_owned()), drawn.to_owned());
+    assert_eq!(history::later(None, "20260102-030405-00ff".into()), "20260102-030405-00ff");
+    assert_eq!(later("20260102-030404-ffff", "20260102-030405-0000"), "20260102-030405-0000");
+    assert_eq!(later("20260102-030405-b31c", "20260102-030405-73a3"), "20260102-030405-b31d");
+    assert_eq!(later("20260102-030405-ffff", "20250102-030405-73a3"), "20260102-030405-ffff0", "the clock was set back");
+    for odd in ["zzz", "zzz-12", "zzz-00FF", "zzz-+0ff"] {
+        assert!(later(odd, "20260102-030405-0000").as_str() > odd, "{odd}");
+    }
+    // However many begin in one second, and so with ends in any order.
+    let (_dir, machine, state) = scratch();
+    let begun: Vec<String> = (0..50).map(|_| one_transaction(&state, &machine)).collect();
+    assert_eq!(history(&state).unwrap().into_iter().map(|row| row.id).collect::<Vec<_>>(), begun);
+}
+
+#[test]
 fn a_journal_cut_anywhere_is_read_up_to_its_last_whole_line() {
     let (_dir, machine, state) = scratch();
     let id = one_transaction(&state, &machine);
