@@ -52,6 +52,10 @@ impl Pageout for Below<'_> {
         self.swap_writeout(memory, page, time)
     }
 
+    fn can_reclaim_anon(&self) -> bool {
+        self.swap.has_free() || self.faults >= self.swap.no_slots_until
+    }
+
     fn shrink_slab(&mut self, memory: &mut Memory, cgroup: u16, priority: u32, time: &mut u64) {
         if let Some(zswap) = &mut self.zswap {
             zswap.shrink(memory, self.swap, cgroup, priority, time);

@@ -188,7 +188,7 @@ impl Memory {
         time: &mut u64,
     ) -> (Turn, usize, usize) {
         let (mut scanned, mut evicted, mut aged) = (0, 0, false);
-        loop {
+        while below.can_reclaim_anon() {
             let (must_age, total) = self.lruvecs.should_run_aging(cgroup);
             if must_age && priority < DEFAULT_PRIORITY {
                 self.lruvecs.age(cgroup);

@@ -48,6 +48,9 @@ pub(super) trait Pageout {
     /// Moves a page out of RAM; it is in no list. `false` if there is no place for it (`pageout`).
     fn pageout(&mut self, memory: &mut Memory, page: u32, time: &mut u64) -> bool;
 
+    /// Whether there may be a place for another page: lists are not scanned without (`can_reclaim_anon_pages`).
+    fn can_reclaim_anon(&self) -> bool;
+
     /// Lets the shrinkers do what reclaim of a cgroup at a priority asks of them (`shrink_slab`).
     fn shrink_slab(&mut self, memory: &mut Memory, cgroup: u16, priority: u32, time: &mut u64);
 

@@ -103,7 +103,7 @@ impl Memory {
         let swappiness = self.rules.swappiness;
         let (mut inactive, mut active) = self.lruvecs.targets(cgroup, |pages| share(pages, priority, swappiness), deactivates);
         let enough = round.evicted + BATCH;
-        while inactive > 0 && round.evicted < enough && round.written < BATCH {
+        while inactive > 0 && round.evicted < enough && round.written < BATCH && below.can_reclaim_anon() {
             // Who scans fewer pages of the one list does so of the other.
             let (most, scanned) = (inactive.min(BATCH), inactive.min(BATCH - round.written));
             self.shrink_lists(cgroup, (scanned, active.min(BATCH) * scanned / most), round, below, time);
@@ -145,7 +145,7 @@ impl Memory {
     fn shrink_lruvec(&mut self, cgroup: u16, count: usize, below: &mut impl Pageout, time: &mut u64) -> usize {
         let size = self.lruvecs.len(cgroup);
         let (mut evicted, mut left, mut kept, mut scan) = (0, count, 0, Scan::default());
-        while left > 0 && kept <= size {
+        while left > 0 && kept <= size && below.can_reclaim_anon() {
             let before = scan.scanned;
             let victim = self.lruvecs.victim(&mut self.pages, cgroup, &mut scan);
             *time += (scan.scanned - before) * self.rules.scan;
