@@ -26,6 +26,11 @@ pub fn resolve(
     Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence, forecast)?)
 }
 
+/// True when neither flags nor files ask for anything: what is planned is our own proposal.
+pub fn is_silent(machine: &Machine, wanted: &WantedArgs) -> Result<bool, Failure> {
+    Ok(layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
+}
+
 /// Tells the facts of an image what its configuration says of its machine; a running machine says it itself.
 pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Result<(), Failure> {
     let settings = layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay);

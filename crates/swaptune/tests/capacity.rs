@@ -43,21 +43,12 @@ fn no_plan_lowers_the_capacity_of_a_captured_machine_without_saying_so() {
                 let sum = part("ram") - part("pool_ram") + part("compressed") + part("disk");
                 assert_eq!(part("total"), sum, "{name}, {side}");
             }
-            if profile == "auto" {
-                let is_printed = swaptune(machine.path(), &words).contains("\nCapacity ");
-                assert_eq!(is_printed, !plan["steps"].as_array().unwrap().is_empty(), "{name}");
+            // Results of `measured` take the place of assumed ratios in a plan; `status` looks at what is stored only.
+            if profile == "auto" && host.name != "measured" {
+                let status = json(machine.path(), &["status"]);
+                assert_eq!(plan["capacity"]["before"], status["capacity"]["value"], "{name}");
             }
         }
     }
     assert!(lowered > 0, "some plan lowers it, or this test shows nothing");
-}
-
-#[test]
-fn what_fits_before_is_what_status_says() {
-    // Results of `measured` take the place of assumed ratios in a plan; `status` looks at what is stored only.
-    for host in support::hosts().into_iter().filter(|host| host.name != "measured") {
-        let machine = host.copy().unwrap();
-        let (status, plan) = (json(machine.path(), &["status"]), json(machine.path(), &["plan"]));
-        assert_eq!(plan["capacity"]["before"], status["capacity"]["value"], "{}", host.name);
-    }
 }

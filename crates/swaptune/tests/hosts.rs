@@ -16,7 +16,8 @@ use support::{Host, hosts};
 /// What is compared beside the facts: file of the expectation, and the command that prints it.
 const VIEWS: &[(&str, &[&str])] = &[
     ("status.txt", &["status"]),
-    ("plan.txt", &["plan", "--explain"]),
+    ("summary.txt", &["plan"]),
+    ("plan.txt", &["plan", "--explain", "--profile", "auto"]),
     ("plan-guide.txt", &["plan", "--profile", "idle-guide"]),
     ("findings.txt", &["verify"]),
     ("watch.txt", &["watch", "--once"]),

@@ -11,6 +11,7 @@ use crate::fact::Fact;
 use crate::facts::{Facts, SwapArea, SwapKind, ZramDevice, ZramMmStat};
 use crate::measurement::Evidence;
 use crate::memory_map::{Capacity, MemoryMap};
+use crate::profiles::auto;
 use crate::settings::Settings;
 use crate::units::Bytes;
 
@@ -27,6 +28,17 @@ const PLANNED: &str = "planned";
 
 /// What the note is about that says why less fits with a plan.
 pub const CAPACITY: &str = "capacity";
+
+/// What the note is about that says that swap has too few slots.
+pub const SLOTS: &str = "swap areas";
+
+/// A note where the areas, and not the pool, limit what fits.
+pub(super) fn slots(draft: &mut Draft<'_>) {
+    let wanted = draft.settings().swap.as_ref().map(|swap| swap.value.clone()).unwrap_or_default();
+    if let Some(why) = auto::shortage(draft.facts(), &wanted) {
+        draft.note(SLOTS, why, "profiles/auto.toml: demand_percent of RAM; docs/evidence/density.md");
+    }
+}
 
 /// Both sides, and a note where the plan makes less fit. Nothing where the size of RAM is unknown.
 pub(super) fn of(draft: &mut Draft<'_>) -> Option<CapacityChange> {

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::change::Change;
 use crate::forecast::{Forecast, Gain};
 
-pub use capacity::{CAPACITY, CapacityChange};
+pub use capacity::{CAPACITY, CapacityChange, SLOTS};
 use draft::Draft;
 pub use draft::Request;
 pub use image::assume;
@@ -118,6 +118,14 @@ pub struct Plan {
     /// What it brings, where that was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain: Option<Gain>,
+    /// How many changes were left out because `gain` is too small for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held_back: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Plan {
@@ -136,6 +144,19 @@ impl Plan {
     /// What is not as wanted and waits for the next boot.
     pub fn pending(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| note.pending)
+    }
+
+    /// The plan where nobody asked for its settings: without its changes when they are not worth it. What is refused, and what the model has no
+    /// figures for, stays as it is.
+    #[must_use]
+    pub fn if_worth_it(self) -> Self {
+        let is_worth_it = self.gain.as_ref().is_none_or(Gain::is_worth_it);
+        if is_worth_it || !self.refusals.is_empty() {
+            return self;
+        }
+        // The other notes and capacity are about the changes.
+        let notes = self.notes.into_iter().filter(|note| note.about == SLOTS).collect();
+        Self { held_back: self.steps.len(), steps: Vec::new(), notes, capacity: None, ..self }
     }
 
     /// The plan less the steps that do not count.
@@ -167,6 +188,7 @@ pub fn plan(request: &Request<'_>) -> Plan {
     image::note(&mut draft);
     live::knobs(&mut draft);
     areas::plan(&mut draft);
+    capacity::slots(&mut draft);
     encryption::note(&mut draft);
     zram::plan(&mut draft);
     live::zswap(&mut draft);

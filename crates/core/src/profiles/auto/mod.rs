@@ -8,6 +8,7 @@ mod assume;
 mod measured;
 mod pool;
 mod reclaim;
+mod slots;
 pub mod tiering;
 mod unfit;
 
@@ -18,6 +19,7 @@ use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, Sw
 use crate::units::Bytes;
 
 use assume::{ASSUMED, Choice};
+pub use slots::shortage;
 pub use tiering::Tiering;
 
 /// Priority of disk areas, below zram's.

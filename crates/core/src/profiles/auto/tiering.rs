@@ -158,7 +158,6 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
 /// Areas that are on, and a swap file beside them where they have too few slots for the demand that is planned for. Not beside a spinning
 /// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
 fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
-    let is_plain = |area: &SwapArea| area.encryption.value() == Some(&Encryption::None);
     let spins = disk_of(facts, &on).is_some_and(really_spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
     let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
@@ -169,13 +168,18 @@ fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
     on
 }
 
+/// Nobody asked for encryption of what is swapped to it; zram is on no disk.
+pub(super) fn is_plain(area: &SwapArea) -> bool {
+    area.is_zram() || area.encryption.value() == Some(&Encryption::None)
+}
+
 /// Slots that the demand which is planned for needs.
-fn demand(facts: &Facts) -> Bytes {
+pub(super) fn demand(facts: &Facts) -> Bytes {
     Bytes(facts.memory.total().0.saturating_mul(ASSUMED.pool.demand_percent) / 100).min(ASSUMED.swap_file.max)
 }
 
 /// Whole 256 MiB, so that a size reads well.
-fn in_steps(size: Bytes) -> Bytes {
+pub(super) fn in_steps(size: Bytes) -> Bytes {
     Bytes::from_mib(size.mib() / 256 * 256)
 }
 
@@ -253,7 +257,7 @@ pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
 }
 
 /// The whole disk behind the first area.
-fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
+pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
     let area = areas.first()?;
     let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
     let device = active
@@ -263,6 +267,6 @@ fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
 }
 
 /// A virtual disk that says it spins does not.
-fn really_spins(disk: &BlockDevice) -> bool {
+pub(super) fn really_spins(disk: &BlockDevice) -> bool {
     disk.rotational.value().copied().unwrap_or(false) && disk.transport != Transport::Virtual
 }

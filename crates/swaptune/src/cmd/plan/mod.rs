@@ -65,9 +65,20 @@ pub fn make(
     look_if_needed(context, &mut facts, Some(&settings));
     let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref() };
     let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
-    plan.notes.extend(unread);
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
+    if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
+        plan.gain = plan.gain.or_else(|| predict::gain(&facts, &evidence, &settings));
+        plan = plan.if_worth_it();
+    }
+    plan.notes.extend(unread);
     Ok((facts, settings, plan))
+}
+
+/// Whether the plan is our own proposal for a machine that we have not changed: then it must be worth it. What was asked for is planned
+/// in any case, and what is applied is kept in order.
+fn is_our_own(context: &Context, facts: &Facts, wanted: &WantedArgs) -> Result<bool, Failure> {
+    let is_applied = configuration::applied(facts)?.is_some();
+    Ok(!is_applied && facts.image.is_none() && configuration::is_silent(&context.machine, wanted)?)
 }
 
 /// Unpacking the initramfs takes longer than everything else together, and only kernel arguments depend on what is in it.

@@ -1,0 +1,115 @@
+//! Whether disk swap has slots for the demand that is planned for, and why a plan adds none.
+
+use super::assume::ASSUMED;
+use super::tiering::{self, Area, demand};
+use super::unfit;
+use crate::facts::Facts;
+use crate::settings::SwapWanted;
+use crate::units::Bytes;
+
+/// Why the areas that are wanted, and not the pool, limit what fits, as one sentence; `None` where they have slots enough. A page in zswap's
+/// pool keeps its slot, so that no setting of zswap makes up for it.
+#[must_use]
+pub fn shortage(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
+    // Of an image neither RAM nor areas are known.
+    if facts.image.is_some() || wanted.is_empty() {
+        return None;
+    }
+    let size = Bytes(wanted.iter().filter_map(|area| tiering::size_of(facts, area)).sum());
+    let demand = demand(facts);
+    // What is less than a step of sizes is no shortage.
+    if tiering::in_steps(Bytes(demand.0.saturating_sub(size.0))) == Bytes(0) {
+        return None;
+    }
+    let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
+    Some(format!("{size} of slots are the limit, {demand} of idle pages are planned for: a larger area lets more fit{why}"))
+}
+
+/// Why no swap file makes up for it; `None` where the user chose the areas.
+fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
+    let on: Vec<Area> = tiering::active_areas(facts);
+    if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
+        return None;
+    }
+    if tiering::disk_of(facts, &on).is_some_and(tiering::really_spins) {
+        return Some("none is put beside an area on a spinning disk, whose heads would go back and forth".into());
+    }
+    if !facts.swaps.iter().all(tiering::is_plain) {
+        return Some("none that is plain is put beside an encrypted one".into());
+    }
+    let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
+    let disk = root.device.value().and_then(|name| facts.disk_of(name));
+    let unfit = disk.and_then(unfit::disk).map(|why| format!("the disk of / is {why}")).or_else(|| unfit::root(facts, root));
+    unfit.or_else(|| {
+        let (free, percent) = (root.free.value()?, ASSUMED.swap_file.free_percent);
+        wanted
+            .iter()
+            .any(|area| area.path == ASSUMED.swap_file.path)
+            .then(|| format!("{percent} % of {free} free on / are taken"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fact;
+    use crate::facts::{BlockDevice, Encryption, Mount, SwapArea, SwapKind, Transport};
+
+    fn machine(free: Bytes, encryption: Encryption) -> Facts {
+        let mut facts = Facts::default();
+        let meminfo = [("MemTotal".to_owned(), Bytes::from_gib(1))].into();
+        facts.memory.meminfo = Fact::known(meminfo, "/proc/meminfo");
+        let disk = |name: &str, parent: Option<&str>| BlockDevice {
+            name: name.into(),
+            size: Bytes::from_mib(512),
+            transport: Transport::Nvme,
+            parent: parent.map(str::to_owned),
+            ..BlockDevice::default()
+        };
+        facts.block_devices = vec![disk("nvme0n1", None), disk("nvme0n1p1", Some("nvme0n1")), disk("nvme0n1p2", Some("nvme0n1"))];
+        facts.mounts = vec![Mount {
+            at: "/".into(),
+            filesystem: "ext4".into(),
+            device: Fact::known("nvme0n1p1".into(), "mountinfo"),
+            free: Fact::known(free, "statvfs"),
+            ..Mount::default()
+        }];
+        facts.swaps = vec![SwapArea {
+            path: "/dev/nvme0n1p2".into(),
+            kind: SwapKind::Partition,
+            size: Bytes::from_mib(512),
+            used: Bytes(0),
+            priority: 10,
+            device: Fact::known("nvme0n1p2".into(), "/proc/swaps"),
+            uuid: Fact::absent("/dev/disk/by-uuid"),
+            encryption: Fact::known(encryption, "dm"),
+            filesystem: Fact::absent("a device"),
+        }];
+        facts
+    }
+
+    fn area(path: &str, size: Option<Bytes>) -> SwapWanted {
+        SwapWanted { path: path.into(), size, priority: 10, optional: None, discard_once: false }
+    }
+
+    #[test]
+    fn too_few_slots_are_told_with_why_there_are_no_more() {
+        let on = area("/dev/nvme0n1p2", None);
+        let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted).unwrap_or_default();
+        let start = "512 MiB of slots are the limit, 2.8 GiB of idle pages are planned for: a larger area lets more fit";
+        let little = machine(Bytes::from_gib(1), Encryption::None);
+        let said = told(&little, std::slice::from_ref(&on));
+        assert_eq!(said, format!("{start} (/ has 1 GiB free, and 1 GiB in 25 % of it need 4 GiB)"));
+        let encrypted = machine(Bytes::from_gib(40), Encryption::Plain);
+        assert_eq!(
+            told(&encrypted, std::slice::from_ref(&on)),
+            format!("{start} (none that is plain is put beside an encrypted one)")
+        );
+        let plenty = machine(Bytes::from_gib(40), Encryption::None);
+        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(3)))]), None);
+        // The user chose an area of their own.
+        assert_eq!(told(&plenty, &[area("/dev/nvme0n1p2", Some(Bytes::from_mib(512)))]), start);
+        assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on]), None, "an image");
+        assert_eq!(shortage(&little, &[]), None, "zram");
+    }
+}
