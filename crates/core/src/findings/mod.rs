@@ -108,6 +108,14 @@ pub struct Found {
     pub source: &'static str,
 }
 
+impl Found {
+    /// True when something is wrong that an apply puts right.
+    #[must_use]
+    pub fn is_cured_by_apply(&self) -> bool {
+        self.severity <= Severity::Warning && self.cure.starts_with("swaptune apply")
+    }
+}
+
 /// The whole table by family, in the order in which findings of one severity are shown.
 pub static TABLE: &[&[Finding]] = &[
     zswap_words::ROWS,

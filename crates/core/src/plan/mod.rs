@@ -43,6 +43,9 @@ pub use sizes::FILE_RESERVE;
 /// Version of the JSON form of [`Plan`].
 pub const SCHEMA: u32 = 1;
 
+/// What the note is about that says what a plan of little gain puts right.
+pub const FINDINGS: &str = "findings";
+
 /// When a step takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

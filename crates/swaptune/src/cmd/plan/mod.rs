@@ -7,9 +7,10 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
 use swaptune_core::facts::Facts;
-use swaptune_core::forecast::Forecast;
+use swaptune_core::findings::examine;
+use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, When, plan};
+use swaptune_core::plan::{FINDINGS, Note, Plan, Request, When, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
@@ -68,14 +69,31 @@ pub fn make(
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
         plan.gain = plan.gain.or_else(|| predict::gain(&facts, &evidence, &settings));
-        plan = plan.if_worth_it();
+        plan = match cured(&facts) {
+            Some(cured) if !plan.gain.as_ref().is_none_or(Gain::is_worth_it) => {
+                Plan { notes: [vec![cured], plan.notes].concat(), ..plan }
+            }
+            Some(_) => plan,
+            None => plan.if_worth_it(),
+        };
     }
     plan.notes.extend(unread);
     Ok((facts, settings, plan))
 }
 
-/// Whether the plan is our own proposal for a machine that we have not changed: then it must be worth it. What was asked for is planned
-/// in any case, and what is applied is kept in order.
+/// A note on what is wrong and is put right, where something is.
+fn cured(facts: &Facts) -> Option<Note> {
+    let found: Vec<&str> = examine(facts).iter().filter(|found| found.is_cured_by_apply()).map(|found| found.title).collect();
+    (!found.is_empty()).then(|| Note {
+        about: FINDINGS.into(),
+        text: format!("proposed although it gains little, for it puts right that {}", found.join("; that ")),
+        evidence: "`swaptune verify`".into(),
+        pending: false,
+    })
+}
+
+/// Whether the plan is our own proposal for a machine that we have not changed: then it must be worth it, or cure something. What was asked
+/// for is planned in any case, and what is applied is kept in order.
 fn is_our_own(context: &Context, facts: &Facts, wanted: &WantedArgs) -> Result<bool, Failure> {
     let is_applied = configuration::applied(facts)?.is_some();
     Ok(!is_applied && facts.image.is_none() && configuration::is_silent(&context.machine, wanted)?)

@@ -1,7 +1,7 @@
 //! What a plan changes, by subject, in a page.
 
 use swaptune_core::change::{Change, SwapState};
-use swaptune_core::plan::{CAPACITY, Note, Plan, SLOTS, When};
+use swaptune_core::plan::{CAPACITY, FINDINGS, Note, Plan, SLOTS, When};
 
 use super::{capacity, gain, heading, refusals};
 use crate::output::text::{count, labelled};
@@ -188,9 +188,9 @@ fn footer(plan: &Plan, next: Option<&str>) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// What is not as wanted now, what was cut short, that less fits, and what keeps more from fitting.
+/// What is not as wanted now, what was cut short, that less fits, what keeps more from fitting, and why little is worth it.
 fn is_said_in_full(note: &Note) -> bool {
-    note.pending || note.about == CAPACITY || note.about == SLOTS
+    note.pending || [CAPACITY, SLOTS, FINDINGS].contains(&note.about.as_str())
 }
 
 #[cfg(test)]
