@@ -16,7 +16,7 @@ set -eu
 #   groff-base                  the man pages that make install writes
 #   prometheus                  promtool, which checks metrics and alerts (its
 #                               service, which nothing here uses, comes with it)
-#   chromium-headless-shell     the browser that reads the report of compare
+#   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
 mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev

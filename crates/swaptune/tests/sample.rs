@@ -7,7 +7,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 use serde_json::Value;
-use swaptune_trials::{TestResult, root, run, trials};
+use swaptune_trials::{End, TestResult, root, run, trials};
+
+#[path = "support/report.rs"]
+mod report;
 
 fn main() -> ExitCode {
     run(trials![
@@ -15,6 +18,7 @@ fn main() -> ExitCode {
         everything_is_sampled_as_a_table,
         what_cannot_be_is_said_with_a_hint,
         without_root_processes_of_others_are_explained,
+        a_report_shows_a_hostile_process_as_text,
     ])
 }
 
@@ -136,4 +140,23 @@ fn without_root_processes_of_others_are_explained() -> TestResult {
     assert!(groups.iter().any(|group| group["name"] == format!("sleep[{}]", own.pid())), "{printed:#}");
     assert!(groups.iter().all(|group| group["name"] != format!("sleep[{}]", sleeper.pid())), "{printed:#}");
     Ok(())
+}
+
+fn a_report_shows_a_hostile_process_as_text() -> TestResult {
+    let folder = folder();
+    // A process is called as its file is.
+    let named = folder.path().join("<script>&'x");
+    fs::copy("/bin/sleep", &named).unwrap();
+    let hostile = Command::new(&named).arg("600").spawn().map(Sleeper).unwrap();
+    let file = folder.path().join("report.html");
+    let words = ["--pid", &hostile.pid(), "--pages", "20", "--codec", "lz4,zstd", "--no-save", "--json", "--html"];
+    let output = sample(&words).arg(&file).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(printed["groups"][0]["name"].as_str().unwrap().starts_with("<script>&'x["), "{printed:#}");
+    let page = fs::read_to_string(&file).unwrap();
+    report::is_well_formed(&page).map_err(End::Failed)?;
+    assert!(page.contains("&lt;script&gt;&amp;&#39;x[") && page.contains("seed ") && page.contains("Linux "), "{page}");
+    report::browser()?;
+    report::is_readable(&file, 2).map_err(End::Failed)
 }

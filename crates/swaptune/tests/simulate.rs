@@ -6,6 +6,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+use swaptune_trials::needing;
+
+#[path = "support/report.rs"]
+mod report;
 mod support;
 
 use support::hosts;
@@ -13,14 +17,16 @@ use support::hosts;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("measured figures are used and cited", measured),
         ("without the flag they are not", usual),
         ("the machine as it is set up can be measured too", now),
         ("flags make a file that says the same", file),
         ("a trace can come from a pipe", pipe),
+        ("a report is one file beside JSON", report_beside_json),
     ];
-    let trials = tests.into_iter().map(|(name, test)| Trial::test(name, test)).collect();
+    let mut trials: Vec<Trial> = tests.into_iter().map(|(name, test)| Trial::test(name, test)).collect();
+    trials.push(needing("reports can be read in a browser", || report::browser().map(drop), rendered));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -136,4 +142,36 @@ fn pipe() -> Result<(), Failed> {
     let words = ["--trace", "-", "--columns", "time_us=1,page=2", "--ram", "80%", "--tiering", "disk:nvme"];
     let (text, _) = simulate(&words, None, &trace.replace(';', ","))?;
     contains(&text, &["TIERING", "disk:nvme"])
+}
+
+/// A report of two tierings at two values, the name of one of them hostile.
+fn report_of(folder: &Path) -> Result<(String, std::path::PathBuf), Failed> {
+    let path = folder.join("report.html");
+    let file = path.display().to_string();
+    let flags = ["--generate", "zipf:pages=2k,events=5k", "--sweep", "machine.ram=2M,4M", "--json", "--html", &file];
+    let tierings = ["--tiering", "<script>=zswap:zstd,disk:nvme", "--tiering", "zram:lz4,disk"];
+    let (text, done) = simulate(&[&flags[..], &tierings].concat(), None, "")?;
+    if done { Ok((text, path)) } else { Err(text.into()) }
+}
+
+fn report_beside_json() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (json, path) = report_of(folder.path())?;
+    contains(&json, &["\"schema\": 1", "report: "])?;
+    let page = std::fs::read_to_string(path)?;
+    report::is_well_formed(&page)?;
+    contains(&page, &["&lt;script&gt;", "elapsed over machine.ram", "zipf:pages=2k,events=5k", "zswap with zstd"])
+}
+
+fn rendered() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let (_, path) = report_of(folder.path())?;
+    report::is_readable(&path, 3)?;
+    let path = folder.path().join("curve.html");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    command.args(["simulate", "replay", "--generate", "zipf:pages=2k,events=5k", "--csv", "--html"]).arg(&path);
+    let output = command.output()?;
+    contains(&String::from_utf8_lossy(&output.stdout), &["policy,size"])?;
+    report::is_well_formed(&std::fs::read_to_string(&path)?)?;
+    report::is_readable(&path, 1)
 }

@@ -41,6 +41,9 @@ pub struct SampleArgs {
     /// Write sizes and classes of all sampled pages to FILE, never their contents
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
+    /// Write a report with pictures, one file that needs no other
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Draw the same pages again while processes do not change
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
@@ -48,7 +51,7 @@ pub struct SampleArgs {
     /// scans is one access; number and order of its accesses are unknown. Each scan clears the accessed bits of the processes, which
     /// misleads reclaim for a while, and their soft-dirty bits, which CRIU uses. Without idle page tracking in the kernel the pages are
     /// guessed from a count for each mapping, and the summary says how many are. Ctrl-C ends it early with a whole FILE
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "cold", "codec", "save", "seed", "results", "no_save"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pages", "cold", "codec", "save", "html", "seed", "results", "no_save"])]
     pub record: Option<PathBuf>,
     /// Time between two scans of --record: 500ms, 2s, 1m
     #[arg(long, value_name = "TIME", default_value = "2s", requires = "record", value_parser = interval)]

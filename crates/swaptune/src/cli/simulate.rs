@@ -107,8 +107,11 @@ pub struct RunArgs {
     /// Columns of the table; `swaptune simulate list` shows all metrics [default: the scenario's, else those that can differ]
     #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]
     pub report: Vec<String>,
+    /// Write a report with pictures, one file that needs no other
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Run nothing; write the scenario that the flags make to FILE, which ends in .toml
-    #[arg(long, value_name = "FILE", conflicts_with = "scenarios")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["scenarios", "html"])]
     pub write_scenario: Option<PathBuf>,
 }
 
@@ -152,6 +155,9 @@ pub struct ReplayArgs {
     /// With 0.01 small sizes are off by up to two points
     #[arg(long, value_name = "SHARE", requires = "curve")]
     pub rate: Option<f64>,
+    /// Write a report with pictures, one file that needs no other
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Print comma-separated values
     #[arg(long)]
     pub csv: bool,

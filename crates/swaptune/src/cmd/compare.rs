@@ -26,7 +26,7 @@ use crate::cli::{CompareArgs, LimitArg, WantedArgs};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
 use crate::output::progress::Progress;
-use crate::output::{self, compare};
+use crate::output::{self, compare, report};
 
 /// Runs, keeps, judges and prints.
 pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
@@ -70,7 +70,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Compare))?;
     print(context, &outcome, &options, &measurements)?;
     if let Some(path) = &args.html {
-        write_report(path, &outcome, &options, &measurements)?;
+        report::write(path, &compare::html(&outcome, &options, &measurements))?;
     }
     if outcome.stopped {
         output::message(&format!("go on with it: swaptune compare --resume {}", journal.path().display()));
@@ -85,13 +85,6 @@ fn print(context: &Context, outcome: &Outcome, options: &Options, measurements: 
         return output::json_versioned(&json);
     }
     output::data(&compare::text(outcome, options))
-}
-
-fn write_report(path: &Path, outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(1, format!("--html {}: {error}", path.display()));
-    std::fs::write(path, compare::html(outcome, options, measurements)).map_err(failed)?;
-    output::message(&format!("report: {}", path.display()));
-    Ok(())
 }
 
 /// Refuses a machine on which this would do harm or could not work.

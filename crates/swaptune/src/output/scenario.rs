@@ -33,17 +33,17 @@ fn of(tiering: usize, runs: &[Vec<Run>]) -> Vec<&Run> {
 }
 
 /// The runs of a tiering at a value of the sweep, one for each seed.
-struct Row<'a> {
-    at: Option<&'a str>,
-    tiering: &'a str,
-    runs: Vec<&'a Run>,
+pub(super) struct Row<'a> {
+    pub(super) at: Option<&'a str>,
+    pub(super) tiering: &'a str,
+    pub(super) runs: Vec<&'a Run>,
     /// Those of the tiering that others are relative to.
     base: Vec<&'a Run>,
 }
 
 impl Row<'_> {
     /// The metric over the seeds that have it.
-    fn spread(&self, metric: &Metric) -> Option<Spread> {
+    pub(super) fn spread(&self, metric: &Metric) -> Option<Spread> {
         Spread::of(self.runs.iter().filter_map(|run| (metric.of)(run)))
     }
 
@@ -63,7 +63,7 @@ impl Done<'_> {
     }
 
     /// The same, seeds together.
-    fn rows(&self) -> Vec<Row<'_>> {
+    pub(super) fn rows(&self) -> Vec<Row<'_>> {
         let seeds = self.scenario.seeds;
         let values = self.scenario.points.chunks(seeds).zip(self.points.chunks(seeds));
         let base = self.scenario.relative_to.as_deref();
@@ -127,7 +127,8 @@ fn table(done: &Done) -> String {
     page
 }
 
-fn cells(done: &Done) -> Vec<Vec<String>> {
+/// The table, below its head.
+pub(super) fn cells(done: &Done) -> Vec<Vec<String>> {
     let scenario = done.scenario;
     let mut head = vec!["TIERING".to_owned()];
     head.extend(scenario.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_uppercase()));
@@ -279,7 +280,8 @@ pub fn cited(cites: &[&Cite]) -> String {
     format!("\nMeasured on this machine; everything else as usual\n{}", text::columns(&rows, &[], 2))
 }
 
-fn value(unit: Unit, value: f64) -> String {
+/// A figure with its unit.
+pub(super) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Seconds => seconds(value),
         Unit::Bytes => Bytes(value as u64).to_string(),

@@ -12,6 +12,7 @@ use swaptune_tiers::replay::ReplayRow;
 use swaptune_tiers::scenario::{GRAMMAR, METRICS, Metric};
 use swaptune_tiers::trace::FormatRow;
 
+use super::report::{Chart, Page, colour, lines};
 use super::text;
 
 /// Bytes of a page, for sizes that are shown.
@@ -45,24 +46,66 @@ pub struct Outcome {
 
 /// A line for each size, two columns for each policy.
 pub fn table(report: &Report) -> String {
+    let rows = cells(report);
+    let right: Vec<usize> = (0..rows[0].len()).collect();
+    format!("{}\n\n{}", of_what(report), text::columns(&rows, &right, 0))
+}
+
+fn of_what(report: &Report) -> String {
+    let all = Bytes(u64::from(report.pages) * PAGE);
+    format!("{} accesses to {} pages, {all} at 4 KiB each", report.accesses, report.pages)
+}
+
+fn policies(report: &Report) -> Vec<&'static str> {
     let mut policies: Vec<&str> = report.outcomes.iter().map(|outcome| outcome.policy).collect();
     policies.dedup();
+    policies
+}
+
+/// The share of the trace's pages that fit, in percent.
+fn share_of(size: u32, report: &Report) -> f64 {
+    f64::from(size) * 100.0 / f64::from(report.pages.max(1))
+}
+
+fn cells(report: &Report) -> Vec<Vec<String>> {
+    let policies = policies(report);
     let mut head = ["PAGES", "MEMORY", "OF ALL"].map(str::to_owned).to_vec();
     head.extend(policies.iter().flat_map(|policy| [format!("{} MISSES", policy.to_uppercase()), "RATIO".to_owned()]));
-    let right: Vec<usize> = (0..head.len()).collect();
     let mut rows = vec![head];
     let sizes = report.outcomes.iter().take_while(|outcome| Some(&outcome.policy) == policies.first());
     for first in sizes {
-        let share = f64::from(first.size) * 100.0 / f64::from(report.pages.max(1));
+        let share = share_of(first.size, report);
         let mut row = vec![first.size.to_string(), Bytes(u64::from(first.size) * PAGE).to_string(), format!("{share:.1} %")];
         for outcome in report.outcomes.iter().filter(|outcome| outcome.size == first.size) {
             row.extend([outcome.misses.to_string(), format!("{:.2} %", outcome.miss_ratio * 100.0)]);
         }
         rows.push(row);
     }
-    let all = Bytes(u64::from(report.pages) * PAGE);
-    let head = format!("{} accesses to {} pages, {all} at 4 KiB each\n\n", report.accesses, report.pages);
-    head + &text::columns(&rows, &right, 0)
+    rows
+}
+
+/// Curves of what is missed, and the table.
+pub fn html(report: &Report, command: &str, swaptune: &str) -> String {
+    let mut page = Page::begin("swaptune simulate replay", "What memories of several sizes miss of a trace");
+    let least = report.outcomes.iter().min_by(|a, b| a.miss_ratio.total_cmp(&b.miss_ratio));
+    if let Some(Outcome { policy, size, miss_ratio, .. }) = least {
+        let (memory, share) = (Bytes(u64::from(*size) * PAGE), share_of(*size, report));
+        page.verdict(&format!(
+            "Least is missed with {memory}, {share:.1} % of the pages, under {policy}: {:.2} % of the accesses.",
+            miss_ratio * 100.0
+        ));
+    }
+    let points = |outcome: &Outcome| (share_of(outcome.size, report), outcome.miss_ratio * 100.0);
+    let curve = |policy: &str| report.outcomes.iter().filter(|outcome| outcome.policy == policy).map(points).collect();
+    let curves: Vec<_> = policies(report).into_iter().map(|policy| (policy.to_owned(), curve(policy))).collect();
+    page.heading("Accesses that miss, by the share of the pages that fits in memory");
+    page.key(curves.iter().enumerate().map(|(place, (policy, _))| (colour(place), policy.as_str())));
+    page.picture(&lines("Misses by size of memory", "Misses, %", &Chart::Numbers(" %"), &curves));
+    let rows = cells(report);
+    page.table(&rows[0].iter().map(String::as_str).collect::<Vec<_>>(), &rows[1..]);
+    page.heading("Conditions");
+    page.block(&format!("{command}\n{}\nswaptune {swaptune}", of_what(report)));
+    page.end()
 }
 
 /// A line for each policy and size.

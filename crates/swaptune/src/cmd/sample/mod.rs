@@ -63,6 +63,9 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     } else {
         output::data(&report.text())?;
     }
+    if let Some(path) = &args.html {
+        output::report::write(path, &report.html(&basis, &measurement))?;
+    }
     Ok(0)
 }
 

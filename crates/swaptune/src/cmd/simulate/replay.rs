@@ -8,6 +8,7 @@ use swaptune_tiers::trace::{Keep, Trace};
 use super::trace_file;
 use crate::cli::{CurveKind, ReplayArgs};
 use crate::cmd::Context;
+use crate::cmd::bench::typed;
 use crate::failure::{Failure, USAGE};
 use crate::output::progress::Progress;
 use crate::output::simulate::{Outcome, Report};
@@ -36,6 +37,9 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
         output::json_versioned(&report)?;
     } else {
         output::data(&if args.csv { simulate::csv(&report) } else { simulate::table(&report) })?;
+    }
+    if let Some(path) = &args.html {
+        output::report::write(path, &simulate::html(&report, &typed(), env!("SWAPTUNE_VERSION")))?;
     }
     Ok(0)
 }

@@ -9,7 +9,9 @@ use super::jobs::{Job, work};
 use super::request::{Origin, Request};
 use crate::cli::RunArgs;
 use crate::cmd::Context;
+use crate::cmd::bench::typed;
 use crate::failure::{Failure, USAGE};
+use crate::output::scenario_html::html;
 use crate::output::{self, scenario as page};
 
 /// Runs all scenarios and prints them in their order.
@@ -38,6 +40,9 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
         output::data(&page::csv(&done))?;
     } else {
         output::data(&(page::tables(&done) + &page::cited(&cites)))?;
+    }
+    if let Some(path) = &args.html {
+        output::report::write(path, &html(&done, &cites, &typed(), env!("SWAPTUNE_VERSION")))?;
     }
     Ok(0)
 }

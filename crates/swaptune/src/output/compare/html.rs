@@ -1,53 +1,37 @@
 //! A comparison as one page that needs no other file: verdicts, every run, ratios, what the machine did, and how to repeat it.
 
-use std::fmt::Write;
-
 use swaptune_bench::compare::{Options, Outcome, spoken};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CompareFigures, CompareLook, CompareRun, Comparison, Measurement};
 use swaptune_core::stats::median;
 
-use super::svg::{self, escape};
 use super::{COSTS, ended, told_apart};
 use crate::output::measurement::conditions;
-
-const STYLE: &str = include_str!("style.css");
+use crate::output::report::{Chart, Page, colour, intervals, lines, strip};
 
 /// The page.
 pub fn html(outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> String {
     let command = spoken(&options.command);
-    let mut body = format!("<h1>{}</h1>", escape(&format!("Compared: {command}")));
+    let mut page = Page::begin(&format!("swaptune compare: {command}"), &format!("Compared: {command}"));
     if let Some(first) = outcome.figures.first() {
         let memory = options.memory.map_or_else(String::new, |memory| format!(" In {memory} of memory."));
-        let _ = write!(body, "<p>{}{}</p>", escape(&told_apart(first, options)), escape(&memory));
-        body += &verdicts(&outcome.figures);
-        body += &pictures(&outcome.figures);
-        body += &costs(&outcome.figures);
-        body += &settings(&outcome.figures);
+        page.paragraph(&format!("{}{memory}", told_apart(first, options)));
+        verdicts(&mut page, &outcome.figures);
+        pictures(&mut page, &outcome.figures);
+        costs(&mut page, &outcome.figures);
+        settings(&mut page, &outcome.figures);
     }
     for skipped in &outcome.skipped {
-        let _ = write!(body, "<p>Not compared: {}: {}</p>", escape(&skipped.variant), escape(&skipped.why));
+        page.paragraph(&format!("Not compared: {}: {}", skipped.variant, skipped.why));
     }
     if let Some(measurement) = measurements.first() {
-        let _ = write!(body, "<h2>Conditions</h2><pre>{}</pre>", escape(&conditions(measurement)));
+        page.heading("Conditions");
+        page.block(&conditions(measurement));
     }
-    let title = escape(&format!("swaptune compare: {command}"));
-    let head = format!(
-        "<meta charset=utf-8><meta name=viewport content='width=device-width'><title>{title}</title><style>{STYLE}</style>"
-    );
-    format!("<!doctype html><html lang=en><head>{head}</head><body>{body}</body></html>\n")
+    page.end()
 }
 
-fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let cells = |tag: &str, cells: &mut dyn Iterator<Item = &str>| -> String {
-        cells.map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
-    };
-    let head = cells("th", &mut head.iter().copied());
-    let rows: String = rows.iter().map(|row| format!("<tr>{}</tr>", cells("td", &mut row.iter().map(String::as_str)))).collect();
-    format!("<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
-}
-
-fn verdicts(figures: &[CompareFigures]) -> String {
+fn verdicts(page: &mut Page, figures: &[CompareFigures]) {
     let row = |row: &CompareFigures| {
         let elapsed = row.elapsed.map_or_else(|| "–".into(), |elapsed| format!("{:.1} s", elapsed.value));
         let of = |of: fn(&Comparison) -> String| row.comparison.as_ref().map_or_else(String::new, of);
@@ -62,16 +46,16 @@ fn verdicts(figures: &[CompareFigures]) -> String {
         ]
     };
     let head = ["", "elapsed, median", "ratio", "95 % interval", "p, corrected", "ended", "verdict"];
-    table(&head, &figures.iter().map(row).collect::<Vec<_>>())
+    page.table(&head, &figures.iter().map(row).collect::<Vec<_>>());
 }
 
-fn pictures(figures: &[CompareFigures]) -> String {
+fn pictures(page: &mut Page, figures: &[CompareFigures]) {
     let elapsed = |row: &CompareFigures| {
         let values = ended(row).map(|run| run.elapsed_s).collect();
         (row.variant.clone(), values, row.elapsed.map(|elapsed| elapsed.value))
     };
-    let mut page = "<h2>Elapsed time of every run, s</h2>".to_owned();
-    page += &svg::strip("Elapsed time of every run", &figures.iter().map(elapsed).collect::<Vec<_>>());
+    page.heading("Elapsed time of every run, s");
+    page.picture(&strip("Elapsed time of every run", &figures.iter().map(elapsed).collect::<Vec<_>>()));
     let ratios = |row: &CompareFigures| {
         let ratio = row.comparison.as_ref()?.ratio;
         Some((row.variant.clone(), ratio.low, ratio.value, ratio.high))
@@ -79,33 +63,26 @@ fn pictures(figures: &[CompareFigures]) -> String {
     let ratios: Vec<_> = figures.iter().filter_map(ratios).collect();
     if let (false, Some(against)) = (ratios.is_empty(), figures.first()) {
         let title = format!("Times {}, 95 % intervals", against.variant);
-        let _ = write!(page, "<h2>{}</h2>{}", escape(&title), svg::intervals(&title, &ratios));
+        page.heading(&title);
+        page.picture(&intervals(&title, &ratios));
     }
-    page += "<h2>The median run of each</h2>";
-    page += &key(figures);
-    page += &timeline(figures, "Pool, MiB", |look| mebi(look.pool));
-    page += &timeline(figures, "Swap in use, MiB", |look| mebi(look.swap));
-    page += &timeline(figures, "Stalled on memory, %", |look| look.some_stall_percent);
-    page
+    page.heading("The median run of each");
+    page.key(figures.iter().enumerate().map(|(place, row)| (colour(place), row.variant.as_str())));
+    timeline(page, figures, "Pool, MiB", |look| mebi(look.pool));
+    timeline(page, figures, "Swap in use, MiB", |look| mebi(look.swap));
+    timeline(page, figures, "Stalled on memory, %", |look| look.some_stall_percent);
 }
 
 fn mebi(bytes: Bytes) -> f64 {
     bytes.0 as f64 / f64::from(1 << 20)
 }
 
-fn key(figures: &[CompareFigures]) -> String {
-    let entry = |(place, row): (usize, &CompareFigures)| {
-        format!("<span><i style='background:{}'></i>{}</span>", svg::colour(place), escape(&row.variant))
-    };
-    format!("<p class=key>{}</p>", figures.iter().enumerate().map(entry).collect::<String>())
-}
-
-fn timeline(figures: &[CompareFigures], title: &str, of: fn(&CompareLook) -> f64) -> String {
+fn timeline(page: &mut Page, figures: &[CompareFigures], title: &str, of: fn(&CompareLook) -> f64) {
     let line = |row: &CompareFigures| {
         let points = middle(row).map(|run| run.timeline.iter().map(|look| (look.at_s, of(look))).collect()).unwrap_or_default();
         (row.variant.clone(), points)
     };
-    svg::lines(title, title, &figures.iter().map(line).collect::<Vec<_>>())
+    page.picture(&lines(title, title, &Chart::Numbers(" s"), &figures.iter().map(line).collect::<Vec<_>>()));
 }
 
 /// The run whose time is nearest to the median.
@@ -114,22 +91,21 @@ fn middle(row: &CompareFigures) -> Option<&CompareRun> {
     ended(row).min_by(|a, b| (a.elapsed_s - wanted).abs().total_cmp(&(b.elapsed_s - wanted).abs()))
 }
 
-fn costs(figures: &[CompareFigures]) -> String {
+fn costs(page: &mut Page, figures: &[CompareFigures]) {
     let head: Vec<&str> = std::iter::once("").chain(COSTS.iter().map(|cost| cost.head)).collect();
     let row = |row: &CompareFigures| -> Vec<String> {
         let cell =
             |cost: &super::Cost| median(&row.runs.iter().map(cost.of).collect::<Vec<_>>()).map_or_else(|| "–".into(), cost.shown);
         std::iter::once(row.variant.clone()).chain(COSTS.iter().map(cell)).collect()
     };
-    let title = "<h2>What a run costs: medians, disk and pool in pages</h2>";
-    format!("{title}{}", table(&head, &figures.iter().map(row).collect::<Vec<_>>()))
+    page.heading("What a run costs: medians, disk and pool in pages");
+    page.table(&head, &figures.iter().map(row).collect::<Vec<_>>());
 }
 
-fn settings(figures: &[CompareFigures]) -> String {
-    let mut page = "<h2>What each configuration set</h2>".to_owned();
+fn settings(page: &mut Page, figures: &[CompareFigures]) {
+    page.heading("What each configuration set");
     for row in figures {
-        let set = if row.settings.is_empty() { "nothing".to_owned() } else { row.settings.join("\n") };
-        let _ = write!(page, "<p><b>{}</b></p><pre>{}</pre>", escape(&row.variant), escape(&set));
+        page.label(&row.variant);
+        page.block(&if row.settings.is_empty() { "nothing".to_owned() } else { row.settings.join("\n") });
     }
-    page
 }

@@ -1,7 +1,6 @@
 //! A comparison as text, and as a page with pictures.
 
 mod html;
-mod svg;
 
 use swaptune_bench::compare::{Options, Outcome, Progress, spoken};
 use swaptune_core::measurement::{CompareFigures, CompareRun};

@@ -1,5 +1,6 @@
 //! What a sample says: the whole, a line for each unit or process, what a pool would hold, and which compressor suits.
 
+mod html;
 mod table;
 
 use std::cmp::Reverse;
@@ -8,7 +9,7 @@ use serde::Serialize;
 use swaptune_bench::codec::Setting;
 use swaptune_bench::codecs::InKernel;
 use swaptune_bench::sample::{Cold, GroupKind, Numbers, Pools, Sample, Tally};
-use swaptune_core::measurement::{Estimate, Evidence, SampleFigures, SampledCodec};
+use swaptune_core::measurement::{Estimate, Evidence, Measurement, SampleFigures, SampledCodec};
 use swaptune_core::memory_map::MemoryMap;
 use swaptune_core::profiles::auto::{Advice, compressor};
 use swaptune_core::{Bytes, Facts};
@@ -137,6 +138,11 @@ impl Report {
     pub fn text(&self) -> String {
         table::text(self)
     }
+
+    /// As a page with pictures.
+    pub fn html(&self, basis: &Basis<'_>, measurement: &Measurement) -> String {
+        html::html(self, basis, measurement)
+    }
 }
 
 impl Has {
@@ -247,7 +253,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use swaptune_core::facts::Availability;
-    use swaptune_core::measurement::{Conditions, Figures, Measurement, SCHEMA};
+    use swaptune_core::measurement::{Conditions, Figures, SCHEMA};
     use swaptune_core::profiles;
 
     use super::*;

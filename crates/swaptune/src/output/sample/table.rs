@@ -45,7 +45,8 @@ fn head(report: &Report) -> String {
     line + "\nIn brackets: 95 % confidence intervals\n"
 }
 
-fn codecs(report: &Report) -> Vec<Vec<String>> {
+/// A line for each codec, below a head.
+pub fn codecs(report: &Report) -> Vec<Vec<String>> {
     let pool = &report.pool;
     let holds = format!("{} OF POOL HOLD", pool.size);
     let stored = format!("IN {}", pool.allocator.to_uppercase());
@@ -73,7 +74,8 @@ fn codecs(report: &Report) -> Vec<Vec<String>> {
     rows
 }
 
-fn groups(report: &Report) -> Vec<Vec<String>> {
+/// A line for each unit or process and for all, below a head.
+pub fn groups(report: &Report) -> Vec<Vec<String>> {
     let shown: Vec<&str> = shown(report);
     let watched = report.watched.is_some();
     let mut head: Vec<String> = ["UNIT OR PROCESS", "PAGES", "SIZE", "SWAPPED"].map(str::to_owned).to_vec();
@@ -128,7 +130,7 @@ fn of_codecs(codecs: &[SampledCodec], shown: &[&str]) -> Vec<String> {
 }
 
 /// A handful of pages has an interval that says nothing.
-fn says_something(codec: &&SampledCodec) -> bool {
+pub fn says_something(codec: &&SampledCodec) -> bool {
     codec.ratio.high <= WIDEST * codec.ratio.low
 }
 
@@ -175,7 +177,7 @@ fn number(estimate: &Estimate) -> String {
 }
 
 /// `12.1 % (11.2–13.1)`; a value that is known has no interval.
-fn percent(estimate: &Estimate) -> String {
+pub fn percent(estimate: &Estimate) -> String {
     let percent = |share: f64| share * 100.0;
     let value = format!("{:.1} %", percent(estimate.value));
     let is_known = estimate.low == estimate.value && estimate.high == estimate.value;

@@ -1,0 +1,28 @@
+//! Reports: one file of HTML each, with pictures, that needs no other file, no network and no script.
+//!
+//! A [`Page`] takes text, tables and [`Picture`]s and escapes what it is given: names of processes and what was typed are text here, whatever
+//! they hold. Pictures are as wide as the window, with letters of the same size in each.
+
+mod axis;
+mod escape;
+mod page;
+mod style;
+mod svg;
+
+pub use page::Page;
+pub use style::{STEPS, colour};
+pub use svg::{Bar, Chart, bars, intervals, lines, stacks, strip};
+
+use std::io;
+use std::path::Path;
+
+use super::message;
+use crate::failure::Failure;
+
+/// Writes the report that `--html FILE` asks for and says where it is; a file that is there is replaced.
+pub fn write(path: &Path, html: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(1, format!("--html {}: {error}", path.display()));
+    std::fs::write(path, html).map_err(failed)?;
+    message(&format!("report: {}", path.display()));
+    Ok(())
+}
