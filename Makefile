@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 BIN     = target/release/swaptune
 SECONDS_PER_TARGET ?= 20
 
-.PHONY: run test check unit guests guests-newest validate bench bench-sim fuzz fixtures reference install uninstall clean
+.PHONY: run test check unit guests guests-newest validate bench bench-sim bench-watch fuzz fixtures reference install uninstall clean
 
 # Builds, then shows what this machine's memory really is and the plan for it. Reads only.
 run: $(BIN)
@@ -55,6 +55,10 @@ bench: $(BIN)
 # The simulator beside libcachesim from PyPI, installed below target/. BENCH_SIM_ROUNDS=N rounds; ten take about a quarter of an hour.
 bench-sim:
 	@$(CARGO) run --release --quiet --package xtask -- bench-sim
+
+# `watch` beside node_exporter, atop and below, those of them that are installed, with 500 processes and groups. Needs root, takes 20 minutes.
+bench-watch: $(BIN)
+	@$(CARGO) xtask bench-watch
 
 # Every parser, for SECONDS_PER_TARGET each. Needs a nightly toolchain; installs cargo-fuzz when it is missing.
 fuzz:

@@ -5,12 +5,14 @@
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
 //! `cargo xtask bench-sim` prints how fast the simulator is beside a peer, `bench-sim import` only how fast traces are read; only
 //! counts must be equal.
+//! `cargo xtask bench-watch` prints what `watch` costs beside other programs that look at a machine once a second.
 
 mod bench;
 mod bench_codecs;
 mod bench_pools;
 mod bench_sampling;
 mod bench_sim;
+mod bench_watch;
 #[path = "../../crates/swaptune/src/cli/mod.rs"]
 mod cli;
 mod man;
@@ -32,6 +34,10 @@ fn main() -> anyhow::Result<()> {
         ["bench-sim"] => bench_sim::run(),
         ["bench-sim", "import"] => bench_sim::run_import(),
         ["bench-sim", "memory", policy, size, file] => bench_sim::run_memory(policy, size, file),
-        _ => bail!("usage: cargo xtask reference [--check] | man DIR | bench [codecs|sampling] | bench-sim [import]"),
+        ["bench-watch"] => bench_watch::run(60, 3),
+        ["bench-watch", seconds, rounds] => bench_watch::run(seconds.parse()?, rounds.parse()?),
+        _ => bail!(
+            "usage: cargo xtask reference [--check] | man DIR | bench [codecs|sampling] | bench-sim [import] | bench-watch [SECONDS ROUNDS]"
+        ),
     }
 }
