@@ -7,6 +7,7 @@
 //!   to touch 30 % of them. They have the mean size of a process in the newest sample, or what is asked for, and are neither smaller
 //!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
+//! - Pages are as large as those of the machine; sizes within one are brought to the 4 KiB of the model.
 //! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches as many times fewer pages, and its
 //!   time is multiplied.
 //!
@@ -31,7 +32,7 @@ use swaptune_tiers::scenario::{Look, Search, Tiering, run};
 
 use self::candidates::Ground;
 use self::pages::Pages;
-use crate::this_machine::{Known, PAGE, Subject, THIS, ThisMachineError, now};
+use crate::this_machine::{Known, Subject, THIS, ThisMachineError, as_it_is, page_of};
 
 /// Mean seconds between wakes of an application.
 pub const WAKE_SECONDS: u32 = 120;
@@ -114,6 +115,8 @@ pub enum PredictError {
 
 /// The machine that is simulated, apart from what differs between candidates.
 struct Small {
+    /// Bytes of a page.
+    page: u64,
     scale: u32,
     application: Bytes,
     application_from: String,
@@ -143,8 +146,8 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let mut tierings = candidates.iter().map(model).collect::<Result<Vec<_>, PredictError>>()?;
     let today = candidates::today(request.facts);
     // A machine that the model does not have may well be planned for.
-    let as_it_is = now(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));
-    tierings.extend(as_it_is.ok().map(|model| tiering(&today, model)));
+    let now = as_it_is(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));
+    tierings.extend(now.ok().map(|model| tiering(&today, model)));
     let seeds: Vec<u64> = (1..=u64::from(request.seeds)).collect();
     let jobs: Vec<(&Tiering, u64)> = tierings.iter().flat_map(|tiering| seeds.iter().map(move |seed| (tiering, *seed))).collect();
     let found = all(&jobs, &small, on)?;
@@ -206,12 +209,12 @@ fn all(jobs: &[(&Tiering, u64)], small: &Small, on: &(dyn Fn(usize, usize) + Syn
 
 impl Small {
     fn of(request: &Request<'_>) -> Self {
-        let memory = &request.facts.memory;
+        let (memory, page) = (&request.facts.memory, page_of(request.facts));
         let ram = memory.total();
         let sample = request.evidence.sample();
-        let mean = sample.as_ref().map(|sample| Bytes(sample.value.present * PAGE / sample.value.processes.max(1)));
+        let mean = sample.as_ref().map(|sample| Bytes(sample.value.present * page / sample.value.processes.max(1)));
         let wanted = request.application.or(mean).unwrap_or(USUAL_APPLICATION);
-        let application = wanted.clamp(Bytes(ram.0 / MOST_IN_RAM), Bytes(ram.0 / LEAST_IN_RAM)).max(Bytes(PAGE));
+        let application = wanted.clamp(Bytes(ram.0 / MOST_IN_RAM), Bytes(ram.0 / LEAST_IN_RAM)).max(Bytes(page));
         let bounds = if application == wanted { String::new() } else { format!(", brought to {application} for this RAM") };
         let application_from = match (request.application, &sample) {
             (Some(asked), _) => format!("applications of {asked}, as asked for{bounds}"),
@@ -224,8 +227,8 @@ impl Small {
         // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
         let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
         let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
-        let scale = u32::try_from(ram.0 / PAGE / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
-        Self { scale, application, application_from, reserved: reserved / PAGE }
+        let scale = u32::try_from(ram.0 / page / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
+        Self { page, scale, application, application_from, reserved: reserved / page }
     }
 
     /// What is counted, in words.
@@ -251,7 +254,7 @@ impl Small {
 
     /// Pages of an application of the small machine.
     fn pages(&self) -> u64 {
-        (self.application.0 / PAGE / u64::from(self.scale)).max(1)
+        (self.application.0 / self.page / u64::from(self.scale)).max(1)
     }
 
     /// How many applications fit.

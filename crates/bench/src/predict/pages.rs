@@ -81,7 +81,9 @@ impl<'a> Pages<'a> {
         match &self.basis {
             Basis::Set(set, _) => {
                 let name = column(set, compressor).unwrap_or(compressor);
-                (0..set.len()).filter_map(|page| set.stored(name, page, free)).collect()
+                // Of larger pages as many parts as the model's page has bytes.
+                let times = (set.page_size / WHOLE).max(1);
+                (0..set.len()).filter_map(|page| set.stored(name, page, free)).map(|size| size.div_ceil(times)).collect()
             }
             Basis::Figures(figures) => match codec(figures, compressor) {
                 Some(codec) => of_figures(figures, codec, free),

@@ -96,3 +96,33 @@ fn what_cannot_be_simulated_is_said() {
     );
     assert!(matches!(ask(&Facts::default(), &off.unwrap(), None, 1), Err(PredictError::NoSwap)));
 }
+
+#[test]
+fn larger_pages_are_simulated_as_themselves() {
+    let small = facts();
+    let mut large = facts();
+    large.kernel.page_size = Bytes(16_384);
+    let settings = resolve(&small, "");
+    // The same shares of a page: only their size differs.
+    let mut of_large = PageSet { page_size: 16_384, ..set() };
+    of_large.sizes.values_mut().flatten().for_each(|size| *size *= 4);
+    let sizes = |facts: &Facts, set: &PageSet| {
+        let evidence = Evidence::default();
+        let request = Request { page_set: Some((set, "p")), ..Request::usual(facts, &evidence, &settings, None, 1) };
+        let known = Known::of(facts, &evidence);
+        let ground = Ground::of(&request, &known.figures).unwrap();
+        let machine = ground.machine_with(&ground.proposed, &known.figures).unwrap();
+        (Pages::of(&request).sizes(&ground.proposed, machine.kernel), machine.ram)
+    };
+    let ((of_4k, pages_4k), (of_16k, pages_16k)) = (sizes(&small, &set()), sizes(&large, &of_large));
+    assert_eq!(of_4k, of_16k);
+    assert_eq!(pages_4k / 4, pages_16k);
+    let fit = |facts: &Facts, set: &PageSet| {
+        let found = ask(facts, &settings, Some(set), 1).unwrap();
+        (found.today.unwrap().median(), found.candidates[0].median())
+    };
+    let (today, planned) = fit(&large, &of_large);
+    assert!(planned > 0 && today > 0, "{today} {planned}");
+    // A page is brought in one piece: fewer requests, and the disk alone holds no fewer than with small pages.
+    assert!(today >= fit(&small, &set()).0);
+}

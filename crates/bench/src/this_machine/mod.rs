@@ -26,7 +26,7 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
 
 pub use device::device;
-pub(crate) use settings::{MachineBuilder, PAGE, shrinker, zram_of, zswap_of};
+pub(crate) use settings::{MachineBuilder, as_it_is, page_of, page_times, shrinker, zram_of, zswap_of};
 pub use settings::{ThisMachineError, base, kernel_version, now};
 use settings::{is_rotational, spins};
 
@@ -83,7 +83,7 @@ impl Known {
     /// What is known of the machine of these facts. Without evidence: the usual figures, and no cites.
     #[must_use]
     pub fn of(facts: &Facts, evidence: &Evidence) -> Self {
-        let mut known = Self::default();
+        let mut known = Self { figures: Figures::of_pages(page_times(facts)), cites: Vec::new() };
         known.costs(evidence);
         for codec in CODECS {
             known.codec(evidence, codec, false);
@@ -105,7 +105,7 @@ impl Known {
 
     fn costs(&mut self, evidence: &Evidence) {
         let Some(Measured { value, source }) = evidence.zero_cost() else { return };
-        let costs = Costs { swap_out: value.store.0, swap_in: value.load.0.saturating_sub(COPY), ..Costs::default() };
+        let costs = Costs { swap_out: value.store.0, swap_in: value.load.0.saturating_sub(COPY), ..self.figures.costs };
         let text = format!("swap-out {}, swap-in {}", Nanos(costs.swap_out), Nanos(costs.swap_in));
         self.figures.costs = costs;
         self.cite(Subject::Costs, text, source);
@@ -147,7 +147,7 @@ impl Known {
         {
             let found = facts.block_device(disk);
             let (rotational, spins) = (found.is_some_and(is_rotational), found.is_some_and(spins));
-            let Some(Measured { value: times, source }) = device(evidence, disk, spins) else { continue };
+            let Some(Measured { value: times, source }) = device(evidence, disk, spins, page_of(facts)) else { continue };
             let text = format!(
                 "{disk}: request {}, page {}, seek {}, read {}, write {}",
                 Nanos(times.request),

@@ -10,7 +10,18 @@ use swaptune_tiers::model::{Figures, Lru};
 use swaptune_tiers::scenario::{AreaSpec, BaseSpec, DeviceSpec, MachineSpec, ScenarioError, Size, ZswapSpec};
 
 /// Bytes of a page of the model.
-pub(crate) const PAGE: u64 = PAGE_SIZE as u64;
+const PAGE: u64 = PAGE_SIZE as u64;
+
+/// Bytes of a page of this machine.
+pub(crate) fn page_of(facts: &Facts) -> u64 {
+    facts.kernel.page_size.0.max(PAGE)
+}
+
+/// How many times as large as those of the model its pages are. The model counts pages: of a machine with larger ones each stands for one of
+/// those, and bytes within a page are divided by this. zsmalloc's classes are shares of a page too (`ZS_SIZE_CLASS_DELTA`).
+pub(crate) fn page_times(facts: &Facts) -> u64 {
+    page_of(facts) / PAGE
+}
 
 /// Why a machine cannot be modelled.
 #[derive(Debug, thiserror::Error)]
@@ -46,16 +57,19 @@ pub fn kernel_version(facts: &Facts) -> Result<KernelVersion, ThisMachineError> 
 /// # Errors
 /// When kernel or RAM are unknown, or pages have another size than those of the model.
 pub fn base(facts: &Facts) -> Result<BaseSpec, ThisMachineError> {
+    same_pages(facts)?;
     base_with(facts, |knob| facts.knob(knob))
 }
 
-/// The same with other values of knobs than those that the facts know.
+/// Refuses a machine whose pages are not those that bytes of the model's answers mean.
+fn same_pages(facts: &Facts) -> Result<(), ThisMachineError> {
+    if page_times(facts) == 1 { Ok(()) } else { Err(ThisMachineError::PageSize(page_of(facts))) }
+}
+
+/// The same with other values of knobs than those that the facts know, in pages of any size.
 fn base_with<'a>(facts: &'a Facts, knob: impl Fn(&str) -> Option<&'a str>) -> Result<BaseSpec, ThisMachineError> {
-    if ![0, PAGE].contains(&facts.kernel.page_size.0) {
-        return Err(ThisMachineError::PageSize(facts.kernel.page_size.0));
-    }
     let unknown = || ThisMachineError::Unknown { what: "RAM", why: facts.memory.meminfo.source().to_owned() };
-    let ram = Some(facts.memory.total().0 / PAGE).filter(|pages| *pages > 0).ok_or_else(unknown)?;
+    let ram = Some(facts.memory.total().0 / page_of(facts)).filter(|pages| *pages > 0).ok_or_else(unknown)?;
     let is_generational = knob("lru_gen.enabled").is_some_and(is_generational);
     Ok(BaseSpec {
         lru: Some(if is_generational { Lru::Generational } else { Lru::Classic }),
@@ -77,8 +91,14 @@ fn base_with<'a>(facts: &'a Facts, knob: impl Fn(&str) -> Option<&'a str>) -> Re
 /// of its kind.
 ///
 /// # Errors
-/// When facts that decide are unknown.
+/// When facts that decide are unknown, or pages have another size than those of the model.
 pub fn now(facts: &Facts, figures: &Figures) -> Result<MachineSpec, ThisMachineError> {
+    same_pages(facts)?;
+    as_it_is(facts, figures)
+}
+
+/// The same in pages of any size.
+pub(crate) fn as_it_is(facts: &Facts, figures: &Figures) -> Result<MachineSpec, ThisMachineError> {
     let mut machine = MachineBuilder::new(facts, figures, |knob| facts.knob(knob))?;
     for area in &facts.swaps {
         if area.is_zram() {
@@ -123,17 +143,17 @@ pub(crate) struct MachineBuilder<'a> {
 }
 
 impl<'a> MachineBuilder<'a> {
-    /// A machine without swap, with these values of knobs.
+    /// A machine without swap, with these values of knobs, in pages of any size.
     ///
     /// # Errors
-    /// As [`base()`].
+    /// When kernel or RAM are unknown.
     pub(crate) fn new(
         facts: &'a Facts,
         figures: &'a Figures,
         knob: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Self, ThisMachineError> {
         let spec = MachineSpec { base: base_with(facts, knob)?, zswap: None, swap: Vec::new(), devices: BTreeMap::new() };
-        Ok(Self { facts, figures, spec, ram: facts.memory.total().0 / PAGE })
+        Ok(Self { facts, figures, spec, ram: facts.memory.total().0 / page_of(facts) })
     }
 
     /// Adds an area on a disk, of which the block device may be known.
@@ -150,13 +170,13 @@ impl<'a> MachineBuilder<'a> {
             let device = DeviceSpec { like: Some(like.to_owned()), rotational: Some(rotational), ..DeviceSpec::default() };
             self.spec.devices.insert(name.to_owned(), device);
         }
-        self.spec.swap.push(AreaSpec::disk(name, self.share(size.0 / PAGE), priority));
+        self.spec.swap.push(AreaSpec::disk(name, self.share(size.0 / page_of(self.facts)), priority));
     }
 
     /// Adds an area on zram; `mem_limit` in pages.
     pub(crate) fn zram(&mut self, size: Bytes, priority: i32, algorithm: &str, mem_limit: Option<u64>) {
         let mem_limit = mem_limit.map(|pages| self.share(pages));
-        self.spec.swap.push(AreaSpec::zram(algorithm, self.share(size.0 / PAGE), priority, mem_limit));
+        self.spec.swap.push(AreaSpec::zram(algorithm, self.share(size.0 / page_of(self.facts)), priority, mem_limit));
     }
 
     /// Of RAM.
@@ -192,7 +212,7 @@ pub(crate) fn zram_of<'a>(facts: &'a Facts, area: &SwapArea) -> Result<(&'a str,
     let device = facts.zram.devices.iter().find(|device| device.name == name);
     let device = device.ok_or_else(|| unknown(format!("{} is no device that was found", area.path)))?;
     let algorithm = device.algorithm.value().ok_or_else(|| unknown(device.algorithm.source().to_owned()))?;
-    Ok((algorithm, device.mm_stat.value().map(|stat| stat.mem_limit.0 / PAGE).filter(|limit| *limit > 0)))
+    Ok((algorithm, device.mm_stat.value().map(|stat| stat.mem_limit.0 / page_of(facts)).filter(|limit| *limit > 0)))
 }
 
 /// What the kernel takes it for.

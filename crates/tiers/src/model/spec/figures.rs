@@ -1,6 +1,6 @@
 //! What things take on one machine: assumed figures with their sources, where none was measured.
 
-use super::costs::{CODECS, Codec, Costs, DeviceTimes};
+use super::costs::{CODECS, COPY, Codec, Costs, DeviceTimes};
 
 /// A device by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,20 @@ impl Default for Figures {
 }
 
 impl Figures {
+    /// The usual figures of pages that are so many times as large as those of 4 KiB: what goes over each byte of a page takes so many times
+    /// as long, and the rest as long as ever.
+    #[must_use]
+    pub fn of_pages(times: u64) -> Self {
+        let mut figures = Self::default();
+        figures.costs.allocate += COPY * (times - 1);
+        for codec in figures.zswap.iter_mut().chain(&mut figures.zram) {
+            codec.compress *= times;
+            codec.decompress *= times;
+        }
+        figures.devices.iter_mut().for_each(|device| device.times.page *= times);
+        figures
+    }
+
     /// The device of this name.
     #[must_use]
     pub fn device(&self, name: &str) -> Option<&NamedDevice> {
@@ -62,6 +76,17 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_goes_over_a_larger_page_takes_longer() {
+        assert_eq!(Figures::of_pages(1), Figures::default());
+        let (usual, large) = (Figures::default(), Figures::of_pages(4));
+        assert_eq!(large.costs.allocate, usual.costs.allocate + 3 * COPY);
+        assert_eq!(large.costs.swap_in, usual.costs.swap_in);
+        assert_eq!(large.codec(true, "zstd").map(|codec| codec.compress), Some(50_000));
+        let ssd = |figures: &Figures| figures.device("ssd").map(|device| device.times).unwrap();
+        assert_eq!((ssd(&large).page, ssd(&large).request), (4 * ssd(&usual).page, ssd(&usual).request));
+    }
 
     #[test]
     fn figures_are_found_by_name_and_zram_has_its_own() {
