@@ -62,11 +62,12 @@ pub fn prepare(
     let total = facts.memory.total();
     let pool_limit = |wanted: u64| {
         let scaled = pool_percent(wanted, memory, total);
-        (limit(&posed, scaled), Some(scaled as f64 * total.0 as f64 / memory.0.max(1) as f64))
+        (set(&posed, MAX_POOL, scaled), Some(scaled as f64 * total.0 as f64 / memory.0.max(1) as f64))
     };
     let live = || posed.knob(MAX_POOL).and_then(|text| text.parse().ok());
     let Some(settings) = &variant.settings else {
         let mut changes: Vec<Change> = switch_off(facts).iter().map(Change::inverse).collect();
+        scale_watermarks(&mut changes, &posed, (memory, total));
         let Some(percent) = live().filter(|_| posed.knob("zswap.enabled") == Some("Y")) else {
             return Ok(Preparation { changes, pool_percent: None });
         };
@@ -97,6 +98,7 @@ pub fn prepare(
     let now = plan.steps.into_iter().filter(|step| step.when == When::Now).map(|step| step.change);
     let mut changes = in_folder(now.filter(is_momentary).collect(), folder);
     has_algorithm(variant, settings, &posed, &changes)?;
+    scale_watermarks(&mut changes, &posed, (memory, total));
     if !wants_zswap {
         return Ok(Preparation { changes, pool_percent: None });
     }
@@ -126,15 +128,35 @@ fn has_algorithm(variant: &Variant, settings: &Settings, posed: &Facts, changes:
 const COMPRESSOR: &str = "zswap.compressor";
 const MAX_POOL: &str = "zswap.max_pool_percent";
 
-/// The change of the pool's limit, where it is not so already.
-fn limit(facts: &Facts, percent: u64) -> Option<Change> {
-    let (knob, before) = (knobs::find(MAX_POOL)?, facts.knob(MAX_POOL)?);
-    let after = percent.to_string();
-    let change = |before: String| {
-        let (name, path) = (MAX_POOL.to_owned(), knob.path.to_owned());
-        Change::Knob { name, path, before, after: after.clone(), fallbacks: Vec::new() }
-    };
-    (before != after).then(|| change(before.to_owned()))
+/// The distance between watermarks as it would be with only `memory`: the factor is a share of all RAM (`__setup_per_zone_wmarks()`), also of
+/// what is held, so that 125 would keep half of a small machine free that is made of a large one. No configuration is spared: a kernel's own
+/// 10 is scaled too.
+fn scale_watermarks(changes: &mut Vec<Change>, facts: &Facts, (memory, total): (Bytes, Bytes)) {
+    let is_watermark = |change: &Change| matches!(change, Change::Knob { name, .. } if name == WATERMARK);
+    let planned = changes.iter().find_map(|change| match change {
+        Change::Knob { name, after, .. } if name == WATERMARK => Some(after.as_str()),
+        _ => None,
+    });
+    let wanted = planned.or_else(|| facts.knob(WATERMARK)).and_then(|factor| factor.parse::<u64>().ok());
+    let Some(wanted) = wanted.filter(|_| memory < total) else { return };
+    let scaled = (wanted as f64 * memory.0 as f64 / total.0 as f64).round().max(1.0);
+    changes.retain(|change| !is_watermark(change));
+    changes.splice(0..0, set(facts, WATERMARK, scaled as u64));
+}
+
+const WATERMARK: &str = "vm.watermark_scale_factor";
+
+/// The change of a knob, where it is not so already.
+fn set(facts: &Facts, name: &str, value: u64) -> Option<Change> {
+    let (knob, before) = (knobs::find(name)?, facts.knob(name)?);
+    let after = value.to_string();
+    (before != after).then(|| Change::Knob {
+        name: name.to_owned(),
+        path: knob.path.to_owned(),
+        before: before.to_owned(),
+        after,
+        fallbacks: Vec::new(),
+    })
 }
 
 /// Files of the configuration are of no use to a benchmark.

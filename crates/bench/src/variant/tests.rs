@@ -50,7 +50,7 @@ fn every_variant_can_be_planned_and_none_writes_a_file_of_the_configuration() {
 
 #[test]
 fn no_swap_changes_nothing_on_a_machine_that_has_none() {
-    assert_eq!(built_in("none", Bytes::from_gib(1)), Preparation::default());
+    assert_eq!(built_in("none", machine().memory.total()), Preparation::default());
 }
 
 #[test]
@@ -77,6 +77,22 @@ fn the_pool_is_a_share_of_the_memory_that_services_have() {
     let whole = built_in("zswap", total);
     assert_eq!((pool_of(&whole), whole.pool_percent), (None, Some(20.0)), "that is so already");
     assert_eq!(built_in("disk", total).pool_percent, None);
+}
+
+#[test]
+fn watermarks_are_as_far_apart_as_on_a_machine_of_that_size() {
+    let factor = |name: &str, memory: Bytes| {
+        built_in(name, memory).changes.iter().find_map(|change| match change {
+            Change::Knob { name, after, .. } if name == "vm.watermark_scale_factor" => Some(after.clone()),
+            _ => None,
+        })
+    };
+    let total = machine().memory.total();
+    let quarter = Bytes(total.0 / 4);
+    assert_eq!(factor("zram-pop", quarter).as_deref(), Some("31"), "125 of a quarter");
+    assert_eq!(factor("disk", quarter).as_deref(), Some("3"), "the kernel's own 10 too");
+    assert_eq!(factor("none", Bytes(total.0 / 100)).as_deref(), Some("1"), "the least that the kernel takes");
+    assert_eq!((factor("zram-pop", total).as_deref(), factor("disk", total)), (Some("125"), None));
 }
 
 #[test]
