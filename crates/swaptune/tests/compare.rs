@@ -116,7 +116,7 @@ fn blocks(folder: &Path) -> Result<(), Failed> {
 fn report(folder: &Path) -> Result<(), Failed> {
     let page = folder.join("report.html");
     let words = ["--variant", "none", "--variant", "disk", "--runs", "2", "--html", page.to_str().ok_or("path")?];
-    let answer = answer(&compare(folder, &words, "sleep 0.05; echo '<b>'").output()?)?;
+    let answer = answer(&compare(folder, &words, "sleep 0.5; echo '<b>'").output()?)?;
     let page = fs::read_to_string(page)?;
     let counts = [("role=img", 5), ("</html>", 1), ("src=", 0), ("http", 0), ("<circle", 2 + 4 + 2 - 1), ("<script", 0)];
     for (what, count) in counts {
@@ -126,7 +126,10 @@ fn report(folder: &Path) -> Result<(), Failed> {
         }
     }
     report::is_well_formed(&page)?;
-    ensure(page.contains("sleep 0.05; echo &#39;&lt;b&gt;&#39;"), &answer)
+    // What woke beside it is told of, too.
+    ensure(answer["measurements"][0]["figures"]["runs"][0]["bystander"]["samples"].as_u64() > Some(0), &answer)?;
+    ensure(page.contains("OTHER is another program beside, of 16 MiB"), &answer)?;
+    ensure(page.contains("sleep 0.5; echo &#39;&lt;b&gt;&#39;"), &answer)
 }
 
 fn workload(folder: &Path) -> Result<(), Failed> {

@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use swaptune_core::measurement::{CompareCounts, CompareLook};
+use swaptune_core::stats::Quantiles;
 use swaptune_host::cgroup::LimitedGroup;
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 
 use super::CompareError;
+use super::bystander::{Beside, Bystander};
 use super::look::{Counters, Timeline};
 use crate::process::Program;
 
@@ -30,6 +32,7 @@ pub(super) struct Ran {
     /// How it ended when it did not succeed.
     pub(super) failed: Option<String>,
     pub(super) counts: CompareCounts,
+    pub(super) bystander: Option<Quantiles>,
     pub(super) timeline: Vec<CompareLook>,
 }
 
@@ -39,6 +42,8 @@ pub(super) struct Job<'a> {
     pub(super) tether: &'a Program,
     pub(super) command: &'a [OsString],
     pub(super) output: Option<&'a File>,
+    /// What wakes beside it, if anything.
+    pub(super) beside: Option<Beside<'a>>,
 }
 
 /// The running command with all that it started; killed when dropped.
@@ -60,6 +65,7 @@ impl Drop for Running {
 impl Job<'_> {
     /// Runs it to its end. `None` when the user stopped it.
     pub(super) fn run(&self, machine: &Machine, group: Option<&LimitedGroup>, stop: &Stop) -> Result<Option<Ran>, CompareError> {
+        let bystander = self.beside.map(|beside| Bystander::begin(&beside, group)).transpose()?;
         let before = Counters::read(machine);
         let times = children_times();
         let begun = Instant::now();
@@ -68,14 +74,17 @@ impl Job<'_> {
         let Some(status) = wait(&mut running, stop, &mut || timeline.look(machine))? else { return Ok(None) };
         let elapsed = begun.elapsed();
         drop(running);
+        // The bystander is not waited for yet: its time is not the command's.
         let (user, system) = children_times();
+        let counts = Counters::read(machine).since(&before);
         Ok(Some(Ran {
             elapsed,
             user_s: user - times.0,
             system_s: system - times.1,
             failed: (!status.success()).then(|| ended(status)),
-            counts: Counters::read(machine).since(&before),
+            counts,
             timeline: timeline.end(machine),
+            bystander: bystander.and_then(Bystander::end),
         }))
     }
 
@@ -139,7 +148,7 @@ mod tests {
         let words = ["/bin/sh", "-c", script].map(OsString::from);
         let arguments = ["-c", "shift; exec \"$@\"", "sh"].map(OsString::from).to_vec();
         let tether = Program { path: "/bin/sh".into(), arguments };
-        let job = Job { tether: &tether, command: &words, output: None };
+        let job = Job { tether: &tether, command: &words, output: None, beside: None };
         job.run(&Machine::live(), None, &Stop::default()).unwrap().unwrap()
     }
 

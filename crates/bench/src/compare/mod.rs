@@ -3,6 +3,7 @@
 //! Every configuration runs once in each block, and the first one twice: what two runs of the same configuration differ by is what this
 //! machine cannot tell apart. Each run is kept as soon as it is done, so that a comparison that was stopped can be resumed.
 
+mod bystander;
 mod command;
 mod judge;
 mod keep;
@@ -24,12 +25,14 @@ use swaptune_host::{child, error_chain};
 use thiserror::Error;
 
 use crate::order::shuffled;
-use crate::process::Program;
+use crate::process::{HelperError, Program};
 use crate::space::{Space, SpaceError, Wish};
 use crate::variant::{Preparation, Variant, prepare, switch_off};
+use bystander::Beside;
 use command::{Job, Ran};
 use look::Counters;
 
+pub use bystander::SIZE as BYSTANDER;
 pub use keep::{Header, Journal, ResumeError};
 
 /// How long a run waits at most for the machine to be quiet after the one before.
@@ -61,7 +64,7 @@ pub struct Options {
 pub struct Helpers {
     /// Becomes the command, and dies with this process.
     pub tether: Program,
-    /// Holds memory that the command shall not have.
+    /// Holds memory that the command shall not have, and wakes beside it.
     pub holder: Program,
 }
 
@@ -142,6 +145,9 @@ pub enum CompareError {
     /// Memory could not be made small.
     #[error(transparent)]
     Space(#[from] SpaceError),
+    /// What wakes beside the command could not be started.
+    #[error("the program beside the command: {0}")]
+    Beside(#[from] HelperError),
     /// A run could not be kept.
     #[error("{path}: {source}")]
     Keep {
@@ -176,7 +182,8 @@ pub fn run(
     stop: &Stop,
     watchers: &mut Watchers<'_>,
 ) -> Result<Outcome, CompareError> {
-    let job = Job { tether: &helpers.tether, command: &options.command, output: watchers.output };
+    let beside = Some(Beside { program: &helpers.holder, memory: options.memory, seed: options.seed });
+    let job = Job { tether: &helpers.tether, command: &options.command, output: watchers.output, beside };
     let mut outcome = Outcome::default();
     let mut rows = rows(variants, (facts, evidence), options, before, &mut outcome);
     // All are set against the first.
@@ -212,7 +219,7 @@ pub fn try_command(
     stop: &Stop,
     output: Option<&File>,
 ) -> Result<bool, CompareError> {
-    let job = Job { tether: &helpers.tether, command: &options.command, output };
+    let job = Job { tether: &helpers.tether, command: &options.command, output, beside: None };
     let Some(ran) = job.run(machine, None, stop)? else { return Ok(false) };
     match ran.failed {
         None => Ok(true),
@@ -330,7 +337,7 @@ impl Blocks<'_> {
         let ran = self.in_space();
         drop(held);
         temporary.back_to(mark)?;
-        Ok(ran?.map_or(Once::Stopped, Once::Ran))
+        Ok(ran?.map_or(Once::Stopped, |ran| Once::Ran(Box::new(ran))))
     }
 
     fn in_space(&self) -> Result<Option<Ran>, CompareError> {
@@ -361,7 +368,7 @@ impl Blocks<'_> {
 
 /// What came of one run.
 enum Once {
-    Ran(Ran),
+    Ran(Box<Ran>),
     Refused(String),
     Stopped,
 }
@@ -377,6 +384,7 @@ impl Ran {
             system_s: self.system_s,
             failed: self.failed,
             counts: self.counts,
+            bystander: self.bystander,
             timeline: self.timeline,
         }
     }

@@ -14,6 +14,7 @@ use swaptune_host::sys::Region;
 
 use super::access::Loop;
 use super::cell::{Cell, PAGE, fill};
+use super::wake;
 use super::work::{Done, PARTS, Pattern, Ready, Task};
 use crate::process::say;
 
@@ -60,6 +61,7 @@ fn work(task: Task, mut input: impl BufRead, mut output: impl Write) -> io::Resu
             say(&mut output, &Ready { ceiling_mb_per_second: 0.0, locked })?;
             io::copy(&mut input, &mut io::sink()).map(drop)
         }
+        Task::Wake { size, seed } => wake::serve(length(size)?, seed, input, output),
     }
 }
 
@@ -187,6 +189,12 @@ mod tests {
     #[test]
     fn a_parent_that_says_nothing_more_gets_no_measurement() {
         assert_eq!(answers(&task(MemoryOrder::Sequential, false, 1, 1), "").len(), 1);
+    }
+
+    #[test]
+    fn one_that_wakes_says_how_long_it_took_until_it_was_told_to_end() {
+        let answers = answers(&Task::Wake { size: Bytes::from_mib(1), seed: 1 }, "");
+        assert_eq!(answers.len(), 2, "ready, and what it found: {answers:?}");
     }
 
     #[test]

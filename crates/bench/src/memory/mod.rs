@@ -10,6 +10,7 @@ mod helper;
 mod options;
 mod swap;
 mod tier;
+mod wake;
 mod work;
 
 use std::collections::BTreeMap;
@@ -26,12 +27,13 @@ use thiserror::Error;
 
 use crate::process::{Helper, HelperError};
 use tracing::info;
-use work::{Done, Ready, Task};
+use work::Done;
 
 pub use crate::process::Program;
 pub use helper::serve;
 pub use options::{Hog, Options, Room, Schedule, TemporarySwap, Turn};
 pub use work::Pattern;
+pub(crate) use work::{Ready, Task};
 
 /// Counters of `/proc/vmstat` that say what swapping did; a kernel has those that it has.
 const COUNTERS: [&str; 8] = ["pgmajfault", "pswpin", "pswpout", "swpin_zero", "swpout_zero", "zswpin", "zswpout", "zswpwb"];

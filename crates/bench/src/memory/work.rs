@@ -42,6 +42,14 @@ pub enum Task {
         /// Others go first when memory ends.
         spared: bool,
     },
+    /// Fill memory as programs do, say [`Ready`], wake now and then to touch some of it until a line comes or the input ends, and say how
+    /// long each wake took (`Option<Quantiles>`).
+    Wake {
+        /// Size of the memory.
+        size: Bytes,
+        /// When wakes are due and what they touch is drawn from this number.
+        seed: u64,
+    },
 }
 
 /// The memory is filled.

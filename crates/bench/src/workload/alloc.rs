@@ -16,13 +16,17 @@ const KERNEL_OF_PAGE: usize = 1200;
 pub(super) fn run(ask: &Ask) -> io::Result<()> {
     let size = usize::try_from(ask.size.0).map_err(io::Error::other)?;
     let mut memory: Vec<u8> = vec![0; size];
-    let mut random = Pcg64Mcg::seed_from_u64(ask.seed);
+    fill(&mut memory, &mut Pcg64Mcg::seed_from_u64(ask.seed));
+    black_box(&memory);
+    Ok(())
+}
+
+/// Writes every page once, three of four so that they compress.
+pub(crate) fn fill(memory: &mut [u8], random: &mut Pcg64Mcg) {
     for (number, page) in memory.chunks_mut(PAGE).enumerate() {
         let length = if number % 4 == 3 { page.len() } else { KERNEL_OF_PAGE.min(page.len()) };
         random.fill_bytes(&mut page[..length]);
     }
-    black_box(&memory);
-    Ok(())
 }
 
 #[cfg(test)]
@@ -31,9 +35,10 @@ mod tests {
 
     #[test]
     fn three_pages_of_four_compress() {
-        let mut page = [0_u8; PAGE];
-        Pcg64Mcg::seed_from_u64(1).fill_bytes(&mut page[..KERNEL_OF_PAGE]);
-        let zeros = page.iter().filter(|byte| **byte == 0).count();
-        assert!((PAGE - KERNEL_OF_PAGE..PAGE - KERNEL_OF_PAGE + 32).contains(&zeros), "{zeros}");
+        let mut memory = vec![0_u8; 8 * PAGE];
+        fill(&mut memory, &mut Pcg64Mcg::seed_from_u64(1));
+        let zeros = |page: &[u8]| page.iter().filter(|byte| **byte == 0).count();
+        let compressible = |page: &&[u8]| zeros(page) >= PAGE - KERNEL_OF_PAGE;
+        assert_eq!(memory.chunks(PAGE).filter(compressible).count(), 6);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each is a process of its own that does the same work for the same seed, so that what differs between runs is the machine.
 
-mod alloc;
+pub(crate) mod alloc;
 mod build;
 mod heap;
 

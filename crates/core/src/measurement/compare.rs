@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Quantiles};
 use crate::units::Bytes;
 
 /// One configuration beside the first.
@@ -85,6 +85,9 @@ pub struct CompareRun {
     pub failed: Option<String>,
     /// What the kernel counted meanwhile, over the whole machine.
     pub counts: CompareCounts,
+    /// Wakes of another program of ours meanwhile, each from when it was due; `None` when it was killed, or in results before it was there.
+    #[serde(default)]
+    pub bystander: Option<Quantiles>,
     /// Looks at the machine meanwhile, in order.
     pub timeline: Vec<CompareLook>,
 }

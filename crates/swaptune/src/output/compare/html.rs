@@ -3,9 +3,8 @@
 use swaptune_bench::compare::{Options, Outcome, spoken};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CompareFigures, CompareLook, CompareRun, Comparison, Measurement};
-use swaptune_core::stats::median;
 
-use super::{COSTS, ended, told_apart};
+use super::{costs_of, ended, other, told_apart};
 use crate::output::measurement::conditions;
 use crate::output::report::{Chart, Page, colour, intervals, lines, strip};
 
@@ -92,14 +91,16 @@ fn middle(row: &CompareFigures) -> Option<&CompareRun> {
 }
 
 fn costs(page: &mut Page, figures: &[CompareFigures]) {
-    let head: Vec<&str> = std::iter::once("").chain(COSTS.iter().map(|cost| cost.head)).collect();
+    let costs = costs_of(figures);
+    let head: Vec<&str> = std::iter::once("").chain(costs.iter().map(|cost| cost.head)).collect();
     let row = |row: &CompareFigures| -> Vec<String> {
-        let cell =
-            |cost: &super::Cost| median(&row.runs.iter().map(cost.of).collect::<Vec<_>>()).map_or_else(|| "–".into(), cost.shown);
-        std::iter::once(row.variant.clone()).chain(COSTS.iter().map(cell)).collect()
+        std::iter::once(row.variant.clone()).chain(costs.iter().map(|cost| cost.cell(row))).collect()
     };
     page.heading("What a run costs: medians, disk and pool in pages");
     page.table(&head, &figures.iter().map(row).collect::<Vec<_>>());
+    if let Some(other) = other(figures) {
+        page.paragraph(&other);
+    }
 }
 
 fn settings(page: &mut Page, figures: &[CompareFigures]) {

@@ -2,7 +2,7 @@
 
 mod html;
 
-use swaptune_bench::compare::{Options, Outcome, Progress, spoken};
+use swaptune_bench::compare::{BYSTANDER, Options, Outcome, Progress, spoken};
 use swaptune_core::measurement::{CompareFigures, CompareRun};
 use swaptune_core::stats::median;
 
@@ -27,6 +27,7 @@ pub fn text(outcome: &Outcome, options: &Options) -> String {
         page += "\nMedians of a run\n";
         page += &costs(&outcome.figures);
         page.push('\n');
+        page += &other(&outcome.figures).map_or_else(String::new, |other| text::wrap(&other, 0));
         page += &text::wrap(&told_apart(first, options), 0);
     }
     let skipped = outcome.skipped.iter().map(|skipped| format!("not compared: {}: {}", skipped.variant, skipped.why));
@@ -68,21 +69,53 @@ fn ended(row: &CompareFigures) -> impl Iterator<Item = &CompareRun> {
 /// A column of the second table: its head, and what it shows of the median run.
 struct Cost {
     head: &'static str,
-    of: fn(&CompareRun) -> f64,
+    of: fn(&CompareRun) -> Option<f64>,
     shown: fn(f64) -> String,
+    // A column that says something only where it is not 0.
+    is_rare: bool,
+}
+
+impl Cost {
+    const fn usual(head: &'static str, of: fn(&CompareRun) -> Option<f64>, shown: fn(f64) -> String) -> Self {
+        Self { head, of, shown, is_rare: false }
+    }
+
+    /// Of the median run.
+    fn cell(&self, row: &CompareFigures) -> String {
+        let values: Vec<f64> = row.runs.iter().filter_map(self.of).collect();
+        median(&values).map_or_else(|| "–".into(), self.shown)
+    }
 }
 
 /// Columns of what a run costs, in this order.
 static COSTS: &[Cost] = &[
-    Cost { head: "USER", of: |run| run.user_s, shown: seconds },
-    Cost { head: "SYSTEM", of: |run| run.system_s, shown: seconds },
-    Cost { head: "STALLED", of: |run| run.counts.some_stall_us as f64 / 1e6, shown: seconds },
-    Cost { head: "DISK IN", of: |run| run.counts.swap_reads as f64, shown: pages },
-    Cost { head: "DISK OUT", of: |run| run.counts.swap_writes as f64, shown: pages },
-    Cost { head: "POOL IN", of: |run| run.counts.loads as f64, shown: pages },
-    Cost { head: "POOL OUT", of: |run| run.counts.stores as f64, shown: pages },
-    Cost { head: "KILLS", of: |run| run.counts.oom_kills as f64, shown: |kills| format!("{kills:.0}") },
+    Cost::usual("USER", |run| Some(run.user_s), seconds),
+    Cost::usual("SYSTEM", |run| Some(run.system_s), seconds),
+    Cost::usual("STALLED", |run| Some(run.counts.some_stall_us as f64 / 1e6), seconds),
+    Cost::usual("DISK IN", |run| Some(run.counts.swap_reads as f64), pages),
+    Cost::usual("DISK OUT", |run| Some(run.counts.swap_writes as f64), pages),
+    Cost::usual("POOL IN", |run| Some(run.counts.loads as f64), pages),
+    Cost::usual("POOL OUT", |run| Some(run.counts.stores as f64), pages),
+    Cost::usual(OTHER, |run| Some(run.bystander?.p99.0 as f64 / 1e6), |ms| format!("{ms:.1} ms")),
+    Cost { head: "KILLS", of: |run| Some(run.counts.oom_kills as f64), shown: |kills| format!("{kills:.0}"), is_rare: true },
 ];
+
+/// The column that needs a word.
+const OTHER: &str = "OTHER";
+
+/// Columns that say something of these figures.
+fn costs_of(figures: &[CompareFigures]) -> Vec<&'static Cost> {
+    let has_any = |cost: &Cost| figures.iter().flat_map(|row| &row.runs).filter_map(cost.of).any(|value| value > 0.0);
+    COSTS.iter().filter(|cost| !cost.is_rare || has_any(cost)).collect()
+}
+
+/// What the column of the other program means; nothing where no run had one.
+fn other(figures: &[CompareFigures]) -> Option<String> {
+    let has_one = figures.iter().flat_map(|row| &row.runs).any(|run| run.bystander.is_some());
+    has_one.then(|| {
+        format!("{OTHER} is another program beside, of {BYSTANDER} at most, that wakes 20 times a second: its 99th percentile.")
+    })
+}
 
 fn seconds(seconds: f64) -> String {
     format!("{seconds:.1} s")
@@ -98,16 +131,13 @@ fn pages(pages: f64) -> String {
 }
 
 fn costs(figures: &[CompareFigures]) -> String {
-    let head = std::iter::once(String::new()).chain(COSTS.iter().map(|cost| cost.head.to_owned()));
+    let costs = costs_of(figures);
+    let head = std::iter::once(String::new()).chain(costs.iter().map(|cost| cost.head.to_owned()));
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
     for row in figures {
-        let cell = |cost: &Cost| {
-            let values: Vec<f64> = row.runs.iter().map(cost.of).collect();
-            median(&values).map_or_else(|| "–".into(), cost.shown)
-        };
-        rows.push(std::iter::once(row.variant.clone()).chain(COSTS.iter().map(cell)).collect());
+        rows.push(std::iter::once(row.variant.clone()).chain(costs.iter().map(|cost| cost.cell(row))).collect());
     }
-    text::columns(&rows, &(1..=COSTS.len()).collect::<Vec<_>>(), 2)
+    text::columns(&rows, &(1..=costs.len()).collect::<Vec<_>>(), 2)
 }
 
 /// What this machine can tell apart, and how much was run.
