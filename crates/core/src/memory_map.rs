@@ -18,11 +18,11 @@ pub use advice::Advice;
 pub use capacity::Capacity;
 pub use pools::{ZramPool, ZswapPool};
 pub use ratio::{Basis, PAGES_TO_TRUST, PlanningRatio, Ratio};
-pub use since::Since;
+pub use since::{Since, Spent};
 
 use crate::fact::Fact;
 use crate::facts::{Facts, MemoryFacts, SwapArea};
-use crate::measurement::Measured;
+use crate::measurement::{Evidence, Measured};
 use crate::units::Bytes;
 
 /// What memory is at one moment.
@@ -199,6 +199,16 @@ impl MemoryMap {
         map.since = Since::of(facts, &map);
         map.advice = advice::first(facts, &map);
         map
+    }
+
+    /// The same with what compressing took since the apply, where it was measured on this machine what a page takes.
+    #[must_use]
+    pub fn with_costs(mut self, evidence: &Evidence) -> Self {
+        if let Some(mut since) = self.since.take() {
+            since.spent = since.spent(&self, evidence);
+            self.since = Some(since);
+        }
+        self
     }
 
     /// The map with ratios that were measured before, by compressor and allocator, in the place of assumed ones; `zpool` is zswap's.

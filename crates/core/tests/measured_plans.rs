@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use swaptune_core::facts::Transport;
+use swaptune_core::facts::{Counted, Transport};
 use swaptune_core::measurement::{
     CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, MemoryOrder,
     SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
+use swaptune_core::memory_map::MemoryMap;
 use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::proof::Class;
 use swaptune_core::settings::{PoolLimit, Settings, read_toml};
@@ -429,4 +430,29 @@ fn a_sample_counts_for_compressors_that_no_library_has() {
     assert_eq!(limit(1.5).value, PoolLimit::Percent(31));
     let (reason, evidence) = limit(3.0).provenance.reasoning().map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert!(reason.contains("at a measured 3.00 : 1") && evidence.contains("with lz4 for lzo-rle"), "{reason}; {evidence}");
+}
+
+#[test]
+fn what_compressing_took_is_counted_pages_times_what_one_takes_here() {
+    let mut facts = host!("debian13-6.12");
+    let counts = |counters: &[(&str, u64)]| counters.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect();
+    facts.memory.counted = Fact::known(
+        Counted {
+            by: "apply a".into(),
+            at: "2026-11-21 05:48:01".into(),
+            boot: "one".into(),
+            zswap: BTreeMap::new(),
+            vmstat: counts(&[("pswpin", 0), ("pswpout", 0), ("zswpin", 100), ("zswpout", 1000)]),
+        },
+        "counters",
+    );
+    let now = counts(&[("pswpin", 7), ("pswpout", 7), ("zswpin", 600), ("zswpout", 3000)]);
+    facts.memory.vmstat = Fact::known(now, "/proc/vmstat");
+    let compressor = MemoryMap::from_facts(&facts).zswap.value().unwrap().compressor.value().unwrap().clone();
+    let spent = |bench: &Bench| MemoryMap::from_facts(&facts).with_costs(&bench.evidence(&facts)).since.unwrap().spent;
+    let bench = Bench::on(&facts).run([zswap("zstd", 24, 9)]);
+    assert_eq!(spent(&bench), None, "another compressor");
+    let found = spent(&bench.run([zswap(&compressor, 11, 4)])).unwrap();
+    assert_eq!(found.time, Nanos((2000 * 11 + 500 * 4) * 1000));
+    assert!(found.source.contains("bench swap"), "{}", found.source);
 }

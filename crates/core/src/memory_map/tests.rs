@@ -337,6 +337,7 @@ fn what_was_gained_is_counted_from_the_apply() {
     assert_eq!((since.loads, since.swap_reads, since.swap_writes, since.stores), (500, 3, 0, 0));
     assert_eq!(since.saved, i64::try_from(Bytes::from_mib(1024 - 432).0).unwrap());
     assert!(!since.is_quiet());
+    assert_eq!(MemoryMap::from_facts(&facts).with_costs(&Evidence::default()).since, Some(since), "nothing was measured here");
     facts.memory.vmstat = now(&[("pswpin", 10), ("pswpout", 7), ("zswpin", 100), ("zswpout", 1000)]);
     assert!(MemoryMap::from_facts(&facts).since.is_some_and(|since| since.is_quiet()));
     facts.memory.counted = Fact::known(counted("rollback of a"), "counters");

@@ -5,6 +5,8 @@ use swaptune_host::inspect::{Scope, inspect};
 
 use super::Context;
 use super::unfinished::Unfinished;
+use crate::cli::WantedArgs;
+use crate::configuration;
 use crate::failure::{Failure, REFUSED};
 use crate::output;
 
@@ -15,7 +17,8 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
         let message = "status shows the memory of a running machine, and this image does not run";
         return Err(Failure::new(REFUSED, message).hint("`swaptune plan` shows what it would be set up with"));
     }
-    let map = MemoryMap::from_facts(&facts);
+    let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
+    let map = MemoryMap::from_facts(&facts).with_costs(&evidence);
     if context.json {
         output::json_versioned(&map)?;
     } else {

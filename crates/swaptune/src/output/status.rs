@@ -1,6 +1,6 @@
 //! One screen: what memory really is.
 
-use swaptune_core::memory_map::{Capacity, MemoryMap, Since, ZramPool, ZswapPool};
+use swaptune_core::memory_map::{Capacity, MemoryMap, Since, Spent, ZramPool, ZswapPool};
 use swaptune_core::{Bytes, Fact};
 
 use super::text::{columns, count, wrap};
@@ -129,10 +129,15 @@ fn since_text(since: &Since) -> String {
         0 => String::new(),
         loads => format!(", {} came back from zswap without a read", count(usize::try_from(loads).unwrap_or(usize::MAX), "page")),
     };
-    format!(
-        "{head}: {saved}{loads}, {} were read from swap areas",
-        count(usize::try_from(since.swap_reads).unwrap_or(usize::MAX), "page")
-    )
+    let reads = count(usize::try_from(since.swap_reads).unwrap_or(usize::MAX), "page");
+    format!("{head}: {saved}{loads}, {reads} were read from swap areas; {}", spent_text(since.spent.as_ref()))
+}
+
+fn spent_text(spent: Option<&Spent>) -> String {
+    let Some(Spent { time, store, load, source }) = spent else {
+        return "`swaptune bench swap` measures what processor time a page takes here".into();
+    };
+    format!("compressing took {time} of processor time, at {store} a page out and {load} a page back ({source})")
 }
 
 fn capacity_text(capacity: &Capacity, map: &MemoryMap) -> String {
