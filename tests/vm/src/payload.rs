@@ -43,6 +43,8 @@ payloads! {
     IMAGE_VERIFY = "image-verify.sh";
     /// Debian, booted after that was taken back in the image.
     IMAGE_AFTER = "image-after.sh";
+    /// Debian: `quickstart --yes`, and taken back.
+    DEBIAN_QUICKSTART = "debian-quickstart.sh";
     /// Debian: benchmarks on a whole system.
     DEBIAN_BENCH = "debian-bench.sh";
     /// Debian, booted without a disk that the configuration calls optional.

@@ -104,6 +104,12 @@ pub fn image(release: Release) -> Result<()> {
     guest.boot(payload::IMAGE_AFTER)?.ensure_success().context("boot 2, as before")
 }
 
+/// From nothing to a proved configuration in one sitting, and back.
+pub fn quickstart(release: Release) -> Result<()> {
+    need_commands(&["quickstart", "verify", "status", "plan", "rollback"])?;
+    release.guest()?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_QUICKSTART)?.ensure_success()
+}
+
 /// Benchmarks on a system that systemd manages: under a memory limit, of its disk, of its ciphers.
 pub fn bench(release: Release) -> Result<()> {
     need_commands(&["bench"])?;

@@ -48,6 +48,7 @@ fn all() -> Vec<Trial> {
         if release.name == "debian13" {
             trials.push(full("bench", release, debian::bench));
             trials.push(full("image", release, debian::image));
+            trials.push(full("quickstart", release, debian::quickstart));
         }
         // Judges the comparison itself; worth its two boots only when that was changed.
         let picture = full("picture", release, debian::picture);

@@ -1,0 +1,24 @@
+
+# From nothing to a configuration in one sitting; then what was kept and what was tried before it are taken back.
+install -m 755 swaptune /usr/local/bin/swaptune
+systemctl is-system-running --wait
+file_state > /run/files-before
+live_state > /run/live-before
+expect_status 0 swaptune quickstart --yes
+expect_line "it was proved" "Proof: " /run/last-output
+expect "zswap" Y "$(cat $ZSWAP/enabled)"
+expect "service" enabled "$(systemctl is-enabled swaptune)"
+expect_status 0 swaptune verify --prove
+expect_line "pages went through zswap" "as planned: .*zswap" /run/last-output
+expect_status 0 swaptune status
+expect_line "what it brought is told" "^Since apply" /run/last-output
+expect_status 0 swaptune plan
+expect_line "nothing is left to do" "nothing" /run/last-output
+for what in kept tried; do
+	expect_status 0 swaptune rollback --yes
+done
+file_state > /run/files
+expect_same "files after rollback" /run/files-before /run/files
+live_state > /run/live
+expect_same "live state after rollback" /run/live-before /run/live
+finish
