@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{Estimate, Measurement, SampledCodec};
+use swaptune_core::profiles::auto::compressor;
 use swaptune_tiers::page_set::PageClass;
 
 use super::table::{codecs, groups, percent, says_something};
@@ -25,9 +26,8 @@ const SIZES: [(&str, &str); 6] = [
 pub fn html(report: &Report, basis: &Basis<'_>, measurement: &Measurement) -> String {
     let of = &report.figures.of;
     let mut page = Page::begin(&format!("swaptune sample: {of}"), &format!("How well the pages of {of} compress"));
-    let in_use = in_use(basis);
-    if let Some(codec) = chosen(report, in_use.as_deref()) {
-        page.verdict(&verdict(report, codec, in_use.as_deref()));
+    if let Some((codec, why)) = chosen(report, basis) {
+        page.verdict(&verdict(report, codec, why));
         page.paragraph(&format!("Advice: {}", report.advice));
         each(&mut page, report, &codec.codec);
     }
@@ -50,20 +50,23 @@ fn in_use(basis: &Basis<'_>) -> Option<String> {
     zswap.map(str::to_owned).or_else(zram)
 }
 
-/// What the verdict is about: the codec in use, else the densest that was sampled.
-fn chosen<'a>(report: &'a Report, in_use: Option<&str>) -> Option<&'a SampledCodec> {
+/// What the verdict is about, and why: the codec in use, else the one that is advised, else the densest that was sampled.
+fn chosen<'a>(report: &'a Report, basis: &Basis<'_>) -> Option<(&'a SampledCodec, &'static str)> {
     let codecs = &report.figures.codecs;
-    let used = codecs.iter().find(|codec| Some(codec.codec.as_str()) == in_use);
-    used.or_else(|| codecs.iter().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value)))
+    let named = |name: Option<String>| codecs.iter().find(|codec| Some(&codec.codec) == name.as_ref());
+    let advised = || compressor(basis.facts, basis.evidence).map(|advice| advice.codec);
+    let densest = || codecs.iter().max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+    named(in_use(basis))
+        .map(|codec| (codec, "in use here"))
+        .or_else(|| named(advised()).map(|codec| (codec, "as advised")))
+        .or_else(|| densest().map(|codec| (codec, "the densest of those sampled")))
 }
 
-fn verdict(report: &Report, codec: &SampledCodec, in_use: Option<&str>) -> String {
+fn verdict(report: &Report, codec: &SampledCodec, why: &str) -> String {
     let Estimate { value, low, high } = codec.ratio;
-    let name = &codec.codec;
-    let with =
-        if in_use == Some(name) { format!("{name}, in use here,") } else { format!("{name}, the densest of those sampled,") };
     format!(
-        "With {with} a page takes 1/{value:.2} of its size (95 %: 1/{low:.2} to 1/{high:.2}); {} are same-filled, {} incompressible.",
+        "With {}, {why}, a page takes 1/{value:.2} of its size (95 %: 1/{low:.2} to 1/{high:.2}); {} are same-filled, {} incompressible.",
+        codec.codec,
         percent(&report.figures.same_filled),
         percent(&codec.incompressible)
     )
