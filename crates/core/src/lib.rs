@@ -13,6 +13,7 @@ pub mod estimate;
 pub mod fact;
 pub mod facts;
 pub mod findings;
+pub mod fleet;
 pub mod forecast;
 pub mod knobs;
 pub mod measurement;

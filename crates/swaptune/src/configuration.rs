@@ -40,10 +40,13 @@ pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Resu
 
 /// What files and flags say, lowest first.
 fn layers(machine: &Machine, wanted: &WantedArgs) -> Result<Vec<Settings>, Failure> {
-    let mut layers = match &wanted.config {
-        Some(path) => vec![file(path)?],
-        None => machine_files(machine)?,
-    };
+    let files = if wanted.config.is_none() { machine_files(machine)? } else { Vec::new() };
+    Ok([files, asked_for(wanted)?].concat())
+}
+
+/// What flags say, and the file that they name, lowest first.
+pub fn asked_for(wanted: &WantedArgs) -> Result<Vec<Settings>, Failure> {
+    let mut layers = wanted.config.iter().map(|path| file(path)).collect::<Result<Vec<_>, _>>()?;
     if let Some(name) = &wanted.profile {
         let profile = Setting::new(name.clone(), Provenance::Flag("--profile".into()));
         layers.push(Settings { profile: Some(profile), ..Settings::default() });

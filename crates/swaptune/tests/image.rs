@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     let trials = vec![
         Trial::test("apply_and_rollback_are_the_identity", || circle(SWAP)),
         Trial::test("and_without_a_swap_line_too", || circle("")),
+        Trial::test("what_was_reviewed_is_what_is_applied", reviewed),
         Trial::test("killed_anywhere_it_is_finished_or_taken_back", killed),
         Trial::test("live_changes_are_refused", live),
         Trial::test("an_empty_folder_is_no_machine", empty),
@@ -78,6 +79,38 @@ impl Image {
 
 fn has(text: &str, words: &str) -> Result<(), Failed> {
     if text.contains(words) { Ok(()) } else { Err(format!("no `{words}` in:\n{text}").into()) }
+}
+
+/// A plan in a file is carried out on the machine that it was made for, as it was then; nothing else is.
+fn reviewed() -> Result<(), Failed> {
+    let image = Image::new(SWAP)?;
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("plan.json");
+    let apply = ["apply", "--yes", "--plan", file.to_str().ok_or("path")?];
+    let refused = |code, words: &str| -> Result<(), Failed> {
+        let before = image.picture()?;
+        has(&flat(&image.expect(&apply, code)?), words)?;
+        same(&before, &image.picture()?, words)
+    };
+    refused(2, "No such file")?;
+    fs::write(&file, "{}")?;
+    refused(2, "this is no plan: missing field")?;
+    image.expect(&["plan", "--boot", "--detailed-exitcode", "--out", apply[3]], 1)?;
+    let fstab = image.0.path().join("etc/fstab");
+    let was = fs::read_to_string(&fstab)?;
+    fs::write(&fstab, was.clone() + "# one more line\n")?;
+    refused(3, "the machine has changed since: where it was to edit /etc/fstab, it would now be another change")?;
+    fs::write(&fstab, &was)?;
+    // What is wanted now does not matter: the file says what was reviewed.
+    let config = image.0.path().join("etc/swaptune/config.toml");
+    fs::write(&config, "profile = \"off\"\n")?;
+    image.expect(&apply, 0)?;
+    refused(0, "Nothing to do")?;
+    fs::write(&config, CONFIG)?;
+    image.expect(&["plan", "--boot", "--detailed-exitcode"], 0)?;
+    image.expect(&["rollback", "--yes"], 0)?;
+    fs::write(image.0.path().join("etc/machine-id"), "00112233445566778899aabbccddeeff\n")?;
+    refused(3, "it was made on another machine")
 }
 
 /// Text in one line: what is printed is wrapped.

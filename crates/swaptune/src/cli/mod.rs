@@ -7,6 +7,7 @@ use swaptune_core::Bytes;
 
 mod bench;
 mod compare;
+mod fleet;
 mod sample;
 mod simulate;
 mod storage;
@@ -14,6 +15,7 @@ mod watch;
 
 pub use bench::*;
 pub use compare::*;
+pub use fleet::*;
 pub use sample::*;
 pub use simulate::*;
 pub use storage::*;
@@ -85,7 +87,7 @@ pub enum Command {
     Knobs(KnobsArgs),
     /// Show what would change, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n\nExit code 3: the plan cannot be applied, and says why."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
     )]
     Plan(PlanArgs),
     /// Apply the plan: journalled, checked, reversible
@@ -123,6 +125,8 @@ pub enum Command {
         after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
     )]
     Simulate(SimulateArgs),
+    /// Many machines at once, from their facts: which plans they get and what those bring
+    Fleet(FleetArgs),
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),
@@ -231,6 +235,12 @@ pub struct PlanArgs {
     /// Plan mkswap on DEVICE even if it holds data; `swaptune apply --wipe` does it
     #[arg(long, value_name = "DEVICE")]
     pub wipe: Vec<String>,
+    /// Also write the plan to FILE, to be reviewed: `swaptune apply --plan FILE` carries out just that
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// End with exit code 1 when there is something to do
+    #[arg(long)]
+    pub detailed_exitcode: bool,
 }
 
 /// `apply`.
@@ -254,6 +264,11 @@ pub struct ApplyArgs {
     /// Finish an apply that was interrupted
     #[arg(long)]
     pub resume: bool,
+    /// Carry out the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "profile", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
+    ])]
+    pub plan: Option<PathBuf>,
 }
 
 /// `verify`.

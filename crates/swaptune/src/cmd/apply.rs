@@ -23,7 +23,10 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
     if let Some(code) = unfinished(context, &state, args)? {
         return Ok(code);
     }
-    let (_, _, plan) = plan::make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
+    let plan = match &args.plan {
+        Some(path) => plan::reviewed(context, path)?,
+        None => plan::make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?.plan,
+    };
     refuse(&plan)?;
     if plan.is_empty() {
         print_plan(context, &plan)?;

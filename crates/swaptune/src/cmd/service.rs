@@ -52,7 +52,7 @@ fn start(
     let plan = plan::for_settings(
         context,
         &facts,
-        plan::Basis::recorded(&settings, &Evidence::default()),
+        plan::Basis::recorded(context, &settings, &Evidence::default()),
         &when,
         plan::Record(false),
         &[],

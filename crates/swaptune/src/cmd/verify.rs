@@ -49,8 +49,15 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     }
     plan::look_if_needed(context, &mut facts, wanted.as_ref().map(|(settings, _)| settings));
     let drift = wanted.as_ref().map(|(settings, when)| {
-        plan::for_settings(context, &facts, plan::Basis::recorded(settings, &Evidence::default()), when, plan::Record(false), &[])
-            .without(rewritten_comments)
+        plan::for_settings(
+            context,
+            &facts,
+            plan::Basis::recorded(context, settings, &Evidence::default()),
+            when,
+            plan::Record(false),
+            &[],
+        )
+        .without(rewritten_comments)
     });
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;

@@ -10,6 +10,7 @@ pub mod disk;
 pub mod facts;
 pub mod findings;
 pub mod fit;
+pub mod fleet;
 pub mod measurement;
 pub mod memory;
 pub mod plan;

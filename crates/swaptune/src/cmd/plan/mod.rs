@@ -1,5 +1,6 @@
 //! `swaptune plan`: what would change, and why.
 
+mod file;
 mod next;
 mod predict;
 
@@ -17,16 +18,23 @@ use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::cmd::Context;
 use crate::cmd::unfinished::Unfinished;
-use crate::failure::{Failure, REFUSED};
+use crate::failure::{FINDINGS as SOMETHING_TO_DO, Failure, REFUSED};
 use crate::{configuration, output};
+
+pub use file::read as reviewed;
+pub use predict::gain;
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
-    let (facts, settings, mut plan) = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
-    if plan.gain.is_none() && !plan.is_empty() {
+    let mut made = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
+    if made.plan.gain.is_none() && !made.plan.is_empty() {
         let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
-        plan.gain = predict::gain(&facts, &evidence, &settings);
+        made.plan.gain = predict::gain(&made.facts, &evidence, &made.settings);
     }
+    if let Some(path) = &args.out {
+        file::write(context, path, &made, &args.when, &args.wipe)?;
+    }
+    let mut plan = made.plan;
     // A journal that cannot be read forbids an apply, which says so; a plan only reads.
     if let Ok(Ok(Some(unfinished))) = Unfinished::look(context) {
         plan.notes.insert(0, unfinished.note());
@@ -39,17 +47,33 @@ pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
         let text = || output::plan::summary(&plan, next.as_deref());
         output::data(&if args.explain { output::plan::steps(&plan, true) } else { text() })?;
     }
-    Ok(if plan.refusals.is_empty() { 0 } else { REFUSED })
+    Ok(match (plan.refusals.is_empty(), args.detailed_exitcode && !plan.is_empty()) {
+        (false, _) => REFUSED,
+        (true, true) => SOMETHING_TO_DO,
+        (true, false) => 0,
+    })
 }
 
-/// Facts, settings and the plan that follows from them.
+/// What was planned, and what it follows from.
+pub struct Made {
+    /// The machine.
+    pub facts: Facts,
+    /// What is wanted, resolved.
+    pub settings: Settings,
+    /// What new headers take their UUIDs from.
+    pub seed: u64,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// Looks at the machine and plans for what is wanted.
 pub fn make(
     context: &Context,
     wanted: &WantedArgs,
     simulated: &SimulatedArgs,
     when: &WhenArgs,
     wipe: &[String],
-) -> Result<(Facts, Settings, Plan), Failure> {
+) -> Result<Made, Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
     if facts.image.is_some() && when.now {
         let message = "live changes need a running kernel, and --root is not one";
@@ -64,7 +88,8 @@ pub fn make(
         settings = resolve(forecast.as_ref())?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
-    let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref() };
+    let seed = fresh_seed(context);
+    let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref(), seed };
     let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
@@ -78,7 +103,7 @@ pub fn make(
         };
     }
     plan.notes.extend(unread);
-    Ok((facts, settings, plan))
+    Ok(Made { facts, settings, seed, plan })
 }
 
 /// A note on what is wrong and is put right, where something is.
@@ -118,12 +143,14 @@ pub struct Basis<'a> {
     pub evidence: &'a Evidence,
     /// What was simulated, where it was asked for.
     pub forecast: Option<&'a Forecast>,
+    /// What new headers take their UUIDs from.
+    pub seed: u64,
 }
 
 impl<'a> Basis<'a> {
     /// Settings that were resolved and written down by an earlier apply.
-    pub fn recorded(settings: &'a Settings, evidence: &'a Evidence) -> Self {
-        Self { settings, evidence, forecast: None }
+    pub fn recorded(context: &Context, settings: &'a Settings, evidence: &'a Evidence) -> Self {
+        Self { settings, evidence, forecast: None, seed: fresh_seed(context) }
     }
 }
 
@@ -140,11 +167,9 @@ pub fn for_settings(
     Record(record): Record,
     wipe: &[String],
 ) -> Plan {
-    let Basis { settings, evidence, forecast } = basis;
+    let Basis { settings, evidence, forecast, seed } = basis;
     let (binary, installed) = installed_at(context);
     let facts = &with_places(context, facts, settings);
-    // Headers are only written on a live machine; a plan for a folder must be the same each time.
-    let seed = if context.machine.is_live() { random_seed() } else { 0 };
     plan(&Request {
         facts,
         settings,
@@ -167,16 +192,19 @@ fn with_places(context: &Context, facts: &Facts, settings: &Settings) -> Facts {
     facts
 }
 
+/// Where this program is usually installed.
+pub const USUAL_BINARY: &str = "/usr/local/bin/swaptune";
+
 /// Where the boot service finds this program, and whether it is there: its own path when that lasts, else the usual one.
 pub fn installed_at(context: &Context) -> (String, bool) {
-    const USUAL: &str = "/usr/local/bin/swaptune";
     const LASTING: &[&str] = &["/usr/", "/opt/", "/bin/", "/sbin/", "/nix/store/"];
     let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
     let lasts = context.machine.is_live() && LASTING.iter().any(|place| own.starts_with(place)) && !own.contains("/target/");
-    if lasts { (own, true) } else { (USUAL.into(), context.machine.exists(USUAL)) }
+    if lasts { (own, true) } else { (USUAL_BINARY.into(), context.machine.exists(USUAL_BINARY)) }
 }
 
-/// New UUIDs must differ from machine to machine; the standard library's hasher keys are random enough for that.
-fn random_seed() -> u64 {
-    RandomState::new().build_hasher().finish()
+/// New UUIDs must differ from machine to machine; the standard library's hasher keys are random enough for that. Headers are only written on
+/// a live machine; a plan for a folder must be the same each time.
+pub fn fresh_seed(context: &Context) -> u64 {
+    if context.machine.is_live() { RandomState::new().build_hasher().finish() } else { 0 }
 }

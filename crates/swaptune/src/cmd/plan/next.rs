@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use crate::cli::PlanArgs;
 
-/// What to type: until the next boot where it has live changes, else as it is.
+/// What to type: the file where there is one, else until the next boot where it has live changes, else as it is.
 pub fn command(args: &PlanArgs, live: bool) -> String {
+    if let Some(path) = &args.out {
+        return format!("sudo swaptune apply --plan {}", path.display());
+    }
     let mut words = vec!["sudo swaptune apply".to_owned()];
     let mut flag = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("{name} {value}")));
     let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
@@ -49,6 +52,7 @@ mod tests {
             assert_eq!((apply.when.now, apply.wanted.set, apply.wipe), (live, args.wanted.set.clone(), args.wipe.clone()));
         }
         assert_eq!(command(&plan("swaptune plan --boot"), true), "sudo swaptune apply --boot");
+        assert_eq!(command(&plan("swaptune plan --boot --out p.json"), true), "sudo swaptune apply --plan p.json");
         assert_eq!(command(&plan("swaptune plan --now"), true), "sudo swaptune apply --now");
     }
 }

@@ -22,7 +22,7 @@ use swaptune_host::transaction::{ApplyError, ApplyReport, execute, rollback};
 
 use super::apply::{not_installed, refuse};
 use super::change::{kernel, needs_root, options};
-use super::plan::{Basis, Record, for_settings};
+use super::plan::{Basis, Record, for_settings, fresh_seed};
 use super::sample::show;
 use super::{Context, temporary};
 use crate::cli::{QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
@@ -148,7 +148,7 @@ fn offers(context: &Context, facts: &Facts, evidence: &Evidence, forecast: &Fore
     for row in forecast.choices() {
         let followed = forecast.clone().choosing(&row.candidate);
         let settings = configuration::resolve(&context.machine, facts, evidence, Some(&followed), &WantedArgs::default())?;
-        let basis = Basis { settings: &settings, evidence, forecast: Some(&followed) };
+        let basis = Basis { settings: &settings, evidence, forecast: Some(&followed), seed: fresh_seed(context) };
         let plan = |when: &WhenArgs| for_settings(context, facts, basis, when, Record(true), &[]);
         let (mut live, whole) = (plan(&WhenArgs { now: true, boot: false }), plan(&WhenArgs::default()));
         live.gain = followed.gain();
@@ -291,7 +291,8 @@ impl Sitting<'_> {
 
     fn for_every_boot(&self, offer: &Offer) -> Result<ApplyReport, Failure> {
         let facts = inspect(&self.context.machine, Scope::PLAN);
-        let basis = Basis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed) };
+        let seed = fresh_seed(self.context);
+        let basis = Basis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed), seed };
         let plan = for_settings(self.context, &facts, basis, &WhenArgs::default(), Record(true), &[]);
         refuse(&plan)?;
         self.execute(&plan)
