@@ -1,6 +1,6 @@
 //! Tasks of the project: generated pages and benchmarks.
 //!
-//! `cargo xtask reference` writes the pages that come from tables, `--check` fails when one is out of date.
+//! `cargo xtask reference` writes the pages and pictures that come from tables and results, `--check` fails when one is out of date.
 //! `cargo xtask man DIR` writes man pages and completions below DIR, as /usr/share has them; `make install` calls it.
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
 //! `cargo xtask bench-sim` prints how fast the simulator is beside a peer, `bench-sim import` only how fast traces are read; only
@@ -16,6 +16,7 @@ mod bench_watch;
 #[path = "../../crates/swaptune/src/cli/mod.rs"]
 mod cli;
 mod man;
+mod pictures;
 mod reference;
 
 use std::path::Path;

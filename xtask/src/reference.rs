@@ -1,4 +1,4 @@
-//! Pages of docs/reference that are generated from tables: knobs, behaviours, findings, metrics.
+//! Pages of docs/reference that are generated from tables (knobs, behaviours, findings, metrics), and pictures that are drawn from results.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,12 +10,14 @@ use swaptune_core::knobs::{self, Effect, Knob};
 use swaptune_core::metrics::{self, Kind};
 use swaptune_kernel::behaviours;
 
+use crate::pictures::PICTURES;
+
 /// A page: its path below the repository and its bytes.
 type Page = (PathBuf, Vec<u8>);
 
 /// Writes every page.
 pub fn write() -> anyhow::Result<()> {
-    for (path, bytes) in pages() {
+    for (path, bytes) in pages()? {
         fs::create_dir_all(path.parent().context("a page has a folder")?)?;
         fs::write(&path, bytes).with_context(|| path.display().to_string())?;
         println!("{}", path.display());
@@ -25,7 +27,7 @@ pub fn write() -> anyhow::Result<()> {
 
 /// Fails when a page differs from what would be written.
 pub fn check() -> anyhow::Result<()> {
-    let pages = pages();
+    let pages = pages()?;
     let stale = pages.iter().filter(|(path, bytes)| fs::read(path).ok().as_ref() != Some(bytes));
     let stale: Vec<String> = stale.map(|(path, _)| path.display().to_string()).collect();
     if !stale.is_empty() {
@@ -35,13 +37,17 @@ pub fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn pages() -> Vec<Page> {
-    vec![
+fn pages() -> anyhow::Result<Vec<Page>> {
+    let mut pages = vec![
         page("docs/reference/knobs.md", knobs_page()),
         page("docs/reference/behaviours.md", behaviours_page()),
         page("docs/reference/findings.md", findings_page()),
         page("docs/reference/metrics.md", metrics_page()),
-    ]
+    ];
+    for (path, draw) in PICTURES {
+        pages.push(page(path, draw()?));
+    }
+    Ok(pages)
 }
 
 fn page(path: &str, text: String) -> Page {
