@@ -65,7 +65,7 @@ pub fn write(context: &Context, path: &Path, made: &Made, when: &WhenArgs, wipe:
 
 /// The plan of a file, when it is still what follows on this machine.
 pub fn read(context: &Context, path: &Path) -> Result<Plan, Failure> {
-    let named = |why: &dyn std::fmt::Display| format!("--plan {}: {why}", path.display());
+    let named = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
     let wrong =
         |why: &dyn std::fmt::Display| Failure::new(USAGE, named(why)).hint("`swaptune plan --out FILE` writes such a file");
     let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
