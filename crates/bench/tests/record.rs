@@ -91,8 +91,11 @@ impl Obedient {
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let starts: Vec<u64> = line.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let mut process = Self { child, stdin, stdout, regions: Default::default() };
+        // The first order makes pages, such as the buffer it is read into: pages are numbered when all of them are there.
+        process.tell("read");
         let page = page_bytes() as u64;
-        let located = Locator::new().locate(child.id()).unwrap();
+        let located = Locator::new().locate(process.child.id()).unwrap();
         let runs = located.runs.iter().chain(&located.swapped_runs);
         let mut pages: Vec<u64> = runs.flat_map(|run| (0..run.pages).map(|index| run.start + index * page)).collect();
         pages.sort_unstable();
@@ -100,8 +103,8 @@ impl Obedient {
             let range = start..start + count as u64 * page;
             pages.iter().zip(0..).filter(|(address, _)| range.contains(address)).map(|(_, number)| number).collect()
         };
-        let regions = [numbers(starts[0], READ), numbers(starts[1], WRITTEN), numbers(starts[2], ALONE)];
-        Self { child, stdin, stdout, regions }
+        process.regions = [numbers(starts[0], READ), numbers(starts[1], WRITTEN), numbers(starts[2], ALONE)];
+        process
     }
 
     fn tell(&mut self, what: &str) {
