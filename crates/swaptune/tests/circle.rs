@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use swaptune_core::plan::{FINDINGS, Plan};
 use swaptune_double::KILL_AT;
 use swaptune_host::swap_header;
 use tempfile::TempDir;
@@ -137,6 +138,7 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
     if !again.starts_with("Nothing to do") {
         return Err(format!("a plan after the apply is not empty:\n{again}").into());
     }
+    what_is_applied_stays(&machine)?;
     let verified = machine.run(&["verify"], None)?;
     let code = verified.status.code();
     let verified = String::from_utf8_lossy(&verified.stdout).into_owned();
@@ -152,6 +154,14 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
         counted_since(&machine, "rollback of ")?;
     }
     same(&before, &machine.picture()?, "apply and rollback")
+}
+
+/// A plan that no flag asks for leaves what was applied as it is, or holds clearly more.
+fn what_is_applied_stays(machine: &Machine) -> Result<(), Failed> {
+    let plan: Plan = serde_json::from_str(&machine.expect(&["plan", "--json"], 0)?)?;
+    let is_loss = plan.gain.as_ref().is_some_and(|gain| !gain.is_worth_it());
+    let cures = plan.notes.iter().any(|note| note.about == FINDINGS);
+    if plan.is_empty() || !is_loss || cures { Ok(()) } else { Err(format!("applied, and not left as it is:\n{plan:#?}").into()) }
 }
 
 /// Findings count from the last change.
@@ -192,6 +202,19 @@ fn not_worth_it(host: &Host) -> Result<(), Failed> {
     if !applied.starts_with("Nothing to do") {
         return Err(format!("a plan after the apply:\n{applied}").into());
     }
+    // What drifted from what was applied is put right, and nothing else.
+    let knob = machine.dir.path().join("proc/sys/vm/swappiness");
+    let wanted = fs::read_to_string(&knob)?;
+    fs::write(&knob, "1\n")?;
+    let drifted: Plan = serde_json::from_str(&machine.expect(&["plan", "--json"], 0)?)?;
+    if drifted.steps.len() != 1 {
+        return Err(format!("a plan after vm.swappiness was changed:\n{drifted:#?}").into());
+    }
+    machine.expect(&["apply", "--yes"], 0)?;
+    if fs::read_to_string(&knob)? != wanted {
+        return Err("vm.swappiness is not put right".into());
+    }
+    machine.expect(&["rollback", "--yes"], 0)?;
     machine.expect(&["rollback", "--yes"], 0)?;
     // A file speaks as a flag does.
     let file = machine.dir.path().join("etc/swaptune/config.toml");

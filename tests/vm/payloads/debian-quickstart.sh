@@ -6,14 +6,14 @@ file_state > /run/files-before
 live_state > /run/live-before
 expect_status 0 swaptune quickstart --yes
 expect_line "it was proved" "Proof: " /run/last-output
-expect "zswap" Y "$(cat $ZSWAP/enabled)"
 expect "service" enabled "$(systemctl is-enabled swaptune)"
 expect_status 0 swaptune verify --prove
-expect_line "pages went through zswap" "as planned: .*zswap" /run/last-output
+expect_line "pages went through what compresses" "as planned: .*text pages in \(zram\|zswap\)" /run/last-output
 expect_status 0 swaptune status
 expect_line "what it brought is told" "^Since apply" /run/last-output
 expect_status 0 swaptune plan
-expect_line "nothing is left to do" "nothing" /run/last-output
+# Whichever of the choices the simulation prefers on this machine, plan does not propose another that holds less.
+expect_line "nothing is left to do" "^Nothing" /run/last-output
 for what in kept tried; do
 	expect_status 0 swaptune rollback --yes
 done

@@ -1,11 +1,10 @@
 //! `swaptune verify`: is what was applied in effect, what else is wrong, and the proof.
 
 use serde::Serialize;
-use swaptune_core::change::Change;
 use swaptune_core::facts::Facts;
 use swaptune_core::findings::{Found, Severity, examine};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, SYSCTL_FILE, Step, When};
+use swaptune_core::plan::{Plan, When};
 use swaptune_core::proof::{Proof, Verdict};
 use swaptune_core::settings::Settings;
 use swaptune_host::inspect::{Scope, inspect};
@@ -57,7 +56,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
             plan::Record(false),
             &[],
         )
-        .without(rewritten_comments)
+        .without(plan::only_comments_differ)
     });
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;
@@ -91,13 +90,6 @@ fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<
     }
     let (evidence, _) = configuration::evidence(&context.machine, flags)?;
     Ok(Some((configuration::resolve(&context.machine, facts, &evidence, None, flags)?, WhenArgs::default())))
-}
-
-/// True for our sysctl drop-in when only its comments differ: settings that were read back have another origin.
-fn rewritten_comments(step: &Step) -> bool {
-    let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
-    let values = |text: &str| text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>();
-    path == SYSCTL_FILE && values(before) == values(after)
 }
 
 fn canary(context: &Context) -> Result<Proof, Failure> {

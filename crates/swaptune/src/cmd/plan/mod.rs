@@ -7,11 +7,12 @@ mod predict;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
+use swaptune_core::change::Change;
 use swaptune_core::facts::Facts;
 use swaptune_core::findings::examine;
 use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{FINDINGS, Note, Plan, Request, When, plan};
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, Request, SYSCTL_FILE, Step, When, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
 
@@ -94,10 +95,19 @@ pub fn make(
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
         plan.gain = plan.gain.or_else(|| predict::gain(&facts, &evidence, &settings));
-        plan = match cured(&facts) {
-            Some(cured) if !plan.gain.as_ref().is_none_or(Gain::is_worth_it) => {
-                Plan { notes: [vec![cured], plan.notes].concat(), ..plan }
+        let is_worth_it = plan.gain.as_ref().is_none_or(Gain::is_worth_it);
+        let applied = if is_worth_it { None } else { configuration::applied(&facts)? };
+        if let Some((applied, _)) = applied {
+            let basis = Basis { seed, ..Basis::recorded(context, &applied, &evidence) };
+            let kept = for_settings(context, &facts, basis, when, Record(true), wipe).without(only_comments_differ);
+            if !kept.is_in_effect() {
+                (settings, plan) = (applied, kept);
+                plan.notes.extend(unread);
+                return Ok(Made { facts, settings, seed, plan });
             }
+        }
+        plan = match cured(&facts) {
+            Some(cured) if !is_worth_it => Plan { notes: [vec![cured], plan.notes].concat(), ..plan },
             Some(_) => plan,
             None => plan.if_worth_it(),
         };
@@ -117,11 +127,20 @@ fn cured(facts: &Facts) -> Option<Note> {
     })
 }
 
-/// Whether the plan is our own proposal for a machine that we have not changed: then it must be worth it, or cure something. What was asked
-/// for is planned in any case, and what is applied is kept in order.
+/// True for a file of ours in which no value changes: settings that were read back from a record have another origin, which comments name.
+pub fn only_comments_differ(step: &Step) -> bool {
+    let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
+    let values = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    [SYSCTL_FILE, APPLIED_FILE, APPLIED_NOW_FILE].contains(&path.as_str()) && values(before) == values(after)
+}
+
+/// Whether the plan is our own proposal, which no flag or file asks for: then it must be worth it, or cure something. Else what was applied is kept
+/// in order, whoever chose it: one of the choices of `quickstart`, or a flag. What was asked for is planned in any case.
 fn is_our_own(context: &Context, facts: &Facts, wanted: &WantedArgs) -> Result<bool, Failure> {
-    let is_applied = configuration::applied(facts)?.is_some();
-    Ok(!is_applied && facts.image.is_none() && configuration::is_silent(&context.machine, wanted)?)
+    Ok(facts.image.is_none() && configuration::is_silent(&context.machine, wanted)?)
 }
 
 /// Unpacking the initramfs takes longer than everything else together, and only kernel arguments depend on what is in it.
