@@ -156,9 +156,10 @@ impl Machine {
 
     /// Lets a capture keep this instead of what was read, when both give the same facts.
     pub(crate) fn keep_instead(&self, path: &str, bytes: impl FnOnce() -> Vec<u8>) {
-        if self.record.is_some()
-            && let Ok(inside) = self.inside(path)
-        {
+        if self.record.is_none() {
+            return;
+        }
+        if let Ok(inside) = self.inside(path) {
             self.note(|record| {
                 record.files.insert(inside, bytes());
             });

@@ -241,11 +241,8 @@ fn refused_devices() -> Result<(), Failed> {
     let output = expect(&mut device.bench("--device"), 3)?;
     that(stderr(&output).contains("not an unused swap area") && stderr(&output).contains("--wipe"), stderr(&output))?;
     // Mounting and swapon take a device as this does: for themselves.
-    let held = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(rustix::fs::OFlags::EXCL.bits().cast_signed())
-        .open(&device.device)?;
+    let held =
+        OpenOptions::new().read(true).write(true).custom_flags(rustix::fs::OFlags::EXCL.bits() as i32).open(&device.device)?;
     for flag in ["--device", "--wipe"] {
         let output = expect(&mut device.bench(flag), 3)?;
         that(stderr(&output).contains("is in use"), stderr(&output))?;

@@ -30,7 +30,7 @@ const SEED: u64 = 11;
 /// word; 4096 does not compress; between, random bytes before text and zeros.
 pub(super) fn suiting(page: u32, size: u16) -> u16 {
     if size == 0 {
-        return if page.is_multiple_of(2) { ZERO } else { SAME };
+        return if page % 2 == 0 { ZERO } else { SAME };
     }
     // A random byte adds one where zeros were, and less in the place of text.
     let beside_zeros = usize::from(size).saturating_sub(TEXT_PAGE * TEXT / PAGE);

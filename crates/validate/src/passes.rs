@@ -151,7 +151,7 @@ impl Bench<'_> {
                     return Ok(());
                 }
             }
-            if let Some(pool) = passes.pool.as_ref().filter(|_| passes.done.is_multiple_of(WORKER)) {
+            if let Some(pool) = passes.pool.as_ref().filter(|_| passes.done % WORKER == 0) {
                 show("measuring: zswap's worker", cases, of);
                 match self.worker(pool) {
                     Err(ValidateError::Player(_)) if self.stop.is_asked() => {}

@@ -57,9 +57,7 @@ impl Bench<'_> {
             cases.into_iter().map(|case| Work { case, machine: None, version: None, seen: Vec::new(), failed: None }).collect();
         let (mut sequences, mut sizes) = (BTreeMap::new(), Sizes::new());
         for work in &mut works {
-            if let Some(pool) = &work.case.tiering.pool
-                && !sizes.contains_key(&pool.compressor)
-            {
+            if let Some(pool) = work.case.tiering.pool.as_ref().filter(|pool| !sizes.contains_key(&pool.compressor)) {
                 match sizes::of_contents(self.machine, self.temporary, self.facts, &pool.compressor)? {
                     Some(found) => _ = sizes.insert(pool.compressor.clone(), found),
                     None => work.failed = Some(format!("nothing here says what {} makes of a page", pool.compressor)),

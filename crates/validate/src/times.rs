@@ -28,10 +28,8 @@ impl Times {
     /// Gives a machine these times. All its areas lie in one folder, and so on one disk.
     pub fn put(&self, machine: &mut Settings) {
         machine.costs = self.costs;
-        if let Some(zswap) = &mut machine.zswap
-            && let Some(codec) = self.codecs.get(zswap.codec.name)
-        {
-            zswap.codec = *codec;
+        if let Some(zswap) = &mut machine.zswap {
+            zswap.codec = self.codecs.get(zswap.codec.name).copied().unwrap_or(zswap.codec);
         }
         if let Some(device) = self.device {
             machine.devices.fill(device);

@@ -29,7 +29,7 @@ pub(super) struct Pauses {
 impl Pauses {
     /// Whether there is one before this access.
     pub const fn is_before(&self, access: usize) -> bool {
-        access >= self.from && (access - self.from).is_multiple_of(self.every)
+        access >= self.from && (access - self.from) % self.every == 0
     }
 }
 

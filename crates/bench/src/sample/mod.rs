@@ -263,7 +263,7 @@ impl Held<'_> {
         for (page, group) in self.bytes.chunks_exact(page_bytes()).zip(self.groups.drain(..)) {
             self.set.class.push(self.sizer.add(page, &mut self.sizes));
             self.set.group.push(group);
-            if self.set.group.len().is_multiple_of(SHOWN) {
+            if self.set.group.len() % SHOWN == 0 {
                 on(self.set.group.len() as u64);
             }
         }

@@ -18,7 +18,7 @@ const KEPT: [&str; 9] =
 /// What the counters did while pages were stored and while they were loaded.
 pub(super) fn landing(pages: u64, before: &Snapshot, out: &Snapshot, back: &Snapshot) -> Landing {
     let moved = |from: &Snapshot, to: &Snapshot| -> BTreeMap<String, u64> {
-        let delta = |name: &&str| Some(((*name).to_owned(), to.since(from, &format!("vmstat.{name}"))?.max(0).cast_unsigned()));
+        let delta = |name: &&str| Some(((*name).to_owned(), to.since(from, &format!("vmstat.{name}"))?.max(0).unsigned_abs()));
         KEPT.iter().filter_map(delta).collect()
     };
     Landing { pages, stored: moved(before, out), loaded: moved(out, back) }

@@ -214,7 +214,7 @@ fn write_back(
             pokes.push_page(number).map_err(SwapError::PageOut)?;
         }
         thread::sleep(Duration::from_millis(2));
-        let now = counters.read()?.since(before, "vmstat.zswpwb").unwrap_or(0).max(0).cast_unsigned();
+        let now = counters.read()?.since(before, "vmstat.zswpwb").unwrap_or(0).max(0).unsigned_abs();
         tired = if now > written { 0 } else { tired + 1 };
         written = now;
     }

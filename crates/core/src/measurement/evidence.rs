@@ -227,10 +227,9 @@ impl Evidence {
     pub fn measured_disks(&self) -> Vec<&str> {
         let mut disks: Vec<&str> = Vec::new();
         for (_, figures) in self.disks().filter(|(_, figures)| is_of_one_area(figures)) {
-            if let [disk] = figures.disks.as_slice()
-                && !disks.contains(&disk.as_str())
-            {
-                disks.push(disk);
+            match figures.disks.as_slice() {
+                [disk] if !disks.contains(&disk.as_str()) => disks.push(disk),
+                _ => {}
             }
         }
         disks

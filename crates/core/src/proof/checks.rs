@@ -152,7 +152,7 @@ fn check_row(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing,
     };
     let moved = moved(later, earlier, row.counter)?;
     // Pages with a copy in RAM come back from there; pages that zswap wrote back meanwhile come from the area.
-    let written_back = class.loaded.since(&class.before, "vmstat.zswpwb").unwrap_or(0).max(0).cast_unsigned();
+    let written_back = class.loaded.since(&class.before, "vmstat.zswpwb").unwrap_or(0).max(0).unsigned_abs();
     let elsewhere = match (row.phase, landing.destination) {
         (Load, Zswap) => class.cached + written_back,
         (Load, _) => class.cached,

@@ -194,7 +194,7 @@ fn ratio(observation: &Observation, classes: &[ClassProof]) -> Option<Ratio> {
     let (class, proof) = observation.classes.iter().zip(classes).find(|(class, _)| class.class == Class::Text)?;
     let landing = proof.landed.first()?;
     let page = observation.behaviour.page_size;
-    let moved = |name: &str| moved(&class.stored, &class.before, name).filter(|delta| *delta > 0).map(i64::cast_unsigned);
+    let moved = |name: &str| moved(&class.stored, &class.before, name).filter(|delta| *delta > 0).map(i64::unsigned_abs);
     let (original, ram) = match landing.destination {
         Destination::Zswap => {
             let original = moved("meminfo.Zswapped").or_else(|| Some(moved("zswap.stored_pages")? * page.0))?;

@@ -31,7 +31,7 @@ struct Moved {
 
 impl Moved {
     fn of(class: &ClassObservation) -> Self {
-        let moved = |name: &str| class.stored.since(&class.before, name).map(|delta| delta.max(0).cast_unsigned());
+        let moved = |name: &str| class.stored.since(&class.before, name).map(|delta| delta.max(0).unsigned_abs());
         let written_back = moved("vmstat.zswpwb").unwrap_or(0);
         Self {
             zero: moved("vmstat.swpout_zero").unwrap_or(0),

@@ -136,8 +136,7 @@ impl Segments<'_> {
         match compression {
             Compression::Gzip => unpacked(GzDecoder::new(&mut input), found)?,
             Compression::Zstd => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(&mut input).map_err(std::io::Error::other)?;
-                unpacked(decoder, found)?;
+                unpacked(zstd::stream::read::Decoder::with_buffer(&mut input)?.single_frame(), found)?;
             }
             Compression::Xz => unpacked(lzma_rust2::XzReader::new(&mut input, false), found)?,
             Compression::Lzma => {
@@ -264,7 +263,7 @@ mod tests {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         gzip.write_all(&main()).unwrap();
         check(&gzip.finish().unwrap(), &expect);
-        check(&ruzstd::encoding::compress_to_vec(main().as_slice(), ruzstd::encoding::CompressionLevel::Fastest), &expect);
+        check(&zstd::encode_all(main().as_slice(), 1).unwrap(), &expect);
         let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(1)).unwrap();
         xz.write_all(&main()).unwrap();
         check(&xz.finish().unwrap(), &expect);

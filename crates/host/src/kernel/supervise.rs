@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::Ran;
@@ -48,7 +49,7 @@ pub fn run(program: &str, arguments: &[String]) -> io::Result<Ran> {
     if !known {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{program} is not there")));
     }
-    let (mut said, writer) = io::pipe()?;
+    let (said, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, "swaptune", program]).args(arguments).process_group(0);
     command.env("LC_ALL", "C").env(STARTED_BY, name_of(std::process::id())?);
@@ -59,7 +60,7 @@ pub fn run(program: &str, arguments: &[String]) -> io::Result<Ran> {
     // Waiting for the child would close it, and the group be killed before its end.
     let tether = child.stdin.take();
     let mut text = Vec::new();
-    said.read_to_end(&mut text)?;
+    fs::File::from(said).read_to_end(&mut text)?;
     let code = child.wait()?.code();
     drop(tether);
     let group = i32::try_from(child.id()).unwrap_or(0);

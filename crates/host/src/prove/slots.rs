@@ -48,7 +48,7 @@ pub(super) fn by_area(
     for slot in slots {
         *pages.entry(slot.area).or_default() += 1;
     }
-    let came_into_use = |path: &String| after.since(before, &format!("swaps.{path}")).unwrap_or(0).max(0).cast_unsigned();
+    let came_into_use = |path: &String| after.since(before, &format!("swaps.{path}")).unwrap_or(0).max(0).unsigned_abs();
     let (mut first, mut behind) = (0, pages.len());
     let mut named = BTreeMap::new();
     for (number, count) in pages {

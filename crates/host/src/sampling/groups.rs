@@ -32,7 +32,7 @@ impl Groups {
         if let Err(error) = machine.read_text(VERSION_2) {
             return error.absent();
         }
-        if turn.is_multiple_of(WALK) {
+        if turn % WALK == 0 {
             self.walk(machine);
         }
         for ((path, unit), number) in self.found.iter_mut().zip(0..) {

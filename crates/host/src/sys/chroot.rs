@@ -9,6 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::pipe::PipeFlags;
+
 /// Gives this thread mounts of its own, and its children process numbers of their own: unshare(2). The first child is process 1
 /// of them: when it ends, so do all others.
 ///
@@ -26,7 +28,7 @@ pub fn own_world() -> io::Result<()> {
 /// A path with a zero in it, or no descriptors left; spawning fails with EPERM without the privilege.
 pub fn rooted<'a>(command: &'a mut Command, root: &Path) -> io::Result<&'a mut Command> {
     let root = CString::new(root.as_os_str().as_bytes())?;
-    let (reader, writer) = io::pipe()?;
+    let (reader, writer) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let enter = move || {
         // SAFETY: takes two integers and touches no memory of ours.
         let asked = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };

@@ -67,11 +67,11 @@ fn check_targets(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
     let mut drivers = false;
     for (seq, step) in steps.iter().enumerate() {
         let change = &step.change;
-        if let Some(file) = must_be_made(run, change)
-            && !steps[..seq].iter().any(|step| is_made_by(&step.change, file))
-            && handler(change).observe(StepContext { run: *run, tag: "check" })? != Observed::After
-        {
-            return Err(not_made_here(file));
+        let made_before = |file: &&_| steps[..seq].iter().any(|step| is_made_by(&step.change, file));
+        if let Some(file) = must_be_made(run, change).filter(|file| !made_before(file)) {
+            if handler(change).observe(StepContext { run: *run, tag: "check" })? != Observed::After {
+                return Err(not_made_here(file));
+            }
         }
         room::check_swap_files(run, change, &mut promised)?;
         let first = touched.insert(target(run, change));

@@ -65,7 +65,7 @@ pub(super) fn check_swap_file(run: &Run<'_>, real: &str, state: &SwapFileState, 
     if name == "btrfs" && !state.nocow {
         return Err(refused("on btrfs it must be made without copy-on-write".into(), "make a new plan"));
     }
-    if state.size.0 == 0 || !state.size.0.is_multiple_of(run.kernel.page_size()) {
+    if state.size.0 == 0 || state.size.0 % run.kernel.page_size() != 0 {
         let page = Bytes(run.kernel.page_size());
         return Err(refused(format!("{} bytes are no whole pages of {page}", state.size.0), "round the size up"));
     }

@@ -113,7 +113,8 @@ fn header(args: &CompareArgs, facts: &Facts) -> Result<Header, Failure> {
         return Err(Failure::new(USAGE, "one configuration is compared with nothing").hint(hint));
     }
     let text = |word: &OsString| {
-        let wrong = || Failure::new(USAGE, format!("the command {} is not UTF-8", word.display())).hint("put it into a script");
+        let wrong =
+            || Failure::new(USAGE, format!("the command {} is not UTF-8", word.to_string_lossy())).hint("put it into a script");
         word.to_str().map(str::to_owned).ok_or_else(wrong)
     };
     let seed = args.seed.unwrap_or_else(|| fresh_seed() >> 32);

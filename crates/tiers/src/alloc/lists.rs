@@ -36,7 +36,7 @@ impl<T: Copy + Default> Lists<T> {
     }
 
     /// Numbers of all pages.
-    pub(super) const fn numbers(&self) -> std::ops::Range<u32> {
+    pub(super) fn numbers(&self) -> std::ops::Range<u32> {
         self.lists as u32..self.nodes.len() as u32
     }
 

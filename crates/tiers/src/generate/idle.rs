@@ -124,9 +124,7 @@ impl Wakes {
 
     /// Lets all wake whose time comes before `end`.
     fn until(&mut self, end: u64, clock: &mut Clock, random: &mut Pcg64) -> Result<(), TraceError> {
-        while let Some(&Reverse((time, app))) = self.next.peek()
-            && time < end
-        {
+        while let Some(&Reverse((time, app))) = self.next.peek().filter(|Reverse((time, _))| *time < end) {
             self.next.pop();
             clock.now = clock.now.max(time);
             for touched in 0..self.core + self.others {

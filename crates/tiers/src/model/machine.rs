@@ -292,9 +292,7 @@ impl Model {
     fn catch_up_all(&mut self) {
         while let Some(time) = self.memory.kswapd.filter(|&time| time < self.clock.now) {
             self.memory.kswapd = self.balance(time);
-            if self.memory.kswapd.is_none()
-                && let Some(zswap) = &mut self.zswap
-            {
+            if let Some(zswap) = self.zswap.as_mut().filter(|_| self.memory.kswapd.is_none()) {
                 zswap.worker.get_turn(time);
             }
         }

@@ -150,12 +150,12 @@ impl Pages {
         }
     }
 
-    pub(crate) const fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.states.len()
     }
 
     /// Numbers of all pages.
-    pub(crate) const fn numbers(&self) -> std::ops::Range<u32> {
+    pub(crate) fn numbers(&self) -> std::ops::Range<u32> {
         0..self.states.len() as u32
     }
 
@@ -240,7 +240,7 @@ impl Pages {
 
     /// Whether the place of a page in zswap is that of its entry, which has its shadow.
     #[inline]
-    pub(crate) const fn share_places(&self) -> bool {
+    pub(crate) fn share_places(&self) -> bool {
         self.entries.is_empty()
     }
 
@@ -282,7 +282,7 @@ impl Pages {
     pub(crate) fn prefetch_fault(&self, page: u32) {
         // Without a branch, which could not be foreseen: of other pages what is asked for is always near.
         let in_ram = self.state(page).is_in_ram();
-        prefetch(&self.places, std::hint::select_unpredictable(in_ram, 0, page as usize));
+        prefetch(&self.places, page as usize & usize::from(in_ram).wrapping_sub(1));
     }
 
     /// Prefetches all memory of a page.

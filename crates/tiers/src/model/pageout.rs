@@ -25,9 +25,7 @@ impl Pageout for Below<'_> {
         state.clear(AHEAD);
         if state.has(DIRTY) {
             state.clear(DIRTY | CLEAN);
-            if state.has(POOLED)
-                && let Some(zswap) = &mut self.zswap
-            {
+            if let Some(zswap) = self.zswap.as_mut().filter(|_| state.has(POOLED)) {
                 zswap.invalidate(memory, page);
             }
         }
@@ -85,10 +83,10 @@ impl Below<'_> {
             memory.gone(page);
             return true;
         }
-        if let Some(zswap) = &mut self.zswap
-            && zswap.store(memory, self.swap, self.clock, page, time)
-        {
-            return true;
+        if let Some(zswap) = &mut self.zswap {
+            if zswap.store(memory, self.swap, self.clock, page, time) {
+                return true;
+            }
         }
         match self.swap.write(memory, page, *time) {
             Sent::UnderWrite => true,
@@ -132,9 +130,7 @@ impl Below<'_> {
 
 /// A page in RAM gives back what zswap and the swap area hold of it (`folio_free_swap`).
 pub(super) fn free_swap(memory: &mut Memory, swap: &mut Swap, zswap: Option<&mut Zswap>, page: u32) {
-    if memory.pages.has(page, POOLED)
-        && let Some(zswap) = zswap
-    {
+    if let Some(zswap) = zswap.filter(|_| memory.pages.has(page, POOLED)) {
         zswap.invalidate(memory, page);
     }
     swap.free(memory, page);

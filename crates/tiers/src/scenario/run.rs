@@ -65,7 +65,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
             break;
         }
         done = next;
-        if (done - 1).is_multiple_of(LOOK) {
+        if (done - 1) % LOOK == 0 {
             let pools = model.pools();
             pool_peak = pool_peak.max(pools.zswap + pools.zram);
             sum += (pools.zswap + pools.zram) as f64;
@@ -116,10 +116,10 @@ impl Wakes {
     fn note(&mut self, event: Event, begin: u64, end: u64) {
         let sleeper = &mut self.sleepers[usize::from(event.cgroup)];
         let slept = sleeper.wanted.map_or(0, |wanted| event.time - wanted);
-        if slept > WAKE_GOES_ON
-            && let Some((begin, end)) = sleeper.wake.take()
-        {
-            self.times.add(end - begin, 1);
+        if slept > WAKE_GOES_ON {
+            if let Some((begin, end)) = sleeper.wake.take() {
+                self.times.add(end - begin, 1);
+            }
         }
         if slept >= WAKE_GAP {
             sleeper.wake = Some((begin, end));

@@ -136,7 +136,7 @@ pub(super) fn each(file: &File) -> Result<Vec<Option<u64>>, ScenarioError> {
 
 /// The file with this seed.
 pub(super) fn put(file: &mut File, seed: u64) {
-    file.workload.parameters.insert(PARAMETER.to_owned(), Value::Integer(seed.cast_signed()));
+    file.workload.parameters.insert(PARAMETER.to_owned(), Value::Integer(seed as i64));
 }
 
 #[cfg(test)]

@@ -145,9 +145,7 @@ impl Layout {
 
     /// The id of the page, and the event, whose page is not numbered yet.
     pub(super) fn event(&self, line: &[u8]) -> Result<(u64, Event), Fault> {
-        if *self == Self::PAGE
-            && let Some(page) = integer(line)
-        {
+        if let Some(page) = if *self == Self::PAGE { integer(line) } else { None } {
             return Ok((page, Event::default()));
         }
         let mut this = LineFields { line, cgroup: 0, op: Op::Read, time: 0, page: None, sized: false };

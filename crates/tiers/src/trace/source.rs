@@ -3,14 +3,14 @@
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use flate2::bufread::ZlibDecoder;
-use ruzstd::decoding::StreamingDecoder;
+use zstd::stream::read::Decoder as ZstdDecoder;
 
 use super::error::EVENTS_MAX;
 
 /// The magic number of a zstd frame, RFC 8878 section 3.1.1.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// A frame may ask for at most this much memory: what `zstd --ultra -22` needs.
-const WINDOW_MAX: u64 = 128 << 20;
+/// A frame may ask for at most 128 MiB of memory: what `zstd --ultra -22` needs. A power of two.
+const WINDOW_LOG_MAX: u32 = 27;
 /// Bytes read at once; readers that ask for more read past this buffer, which saves a copy.
 const BUFFER: usize = 1 << 16;
 /// Bytes that can be looked at before anything is taken.
@@ -31,7 +31,8 @@ impl<'a> Source<'a> {
     pub fn new(input: impl Read + 'a) -> io::Result<Self> {
         let mut input = with_head(input)?;
         if input.fill_buf()?.starts_with(&ZSTD_MAGIC) {
-            let frames = Frames { state: Some(State::Between(input)) };
+            let mut frames = ZstdDecoder::with_buffer(input)?;
+            frames.window_log_max(WINDOW_LOG_MAX)?;
             return Ok(Self::of(with_head(frames)?));
         }
         if unpacks_to_json(input.fill_buf()?) {
@@ -102,7 +103,7 @@ pub(super) fn is_json(head: &[u8]) -> bool {
 /// Whether bytes that begin so are JSON in zlib's form, RFC 1950. Its mark is short enough to be a number of another format by chance.
 fn unpacks_to_json(head: &[u8]) -> bool {
     let [method, flags, ..] = *head else { return false };
-    let marked = method & 15 == 8 && (u16::from(method) << 8 | u16::from(flags)).is_multiple_of(31);
+    let marked = method & 15 == 8 && (u16::from(method) << 8 | u16::from(flags)) % 31 == 0;
     let mut first = [0; 16];
     marked && ZlibDecoder::new(head).read(&mut first).is_ok_and(|count| is_json(&first[..count]))
 }
@@ -114,67 +115,12 @@ fn with_head<R: Read>(mut input: R) -> io::Result<Chain<Cursor<Vec<u8>>, BufRead
     Ok(Cursor::new(head).chain(BufReader::with_capacity(BUFFER, input)))
 }
 
-/// All frames of a zstd file, one after the other; skippable ones are left out.
-struct Frames<R: BufRead> {
-    state: Option<State<R>>,
-}
-
-type FrameSource<R> = Chain<Cursor<[u8; 4]>, R>;
-
-enum State<R: BufRead> {
-    Between(R),
-    Inside(Box<StreamingDecoder<FrameSource<R>, ruzstd::decoding::FrameDecoder>>),
-}
-
-impl<R: BufRead> Read for Frames<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !buffer.is_empty() {
-            match self.state.take() {
-                None => return Ok(0),
-                Some(State::Inside(mut decoder)) => {
-                    let count = decoder.read(buffer)?;
-                    if count > 0 {
-                        self.state = Some(State::Inside(decoder));
-                        return Ok(count);
-                    }
-                    let (_, source) = decoder.into_inner().into_inner();
-                    self.state = Some(State::Between(source));
-                }
-                Some(State::Between(source)) => self.state = next_frame(source)?,
-            }
-        }
-        Ok(0)
-    }
-}
-
-/// What follows a frame: another, a skippable one, or the end.
-fn next_frame<R: BufRead>(mut source: R) -> io::Result<Option<State<R>>> {
-    if source.fill_buf()?.is_empty() {
-        return Ok(None);
-    }
-    let mut magic = [0; 4];
-    source.read_exact(&mut magic)?;
-    if magic[0] & 0xf0 == 0x50 && magic[1..] == [0x2a, 0x4d, 0x18] {
-        let mut length = [0; 4];
-        source.read_exact(&mut length)?;
-        let length = u64::from(u32::from_le_bytes(length));
-        if io::copy(&mut (&mut source).take(length), &mut io::sink())? < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        return Ok(Some(State::Between(source)));
-    }
-    let source = Cursor::new(magic).chain(source);
-    let decoder = StreamingDecoder::new_with_max_window_size(source, WINDOW_MAX)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("zstd: {error}")))?;
-    Ok(Some(State::Inside(Box::new(decoder))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn packed(bytes: &[u8]) -> Vec<u8> {
-        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+        zstd::encode_all(bytes, 1).unwrap()
     }
 
     fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -206,5 +152,13 @@ mod tests {
         assert!(read(&whole[..whole.len() - 3]).is_err());
         assert!(read(&[whole.clone(), b"junk".to_vec()].concat()).is_err());
         assert!(read(&[whole, vec![0x50, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]].concat()).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_asks_for_too_much_memory_is_an_error() {
+        // A header (RFC 8878, 3.1.1.1) without content size or checksum, and its window: 2^(10 + exponent) bytes.
+        let asks = |exponent: u8| [&ZSTD_MAGIC[..], &[0, exponent << 3], &[0x01, 0, 0]].concat();
+        assert!(read(&asks(17)).unwrap().is_empty(), "128 MiB, and one empty block");
+        assert!(read(&asks(18)).is_err());
     }
 }

@@ -25,9 +25,8 @@ pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Tr
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
-        if std::mem::take(&mut first)
-            && let Some(named) = Layout::of_header(content)
-        {
+        let named = if std::mem::take(&mut first) { Layout::of_header(content) } else { None };
+        if let Some(named) = named {
             let named = named.map_err(|fault| fault.at(place))?;
             layout.get_or_insert(named);
             continue;

@@ -88,9 +88,7 @@ impl Screen<'_, '_> {
         }
         let Some(sample) = self.source.next(self.view.wanted()) else { return };
         self.has_ended = !self.source.goes_on();
-        if let Some(recorder) = &mut self.recording.recorder
-            && let Err(error) = recorder.append(&sample)
-        {
+        if let Some(Err(error)) = self.recording.recorder.as_mut().map(|recorder| recorder.append(&sample)) {
             self.complain(&swaptune_host::error_chain(&error));
         }
         if !self.view.paused {

@@ -47,7 +47,7 @@ impl Disks {
 
     /// Numbers of all devices.
     #[inline(always)]
-    pub(super) const fn all(&self) -> std::ops::Range<usize> {
+    pub(super) fn all(&self) -> std::ops::Range<usize> {
         0..self.devices.len()
     }
 

@@ -219,9 +219,8 @@ impl Memory {
     /// Takes 64 pages of the oldest generation. Tells how many were looked at and how many left (`evict_folios`).
     fn evict_folios(&mut self, cgroup: u16, below: &mut impl Pageout, time: &mut u64) -> (usize, usize) {
         let (mut scan, mut evicted, mut taken) = (Scan::default(), 0, 0);
-        while taken < MIN_LRU_BATCH
-            && let Some(page) = self.lruvecs.victim(&mut self.pages, cgroup, &mut scan)
-        {
+        while taken < MIN_LRU_BATCH {
+            let Some(page) = self.lruvecs.victim(&mut self.pages, cgroup, &mut scan) else { break };
             taken += 1;
             if self.cannot_be_written(page) {
                 self.lruvecs.activate(&mut self.pages, page, &mut scan);

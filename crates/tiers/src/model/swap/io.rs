@@ -132,10 +132,10 @@ impl Swap {
     fn end_write(&mut self, memory: &mut Memory, end: u64, written: Written) {
         let Written::Page { page, write } = written else {
             memory.give_back();
-            if let Written::Block { area } = written
-                && let Some(visits) = self.zrams.visits(usize::from(area))
-            {
-                visits.written(end);
+            if let Written::Block { area } = written {
+                if let Some(visits) = self.zrams.visits(usize::from(area)) {
+                    visits.written(end);
+                }
             }
             return;
         };

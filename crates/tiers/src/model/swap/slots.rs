@@ -111,7 +111,7 @@ impl Area {
         }
         let cluster = slot / CLUSTER;
         self.clusters.take(cluster);
-        let ends = (slot + 1).is_multiple_of(CLUSTER) || self.clusters.is_full(cluster);
+        let ends = (slot + 1) % CLUSTER == 0 || self.clusters.is_full(cluster);
         self.cursor = if ends { NONE } else { slot + 1 };
         self.base + slot
     }

@@ -100,11 +100,11 @@ impl Visits {
 
     pub(crate) fn due(&mut self, stored: Stored, huge: bool, second: impl Fn(&Second) -> u16) -> Due {
         let age = self.visit.saturating_sub(stored.at);
-        if let Some(writeback) = self.upkeep.writeback
-            && writeback.which.takes(age >= writeback.age, huge, stored.incompressible)
-            && let Some(block) = self.block(writeback.blocks)
-        {
-            return Due::WriteBack { device: writeback.device, block };
+        let takes = |writeback: &Writeback| writeback.which.takes(age >= writeback.age, huge, stored.incompressible);
+        if let Some(writeback) = self.upkeep.writeback.filter(takes) {
+            if let Some(block) = self.block(writeback.blocks) {
+                return Due::WriteBack { device: writeback.device, block };
+            }
         }
         let Some(recompress) = &self.upkeep.recompress else { return Due::Nothing };
         let size = if huge { PAGE_SIZE } else { stored.size };
