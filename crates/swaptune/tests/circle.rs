@@ -214,8 +214,18 @@ fn not_worth_it(host: &Host) -> Result<(), Failed> {
     if fs::read_to_string(&knob)? != wanted {
         return Err("vm.swappiness is not put right".into());
     }
-    machine.expect(&["rollback", "--yes"], 0)?;
-    machine.expect(&["rollback", "--yes"], 0)?;
+    machine.expect(&["rollback", "--yes", "--all"], 0)?;
+    let none = machine.expect(&["rollback", "--yes", "--all"], 0)?;
+    if none != "no apply stands on this machine\n" {
+        return Err(format!("a second rollback of all:\n{none}").into());
+    }
+    // What another changed is what it was before the last apply.
+    let found = fs::read_to_string(&knob)?;
+    fs::write(&knob, wanted)?;
+    if found != "1\n" {
+        return Err(format!("vm.swappiness is {found} after a rollback of all").into());
+    }
+    same(&before, &machine.picture()?, "a rollback of all")?;
     // A file speaks as a flag does.
     let file = machine.dir.path().join("etc/swaptune/config.toml");
     fs::create_dir_all(file.parent().ok_or("a folder")?)?;

@@ -102,7 +102,7 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Undo an apply: files, live values, swap areas and boot entries
     #[command(
-        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but step 5, which cannot be undone"
+        after_help = "Examples:\n  sudo swaptune rollback                        the newest apply\n  sudo swaptune rollback 20260102-030405-a1b2   one that `swaptune history` shows\n  sudo swaptune rollback --skip 5               all but step 5, which cannot be undone\n  sudo swaptune rollback --all                  as if swaptune had never changed anything"
     )]
     Rollback(RollbackArgs),
     /// List the applies and rollbacks of this machine
@@ -287,6 +287,9 @@ pub struct VerifyArgs {
 pub struct RollbackArgs {
     /// The apply to undo, as `history` shows it [default: the newest]
     pub id: Option<String>,
+    /// Undo all that stand, newest first, up to one that cannot be undone whole; where none stands nothing is to do
+    #[arg(long, conflicts_with_all = ["id", "skip"])]
+    pub all: bool,
     /// Leave this step as it is and undo the rest; `swaptune history` numbers the steps
     #[arg(long, value_name = "STEP")]
     pub skip: Vec<usize>,
