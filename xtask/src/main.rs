@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask reference` writes the pages and pictures that come from tables and results, `--check` fails when one is out of date.
 //! `cargo xtask man DIR` writes man pages and completions below DIR, as /usr/share has them; `make install` calls it.
+//! `cargo xtask dist` makes binaries, archives and packages below target/dist, `dist deb [REVISION]` one Debian package.
 //! `cargo xtask bench` prints figures with their conditions, `bench codecs` and `bench sampling` only those; it asserts nothing.
 //! `cargo xtask bench-sim` prints how fast the simulator is beside a peer, `bench-sim import` only how fast traces are read; only
 //! counts must be equal.
@@ -15,6 +16,7 @@ mod bench_sim;
 mod bench_watch;
 #[path = "../../crates/swaptune/src/cli/mod.rs"]
 mod cli;
+mod dist;
 mod man;
 mod pictures;
 mod reference;
@@ -29,6 +31,9 @@ fn main() -> anyhow::Result<()> {
         ["reference"] => reference::write(),
         ["reference", "--check"] => reference::check(),
         ["man", share] => man::write(Path::new(share)),
+        ["dist"] => dist::run(),
+        ["dist", "deb"] => dist::run_deb(1),
+        ["dist", "deb", revision] => dist::run_deb(revision.parse()?),
         ["bench"] => bench::run(),
         ["bench", "codecs"] => bench::run_codecs(),
         ["bench", "sampling"] => bench_sampling::run(),
@@ -38,7 +43,7 @@ fn main() -> anyhow::Result<()> {
         ["bench-watch"] => bench_watch::run(60, 3),
         ["bench-watch", seconds, rounds] => bench_watch::run(seconds.parse()?, rounds.parse()?),
         _ => bail!(
-            "usage: cargo xtask reference [--check] | man DIR | bench [codecs|sampling] | bench-sim [import] | bench-watch [SECONDS ROUNDS]"
+            "usage: cargo xtask reference [--check] | man DIR | dist [deb [REVISION]] | bench [codecs|sampling] | bench-sim [import] | bench-watch [SECONDS ROUNDS]"
         ),
     }
 }

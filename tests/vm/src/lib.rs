@@ -18,6 +18,8 @@ pub mod initramfs;
 pub mod kernels;
 pub mod mounted;
 pub mod outcome;
+pub mod package;
 pub mod payload;
 pub mod qemu;
 pub mod swaptune;
+pub mod toolchain;

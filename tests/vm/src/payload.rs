@@ -45,6 +45,8 @@ payloads! {
     IMAGE_AFTER = "image-after.sh";
     /// Debian: `quickstart --yes`, and taken back.
     DEBIAN_QUICKSTART = "debian-quickstart.sh";
+    /// Debian: the package installed, upgraded, removed, purged.
+    DEBIAN_PACKAGE = "debian-package.sh";
     /// Debian: benchmarks on a whole system.
     DEBIAN_BENCH = "debian-bench.sh";
     /// Debian, booted without a disk that the configuration calls optional.

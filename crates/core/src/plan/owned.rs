@@ -49,6 +49,7 @@ pub fn unit(binary: &str) -> String {
          After=systemd-modules-load.service systemd-sysctl.service systemd-remount-fs.service\n\
          Before=swap.target\n\
          ConditionPathExists={APPLIED_FILE}\n\
+         ConditionFileIsExecutable={binary}\n\
          \n\
          [Service]\n\
          Type=oneshot\n\

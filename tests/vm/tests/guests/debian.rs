@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use swaptune_vm::command::{command, run};
 use swaptune_vm::debian::Release;
 use swaptune_vm::image::ROOT_UUID;
-use swaptune_vm::{payload, swaptune};
+use swaptune_vm::{package, payload, swaptune};
 
 use crate::support::need_commands;
 
@@ -108,6 +108,24 @@ pub fn image(release: Release) -> Result<()> {
 pub fn quickstart(release: Release) -> Result<()> {
     need_commands(&["quickstart", "verify", "status", "plan", "rollback"])?;
     release.guest()?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_QUICKSTART)?.ensure_success()
+}
+
+const PACKAGE_CONFIG: &str = r#"profile = "idle-guide"
+
+[zswap]
+compressor = "zstd"
+
+[boot]
+kernel_arguments = false
+"#;
+
+/// The package: installed, upgraded with its work in effect, removed with that taken back, purged, and kept where asked.
+pub fn package(release: Release) -> Result<()> {
+    let mut guest = release.guest()?.text("config.toml", PACKAGE_CONFIG)?;
+    for revision in [1, 2] {
+        guest = guest.file(package::deb(revision)?, &format!("swaptune-{revision}.deb"));
+    }
+    guest.boot(payload::DEBIAN_PACKAGE)?.ensure_success()
 }
 
 /// Benchmarks on a system that systemd manages: under a memory limit, of its disk, of its ciphers.

@@ -45,6 +45,7 @@ fn all() -> Vec<Trial> {
     for release in RELEASES {
         trials.push(full("circle", release, debian::circle));
         trials.push(full("missing-disk", release, debian::missing_disk));
+        trials.push(full("package", release, debian::package));
         if release.name == "debian13" {
             trials.push(full("bench", release, debian::bench));
             trials.push(full("image", release, debian::image));

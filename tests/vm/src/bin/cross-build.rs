@@ -1,0 +1,19 @@
+//! `cross-build ARCHITECTURE FILE`: builds swaptune for another architecture of Debian, with the compiler of Debian stable.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use swaptune_vm::toolchain::Cross;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [architecture, file] = arguments.as_slice() else {
+        eprintln!("usage: cross-build ARCHITECTURE FILE");
+        return ExitCode::from(2);
+    };
+    if let Err(error) = Cross::named(architecture).and_then(|cross| cross.build(Path::new(file))) {
+        eprintln!("{error:#}");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,134 @@
+//! What a release is made of: static binaries, archives, packages, checksums, and what is in them.
+//!
+//! `cargo xtask dist` makes all of it below target/dist; `cargo xtask dist deb` the Debian package of this machine's kind of processor
+//! alone, which the guests install. Both print the files they made.
+
+mod architecture;
+mod tools;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+
+use architecture::{ARCHITECTURES, Architecture};
+use tools::Tool;
+
+use crate::man;
+
+/// Where everything goes.
+const FOLDER: &str = "target/dist";
+/// Laid out as the packages want it; filled for one architecture after the other.
+const STAGE: &str = "target/dist/stage";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// As in `crates/swaptune/Cargo.toml`.
+const MAINTAINER: &str = "The swaptune authors <maintainers@swaptune.invalid>";
+
+/// All files of a release.
+pub fn run() -> anyhow::Result<()> {
+    fs::create_dir_all(FOLDER)?;
+    let mut files = Vec::new();
+    for architecture in &ARCHITECTURES {
+        stage(architecture)?;
+        files.extend([archive(architecture)?, deb(architecture, 1)?, rpm(architecture)?]);
+    }
+    files.push(bill_of_materials()?);
+    files.push(checksums(&files)?);
+    files.iter().for_each(|file| println!("{}", file.display()));
+    Ok(())
+}
+
+/// The Debian package for x86_64 alone, of this revision.
+pub fn run_deb(revision: u32) -> anyhow::Result<()> {
+    let [architecture, ..] = &ARCHITECTURES;
+    fs::create_dir_all(FOLDER)?;
+    stage(architecture)?;
+    println!("{}", deb(architecture, revision)?.display());
+    Ok(())
+}
+
+/// The program, its man pages and completions.
+fn stage(architecture: &Architecture) -> anyhow::Result<()> {
+    let stage = Path::new(STAGE);
+    if stage.exists() {
+        fs::remove_dir_all(stage)?;
+    }
+    fs::create_dir_all(stage.join("bin"))?;
+    architecture.build(&stage.join("bin/swaptune"))?;
+    man::write(&stage.join("share"))
+}
+
+/// The stage as it is, for systems without either kind of package.
+fn archive(architecture: &Architecture) -> anyhow::Result<PathBuf> {
+    let name = format!("swaptune-{VERSION}-{}-linux", architecture.name);
+    let file = Path::new(FOLDER).join(format!("{name}.tar.xz"));
+    let mut tar = Command::new("tar");
+    // The same input makes the same bytes.
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0"]);
+    tar.args(["-cJf"]).arg(&file).arg(format!("--transform=s,^\\.,{name},")).args(["-C", STAGE, "."]);
+    succeed(&mut tar)?;
+    Ok(file)
+}
+
+fn deb(architecture: &Architecture, revision: u32) -> anyhow::Result<PathBuf> {
+    fs::write(Path::new(STAGE).join("changelog"), debian_changelog(revision))?;
+    let file = Path::new(FOLDER).join(format!("swaptune_{VERSION}-{revision}_{}.deb", architecture.debian));
+    let mut deb = Command::new(Tool::DEB.program()?);
+    // Stripped already, by the strip of that architecture.
+    deb.args(["--no-build", "--no-strip", "--package", "swaptune", "--target", architecture.target]);
+    deb.args(["--deb-revision", &revision.to_string(), "--output"]).arg(&file);
+    // It prints the name as well.
+    succeed(deb.arg("--quiet").stdout(Stdio::null()))?;
+    Ok(file)
+}
+
+/// As deb-changelog(5) wants it. Our own changelog is what there is to read.
+fn debian_changelog(revision: u32) -> String {
+    format!(
+        "swaptune ({VERSION}-{revision}) unstable; urgency=medium\n\n  * What is new is in CHANGELOG.md beside this file.\n\n \
+         -- {MAINTAINER}  Thu, 01 Jan 1970 00:00:00 +0000\n"
+    )
+}
+
+fn rpm(architecture: &Architecture) -> anyhow::Result<PathBuf> {
+    let file = Path::new(FOLDER).join(format!("swaptune-{VERSION}-1.{}.rpm", architecture.name));
+    let mut rpm = Command::new(Tool::RPM.program()?);
+    rpm.args(["--package", "crates/swaptune", "--target", architecture.target, "--auto-req", "disabled", "--output"]).arg(&file);
+    succeed(&mut rpm)?;
+    Ok(file)
+}
+
+/// Every crate in the program with version and licence, in CycloneDX's form.
+fn bill_of_materials() -> anyhow::Result<PathBuf> {
+    let name = "swaptune.cdx";
+    let mut sbom = Command::new(Tool::BILL.program()?);
+    sbom.args(["cyclonedx", "--manifest-path", "crates/swaptune/Cargo.toml", "--format", "json", "--no-build-deps"]);
+    sbom.args(["--target", ARCHITECTURES[0].target, "--override-filename", name]);
+    succeed(&mut sbom)?;
+    let file = Path::new(FOLDER).join(format!("swaptune-{VERSION}.cdx.json"));
+    fs::rename(format!("crates/swaptune/{name}.json"), &file)?;
+    // It writes one beside each crate of the workspace.
+    for folder in fs::read_dir("crates")? {
+        let other = folder?.path().join(format!("{name}.json"));
+        if other.exists() {
+            fs::remove_file(other)?;
+        }
+    }
+    Ok(file)
+}
+
+/// As `sha256sum --check` reads them.
+fn checksums(files: &[PathBuf]) -> anyhow::Result<PathBuf> {
+    let sums = Path::new(FOLDER).join("SHA256SUMS");
+    let names = files.iter().filter_map(|file| file.file_name());
+    succeed(Command::new("sha256sum").current_dir(FOLDER).args(names).stdout(File::create(&sums)?))?;
+    Ok(sums)
+}
+
+/// Runs a command to its end.
+fn succeed(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| format!("start {command:?}"))?;
+    ensure!(status.success(), "{command:?} ended with {status}");
+    Ok(())
+}
