@@ -9,6 +9,8 @@ set -eu
 #   kmod xz-utils zstd          modules of Debian's kernels
 #   mmdebstrap fdisk e2fsprogs  a whole Debian and its disk image
 #   debian-archive-keyring      the signatures on both
+#   qemu-user-static            swaptune built for other processors
+#   lintian                     the Debian package
 #   util-linux                  flock, setpriv, mkswap, unshare
 #   gcc libc6-dev               static linking of swaptune for the guests
 #   fio mount                   bench disk, and losetup for a device of its own
@@ -19,9 +21,9 @@ set -eu
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
-mmdebstrap fdisk e2fsprogs debian-archive-keyring util-linux gcc libc6-dev
-fio mount cryptsetup-bin groff-base prometheus chromium-headless-shell
-fonts-dejavu-core"
+mmdebstrap fdisk e2fsprogs debian-archive-keyring qemu-user-static lintian
+util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base prometheus
+chromium-headless-shell fonts-dejavu-core"
 
 say() { echo "setup-tests: $*"; }
 

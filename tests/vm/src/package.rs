@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 
-use crate::command::run;
+use crate::command::{command, run};
 
 /// The package of this revision, for x86_64. Two at once would fill the same folder.
 pub fn deb(revision: u32) -> Result<PathBuf> {
@@ -19,5 +19,8 @@ pub fn deb(revision: u32) -> Result<PathBuf> {
     xtask.current_dir(workspace).args(["xtask", "dist", "deb", &revision.to_string()]);
     let printed = run(&mut xtask).context("build the package")?;
     let name = printed.lines().last().context("`cargo xtask dist deb` prints the name of the package")?;
-    Ok(workspace.join(name))
+    let package = workspace.join(name);
+    // Warnings stay: that a program is linked statically, and that its scripts ask systemd themselves, is meant.
+    run(command("lintian").args(["--fail-on", "error", "--allow-root", "--tag-display-limit", "0"]).arg(&package))?;
+    Ok(package)
 }

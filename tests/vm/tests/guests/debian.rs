@@ -107,7 +107,8 @@ pub fn image(release: Release) -> Result<()> {
 /// From nothing to a proved configuration in one sitting, and back.
 pub fn quickstart(release: Release) -> Result<()> {
     need_commands(&["quickstart", "verify", "status", "plan", "rollback"])?;
-    release.guest()?.file(swaptune::binary()?, "swaptune").boot(payload::DEBIAN_QUICKSTART)?.ensure_success()
+    let guest = release.guest()?.file(swaptune::binary()?, "swaptune").file(swaptune::guest_tool()?, "guest-tool");
+    guest.boot(payload::DEBIAN_QUICKSTART)?.ensure_success()
 }
 
 const PACKAGE_CONFIG: &str = r#"profile = "idle-guide"

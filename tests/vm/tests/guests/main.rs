@@ -6,6 +6,7 @@
 //! reason. `SWAPTUNE_VM_REQUIRE=1` turns these into failures, as `make test`
 //! does, so that no guest is lost unnoticed.
 
+mod cross;
 mod debian;
 mod live;
 mod measure;
@@ -15,7 +16,7 @@ mod support;
 mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
-use support::{full, minimal, runner};
+use support::{cross, full, minimal, runner};
 use swaptune_vm::debian::RELEASES;
 use swaptune_vm::kernels::KERNELS;
 
@@ -30,6 +31,7 @@ fn main() -> std::process::ExitCode {
 
 fn all() -> Vec<Trial> {
     let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
+    trials.push(cross("same_answers", cross::same_answers));
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
         if !kernel.zswap {

@@ -27,6 +27,16 @@ pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> T
     })
 }
 
+/// A test of what the compiler of Debian stable builds for other architectures.
+pub fn cross(name: &str, test: fn() -> Result<()>) -> Trial {
+    trial(format!("cross::{name}"), &CROSS_PROGRAMS, move || {
+        if !is_root() {
+            bail!(Missing("building a Debian root needs root".to_owned()));
+        }
+        test()
+    })
+}
+
 /// The test is ignored while swaptune has not all of these commands.
 pub fn need_commands(commands: &[&str]) -> Result<()> {
     for command in commands {
@@ -37,8 +47,12 @@ pub fn need_commands(commands: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// What another architecture needs on the host.
+const CROSS_PROGRAMS: [&str; 6] = ["mmdebstrap", "apt-config", "unshare", "chroot", "mount", "qemu-aarch64-static"];
+
 /// What a full guest needs on the host.
-const FULL_PROGRAMS: [&str; 13] = [
+const FULL_PROGRAMS: [&str; 14] = [
+    "lintian",
     "qemu-system-x86_64",
     "mmdebstrap",
     "sfdisk",

@@ -1,0 +1,36 @@
+//! Built by the compiler of Debian stable for another architecture, and run here by an emulator of its user mode.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use swaptune_vm::command::{command, run};
+use swaptune_vm::toolchain::{CROSS, Cross};
+use swaptune_vm::{cache, swaptune};
+
+/// What is asked of both: a host that is planned for and simulated, each value of a table, a proof that is refused.
+const ASKED: [&[&str]; 3] = [
+    &["plan", "--simulate", "--explain", "--root", "HOST"],
+    &["inspect", "--json", "--root", "HOST"],
+    &["knobs", "--json", "--root", "HOST"],
+];
+
+/// The same questions get the same answers, byte for byte.
+pub fn same_answers() -> Result<()> {
+    CROSS.iter().try_for_each(answers)
+}
+
+fn answers(cross: &Cross) -> Result<()> {
+    let folder = cache::work_folder(cross.debian)?;
+    let other = folder.path().join("swaptune");
+    cross.build(&other)?;
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hosts/debian13-6.12");
+    let host = host.to_str().context("the path of the fixture is UTF-8")?;
+    for words in ASKED {
+        let words: Vec<&str> = words.iter().map(|word| if *word == "HOST" { host } else { word }).collect();
+        let here = run(Command::new(swaptune::binary()?).args(&words))?;
+        let there = run(command(cross.emulator).arg(&other).args(&words))?;
+        ensure!(!here.is_empty() && here == there, "{words:?} says on {}:\n{there}\nand here:\n{here}", cross.debian);
+    }
+    Ok(())
+}
