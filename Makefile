@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 BIN     = target/release/swaptune
 SECONDS_PER_TARGET ?= 20
 
-.PHONY: run test check unit guests guests-newest validate bench bench-sim bench-watch fuzz fixtures reference install uninstall clean
+.PHONY: run test check unit guests guests-newest validate bench bench-sim bench-watch fuzz fixtures reference dist install uninstall clean
 
 # Builds, then shows what this machine's memory really is and the plan for it. Reads only.
 run: $(BIN)
@@ -71,6 +71,12 @@ fixtures:
 # Writes the generated pages of docs/reference.
 reference:
 	$(CARGO) xtask reference
+
+# Static binaries for x86_64 and aarch64, archives, packages for Debian and rpm, a bill of materials and checksums, below target/dist. Needs
+# root, for a Debian of its own builds what is for aarch64; takes a quarter of an hour the first time.
+dist:
+	@scripts/setup-tests.sh
+	$(CARGO) xtask dist
 
 # The program, and what is made from its command line: man pages and completions.
 install: $(BIN)
