@@ -15,6 +15,7 @@ set -eu
 #   gcc libc6-dev               static linking of swaptune for the guests
 #   fio mount                   bench disk, and losetup for a device of its own
 #   cryptsetup-bin              bench cipher
+#   nix-bin                     evaluates the module that emit writes for NixOS
 #   groff-base                  the man pages that make install writes
 #   prometheus                  promtool, which checks metrics and alerts (its
 #                               service, which nothing here uses, comes with it)
@@ -22,7 +23,7 @@ set -eu
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
 mmdebstrap fdisk e2fsprogs debian-archive-keyring qemu-user-static lintian
-util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base prometheus
+util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base nix-bin prometheus
 chromium-headless-shell fonts-dejavu-core"
 
 say() { echo "setup-tests: $*"; }

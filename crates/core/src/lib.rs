@@ -8,6 +8,7 @@ pub mod canary;
 pub mod change;
 pub mod codec_choice;
 pub mod edit;
+pub mod emit;
 pub mod escape;
 pub mod estimate;
 pub mod fact;

@@ -52,6 +52,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Quickstart(args) => cmd::quickstart::run(&context, args),
         Command::Apply(args) => cmd::apply::run(&context, args),
         Command::Verify(args) => cmd::verify::run(&context, args),
+        Command::Emit(args) => cmd::emit::run(&context, args),
         Command::Rollback(args) => cmd::rollback::run(&context, args),
         Command::History => cmd::history::run(&context),
         Command::Simulate(args) => cmd::simulate::run(&context, args),

@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
+use rustix::fs::{FlockOperation, flock};
+
 use architecture::{ARCHITECTURES, Architecture};
 use tools::Tool;
 
@@ -27,7 +29,7 @@ const MAINTAINER: &str = "The swaptune authors <maintainers@swaptune.invalid>";
 
 /// All files of a release.
 pub fn run() -> anyhow::Result<()> {
-    fs::create_dir_all(FOLDER)?;
+    let _alone = alone()?;
     let mut files = Vec::new();
     for architecture in &ARCHITECTURES {
         stage(architecture)?;
@@ -42,10 +44,18 @@ pub fn run() -> anyhow::Result<()> {
 /// The Debian package for x86_64 alone, of this revision.
 pub fn run_deb(revision: u32) -> anyhow::Result<()> {
     let [architecture, ..] = &ARCHITECTURES;
-    fs::create_dir_all(FOLDER)?;
+    let _alone = alone()?;
     stage(architecture)?;
     println!("{}", deb(architecture, revision)?.display());
     Ok(())
+}
+
+/// Waits until no other run fills the stage; it may as long as the file is open.
+fn alone() -> anyhow::Result<File> {
+    fs::create_dir_all(FOLDER)?;
+    let lock = File::create(Path::new(FOLDER).join(".lock"))?;
+    flock(&lock, FlockOperation::LockExclusive)?;
+    Ok(lock)
 }
 
 /// The program, its man pages and completions.

@@ -127,6 +127,11 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Many machines at once, from their facts: which plans they get and what those bring
     Fleet(FleetArgs),
+    /// Write the plan down for another program: NixOS, cloud-init, systemd, zram-generator
+    #[command(
+        after_help = "Examples:\n  swaptune emit nixos > swaptune.nix                    a module for configuration.nix\n  swaptune emit systemd --out files                     sysctl.d, tmpfiles.d and swap units, to be looked at and copied\n  swaptune emit cloud-init --root my-machine            user data for machines like one that was captured\n  swaptune emit zram-generator --set vm.swappiness=180\n\nValues are those of `swaptune plan` with the same flags, resolved for this machine. Nothing is changed. What a format cannot say is\na note on standard error."
+    )]
+    Emit(EmitArgs),
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),
@@ -269,6 +274,20 @@ pub struct ApplyArgs {
         "profile", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
     ])]
     pub plan: Option<PathBuf>,
+}
+
+/// `emit`.
+#[derive(Debug, Args)]
+pub struct EmitArgs {
+    /// cloud-init: swaptune's configuration and its apply; nixos: a module; systemd: files that work without swaptune; zram-generator:
+    /// its configuration
+    pub format: String,
+    /// What is wanted.
+    #[command(flatten)]
+    pub wanted: WantedArgs,
+    /// Write the files below DIR instead of printing them; never over one that is there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// `verify`.

@@ -1,0 +1,139 @@
+//! What a plan wants, written down for programs that set up machines themselves: where swaptune shall plan and not apply.
+//!
+//! Everything is resolved for one machine: of names the first that its kernel has, of sizes the share of its RAM. What a format cannot
+//! say is a note, never left out in silence.
+
+mod cloud_init;
+mod nixos;
+mod systemd;
+mod zram_generator;
+
+use serde::{Deserialize, Serialize};
+
+use crate::facts::Facts;
+use crate::knobs;
+use crate::settings::{Settings, SwapWanted, Wanted, ZramWanted, ZswapSettings};
+
+/// A form to write a plan in.
+#[derive(Debug)]
+pub struct Format {
+    /// As it is typed.
+    pub name: &'static str,
+    /// What it is for, in one sentence.
+    pub about: &'static str,
+    write: fn(&Values<'_>, &mut Emitted),
+}
+
+/// All of them.
+pub const FORMATS: [Format; 4] = [
+    Format {
+        name: "cloud-init",
+        about: "user data: swaptune's configuration, and its apply at the first boot",
+        write: cloud_init::write,
+    },
+    Format { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
+    Format { name: "systemd", about: "sysctl.d, tmpfiles.d, swap units: without swaptune on the machine", write: systemd::write },
+    Format { name: "zram-generator", about: "zram-generator.conf for the zram devices", write: zram_generator::write },
+];
+
+/// A file of the form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmittedFile {
+    /// Where it belongs on the machine; a bare name where its place is the reader's choice.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What was written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Emitted {
+    /// The files.
+    pub files: Vec<EmittedFile>,
+    /// What the form cannot say, and what is to be done by hand.
+    pub notes: Vec<String>,
+}
+
+impl Emitted {
+    fn file(&mut self, path: impl Into<String>, text: String) {
+        self.files.push(EmittedFile { path: path.into(), text });
+    }
+
+    fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+}
+
+/// Writes these settings down for this machine.
+#[must_use]
+pub fn emit(format: &Format, facts: &Facts, settings: &Settings) -> Emitted {
+    let mut emitted = Emitted::default();
+    let values = Values::of(facts, settings, &mut emitted);
+    (format.write)(&values, &mut emitted);
+    emitted
+}
+
+/// First line of each file that has comments.
+const HEADER: &str = "# Written by `swaptune emit` from a plan for one machine.\n";
+
+/// Settings as this machine takes them.
+struct Values<'a> {
+    settings: &'a Settings,
+    /// Paths of zswap's parameters with their values, in the order in which they must be written: `enabled` last.
+    zswap: Vec<(&'static str, String)>,
+    /// Names of sysctls, as sysctl(8) has them, and their values.
+    sysctls: Vec<(&'static str, String)>,
+    /// Paths of other knobs and their values.
+    sysfs: Vec<(&'static str, String)>,
+    areas: &'a [SwapWanted],
+    zrams: Vec<ZramWanted>,
+    /// RAM in bytes.
+    ram: u64,
+}
+
+impl<'a> Values<'a> {
+    fn of(facts: &Facts, settings: &'a Settings, emitted: &mut Emitted) -> Self {
+        let (mut sysctls, mut sysfs) = (Vec::new(), Vec::new());
+        for (name, setting) in &settings.knobs {
+            let Some(row) = knobs::find(name).filter(|row| facts.has_knob(row)) else {
+                emitted.note(format!("{name} is left out: this kernel has no such knob"));
+                continue;
+            };
+            let value = row.spelling(&setting.value);
+            match row.path {
+                path if path.contains('*') => {
+                    emitted.note(format!("{name} = {value} is left out: it is one file for each device"))
+                }
+                _ if row.is_sysctl() => sysctls.push((row.name, value)),
+                path => sysfs.push((path, value)),
+            }
+        }
+        let usable = |zram: &ZramWanted| ZramWanted {
+            algorithm: facts.first_usable(&zram.algorithm).or(zram.algorithm.first().cloned()).into_iter().collect(),
+            ..zram.clone()
+        };
+        Self {
+            settings,
+            zswap: zswap(facts, settings),
+            sysctls,
+            sysfs,
+            areas: settings.swap.as_ref().map_or(&[], |list| &list.value),
+            zrams: settings.zram.iter().flat_map(|list| &list.value).map(usable).collect(),
+            ram: facts.memory.total().0,
+        }
+    }
+}
+
+fn zswap(facts: &Facts, settings: &Settings) -> Vec<(&'static str, String)> {
+    let Some(live) = facts.zswap.value() else { return Vec::new() };
+    let counts = |name: &str| settings.wants_zswap() || name == "zswap.enabled";
+    let rows = ZswapSettings::rows().filter(|row| counts(row.name) && live.parameter(row.parameter()).is_some());
+    let value = |wanted: &Wanted| match wanted {
+        Wanted::Names(names) => facts.first_usable(names).or(names.first().cloned()),
+        other => other.text(facts.memory.total()),
+    };
+    let mut all: Vec<(&str, String)> =
+        rows.filter_map(|row| Some((row.path, value(&settings.zswap.get(row.parameter())?.value)?))).collect();
+    all.sort_by_key(|(path, _)| path.ends_with("/enabled"));
+    all
+}

@@ -1,0 +1,80 @@
+//! A module of NixOS. zswap's parameters are rules of tmpfiles.d and no words of the kernel: those of a compressor that is a module come
+//! too early, and the option `boot.zswap` writes words that newer kernels ignore.
+
+use std::fmt::Write;
+
+use super::{Emitted, HEADER, Values, systemd};
+use crate::settings::{SwapWanted, ZramWanted};
+
+pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+    let mut text = format!("{HEADER}{{ ... }}:\n\n{{\n");
+    if !values.sysctls.is_empty() {
+        text.push_str("  boot.kernel.sysctl = {\n");
+        for (name, value) in &values.sysctls {
+            let value = if value.parse::<i64>().is_ok() { value.clone() } else { quoted(value) };
+            let _ = writeln!(text, "    {} = {value};", quoted(name));
+        }
+        text.push_str("  };\n");
+    }
+    let rules = systemd::rules(values);
+    if !rules.is_empty() {
+        text.push_str("  systemd.tmpfiles.rules = [\n");
+        rules.iter().for_each(|rule| _ = writeln!(text, "    {}", quoted(rule)));
+        text.push_str("  ];\n");
+    }
+    if !values.areas.is_empty() {
+        text.push_str("  swapDevices = [\n");
+        values.areas.iter().for_each(|area| device(&mut text, area));
+        text.push_str("  ];\n");
+    }
+    match values.zrams.as_slice() {
+        [] => {}
+        [zram, others @ ..] => {
+            device_of_zram(&mut text, zram, values.ram);
+            if !others.is_empty() {
+                emitted
+                    .note("the option zramSwap makes devices that are all alike: only the first one of the plan is written down");
+            }
+        }
+    }
+    text.push_str("}\n");
+    emitted.file("swaptune.nix", text);
+    emitted.note("add ./swaptune.nix to `imports` of configuration.nix; `nixos-rebuild test` tries it until the next boot");
+}
+
+fn device(text: &mut String, area: &SwapWanted) {
+    let by = |tag: &str, folder: &str| area.path.strip_prefix(tag).map(|value| format!("/dev/disk/by-{folder}/{value}"));
+    let found = [("UUID=", "uuid"), ("LABEL=", "label"), ("PARTUUID=", "partuuid"), ("PARTLABEL=", "partlabel"), ("ID=", "id")];
+    let path = found.iter().find_map(|(tag, folder)| by(tag, folder)).unwrap_or_else(|| area.path.clone());
+    let _ = write!(text, "    {{\n      device = {};\n      priority = {};\n", quoted(&path), area.priority);
+    if let Some(size) = area.size {
+        // MiB.
+        let _ = writeln!(text, "      size = {};", size.0.div_ceil(1 << 20));
+    }
+    if area.discard_once {
+        text.push_str("      discardPolicy = \"once\";\n");
+    }
+    if area.boots_without() {
+        text.push_str("      options = [ \"nofail\" ];\n");
+    }
+    text.push_str("    }\n");
+}
+
+fn device_of_zram(text: &mut String, zram: &ZramWanted, ram: u64) {
+    let percent = (zram.size.0 * 100).div_ceil(ram.max(1));
+    let _ = write!(
+        text,
+        "  zramSwap = {{\n    enable = true;\n    priority = {};\n    memoryPercent = {percent};\n    memoryMax = {};\n",
+        zram.priority, zram.size.0
+    );
+    if let Some(algorithm) = zram.algorithm.first() {
+        let _ = writeln!(text, "    algorithm = {};", quoted(algorithm));
+    }
+    text.push_str("  };\n");
+}
+
+/// A string of the language: `${` begins an expression in it.
+pub(super) fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace("${", "\\${").replace('\n', "\\n").replace('\r', "\\r");
+    format!("\"{}\"", escaped.replace('\t', "\\t"))
+}

@@ -1,0 +1,93 @@
+//! Files that systemd reads at boot: sysctl.d(5), tmpfiles.d(5), systemd.swap(5), and zram-generator.conf(5).
+
+use std::fmt::Write;
+
+use super::{Emitted, HEADER, Values, zram_generator};
+use crate::edit::sysctl;
+use crate::settings::SwapWanted;
+
+pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+    if !values.sysctls.is_empty() {
+        let rows: Vec<(&str, &str, &str)> = values.sysctls.iter().map(|(name, value)| (*name, value.as_str(), "")).collect();
+        let text = sysctl::dropin(HEADER.trim_start_matches(['#', ' ']).trim_end(), &rows);
+        emitted.file("/etc/sysctl.d/99-zz-swaptune.conf", text);
+    }
+    let rules = rules(values);
+    if !rules.is_empty() {
+        let text = HEADER.to_owned() + &rules.iter().map(|rule| format!("{rule}\n")).collect::<String>();
+        emitted.file("/etc/tmpfiles.d/swaptune.conf", text);
+    }
+    for area in values.areas {
+        unit(area, emitted);
+    }
+    if !values.zrams.is_empty() {
+        zram_generator::devices(values, emitted);
+        emitted.note("zram devices are made by zram-generator, which must be installed");
+    }
+}
+
+/// Lines of tmpfiles.d that write zswap's parameters, with `enabled` last, and other knobs. Through the command line a compressor that is
+/// a module would not be there in time; a line is written when modules can be loaded.
+pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
+    values
+        .zswap
+        .iter()
+        .chain(&values.sysfs)
+        .map(|(path, value)| format!("w {path} - - - - {}", value.replace('%', "%%")))
+        .collect()
+}
+
+fn unit(area: &SwapWanted, emitted: &mut Emitted) {
+    let Some(what) = node(&area.path) else {
+        emitted.note(format!("{} is left out: a swap unit needs the path of a device or a file", area.path));
+        return;
+    };
+    let mut text = format!("{HEADER}[Unit]\nDescription=Swap on {what}\n\n[Swap]\nWhat={what}\nPriority={}\n", area.priority);
+    let mut options = Vec::new();
+    if area.boots_without() {
+        options.push("nofail");
+    }
+    if area.discard_once {
+        options.push("discard=once");
+    }
+    if !options.is_empty() {
+        let _ = writeln!(text, "Options={}", options.join(","));
+    }
+    // An area that may be missing is not required by what a boot waits for.
+    let wanted_by = if area.boots_without() { "WantedBy" } else { "RequiredBy" };
+    let _ = write!(text, "\n[Install]\n{wanted_by}=swap.target\n");
+    let name = format!("{}.swap", escape_path(&what));
+    emitted.file(format!("/etc/systemd/system/{name}"), text);
+    emitted.note(match area.size {
+        Some(size) => format!("{what} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
+        None => format!("`systemctl enable --now {name}` switches {what} on; its line in fstab goes"),
+    });
+}
+
+/// A path as systemd has it in `What=`, with its specifiers escaped.
+fn node(name: &str) -> Option<String> {
+    let path = match name.split_once('=') {
+        Some((tag, value)) => {
+            let folder = ["UUID", "LABEL", "PARTUUID", "PARTLABEL", "ID"].into_iter().find(|known| *known == tag)?;
+            format!("/dev/disk/by-{}/{value}", folder.to_lowercase())
+        }
+        None => name.to_owned(),
+    };
+    path.starts_with('/').then(|| path.replace('%', "%%"))
+}
+
+/// The name of a path's unit (`systemd-escape --path`).
+pub(super) fn escape_path(path: &str) -> String {
+    let path = path.replace("%%", "%");
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let mut name = String::new();
+    for (index, byte) in parts.join("/").bytes().enumerate() {
+        match byte {
+            b'/' => name.push('-'),
+            b'.' if index == 0 => name.push_str("\\x2e"),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b':' | b'_' | b'.' => name.push(char::from(byte)),
+            _ => _ = write!(name, "\\x{byte:02x}"),
+        }
+    }
+    name
+}

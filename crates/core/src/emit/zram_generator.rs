@@ -1,0 +1,37 @@
+//! zram-generator.conf(5).
+
+use std::fmt::Write;
+
+use super::{Emitted, HEADER, Values};
+
+/// The main file of the generator.
+pub(super) const PATH: &str = "/etc/systemd/zram-generator.conf";
+
+pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+    if values.zrams.is_empty() {
+        emitted.note("the plan has no zram device, and zram-generator knows nothing else");
+        return;
+    }
+    devices(values, emitted);
+    if !(values.zswap.is_empty() && values.sysctls.is_empty() && values.areas.is_empty()) {
+        emitted.note("zram-generator knows nothing but zram: `swaptune emit systemd` has the rest too");
+    }
+}
+
+/// A section for each device.
+pub(super) fn devices(values: &Values<'_>, emitted: &mut Emitted) {
+    let mut text = HEADER.to_owned();
+    for (number, zram) in values.zrams.iter().enumerate() {
+        let _ = write!(text, "\n[zram{number}]\n");
+        // MiB, an expression; it rounds up to pages by itself.
+        let _ = writeln!(text, "zram-size = {}", zram.size.0.div_ceil(1 << 20));
+        if let Some(algorithm) = zram.algorithm.first() {
+            let _ = writeln!(text, "compression-algorithm = {algorithm}");
+        }
+        if zram.mem_limit.0 > 0 {
+            let _ = writeln!(text, "zram-resident-limit = {}", zram.mem_limit.0.div_ceil(1 << 20));
+        }
+        let _ = writeln!(text, "swap-priority = {}", zram.priority);
+    }
+    emitted.file(PATH, text);
+}

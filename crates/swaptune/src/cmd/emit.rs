@@ -1,0 +1,75 @@
+//! `swaptune emit`: the plan in the form of another program.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use swaptune_core::emit::{Emitted, FORMATS, Format, emit};
+use swaptune_host::inspect::{Scope, inspect};
+
+use super::Context;
+use super::plan::{Basis, Record, for_settings};
+use crate::cli::{EmitArgs, WhenArgs};
+use crate::failure::{Failure, REFUSED, USAGE};
+use crate::{configuration, output};
+
+/// Prints the files, or writes them below a folder.
+pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
+    let format = format(&args.format)?;
+    let mut facts = inspect(&context.machine, Scope::PLAN);
+    configuration::assume(&context.machine, &mut facts, &args.wanted)?;
+    let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
+    let settings = configuration::resolve(&context.machine, &facts, &evidence, None, &args.wanted)?;
+    let basis = Basis::recorded(context, &settings, &evidence);
+    let plan = for_settings(context, &facts, basis, &WhenArgs::default(), Record(false), &[]);
+    if let Some(refusal) = plan.refusals.first() {
+        return Err(Failure::new(REFUSED, format!("{}: {}", refusal.what, refusal.why)).hint(refusal.hint.clone()));
+    }
+    let emitted = emit(format, &facts, &settings);
+    if emitted.files.is_empty() {
+        let why = emitted.notes.first().cloned().unwrap_or_default();
+        return Err(Failure::new(REFUSED, why).hint("`swaptune plan` shows what is planned; `swaptune emit --help` the formats"));
+    }
+    match &args.out {
+        Some(folder) => write(folder, &emitted)?,
+        None if context.json => output::json_versioned(&emitted)?,
+        None => output::data(&text(&emitted))?,
+    }
+    if !context.json {
+        emitted.notes.iter().for_each(|note| output::message(note));
+    }
+    Ok(0)
+}
+
+fn format(name: &str) -> Result<&'static Format, Failure> {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let unknown = || {
+        Failure::new(USAGE, format!("unknown format `{name}`; expected one of {}", names.join(", ")))
+            .hint("`swaptune emit --help` says what each is for")
+    };
+    FORMATS.iter().find(|format| format.name == name).ok_or_else(unknown)
+}
+
+/// One file as it is; of several each under its path, as head(1) shows them.
+fn text(emitted: &Emitted) -> String {
+    match emitted.files.as_slice() {
+        [file] => file.text.clone(),
+        files => files.iter().map(|file| format!("==> {} <==\n{}\n", file.path, file.text)).collect(),
+    }
+}
+
+/// Writes the files below a folder. What is there already is never written over: all is looked at first.
+fn write(folder: &Path, emitted: &Emitted) -> Result<(), Failure> {
+    let places: Vec<_> = emitted.files.iter().map(|file| (folder.join(file.path.trim_start_matches('/')), &file.text)).collect();
+    if let Some((place, _)) = places.iter().find(|(place, _)| place.symlink_metadata().is_ok()) {
+        return Err(Failure::new(USAGE, format!("{} is there already", place.display())).hint("name a new folder with --out"));
+    }
+    for (place, text) in &places {
+        let failed = |error| Failure::new(USAGE, format!("{}: {error}", place.display()));
+        fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(failed)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(place).map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        output::data(&format!("{}\n", place.display()))?;
+    }
+    Ok(())
+}
