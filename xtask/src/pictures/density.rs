@@ -24,11 +24,10 @@ pub fn draw() -> anyhow::Result<String> {
     let first = figures.first().context("no result")?;
     let most = figures.iter().map(|row| row.fits.high).fold(1.0, f64::max);
     let scale = (WIDTH - 2.0 * MARGIN - 90.0) / most;
-    let rounds = first.rounds.len();
     let load = &first.load;
     let title = format!("Idle {} services in {} of RAM", load.service, first.memory);
     let conditions =
-        format!("each holds {} and is still awake within {} in 99 of 100 cases; dots: {rounds} rounds", load.heap, load.bound);
+        format!("each holds {} and is still awake within {} in 99 of 100 cases; each dot is a round", load.heap, load.bound);
     let mut drawn = String::new();
     text(&mut drawn, (MARGIN, 28.0), "font-size=\"18\" font-weight=\"600\" fill=\"#1b1f24\"", &title);
     text(&mut drawn, (MARGIN, 47.0), "font-size=\"13\" fill=\"#57606a\"", &conditions);
