@@ -8,6 +8,8 @@
 //!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
 //! - Pages are as large as those of the machine; sizes within one are brought to the 4 KiB of the model.
+//! - Of a machine with room for more than [`MOST_SIMULATED`] applications an even part is simulated: RAM, slots and pools, with as many times
+//!   fewer applications.
 //! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches as many times fewer pages, and its
 //!   time is multiplied.
 //!
@@ -44,6 +46,9 @@ pub const LIMIT: u64 = 100_000_000;
 pub const MOST_IN_RAM: u64 = 256;
 /// And not larger than this.
 pub const LEAST_IN_RAM: u64 = 16;
+/// Of a machine that holds more applications in its RAM than this, an even part is simulated, and the answer multiplied: reclaim walks through
+/// all groups again and again, which takes the square of their number, and what has a few pages only is modelled badly.
+pub const MOST_SIMULATED: u64 = 64;
 /// Where no sample says how large a process is.
 const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
 /// Pages of RAM of the machine that is simulated.
@@ -118,6 +123,8 @@ struct Small {
     /// Bytes of a page.
     page: u64,
     scale: u32,
+    /// The machine that is simulated is one of so many even parts of this one.
+    parts: u32,
     application: Bytes,
     application_from: String,
     reserved: u64,
@@ -227,8 +234,10 @@ impl Small {
         // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
         let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
         let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
-        let scale = u32::try_from(ram.0 / page / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
-        Self { page, scale, application, application_from, reserved: reserved / page }
+        let parts = ram.0.div_ceil(application.0.max(1)).div_ceil(MOST_SIMULATED).max(1);
+        let scale = u32::try_from(ram.0 / parts / page / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX);
+        Self { page, scale, parts, application, application_from, reserved: reserved / page }
     }
 
     /// What is counted, in words.
@@ -241,11 +250,12 @@ impl Small {
     }
 
     fn shrink(&self, model: &mut Model) {
-        let scale = u64::from(self.scale);
+        let smaller = self.scale.saturating_mul(self.parts);
+        let scale = u64::from(smaller);
         model.ram = (model.ram / scale).max(1);
         model.reserved = self.reserved / scale;
         for area in &mut model.areas {
-            area.slots = (area.slots / self.scale).max(1);
+            area.slots = (area.slots / smaller).max(1);
             if let Backing::Zram { mem_limit: Some(limit), .. } = &mut area.backing {
                 *limit = (*limit / scale).max(1);
             }
@@ -257,7 +267,7 @@ impl Small {
         (self.application.0 / self.page / u64::from(self.scale)).max(1)
     }
 
-    /// How many applications fit.
+    /// How many applications fit in all parts.
     fn fit(&self, tiering: &Tiering, seed: u64) -> Result<u32, PredictError> {
         let pages = self.pages();
         let free = tiering.settings.ram.saturating_sub(tiering.settings.reserved);
@@ -267,7 +277,7 @@ impl Small {
         loop {
             let numbers = search.next();
             if numbers.is_empty() {
-                return Ok(search.answer().applications);
+                return Ok(search.answer().applications.saturating_mul(self.parts));
             }
             for applications in numbers {
                 let seconds = applications + WAKES * WAKE_SECONDS;
