@@ -72,7 +72,10 @@ impl Kernel for LiveKernel {
     }
 
     fn unload_module(&self, name: &str) -> io::Result<()> {
-        modprobe(&["-q", "-r", name])
+        let unloaded = modprobe(&["-q", "-r", name]);
+        // What is built in has no such file; a module that is still there is in use, by udev, may be, which looks at a device of it.
+        let is_there = Path::new("/sys/module").join(name).join("refcnt").exists();
+        unloaded.map_err(|error| if is_there { io::Error::new(io::ErrorKind::ResourceBusy, error) } else { error })
     }
 
     fn run(&self, command: &[String], _: &[PathBuf]) -> io::Result<Ran> {

@@ -124,7 +124,7 @@ pub trait Kernel {
     /// Unloads a module.
     ///
     /// # Errors
-    /// What modprobe says.
+    /// What modprobe says; of kind `ResourceBusy` while the module is in use.
     fn unload_module(&self, name: &str) -> io::Result<()>;
 
     /// Runs a command that makes files out of others.

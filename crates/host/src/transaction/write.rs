@@ -212,7 +212,7 @@ impl Run<'_> {
 
     /// Unloads a module.
     pub fn unload_module(&self, name: &str) -> Result<(), StepError> {
-        self.act("unload module", name, || self.kernel.unload_module(name))
+        self.act("unload module", name, || self.patiently(|| self.kernel.unload_module(name)))
     }
 
     /// Runs a command that changes files.
@@ -233,7 +233,7 @@ impl Run<'_> {
         Ok(value)
     }
 
-    /// EBUSY of a device may only mean that udev is looking at it.
+    /// EBUSY of a device, or of the module behind it, may only mean that udev is looking at it.
     fn patiently<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
         for _ in 1..PATIENCE.0 {
             match act() {
