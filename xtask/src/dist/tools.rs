@@ -26,7 +26,8 @@ impl Tool {
         if !file.exists() {
             eprintln!("dist: {} is built first, which takes minutes", self.name);
             let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.args(["install", "--quiet", "--locked", "--version", self.version, "--root", ROOT, self.name]);
+            let version = format!("^{}", self.version);
+            cargo.args(["install", "--quiet", "--locked", "--version", &version, "--root", ROOT, self.name]);
             // A folder of its own: the registry's lock file decides, and not the workspace's.
             cargo.arg("--target-dir").arg(Path::new(ROOT).join("build")).stdout(Stdio::null());
             succeed(&mut cargo)?;
