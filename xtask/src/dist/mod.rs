@@ -116,15 +116,20 @@ fn bill_of_materials() -> anyhow::Result<PathBuf> {
     sbom.args(["cyclonedx", "--manifest-path", "crates/swaptune/Cargo.toml", "--format", "json", "--no-build-deps"]);
     sbom.args(["--target", ARCHITECTURES[0].target, "--override-filename", name]);
     succeed(&mut sbom)?;
-    let file = Path::new(FOLDER).join(format!("swaptune-{VERSION}.cdx.json"));
-    fs::rename(format!("crates/swaptune/{name}.json"), &file)?;
-    // It writes one beside each crate of the workspace.
-    for folder in fs::read_dir("crates")? {
-        let other = folder?.path().join(format!("{name}.json"));
+    let written = format!("{name}.json");
+    let text = fs::read_to_string(Path::new("crates/swaptune").join(&written))?;
+    // It writes one beside the manifest of each member of the workspace.
+    let members = ["crates", "tests", "."].iter().map(fs::read_dir).collect::<Result<Vec<_>, _>>()?;
+    for member in members.into_iter().flatten() {
+        let other = member?.path().join(&written);
         if other.exists() {
             fs::remove_file(other)?;
         }
     }
+    let file = Path::new(FOLDER).join(format!("swaptune-{VERSION}.cdx.json"));
+    // The same sources make the same bill wherever they lie.
+    let here = std::env::current_dir()?;
+    fs::write(&file, text.replace(&here.display().to_string(), "."))?;
     Ok(file)
 }
 
