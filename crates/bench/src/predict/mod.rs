@@ -8,8 +8,8 @@
 //!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
 //! - Pages are as large as those of the machine; sizes within one are brought to the 4 KiB of the model.
-//! - Of a machine with room for more than [`MOST_SIMULATED`] applications an even part is simulated: RAM, slots and pools, with as many times
-//!   fewer applications.
+//! - Of a machine with room for more than [`MOST_SIMULATED`] applications an even part is simulated: RAM, slots and pools, each divided by
+//!   the same number.
 //! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches as many times fewer pages, and its
 //!   time is multiplied.
 //!
@@ -123,7 +123,7 @@ struct Small {
     /// Bytes of a page.
     page: u64,
     scale: u32,
-    /// The machine that is simulated is one of so many even parts of this one.
+    /// Number of even parts of this machine; one of them is simulated.
     parts: u32,
     application: Bytes,
     application_from: String,

@@ -177,7 +177,9 @@ fn in_folder(mut changes: Vec<Change>, folder: &Path) -> Vec<Change> {
     let place = |path: &str| new.iter().position(|new| new == path).map(|number| area(folder, number));
     for change in &mut changes {
         if let Change::SwapFile { path, .. } | Change::SwapHeader { path, .. } | Change::Swap { path, .. } = change {
-            *path = place(path).unwrap_or_else(|| path.clone());
+            if let Some(moved) = place(path) {
+                *path = moved;
+            }
         }
     }
     changes

@@ -124,6 +124,15 @@ impl<'a> Values<'a> {
     }
 }
 
+/// The path of an area, which these formats take in place of a tag; `None` for what is no path, or has a character that would end a line.
+fn path_of(area: &SwapWanted) -> Option<String> {
+    const TAGS: [(&str, &str); 5] =
+        [("UUID=", "uuid"), ("LABEL=", "label"), ("PARTUUID=", "partuuid"), ("PARTLABEL=", "partlabel"), ("ID=", "id")];
+    let tagged = TAGS.iter().find_map(|(tag, folder)| Some(format!("/dev/disk/by-{folder}/{}", area.path.strip_prefix(tag)?)));
+    let path = tagged.unwrap_or_else(|| area.path.clone());
+    (path.starts_with('/') && !path.contains(char::is_control)).then_some(path)
+}
+
 fn zswap(facts: &Facts, settings: &Settings) -> Vec<(&'static str, String)> {
     let Some(live) = facts.zswap.value() else { return Vec::new() };
     let counts = |name: &str| settings.wants_zswap() || name == "zswap.enabled";
@@ -136,4 +145,20 @@ fn zswap(facts: &Facts, settings: &Settings) -> Vec<(&'static str, String)> {
         rows.filter_map(|row| Some((row.path, value(&settings.zswap.get(row.parameter())?.value)?))).collect();
     all.sort_by_key(|(path, _)| path.ends_with("/enabled"));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_area_is_a_path_and_nothing_else() {
+        let path = |name: &str| {
+            path_of(&SwapWanted { path: name.into(), size: None, priority: 10, optional: None, discard_once: false })
+        };
+        assert_eq!(path("UUID=0b8c").as_deref(), Some("/dev/disk/by-uuid/0b8c"));
+        assert_eq!(path("/var/a=b").as_deref(), Some("/var/a=b"));
+        assert_eq!(path("/dev/vda3\nExecStart=/bin/true"), None);
+        assert_eq!(path("swapfile"), None);
+    }
 }

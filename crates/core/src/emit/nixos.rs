@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::{Emitted, HEADER, Values, systemd};
+use super::{Emitted, HEADER, Values, path_of, systemd};
 use crate::settings::{SwapWanted, ZramWanted};
 
 pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
@@ -24,7 +24,12 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
     }
     if !values.areas.is_empty() {
         text.push_str("  swapDevices = [\n");
-        values.areas.iter().for_each(|area| device(&mut text, area));
+        for area in values.areas {
+            match path_of(area) {
+                Some(path) => device(&mut text, area, &path),
+                None => emitted.note(format!("{:?} is left out: swapDevices needs the path of a device or a file", area.path)),
+            }
+        }
         text.push_str("  ];\n");
     }
     match values.zrams.as_slice() {
@@ -42,11 +47,8 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
     emitted.note("add ./swaptune.nix to `imports` of configuration.nix; `nixos-rebuild test` tries it until the next boot");
 }
 
-fn device(text: &mut String, area: &SwapWanted) {
-    let by = |tag: &str, folder: &str| area.path.strip_prefix(tag).map(|value| format!("/dev/disk/by-{folder}/{value}"));
-    let found = [("UUID=", "uuid"), ("LABEL=", "label"), ("PARTUUID=", "partuuid"), ("PARTLABEL=", "partlabel"), ("ID=", "id")];
-    let path = found.iter().find_map(|(tag, folder)| by(tag, folder)).unwrap_or_else(|| area.path.clone());
-    let _ = write!(text, "    {{\n      device = {};\n      priority = {};\n", quoted(&path), area.priority);
+fn device(text: &mut String, area: &SwapWanted, path: &str) {
+    let _ = write!(text, "    {{\n      device = {};\n      priority = {};\n", quoted(path), area.priority);
     if let Some(size) = area.size {
         // MiB.
         let _ = writeln!(text, "      size = {};", size.0.div_ceil(1 << 20));
@@ -74,7 +76,7 @@ fn device_of_zram(text: &mut String, zram: &ZramWanted, ram: u64) {
 }
 
 /// A string of the language: `${` begins an expression in it.
-pub(super) fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace("${", "\\${").replace('\n', "\\n").replace('\r', "\\r");
     format!("\"{}\"", escaped.replace('\t', "\\t"))
 }

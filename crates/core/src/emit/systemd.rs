@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Emitted, HEADER, Values, zram_generator};
+use super::{Emitted, HEADER, Values, path_of, zram_generator};
 use crate::edit::sysctl;
 use crate::settings::SwapWanted;
 
@@ -38,10 +38,11 @@ pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
 }
 
 fn unit(area: &SwapWanted, emitted: &mut Emitted) {
-    let Some(what) = node(&area.path) else {
-        emitted.note(format!("{} is left out: a swap unit needs the path of a device or a file", area.path));
+    let Some(path) = path_of(area) else {
+        emitted.note(format!("{:?} is left out: a swap unit needs the path of a device or a file", area.path));
         return;
     };
+    let what = path.replace('%', "%%");
     let mut text = format!("{HEADER}[Unit]\nDescription=Swap on {what}\n\n[Swap]\nWhat={what}\nPriority={}\n", area.priority);
     let mut options = Vec::new();
     if area.boots_without() {
@@ -56,29 +57,16 @@ fn unit(area: &SwapWanted, emitted: &mut Emitted) {
     // An area that may be missing is not required by what a boot waits for.
     let wanted_by = if area.boots_without() { "WantedBy" } else { "RequiredBy" };
     let _ = write!(text, "\n[Install]\n{wanted_by}=swap.target\n");
-    let name = format!("{}.swap", escape_path(&what));
+    let name = format!("{}.swap", escape_path(&path));
     emitted.file(format!("/etc/systemd/system/{name}"), text);
     emitted.note(match area.size {
-        Some(size) => format!("{what} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
-        None => format!("`systemctl enable --now {name}` switches {what} on; its line in fstab goes"),
+        Some(size) => format!("{path} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
+        None => format!("`systemctl enable --now {name}` switches {path} on; its line in fstab goes"),
     });
 }
 
-/// A path as systemd has it in `What=`, with its specifiers escaped.
-fn node(name: &str) -> Option<String> {
-    let path = match name.split_once('=') {
-        Some((tag, value)) => {
-            let folder = ["UUID", "LABEL", "PARTUUID", "PARTLABEL", "ID"].into_iter().find(|known| *known == tag)?;
-            format!("/dev/disk/by-{}/{value}", folder.to_lowercase())
-        }
-        None => name.to_owned(),
-    };
-    path.starts_with('/').then(|| path.replace('%', "%%"))
-}
-
 /// The name of a path's unit (`systemd-escape --path`).
-pub(super) fn escape_path(path: &str) -> String {
-    let path = path.replace("%%", "%");
+fn escape_path(path: &str) -> String {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let mut name = String::new();
     for (index, byte) in parts.join("/").bytes().enumerate() {
@@ -90,4 +78,16 @@ pub(super) fn escape_path(path: &str) -> String {
         }
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_named_as_systemd_escape_names_it() {
+        assert_eq!(escape_path("/dev/disk/by-uuid/0b8c"), "dev-disk-by\\x2duuid-0b8c");
+        assert_eq!(escape_path("/var//.swap file"), "var-.swap\\x20file");
+        assert_eq!(escape_path("/.swap"), "\\x2eswap");
+    }
 }

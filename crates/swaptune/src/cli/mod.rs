@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
+use swaptune_core::emit::{FORMATS, Format};
 
 mod bench;
 mod compare;
@@ -276,12 +278,18 @@ pub struct ApplyArgs {
     pub plan: Option<PathBuf>,
 }
 
+/// The formats by their names, each with what it is for.
+fn formats() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(names).try_map(|name| FORMATS.iter().find(|format| format.name == name).ok_or("unknown format"))
+}
+
 /// `emit`.
 #[derive(Debug, Args)]
 pub struct EmitArgs {
-    /// cloud-init: swaptune's configuration and its apply; nixos: a module; systemd: files that work without swaptune; zram-generator:
-    /// its configuration
-    pub format: String,
+    /// What to write it for
+    #[arg(value_parser = formats())]
+    pub format: &'static Format,
     /// What is wanted.
     #[command(flatten)]
     pub wanted: WantedArgs,

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use swaptune_core::emit::{Emitted, FORMATS, Format, emit};
+use swaptune_core::emit::{Emitted, emit};
 use swaptune_host::inspect::{Scope, inspect};
 
 use super::Context;
@@ -15,7 +15,6 @@ use crate::{configuration, output};
 
 /// Prints the files, or writes them below a folder.
 pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
-    let format = format(&args.format)?;
     let mut facts = inspect(&context.machine, Scope::PLAN);
     configuration::assume(&context.machine, &mut facts, &args.wanted)?;
     let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
@@ -25,7 +24,7 @@ pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
     if let Some(refusal) = plan.refusals.first() {
         return Err(Failure::new(REFUSED, format!("{}: {}", refusal.what, refusal.why)).hint(refusal.hint.clone()));
     }
-    let emitted = emit(format, &facts, &settings);
+    let emitted = emit(args.format, &facts, &settings);
     if emitted.files.is_empty() {
         let why = emitted.notes.first().cloned().unwrap_or_default();
         return Err(Failure::new(REFUSED, why).hint("`swaptune plan` shows what is planned; `swaptune emit --help` the formats"));
@@ -39,15 +38,6 @@ pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
         emitted.notes.iter().for_each(|note| output::message(note));
     }
     Ok(0)
-}
-
-fn format(name: &str) -> Result<&'static Format, Failure> {
-    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-    let unknown = || {
-        Failure::new(USAGE, format!("unknown format `{name}`; expected one of {}", names.join(", ")))
-            .hint("`swaptune emit --help` says what each is for")
-    };
-    FORMATS.iter().find(|format| format.name == name).ok_or_else(unknown)
 }
 
 /// One file as it is; of several each under its path, as head(1) shows them.
