@@ -132,9 +132,14 @@ pub fn only_comments_differ(step: &Step) -> bool {
     let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
     let values = |text: &str| {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines.map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        lines.map(|line| without_comment(line).to_owned()).collect::<Vec<_>>()
     };
     [SYSCTL_FILE, APPLIED_FILE, APPLIED_NOW_FILE].contains(&path.as_str()) && values(before) == values(after)
+}
+
+/// A line of a record without its provenance: a `#` within a string is part of the value.
+fn without_comment(line: &str) -> &str {
+    line.rsplit_once(" # ").filter(|(_, comment)| !comment.contains('"')).map_or(line, |(value, _)| value)
 }
 
 /// Whether the plan is our own proposal, which no flag or file asks for: then it must be worth it, or cure something. Else what was applied is kept
@@ -226,4 +231,29 @@ pub fn installed_at(context: &Context) -> (String, bool) {
 /// a live machine; a plan for a folder must be the same each time.
 pub fn fresh_seed(context: &Context) -> u64 {
     if context.machine.is_live() { RandomState::new().build_hasher().finish() } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_value_is_no_changed_comment() {
+        let step = |before: &str, after: &str| Step {
+            change: Change::File {
+                path: APPLIED_FILE.into(),
+                before: Some(before.into()),
+                after: Some(after.into()),
+                mode: 0o644,
+            },
+            when: When::Boot,
+            reason: String::new(),
+            evidence: String::new(),
+            provenance: String::new(),
+            risk: String::new(),
+        };
+        assert!(only_comments_differ(&step("enabled = true # derived\n", "enabled = true # applied.toml:5\n")));
+        assert!(!only_comments_differ(&step("enabled = true # derived\n", "enabled = false # derived\n")));
+        assert!(!only_comments_differ(&step("path = \"/a # b\"\n", "path = \"/a # c\"\n")));
+    }
 }
