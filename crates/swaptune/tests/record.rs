@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -24,8 +25,12 @@ fn folder() -> tempfile::TempDir {
 struct Running(Child);
 
 impl Running {
-    fn sleeper() -> Self {
-        Self(Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap())
+    /// A process that does nothing, once it has answered a line: until then its loader still makes pages.
+    fn idle() -> Self {
+        let mut idle = Self(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
+        idle.0.stdin.as_mut().unwrap().write_all(b"there?\n").unwrap();
+        idle.0.stdout.as_mut().unwrap().read_exact(&mut [0; 7]).unwrap();
+        idle
     }
 
     fn pid(&self) -> String {
@@ -67,15 +72,15 @@ fn endless(folder: &Path, of: &Running) -> Running {
 
 #[test]
 fn a_recording_is_printed_and_simulated() {
-    let (sleeper, folder) = (Running::sleeper(), folder());
-    let pid = sleeper.pid();
+    let (idle, folder) = (Running::idle(), folder());
+    let pid = idle.pid();
     let usual = ["sample", "--record", "x.swtrace", "--pid", &pid, "--interval", "100ms", "--for", "1s"];
     let record = |more: &[&str]| swaptune(&[&usual[..], more].concat()).current_dir(folder.path()).output().unwrap();
     let output = record(&["--json"]);
     assert!(output.status.success(), "{}", text(&output));
     let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&printed["schema"], &printed["processes"], &printed["ended"]), (&1.into(), &1.into(), &0.into()));
-    assert_eq!(printed["groups"][0]["name"], format!("sleep[{}]", sleeper.pid()));
+    assert_eq!(printed["groups"][0]["name"], format!("cat[{}]", idle.pid()));
     assert!(printed["events"]["held"].as_u64().unwrap() > 10 && printed["looks"].as_u64().unwrap() >= 2, "{printed:#}");
     let again = record(&[]);
     assert!(again.status.code() == Some(3) && text(&again).contains("replace it with --overwrite"), "{}", text(&again));
@@ -89,8 +94,8 @@ fn a_recording_is_printed_and_simulated() {
 
 #[test]
 fn an_interrupt_ends_it_with_a_whole_file() {
-    let (sleeper, folder) = (Running::sleeper(), folder());
-    let mut running = endless(folder.path(), &sleeper);
+    let (idle, folder) = (Running::idle(), folder());
+    let mut running = endless(folder.path(), &idle);
     running.signal("-INT");
     assert!(running.0.wait().unwrap().success());
     assert_eq!(names(folder.path()), ["x.swtrace"]);
@@ -100,8 +105,8 @@ fn an_interrupt_ends_it_with_a_whole_file() {
 
 #[test]
 fn a_kill_leaves_no_file_of_that_name() {
-    let (sleeper, folder) = (Running::sleeper(), folder());
-    let mut running = endless(folder.path(), &sleeper);
+    let (idle, folder) = (Running::idle(), folder());
+    let mut running = endless(folder.path(), &idle);
     running.signal("-KILL");
     running.0.wait().unwrap();
     assert_eq!(names(folder.path()), [format!(".x.swtrace.{}.partial", running.pid())]);
@@ -109,16 +114,16 @@ fn a_kill_leaves_no_file_of_that_name() {
 
 #[test]
 fn the_end_of_the_last_process_ends_it() {
-    let (mut sleeper, folder) = (Running::sleeper(), folder());
-    let mut running = endless(folder.path(), &sleeper);
-    sleeper.0.kill().unwrap();
-    sleeper.0.wait().unwrap();
+    let (mut idle, folder) = (Running::idle(), folder());
+    let mut running = endless(folder.path(), &idle);
+    idle.0.kill().unwrap();
+    idle.0.wait().unwrap();
     assert!(running.0.wait().unwrap().success() || names(folder.path()).is_empty(), "recorded, or nobody was there any more");
 }
 
 #[test]
 fn what_cannot_be_is_said_with_a_hint() {
-    let mut gone = Running::sleeper();
+    let mut gone = Running::idle();
     gone.0.kill().unwrap();
     gone.0.wait().unwrap();
     let (folder, own) = (folder(), std::process::id().to_string());
