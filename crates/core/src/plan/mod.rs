@@ -7,6 +7,7 @@ mod areas;
 mod boot_tests;
 mod capacity;
 mod conflicts;
+mod declared;
 mod draft;
 mod encryption;
 mod image;
@@ -173,12 +174,15 @@ impl Plan {
 /// Makes the plan: what has to change on this machine for the settings to be in effect, now and at every boot.
 #[must_use]
 pub fn plan(request: &Request<'_>) -> Plan {
+    let asked = request;
+    let request = &declared::narrowed(asked);
     let mut draft = Draft::new(request);
     if let Some(container) = request.facts.system.container.value() {
         let why = format!("this is a {} container: kernel settings and swap belong to its host", container.kind);
         draft.refuse("this machine", why, "run swaptune on the host");
         return draft.finish();
     }
+    declared::note(&mut draft, asked);
     if request.settings.profile.as_ref().is_some_and(|profile| profile.value == "off") {
         live::zswap(&mut draft);
         live::knobs(&mut draft);
