@@ -8,6 +8,7 @@ set -eu
 #   busybox-static cpio         the minimal guest's initramfs
 #   kmod xz-utils zstd          modules of Debian's kernels
 #   mmdebstrap fdisk e2fsprogs  a whole Debian and its disk image
+#   dosfstools mtools ovmf      the same for EFI firmware
 #   debian-archive-keyring      the signatures on both
 #   qemu-user-static            swaptune built for other processors
 #   lintian                     the Debian package
@@ -22,7 +23,7 @@ set -eu
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
-mmdebstrap fdisk e2fsprogs debian-archive-keyring qemu-user-static lintian
+mmdebstrap fdisk e2fsprogs dosfstools mtools ovmf debian-archive-keyring qemu-user-static lintian
 util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base nix-bin prometheus
 chromium-headless-shell fonts-dejavu-core"
 

@@ -157,10 +157,12 @@ live_state() {
 
 # file_state: every file that swaptune may write, with content, mode and owner
 file_state() {
-	find /etc /boot ! -type f ! -type l -exec stat -c '%n %F %a %u:%g' {} + | sort
-	find /etc /boot -type l -exec stat -c '%N' {} + | sort
-	find /etc /boot -type f -exec stat -c '%n %a %u:%g' {} + | sort
-	find /etc /boot -type f -exec sha256sum {} + | sort -k 2
+	places="/etc /boot"
+	[ -d /efi ] && places="$places /efi"
+	find $places ! -type f ! -type l -exec stat -c '%n %F %a %u:%g' {} + | sort
+	find $places -type l -exec stat -c '%N' {} + | sort
+	find $places -type f -exec stat -c '%n %a %u:%g' {} + | sort
+	find $places -type f -exec sha256sum {} + | sort -k 2
 	for folder in /root /usr/local /usr/lib/systemd /usr/lib/tmpfiles.d /usr/lib/sysctl.d \
 		/usr/lib/modules-load.d /usr/lib/udev/rules.d /usr/share/initramfs-tools; do
 		[ -d $folder ] && find $folder ! -name swaptune ! -type d -exec stat -c '%N %s %a' {} + | sort

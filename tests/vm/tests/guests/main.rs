@@ -18,6 +18,7 @@ mod swapping;
 use libtest_mimic::{Arguments, Trial};
 use support::{cross, full, minimal, runner};
 use swaptune_vm::debian::RELEASES;
+use swaptune_vm::image::Loader;
 use swaptune_vm::kernels::KERNELS;
 
 /// Two processors are plenty for two guests; more only slow each other down.
@@ -46,6 +47,9 @@ fn all() -> Vec<Trial> {
     }
     for release in RELEASES {
         trials.push(full("circle", release, debian::circle));
+        if release.loader == Loader::SystemdBoot {
+            continue;
+        }
         trials.push(full("missing-disk", release, debian::missing_disk));
         trials.push(full("package", release, debian::package));
         if release.name == "debian13" {

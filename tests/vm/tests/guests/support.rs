@@ -51,12 +51,15 @@ pub fn need_commands(commands: &[&str]) -> Result<()> {
 const CROSS_PROGRAMS: [&str; 6] = ["mmdebstrap", "apt-config", "unshare", "chroot", "mount", "qemu-aarch64-static"];
 
 /// What a full guest needs on the host.
-const FULL_PROGRAMS: [&str; 14] = [
+const FULL_PROGRAMS: [&str; 17] = [
     "lintian",
     "qemu-system-x86_64",
     "mmdebstrap",
     "sfdisk",
     "mkfs.ext4",
+    "mkfs.vfat",
+    "mmd",
+    "mcopy",
     "mkswap",
     "chroot",
     "tar",
