@@ -10,7 +10,8 @@ set -eu
 #   mmdebstrap fdisk e2fsprogs  a whole Debian and its disk image
 #   dosfstools mtools ovmf      the same for EFI firmware
 #   debian-archive-keyring      the signatures on both
-#   qemu-user-static            swaptune built for other processors
+#   qemu-user-static qemu-system-arm
+#                               swaptune built for other processors
 #   lintian                     the Debian package
 #   util-linux                  flock, setpriv, mkswap, unshare
 #   gcc libc6-dev               static linking of swaptune for the guests
@@ -23,7 +24,8 @@ set -eu
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
-mmdebstrap fdisk e2fsprogs dosfstools mtools ovmf debian-archive-keyring qemu-user-static lintian
+mmdebstrap fdisk e2fsprogs dosfstools mtools ovmf debian-archive-keyring
+qemu-user-static qemu-system-arm lintian
 util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base nix-bin prometheus
 chromium-headless-shell fonts-dejavu-core"
 

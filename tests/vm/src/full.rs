@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use crate::architecture::AMD64;
 use crate::cache;
 use crate::command::{command, run};
 use crate::image::Loader;
@@ -96,7 +97,9 @@ impl Full {
             Loader::Grub => Boot::FirstDrive,
             Loader::SystemdBoot => Boot::Efi,
         };
-        Machine { memory: 1024, cpus: 1, translation_cache: 512, boot, drives, limits: self.limits }.run(self.work.path())
+        let machine =
+            Machine { architecture: AMD64, memory: 1024, cpus: 1, translation_cache: 512, boot, drives, limits: self.limits };
+        machine.run(self.work.path())
     }
 
     /// A raw tar is a block device's content as it is: no file system, no mount.

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use crate::architecture::{Architecture, Output};
 use crate::command::command;
 use crate::outcome::{End, Outcome, Times};
 
@@ -63,6 +64,8 @@ pub struct Limits {
 /// A machine to run once.
 #[derive(Debug, Clone)]
 pub struct Machine {
+    /// Its processors.
+    pub architecture: Architecture,
     /// Memory in MiB.
     pub memory: u32,
     /// Virtual processors. A second one gains nothing under emulation.
@@ -130,8 +133,9 @@ impl Machine {
     fn command(&self, folder: &Path, console: &Path, output: &Path) -> Command {
         // setpriv: the kernel ends QEMU when the thread that waits for it is gone.
         let mut qemu = command("setpriv");
-        qemu.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"])
-            .args(["-M", "q35", "-cpu", "max", "-display", "none", "-vga", "none"])
+        qemu.args(["--pdeathsig", "KILL", "--", self.architecture.emulator])
+            .args(self.architecture.machine)
+            .args(["-display", "none", "-vga", "none"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-nic", "none"])
             .args(["-monitor", "none"])
             .arg("-accel")
@@ -140,9 +144,13 @@ impl Machine {
             .arg(format!("{}M", self.memory))
             .arg("-smp")
             .arg(self.cpus.to_string());
-        for port in [console, output] {
-            qemu.arg("-serial").arg(format!("file:{}", port.display()));
-        }
+        qemu.arg("-serial").arg(format!("file:{}", console.display()));
+        match self.architecture.output {
+            Output::Serial => qemu.arg("-serial").arg(format!("file:{}", output.display())),
+            Output::Virtio => qemu
+                .args(["-device", "virtio-serial-pci", "-device", "virtconsole,chardev=output", "-chardev"])
+                .arg(format!("file,id=output,path={}", output.display())),
+        };
         if let Boot::Kernel { image, initramfs, command_line } = &self.boot {
             qemu.arg("-kernel").arg(image).arg("-initrd").arg(initramfs);
             qemu.arg("-append").arg(command_line);

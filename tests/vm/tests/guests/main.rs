@@ -19,7 +19,7 @@ use libtest_mimic::{Arguments, Trial};
 use support::{cross, full, minimal, runner};
 use swaptune_vm::debian::RELEASES;
 use swaptune_vm::image::Loader;
-use swaptune_vm::kernels::KERNELS;
+use swaptune_vm::kernels::{KERNELS, LARGE_PAGES};
 
 /// Two processors are plenty for two guests; more only slow each other down.
 const PARALLEL: usize = 2;
@@ -33,6 +33,7 @@ fn main() -> std::process::ExitCode {
 fn all() -> Vec<Trial> {
     let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
     trials.push(cross("same_answers", cross::same_answers));
+    trials.push(cross("circle", || cross::circle(LARGE_PAGES)));
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
         if !kernel.zswap {
