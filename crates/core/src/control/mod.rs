@@ -14,13 +14,15 @@ pub mod reclaim;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 
 pub use budget::Budget;
 pub use figures::Figures;
 pub use ground::{Ground, Wanted};
 pub use limit::{Bounds, Limit, Move};
-pub use moment::{Moment, Span, UnitMoment};
+pub use moment::{Moment, Span, Stalled, UnitMoment};
 pub use pacing::{Burst, Pacing};
 pub use reclaim::{Probe, Reclaim};
 
@@ -73,6 +75,8 @@ pub struct Laws {
     pub pacing: Pacing,
     /// What it remembers, with its budget.
     pub reclaim: Reclaim,
+    /// Waiting times of the last seconds, the oldest first.
+    stalled: VecDeque<Stalled>,
     /// What they say.
     pub standing: Standing,
 }
@@ -88,15 +92,15 @@ impl Laws {
             limit: Limit::default(),
             pacing: Pacing::with_budget(written),
             reclaim: Reclaim::new(never, taken),
+            stalled: VecDeque::new(),
             standing: Standing::default(),
         }
     }
 
-    /// What is to be done at this moment, in this order. `home` is the limit that is configured, `ours_us` what this process itself has
-    /// waited for memory since the moment before.
-    pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment, ours_us: u64) -> Vec<Decision> {
+    /// What is to be done at this moment, in this order. `home` is the limit that is configured.
+    pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment) -> Vec<Decision> {
         self.reclaim.learn(&self.figures, now);
-        let Some(span) = Span::between(before, now, ours_us) else { return Vec::new() };
+        let Some(span) = self.span(before, now) else { return Vec::new() };
         let bounds = self.bounds(home, now);
         let (figures, mut decisions) = (&self.figures, Vec::new());
 
@@ -120,6 +124,18 @@ impl Laws {
         decisions.extend(pacing.ok().map(|(burst, why)| Decision::Pacing { burst, why }));
         decisions.extend(reclaim.ok().map(Decision::Reclaim));
         decisions
+    }
+
+    /// What happened since the moment before, with waiting times over the last seconds, for the kernel sums them up only every two.
+    fn span(&mut self, before: &Moment, now: &Moment) -> Option<Span> {
+        let span = Span::between(before, now)?;
+        let stalled = Stalled::of(now);
+        self.stalled.push_back(stalled);
+        while self.stalled.get(1).is_some_and(|second| stalled.is_apart(second)) {
+            self.stalled.pop_front();
+        }
+        let first = self.stalled.front().copied().filter(|first| *first != stalled).unwrap_or(Stalled::of(before));
+        Some(Span { memory_stall: stalled.memory_since(&first), io_stall: stalled.io_since(&first), ..span })
     }
 
     /// Between what the limit may move now: the largest that leaves RAM to run in follows from the ratio of what is stored.

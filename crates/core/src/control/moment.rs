@@ -39,6 +39,8 @@ pub struct Moment {
     pub memory_stall_us: Option<u64>,
     /// The same for I/O.
     pub io_stall_us: Option<u64>,
+    /// What this process itself has waited for memory while it reclaimed, µs since it began: the kernel counts that as a stall too.
+    pub ours_us: u64,
     /// Units and other groups with memory of their own.
     pub units: Vec<UnitMoment>,
 }
@@ -86,15 +88,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span; `None` when the clock did not go on, or a counter began anew. `ours_us` is what this process itself waited for memory
-    /// in it while it reclaimed, which counts as a stall too.
+    /// The span; `None` when the clock did not go on, or a counter began anew.
     #[must_use]
-    pub fn between(before: &Moment, now: &Moment, ours_us: u64) -> Option<Self> {
+    pub fn between(before: &Moment, now: &Moment) -> Option<Self> {
         let ms = now.at_ms.checked_sub(before.at_ms).filter(|ms| *ms > 0)?;
         let a_second = |count: u64| count as f64 * 1000.0 / ms as f64;
-        let stall = |was: Option<u64>, is: Option<u64>, ours: u64| {
-            was.zip(is).map(|(was, is)| a_second(is.saturating_sub(was).saturating_sub(ours)))
-        };
+        let (now_stalled, was_stalled) = (Stalled::of(now), Stalled::of(before));
         let out = now.pswpout.checked_sub(before.pswpout)?;
         let written_back = now.zswpwb.checked_sub(before.zswpwb)?;
         Some(Self {
@@ -103,12 +102,58 @@ impl Span {
             // The two are read one after the other: a page between them is no page that went past.
             past_zswap: a_second(out.saturating_sub(written_back)),
             refaults: a_second(now.refault_file.checked_sub(before.refault_file)?),
-            memory_stall: stall(before.memory_stall_us, now.memory_stall_us, ours_us),
-            io_stall: stall(before.io_stall_us, now.io_stall_us, 0),
+            memory_stall: now_stalled.memory_since(&was_stalled),
+            io_stall: now_stalled.io_since(&was_stalled),
             written_back,
         })
     }
 }
+
+/// How long tasks had waited at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stalled {
+    at_ms: u64,
+    memory_us: Option<u64>,
+    io_us: Option<u64>,
+    ours_us: u64,
+}
+
+impl Stalled {
+    /// At this moment.
+    #[must_use]
+    pub fn of(moment: &Moment) -> Self {
+        let Moment { at_ms, memory_stall_us, io_stall_us, ours_us, .. } = *moment;
+        Self { at_ms, memory_us: memory_stall_us, io_us: io_stall_us, ours_us }
+    }
+
+    /// Microseconds of a second since an earlier moment that some task waited for memory, this process left out.
+    #[must_use]
+    pub fn memory_since(&self, was: &Self) -> Option<f64> {
+        let ours = self.ours_us.saturating_sub(was.ours_us);
+        self.rate(was, self.memory_us?.saturating_sub(was.memory_us?).saturating_sub(ours))
+    }
+
+    /// The same for I/O.
+    #[must_use]
+    pub fn io_since(&self, was: &Self) -> Option<f64> {
+        self.rate(was, self.io_us?.saturating_sub(was.io_us?))
+    }
+
+    /// The kernel sums up every two seconds (`PSI_FREQ`): less time than that says nothing.
+    fn rate(&self, was: &Self, us: u64) -> Option<f64> {
+        let ms = self.at_ms.checked_sub(was.at_ms)?.max(PERIOD_MS);
+        Some(us as f64 * 1000.0 / ms as f64)
+    }
+
+    /// Whether an earlier moment is long enough ago for a sum of the kernel to lie between.
+    #[must_use]
+    pub fn is_apart(&self, was: &Self) -> bool {
+        self.at_ms.saturating_sub(was.at_ms) >= 2 * PERIOD_MS
+    }
+}
+
+/// How often the kernel sums up waiting times (kernel/sched/psi.c, `PSI_FREQ`), ms.
+const PERIOD_MS: u64 = 2000;
 
 impl Moment {
     /// A share of RAM in bytes, as the kernel rounds it: down to whole pages.
@@ -138,11 +183,20 @@ mod tests {
     #[test]
     fn a_span_counts_by_the_second() {
         let before = Moment { at_ms: 1000, pswpout: 10, memory_stall_us: Some(100), ..Moment::default() };
-        let now = Moment { at_ms: 1500, pswpout: 50, zswpwb: 30, pswpin: 5, memory_stall_us: Some(600), ..before.clone() };
-        let span = Span::between(&before, &now, 200).unwrap();
+        let now = Moment {
+            at_ms: 1500,
+            pswpout: 50,
+            zswpwb: 30,
+            pswpin: 5,
+            memory_stall_us: Some(1000),
+            ours_us: 200,
+            ..before.clone()
+        };
+        let span = Span::between(&before, &now).unwrap();
         assert_eq!((span.ms, span.swapped_in, span.past_zswap, span.written_back), (500, 10.0, 20.0, 30));
-        assert_eq!((span.memory_stall, span.io_stall), (Some(600.0), None));
-        assert_eq!(Span::between(&now, &before, 0), None);
-        assert_eq!(Span::between(&now, &now, 0), None);
+        // 700 µs of others, over the two seconds of which the kernel speaks.
+        assert_eq!((span.memory_stall, span.io_stall), (Some(350.0), None));
+        assert_eq!(Span::between(&now, &before), None);
+        assert_eq!(Span::between(&now, &now), None);
     }
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::Budget;
 use super::figures::Figures;
 use super::limit::{share, share_of};
-use super::moment::{Moment, Span};
+use super::moment::{Moment, Span, Stalled};
 use crate::units::Bytes;
 
 /// A burst begins only with this much of the budget: what the worker writes from one look to the next may be beyond what was asked for.
@@ -90,7 +90,9 @@ impl Pacing {
         before: &Moment,
         now: &Moment,
     ) -> Result<(), String> {
-        let Some(span) = Span::between(before, now, 0) else { return Ok(()) };
+        let Some(span) = Span::between(before, now) else { return Ok(()) };
+        // From one look to the next is too short for what the kernel sums up by seconds.
+        let span = Span { io_stall: Stalled::of(now).io_since(&Stalled::of(began)), ..span };
         let written = Bytes(now.zswpwb.saturating_sub(began.zswpwb).saturating_mul(now.page.0));
         let ends = if now.pool <= burst.target {
             format!("the pool is at its target: {}", now.pool)

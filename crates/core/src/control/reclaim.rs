@@ -131,6 +131,12 @@ impl Reclaim {
     }
 }
 
+/// What a probe may still take of a unit that has just been read again.
+#[must_use]
+pub fn still(figures: &Figures, probe: &Probe, fresh: &UnitMoment) -> Option<Bytes> {
+    size(figures, fresh, probe.bytes).filter(|_| fresh.may_swap)
+}
+
 fn is_idle(figures: &Figures, unit: &Unit, at_ms: u64) -> bool {
     at_ms.saturating_sub(unit.active_ms) >= figures.reclaim_idle_s * 1000
 }

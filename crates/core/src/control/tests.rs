@@ -66,23 +66,23 @@ fn the_limit_rises_while_ram_is_left_and_falls_under_stall() {
         _ => None,
     };
     // 1700 MiB are 97 % of 43 %: near its limit.
-    assert_eq!(moved(&laws.decide(&ground(), 43, &before, &now, 0)), Some((43, 45)));
+    assert_eq!(moved(&laws.decide(&ground(), 43, &before, &now)), Some((43, 45)));
     // It has just moved.
     let next = later(&now);
-    assert_eq!(moved(&laws.decide(&ground(), 43, &now, &next, 0)), None);
+    assert_eq!(moved(&laws.decide(&ground(), 43, &now, &next)), None);
     // 6 % of the time some task waits: it falls, but not below the pool, which takes 41.5 %.
     let stalled = Moment { at_ms: next.at_ms + 5000, memory_stall_us: Some(300_000), limit_percent: 43, ..next.clone() };
-    assert_eq!(moved(&laws.decide(&ground(), 43, &next, &stalled, 0)), Some((43, 42)), "{:?}", laws.standing);
+    assert_eq!(moved(&laws.decide(&ground(), 43, &next, &stalled)), Some((43, 42)), "{:?}", laws.standing);
     // What this process waited itself is no stall of others.
-    let ours = Moment { at_ms: stalled.at_ms + 6000, memory_stall_us: Some(600_000), ..stalled.clone() };
-    assert_eq!(moved(&laws.decide(&ground(), 43, &stalled, &ours, 300_000)), Some((43, 45)));
+    let ours = Moment { at_ms: stalled.at_ms + 6000, memory_stall_us: Some(600_000), ours_us: 300_000, ..stalled.clone() };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &stalled, &ours)), Some((43, 45)));
 }
 
 #[test]
 fn a_pool_that_has_emptied_gets_its_configured_limit_back() {
     let mut laws = laws(Figures::default());
     let before = Moment { limit_percent: 55, pool: Bytes::from_mib(100), stored: Bytes::from_mib(300), ..quiet() };
-    let decisions = laws.decide(&ground(), 43, &before, &later(&before), 0);
+    let decisions = laws.decide(&ground(), 43, &before, &later(&before));
     assert!(matches!(&decisions[..], [Decision::Limit(moved)] if moved.to == 43), "{decisions:?}");
 }
 
@@ -92,7 +92,7 @@ fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
     laws.wanted.limit = false;
     let before = quiet();
     let now = later(&before);
-    let decisions = laws.decide(&ground(), 43, &before, &now, 0);
+    let decisions = laws.decide(&ground(), 43, &before, &now);
     let [Decision::Pacing { burst, .. }, ..] = &decisions[..] else { panic!("{decisions:?} {:?}", laws.standing) };
     // 1700 of 4096 MiB are 41.5 %; the burst takes 32 MiB of them.
     assert_eq!((burst.limit_percent, burst.target), (41, Bytes::from_mib(1668)));
@@ -122,10 +122,10 @@ fn after_paging_it_is_left_alone() {
     let before = quiet();
     let busy = Moment { pswpin: 1000, ..later(&before) };
     let is_drained = |decisions: Vec<Decision>| decisions.iter().any(|decision| matches!(decision, Decision::Pacing { .. }));
-    assert!(!is_drained(laws.decide(&ground(), 43, &before, &busy, 0)));
+    assert!(!is_drained(laws.decide(&ground(), 43, &before, &busy)));
     let (first, second) = (later(&busy), later(&later(&later(&busy))));
-    assert!(!is_drained(laws.decide(&ground(), 43, &busy, &first, 0)));
-    assert!(is_drained(laws.decide(&ground(), 43, &first, &second, 0)));
+    assert!(!is_drained(laws.decide(&ground(), 43, &busy, &first)));
+    assert!(is_drained(laws.decide(&ground(), 43, &first, &second)));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
     for second in 0..75 {
         let mut next = later(&now);
         next.units = units(next.at_ms, Bytes::from_mib(100), second * 10_000, 0);
-        for decision in laws.decide(&ground(), 43, &now, &next, 0) {
+        for decision in laws.decide(&ground(), 43, &now, &next) {
             let Decision::Reclaim(probe) = decision else { panic!("{decision:?}") };
             laws.reclaim.took(&laws.figures, &probe, next.at_ms, probe.bytes);
             probes.push((second, probe.path, probe.bytes));
@@ -163,7 +163,7 @@ fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
     for second in 0..200 {
         let mut next = later(&now);
         next.units = units(next.at_ms, Bytes::from_mib(100), 0, 1000);
-        let decisions = laws.decide(&ground(), 43, &now, &next, 0);
+        let decisions = laws.decide(&ground(), 43, &now, &next);
         let of_idle = decisions.iter().any(|d| matches!(d, Decision::Reclaim(probe) if probe.path.ends_with("/idle.service")));
         assert!(!of_idle, "{second}: {decisions:?}");
         now = next;
@@ -178,7 +178,7 @@ fn a_group_that_was_made_again_begins_anew() {
         let mut next = later(&now);
         // Another group at this path each fourth second: none of them is idle for five.
         next.units = vec![UnitMoment { at_ms: next.at_ms, id: second / 4, ..unit("/a.scope", Bytes::from_mib(100)) }];
-        assert_eq!(laws.decide(&ground(), 43, &now, &next, 0), []);
+        assert_eq!(laws.decide(&ground(), 43, &now, &next), []);
         now = next;
     }
 }
@@ -256,7 +256,7 @@ proptest! {
             let next = happen(&now, event, limit);
             let bounds = laws.bounds(home, &next);
             prop_assert!(bounds.floor <= home && home <= bounds.ceiling && bounds.ceiling <= home.max(largest));
-            for decision in laws.decide(&ground(), home, &now, &next, 0) {
+            for decision in laws.decide(&ground(), home, &now, &next) {
                 if let Decision::Limit(moved) = decision {
                     prop_assert_eq!(moved.from, limit);
                     prop_assert!(moved.to >= bounds.floor.min(limit));
@@ -277,7 +277,7 @@ proptest! {
             let (mut laws, mut now, mut all) = (laws(Figures::default()), quiet(), Vec::new());
             for event in &events {
                 let next = happen(&now, event, 43);
-                all.push(laws.decide(&ground(), 43, &now, &next, 0));
+                all.push(laws.decide(&ground(), 43, &now, &next));
                 now = next;
             }
             (all, laws.standing)
@@ -302,7 +302,7 @@ proptest! {
             let pool = Bytes::from_mib(pool_mib);
             let before = Moment { pool, stored: Bytes(pool.0 * ratio_tenths / 10), at_ms: now.at_ms + 1000, ..now };
             now = later(&before);
-            for decision in laws.decide(&ground(), 43, &before, &now, 0) {
+            for decision in laws.decide(&ground(), 43, &before, &now) {
                 let Decision::Pacing { burst, .. } = decision else { continue };
                 prop_assert!((1..=43).contains(&burst.limit_percent) && burst.accept_percent <= 100);
                 prop_assert!(now.of_ram(burst.limit_percent) <= now.pool, "no store would be refused");
@@ -339,7 +339,7 @@ proptest! {
                 anon: Bytes((anon << 20).min(*memory)),
                 ..unit(&format!("/{number}"), Bytes(*memory))
             }).collect();
-            for decision in laws.decide(&ground(), 43, &now, &next, 0) {
+            for decision in laws.decide(&ground(), 43, &now, &next) {
                 let Decision::Reclaim(probe) = decision else { continue };
                 let number: usize = probe.path[1..].parse().unwrap();
                 memory[number] -= probe.bytes.0;
