@@ -143,11 +143,11 @@ figures! {
     pacing_burst_ms: Milliseconds, 500, 50 => 10_000,
         "Longest time for which the limit is lowered",
         "assumed: a store of another process is refused that long at most";
-    pacing_chunk: Bytes, 32 * MIB, MIB => GIB,
-        "What one burst takes from the pool at most",
-        "assumed: a burst on a quick disk";
+    pacing_chunk: Bytes, 8 * MIB, MIB => GIB,
+        "What one burst takes from the pool, or up to the next whole percent of RAM where that is more",
+        "assumed: some 20 MiB of pages, tens of milliseconds of a disk; the limit has steps of 1 %";
     pacing_budget: Bytes, 8 * GIB, 0 => 1 << 50,
-        "What draining writes to the disk in 24 hours at most",
+        "Once zswap has written this much back in 24 hours, whoever asked for it, nothing is drained",
         "assumed: a twentieth of the writes that 300 TB in five years allow a day";
     reclaim_idle_s: Seconds, 600, 5 => 86_400,
         "How long a unit must have been idle before its memory is reclaimed",

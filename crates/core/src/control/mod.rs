@@ -100,6 +100,7 @@ impl Laws {
     /// What is to be done at this moment, in this order. `home` is the limit that is configured.
     pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment) -> Vec<Decision> {
         self.reclaim.learn(&self.figures, now);
+        self.pacing.spend(before, now);
         let Some(span) = self.span(before, now) else { return Vec::new() };
         let bounds = self.bounds(home, now);
         let (figures, mut decisions) = (&self.figures, Vec::new());

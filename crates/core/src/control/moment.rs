@@ -56,8 +56,10 @@ pub struct UnitMoment {
     pub at_ms: u64,
     /// Processor time that it used, µs.
     pub cpu_us: u64,
-    /// `memory.current`.
+    /// Memory that is not compressed: `memory.current` less `memory.zswap.current`.
     pub memory: Bytes,
+    /// `memory.zswap.current`: what it has in the pool, compressed.
+    pub pooled: Bytes,
     /// What `memory.min` and `memory.low` protect.
     pub protected: Bytes,
     /// Anonymous pages and pages of files that came back since it began.

@@ -8,7 +8,9 @@
 //!
 //! While a burst goes on, pages of others are refused too. So it begins only when there is no paging and little waiting for I/O, ends at
 //! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
-//! above a start threshold, at a limit that cannot rise any more, and ends at a target; what it writes is counted, and a day has a budget.
+//! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
+//! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
+//! counted, and a day has a budget.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +20,8 @@ use super::limit::{share, share_of};
 use super::moment::{Moment, Span, Stalled};
 use crate::units::Bytes;
 
-/// A burst begins only with this much of the budget: what the worker writes from one look to the next may be beyond what was asked for.
-const LEAST: Bytes = Bytes::from_mib(16);
+/// A burst begins only with this much of the budget.
+const LEAST: Bytes = Bytes::from_mib(1);
 
 /// One burst: how the limits are set for it, and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +30,9 @@ pub struct Burst {
     pub limit_percent: u64,
     /// `accept_threshold_percent` while it goes on.
     pub accept_percent: u64,
-    /// Size of the pool at which it ends.
+    /// Size of the pool at which it ends: the threshold that follows from the two.
     pub target: Bytes,
-    /// What it may write.
+    /// What it may write in all.
     pub allowed: Bytes,
     /// When it ends at the latest, ms since boot.
     pub until_ms: u64,
@@ -109,7 +111,7 @@ impl Pacing {
         Err(ends)
     }
 
-    /// Counts what zswap wrote back between two looks against the budget.
+    /// Counts what zswap wrote back between two looks against the budget, whoever asked for it. To be called at each moment.
     pub fn spend(&mut self, before: &Moment, now: &Moment) {
         let pages = now.zswpwb.saturating_sub(before.zswpwb);
         self.budget.spend(now.at_ms, Bytes(pages.saturating_mul(now.page.0)));
@@ -138,19 +140,24 @@ fn noise(figures: &Figures, span: &Span) -> Option<String> {
     }
 }
 
-/// The limits of a burst. The limit must not be above what the pool holds, or no store would be refused; it has steps of a percent of RAM.
+/// The limits of a burst. The limit must not be above what the pool holds, or no store would be refused, and it has steps of a percent of
+/// RAM. The worker reads where it shall end when it starts, and goes on to there whatever is set afterwards: so that is what a burst writes.
 fn burst(figures: &Figures, now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
     let page = now.page.0.max(1);
-    let allowed = Bytes(left.0 - LEAST.0.min(left.0) / 2);
     // What is written is not compressed.
     let ratio = (now.stored.0 as f64 / now.pool.0.max(1) as f64).max(1.0);
-    let chunk = Bytes(figures.pacing_chunk.min((allowed.0 as f64 / ratio) as u64));
-    let target = goal.max(Bytes(now.pool.0.saturating_sub(chunk.0)));
+    let chunk = figures.pacing_chunk.min((left.0 as f64 / ratio) as u64);
+    let wish = goal.max(Bytes(now.pool.0.saturating_sub(chunk)));
     let limit_percent = (now.pool.0 * 100 / now.ram.0.max(1)).min(now.limit_percent);
     if limit_percent == 0 {
         return Err(format!("the pool holds {}, less than the 1 % of RAM that a limit can be lowered to", now.pool));
     }
-    let low = now.of_ram(limit_percent);
-    let accept_percent = (target.0 / page * 100).div_ceil((low.0 / page).max(1)).min(100);
-    Ok(Burst { limit_percent, accept_percent, target, allowed, until_ms: now.at_ms + figures.pacing_burst_ms })
+    let low = now.of_ram(limit_percent).0 / page;
+    let accept_percent = (wish.0 / page * 100).div_ceil(low.max(1)).min(100);
+    let target = Bytes(low * accept_percent / 100 * page);
+    let writes = Bytes((now.pool.0.saturating_sub(target.0) as f64 * ratio) as u64);
+    if writes > left {
+        return Err(format!("a burst writes {writes}, and {left} are left of what is allowed in 24 hours"));
+    }
+    Ok(Burst { limit_percent, accept_percent, target, allowed: left, until_ms: now.at_ms + figures.pacing_burst_ms })
 }

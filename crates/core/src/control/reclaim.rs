@@ -81,8 +81,8 @@ impl Reclaim {
 
     /// Units that are idle at this moment.
     #[must_use]
-    pub fn idle(&self, figures: &Figures, now: &Moment) -> usize {
-        self.units.values().filter(|unit| is_idle(figures, unit, now.at_ms)).count()
+    pub fn idle(&self, figures: &Figures) -> usize {
+        self.units.values().filter(|unit| is_idle(figures, unit)).count()
     }
 
     /// Learns what units did since they were last read. To be called at each moment.
@@ -106,17 +106,24 @@ impl Reclaim {
         let is_left_alone = |path: &str| self.never.iter().any(|name| path.rsplit('/').any(|part| part == name));
         let due = now.units.iter().filter(|unit| unit.may_swap && !is_left_alone(&unit.path));
         let due = due.filter_map(|unit| Some((self.units.get(&unit.path)?, unit, size(figures, unit, left)?)));
-        let due = due
-            .filter(|(known, unit, _)| is_idle(figures, known, now.at_ms) && known.next_ms <= now.at_ms && known.id == unit.id);
+        let due = due.filter(|(known, unit, _)| is_idle(figures, known) && known.next_ms <= now.at_ms && known.id == unit.id);
         let Some((known, unit, bytes)) = due.min_by_key(|(known, unit, _)| (known.next_ms, unit.path.clone())) else {
             return Err(format!(
                 "{} of {} units are idle, and none of them has memory to give now",
-                self.idle(figures, now),
+                self.idle(figures),
                 now.units.len()
             ));
         };
-        let why = format!("idle for {} s, with {} in RAM", (now.at_ms - known.active_ms) / 1000, unit.memory);
+        let why = format!("idle for {} s, with {} in RAM", known.seen_ms.saturating_sub(known.active_ms) / 1000, unit.memory);
         Ok(Probe { path: unit.path.clone(), id: unit.id, bytes, why })
+    }
+
+    /// What may still be taken of a unit that has just been read again; `None` when it is another one, has run, or has nothing to give.
+    pub fn still(&mut self, figures: &Figures, probe: &Probe, fresh: &UnitMoment) -> Option<Bytes> {
+        let was = self.units.remove(&probe.path).filter(|was| was.id == fresh.id)?;
+        let known = self.units.entry(probe.path.clone()).or_insert(next(figures, was, fresh));
+        let may_give = known.id == probe.id && fresh.may_swap && is_idle(figures, known) && known.next_ms <= fresh.at_ms;
+        size(figures, fresh, probe.bytes).filter(|_| may_give)
     }
 
     /// What a probe took: the unit waits for its next one, and the budget has less.
@@ -131,14 +138,9 @@ impl Reclaim {
     }
 }
 
-/// What a probe may still take of a unit that has just been read again.
-#[must_use]
-pub fn still(figures: &Figures, probe: &Probe, fresh: &UnitMoment) -> Option<Bytes> {
-    size(figures, fresh, probe.bytes).filter(|_| fresh.may_swap)
-}
-
-fn is_idle(figures: &Figures, unit: &Unit, at_ms: u64) -> bool {
-    at_ms.saturating_sub(unit.active_ms) >= figures.reclaim_idle_s * 1000
+/// Idle as far as it was read: what it did since is not known.
+fn is_idle(figures: &Figures, unit: &Unit) -> bool {
+    unit.seen_ms.saturating_sub(unit.active_ms) >= figures.reclaim_idle_s * 1000
 }
 
 /// A unit that is seen for the first time may have run until now.

@@ -116,7 +116,8 @@ impl<'a> Looker<'a> {
 
     /// One unit as it is at this moment; `None` when it is gone.
     pub(super) fn unit(&self, path: &str) -> Option<UnitMoment> {
-        unit_at(self.machine, path, 1)
+        let uptime = self.machine.read_text("/proc/uptime").unwrap_or_default();
+        unit_at(self.machine, path, uptime_ms(&uptime))
     }
 }
 
@@ -130,12 +131,15 @@ fn unit_at(machine: &Machine, path: &str, at_ms: u64) -> Option<UnitMoment> {
     let stat = counts("memory.stat");
     let count = |name: &str| stat.get(name).copied().unwrap_or(0);
     let is_open = |file: &str| text(file).is_none_or(|text| text.trim() != "0");
+    let current: u64 = text("memory.current")?.trim().parse().ok()?;
+    let pooled = number("memory.zswap.current");
     Some(UnitMoment {
         path: path.to_owned(),
         id,
         at_ms: at_ms.max(1),
         cpu_us: counts("cpu.stat").get("usage_usec").copied().unwrap_or(0),
-        memory: Bytes(text("memory.current")?.trim().parse().ok()?),
+        memory: Bytes(current.saturating_sub(pooled.0)),
+        pooled,
         protected: number("memory.min").max(number("memory.low")),
         refaults: count("workingset_refault_anon") + count("workingset_refault_file"),
         anon: Bytes(count("anon")),

@@ -14,7 +14,6 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::reclaim::still;
 use swaptune_core::control::{Burst, Decision, Laws, Moment, Move, Probe};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
@@ -123,6 +122,11 @@ pub fn run(
         }
     }
     notify.say("STOPPING=1\n");
+    if let Some(was) = before.filter(|_| !options.once) {
+        // What the worker still writes counts against the budget of the next one.
+        keeper.laws.pacing.spend(&was, &keeper.looker.within_burst());
+        keeper.report.written = keeper.laws.pacing.budget().clone();
+    }
     keeper.put_back()?;
     keeper.canaries = None;
     keeper.report.mode = Mode::Stopped;
@@ -265,14 +269,12 @@ impl<'a> Keeper<'a> {
             std::thread::sleep(BURST_LOOK);
             let now = looker.within_burst();
             let goes_on = laws.pacing.goes_on(&laws.figures, &burst, &began, &last, &now);
-            laws.pacing.spend(&last, &now);
             last = now;
             if stop.is_asked() { Err("it is time to stop".into()) } else { goes_on }
         };
         let is_full = |now: &Moment| now.pool > now.limit().percent(began.accept_percent);
         let ended = burst::carry_out(settings, canaries, &burst, &mut || is_full(&looker.within_burst()), &mut goes_on);
         let after = self.looker.within_burst();
-        self.laws.pacing.spend(&last, &after);
         let ended = ended.inspect_err(|_| self.canaries = None).map_err(|error| error_chain(&error))?;
         let totals = &mut self.report.totals;
         let (drained, written) = (Bytes(began.pool.0.saturating_sub(after.pool.0)), written(&began, &after));
@@ -294,9 +296,9 @@ impl<'a> Keeper<'a> {
 
     fn reclaim(&mut self, probe: &Probe, now: &Moment) {
         // The unit may have been read some seconds ago.
-        let fresh = self.looker.unit(&probe.path).filter(|fresh| fresh.id == probe.id);
-        let Some((fresh, bytes)) = fresh.and_then(|unit| still(&self.laws.figures, probe, &unit).map(|bytes| (unit, bytes)))
-        else {
+        let fresh = self.looker.unit(&probe.path);
+        let still = fresh.and_then(|unit| Some((self.laws.reclaim.still(&self.laws.figures, probe, &unit)?, unit)));
+        let Some((bytes, fresh)) = still else {
             return self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, Bytes(0));
         };
         if self.dry_run {
@@ -306,14 +308,17 @@ impl<'a> Keeper<'a> {
         let began = Instant::now();
         let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
         self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
-        let left = self.looker.unit(&probe.path).map_or(fresh.memory, |unit| unit.memory);
-        let taken = Bytes(fresh.memory.0.saturating_sub(left.0));
+        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
+        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
+        // What went into the pool still takes RAM there.
+        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
         self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, taken);
         match result {
             Ok(()) => {
                 self.report.totals.probes += 1;
                 self.report.totals.taken.0 += taken.0;
-                self.report.log("reclaim", format!("took {taken} of {bytes} from {}", probe.path), &probe.why);
+                self.report.totals.freed.0 += freed.0;
+                self.report.log("reclaim", format!("took {taken} from {}, {freed} less in RAM", probe.path), &probe.why);
             }
             Err(error) => self.report.log("reclaim", format!("left {} alone", probe.path), &error.to_string()),
         }
@@ -360,7 +365,7 @@ impl<'a> Keeper<'a> {
         report.limit_percent = self.moved.map_or(now.limit_percent, |(_, set)| set);
         report.home_percent = self.moved.map_or(now.limit_percent, |(home, _)| home);
         report.units = now.units.len();
-        report.idle = self.laws.reclaim.idle(&self.laws.figures, now);
+        report.idle = self.laws.reclaim.idle(&self.laws.figures);
         report.say(&self.laws.standing);
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
@@ -369,7 +374,7 @@ impl<'a> Keeper<'a> {
         let totals = &report.totals;
         notify.say(&format!(
             "WATCHDOG=1\nSTATUS={:?}: {} given back by units, {} written by draining\n",
-            report.mode, totals.taken, totals.written
+            report.mode, totals.freed, totals.written
         ));
         self.write();
     }

@@ -65,8 +65,10 @@ pub struct Totals {
     pub canaries: u64,
     /// Probes of units.
     pub probes: u64,
-    /// Bytes that units gave back.
+    /// Bytes that probes took from units.
     pub taken: Bytes,
+    /// By how much less RAM they had then, their part of the pool included.
+    pub freed: Bytes,
     /// What could not be carried out.
     pub failures: u64,
 }
@@ -104,7 +106,7 @@ pub struct Report {
     pub moved: Vec<Moved>,
     /// Sums.
     pub totals: Totals,
-    /// What was written in 24 hours, by hour.
+    /// What zswap wrote back in 24 hours, by hour.
     pub written: Budget,
     /// What was taken in 24 hours, by hour.
     pub taken: Budget,

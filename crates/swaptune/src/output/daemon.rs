@@ -36,9 +36,10 @@ pub fn text(report: &Report, is_alive: bool) -> String {
     out += "\nSince it began\n";
     let totals = &report.totals;
     let rows = [
-        ("given back by units", totals.taken.to_string(), count_of(totals.probes, "probe")),
+        ("taken from units", totals.taken.to_string(), count_of(totals.probes, "probe")),
+        ("less in RAM by that", totals.freed.to_string(), String::new()),
         ("drained from the pool", totals.drained.to_string(), count_of(totals.bursts, "burst")),
-        ("written to the disk by that", totals.written.to_string(), String::new()),
+        ("written in bursts", totals.written.to_string(), String::new()),
         ("moves of the limit", totals.moves.to_string(), String::new()),
         ("units", report.units.to_string(), format!("{} idle", report.idle)),
     ];
