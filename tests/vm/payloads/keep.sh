@@ -150,6 +150,13 @@ back=$(counter /proc/vmstat zswpwb)
 start /run/pacing.toml
 is_drained() { [ "$(meminfo Zswap)" -le $target ]; }
 until_true "the pool is at its target" 120 is_drained
+# What it asked for last may still be written: both counters are of one moment only when nothing is.
+is_settled() {
+	was=$(counter /proc/vmstat zswpwb)
+	sleep 1
+	[ "$was" = "$(counter /proc/vmstat zswpwb)" ]
+}
+until_true "nothing is written any more" 60 is_settled
 out=$(($(counter /proc/vmstat pswpout) - out))
 back=$(($(counter /proc/vmstat zswpwb) - back))
 expect "pages written that zswap did not write back" 0 $((out - back))
