@@ -7,7 +7,7 @@ use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, Note};
 use swaptune_core::profiles;
-use swaptune_core::settings::{Provenance, Setting, Settings, read_toml};
+use swaptune_core::settings::{KeepSettings, Provenance, Setting, Settings, read_toml};
 use swaptune_host::machine::Machine;
 
 use crate::cli::{WantedArgs, WhenArgs};
@@ -36,6 +36,15 @@ pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Resu
     let settings = layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay);
     swaptune_core::plan::assume(facts, &settings);
     Ok(())
+}
+
+/// What the daemon is told: by the machine's files, or by the one that is named instead.
+pub fn keep(machine: &Machine, named: Option<&std::path::Path>) -> Result<KeepSettings, Failure> {
+    let layers = match named {
+        Some(path) => vec![file(path)?],
+        None => machine_files(machine)?,
+    };
+    Ok(layers.into_iter().fold(Settings::default(), Settings::overlay).keep)
 }
 
 /// What files and flags say, lowest first.

@@ -3,6 +3,7 @@
 //! A profile, each configuration file and the command line are all read into the same structure; later layers are laid
 //! over earlier ones field by field. A field that no layer sets is `None` and is left alone on the machine.
 
+mod keep;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use serde::Serialize;
 
 use crate::units::Bytes;
 
+pub use keep::KeepSettings;
 pub use read::{SettingsError, read_toml};
 pub use write::to_toml;
 pub use zswap::{Wanted, ZswapSettings};
@@ -244,6 +246,9 @@ pub struct Settings {
     pub safety: SafetySettings,
     /// The machine that an image is for; a running machine says it itself.
     pub machine: MachineSettings,
+    /// What the daemon is told; no part of what an apply records.
+    #[serde(skip_serializing_if = "KeepSettings::is_empty")]
+    pub keep: KeepSettings,
     /// Other knobs by name, values normalised.
     pub knobs: BTreeMap<String, Setting<String>>,
     /// What to tell the user about a value: knob name → sentence.
@@ -260,6 +265,7 @@ impl Settings {
     #[must_use]
     pub fn overlay(mut self, above: Self) -> Self {
         self.zswap.overlay(above.zswap);
+        self.keep.overlay(above.keep);
         self.knobs.extend(above.knobs);
         self.remarks.extend(above.remarks);
         Self {
@@ -276,6 +282,7 @@ impl Settings {
                 ram: over(self.machine.ram, above.machine.ram),
                 cpus: over(self.machine.cpus, above.machine.cpus),
             },
+            keep: self.keep,
             knobs: self.knobs,
             remarks: self.remarks,
         }

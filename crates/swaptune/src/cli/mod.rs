@@ -9,6 +9,7 @@ use swaptune_core::emit::{FORMATS, Format};
 
 mod bench;
 mod compare;
+mod daemon;
 mod fleet;
 mod sample;
 mod simulate;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use bench::*;
 pub use compare::*;
+pub use daemon::*;
 pub use fleet::*;
 pub use sample::*;
 pub use simulate::*;
@@ -122,6 +124,11 @@ pub enum Command {
     /// Compare configurations on a command of your own: which is better, and whether that can be said at all
     #[command(after_help = compare::examples())]
     Compare(CompareArgs),
+    /// Keep the machine at its best: the pool's limit follows the load, the pool is drained before it is full, idle units give memory
+    #[command(
+        after_help = "Examples:\n  sudo swaptune daemon --dry-run          what it would do, and why, line by line\n  sudo systemctl enable --now swaptuned   from now on and after each boot\n  swaptune daemon status                  what it has done, and what each law says now\n  sudo swaptune daemon pause              everything as it was, until `swaptune daemon resume` or a boot\n\nIt sets only zswap's limit and threshold, within bounds, and puts them back when it ends in whatever way. Figures are under [keep] of\n/etc/swaptune/config.toml; docs/reference/keep.md lists them."
+    )]
+    Daemon(DaemonArgs),
     /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
     #[command(
         after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
@@ -137,6 +144,9 @@ pub enum Command {
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),
+    /// Offer pages to zswap that ask for write-back; started by the daemon itself
+    #[command(hide = true, name = "keep_canary")]
+    KeepCanary,
     /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
     #[command(hide = true, name = "temporary_guardian")]
     TemporaryGuardian,

@@ -8,6 +8,7 @@
 
 mod cross;
 mod debian;
+mod keep;
 mod live;
 mod measure;
 mod probe;
@@ -44,6 +45,9 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("swapping", kernel, swapping::run));
             trials.push(minimal("apply", kernel, live::circle));
             trials.push(minimal("measure", kernel, measure::run));
+            if keep::runs_on(kernel) {
+                trials.push(minimal("keep", kernel, keep::run));
+            }
         }
     }
     for release in RELEASES {
