@@ -129,7 +129,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Many machines at once, from their facts: which plans they get and what those bring
     Fleet(FleetArgs),
-    /// Write the plan down for another program: NixOS, cloud-init, systemd, zram-generator
+    /// Write the plan down for another program: NixOS, Ansible, cloud-init, systemd, dracut, zram-generator
     #[command(
         after_help = "Examples:\n  swaptune emit nixos > swaptune.nix                    a module for configuration.nix\n  swaptune emit systemd --out files                     sysctl.d, tmpfiles.d and swap units, to be looked at and copied\n  swaptune emit cloud-init --root my-machine            user data for machines like one that was captured\n  swaptune emit zram-generator --set vm.swappiness=180\n\nValues are those of `swaptune plan` with the same flags, resolved for this machine. Nothing is changed. What a format cannot say is\na note on standard error."
     )]
