@@ -19,7 +19,7 @@ set -eu
 #   groff-base                  the man pages that make install writes
 #   prometheus                  promtool, which checks metrics and alerts (its
 #                               service, which nothing here uses, comes with it)
-#   python3-venv                ansible-core, which runs the role of contrib
+#   python3-venv                ansible-core and Ray, which run what is in contrib
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
@@ -47,7 +47,8 @@ done
 
 # What Debian does not have in the version that is wanted: a folder of its own below target, from PyPI. Without the network the tests that
 # need it are ignored by name.
-#   ansible-core                runs the role of contrib (35 MB)
+#   ansible-core                runs the role of contrib (70 MB on the disk)
+#   ray                         runs its sweep (285 MB on the disk)
 tools() {
 	folder=target/tools/$1
 	shift
@@ -63,6 +64,7 @@ tools() {
 from_pypi() {
 	cd "$(dirname "$0")/.."
 	tools ansible 'ansible-core>=2.15,<2.20'
+	tools ray 'ray>=2.50,<3'
 }
 
 if [ -z "$missing" ]; then
