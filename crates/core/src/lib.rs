@@ -4,6 +4,7 @@
 //! Everything is a function of its arguments, so every rule can be tested from a fixture.
 #![forbid(unsafe_code)]
 
+pub mod adopt;
 pub mod canary;
 pub mod change;
 pub mod codec_choice;

@@ -2,6 +2,7 @@
 
 use swaptune_bench::conditions::machine_name;
 use swaptune_bench::results::Store;
+use swaptune_core::adopt::{Taken, adopt};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
@@ -23,12 +24,19 @@ pub fn resolve(
     forecast: Option<&Forecast>,
     wanted: &WantedArgs,
 ) -> Result<Settings, Failure> {
-    Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence, forecast)?)
+    let adopted = adopted(facts, wanted)?.map(|taken| taken.settings);
+    let layers = adopted.into_iter().chain(layers(machine, wanted)?).collect();
+    Ok(profiles::resolve(layers, facts, evidence, forecast)?)
+}
+
+/// What other files configure on this machine, where it is to be taken over.
+pub fn adopted(facts: &Facts, wanted: &WantedArgs) -> Result<Option<Taken>, Failure> {
+    Ok(wanted.adopt.then(|| adopt(facts)).transpose()?)
 }
 
 /// True when neither flags nor files ask for anything: what is planned is our own proposal.
 pub fn is_silent(machine: &Machine, wanted: &WantedArgs) -> Result<bool, Failure> {
-    Ok(layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
+    Ok(!wanted.adopt && layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
 }
 
 /// Tells the facts of an image what its configuration says of its machine; a running machine says it itself.

@@ -38,6 +38,7 @@ use draft::Draft;
 pub use draft::Request;
 pub use image::assume;
 pub use managers::treats_manager;
+pub(crate) use owned::initramfs_file;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 pub use sizes::FILE_RESERVE;
 

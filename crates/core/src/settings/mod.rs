@@ -22,6 +22,9 @@ pub use read::{SettingsError, read_toml};
 pub use write::to_toml;
 pub use zswap::{Wanted, ZswapSettings};
 
+/// The profile that derives nothing: what is wanted is what the configuration says, and what it does not say is left alone.
+pub const NOTHING_DERIVED: &str = "none";
+
 /// Who asked for a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -300,6 +303,12 @@ impl Settings {
     #[must_use]
     pub fn allows_kubelet(&self) -> bool {
         self.safety.kubelet.as_ref().is_some_and(|rule| rule.value == KubeletRule::Allow)
+    }
+
+    /// True when nothing is derived: only what a person or another program configured is wanted.
+    #[must_use]
+    pub fn derives_nothing(&self) -> bool {
+        self.profile.as_ref().is_some_and(|profile| profile.value == NOTHING_DERIVED)
     }
 
     /// True when zswap is wanted on.

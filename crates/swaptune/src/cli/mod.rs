@@ -91,7 +91,7 @@ pub enum Command {
     Knobs(KnobsArgs),
     /// Show what would change, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --adopt                              what zram-generator, fstab or zswap-cli do here, done by swaptune\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
     )]
     Plan(PlanArgs),
     /// Apply the plan: journalled, checked, reversible
@@ -136,7 +136,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Many machines at once, from their facts: which plans they get and what those bring
     Fleet(FleetArgs),
-    /// Write the plan down for another program: NixOS, cloud-init, systemd, zram-generator
+    /// Write the plan down for another program: NixOS, Ansible, cloud-init, systemd, dracut, zram-generator
     #[command(
         after_help = "Examples:\n  swaptune emit nixos > swaptune.nix                    a module for configuration.nix\n  swaptune emit systemd --out files                     sysctl.d, tmpfiles.d and swap units, to be looked at and copied\n  swaptune emit cloud-init --root my-machine            user data for machines like one that was captured\n  swaptune emit zram-generator --set vm.swappiness=180\n\nValues are those of `swaptune plan` with the same flags, resolved for this machine. Nothing is changed. What a format cannot say is\na note on standard error."
     )]
@@ -181,7 +181,7 @@ pub struct KnobsArgs {
 /// What is wanted: profile, configuration, single values.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WantedArgs {
-    /// Start from this profile: auto, idle-guide or off [default: as configured, else auto]
+    /// Start from this profile: auto, idle-guide, none (nothing is derived) or off [default: as configured, else auto]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
@@ -190,6 +190,10 @@ pub struct WantedArgs {
     /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
+    /// Take over what other files configure here: zram-generator, zram-tools, rpi-swap, zswap-cli, fstab, sysctl.d, kernel arguments.
+    /// Nothing is derived; each value keeps its file and line
+    #[arg(long, conflicts_with = "profile")]
+    pub adopt: bool,
     /// Use figures measured on this machine; fail if there are none [default: use them if there are any]
     #[arg(long, conflicts_with = "no_measured")]
     pub measured: bool,
@@ -283,7 +287,7 @@ pub struct ApplyArgs {
     pub resume: bool,
     /// Carry out the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "profile", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
+        "profile", "adopt", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
     ])]
     pub plan: Option<PathBuf>,
 }
