@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use swaptune_core::findings::{self, Severity};
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -138,6 +140,23 @@ fn the_summary_lists_every_page_once() {
     let pages = markdown("docs").into_iter().filter(|page| page != summary);
     let missing: Vec<_> = pages.filter(|page| !listed.contains_key(page)).collect();
     assert!(missing.is_empty(), "not in {}: {missing:?}", summary.display());
+}
+
+/// Words between backticks of the column of findings, in every table that has one.
+fn named_findings(text: &str) -> BTreeSet<String> {
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").nth(1));
+    rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn troubleshooting_names_findings_that_there_are_and_every_error() {
+    let named = named_findings(&read(Path::new("docs/guides/troubleshooting.md")));
+    let codes: BTreeSet<&str> = findings::all().map(|row| row.code).collect();
+    let unknown: Vec<_> = named.iter().filter(|name| !codes.contains(name.as_str())).collect();
+    assert!(unknown.is_empty(), "no findings of `swaptune verify`: {unknown:?}");
+    let errors = findings::all().filter(|row| row.severity == Severity::Error);
+    let missing: Vec<_> = errors.map(|row| row.code).filter(|code| !named.contains(*code)).collect();
+    assert!(missing.is_empty(), "errors without a symptom in troubleshooting.md: {missing:?}");
 }
 
 #[test]
