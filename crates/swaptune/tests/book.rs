@@ -132,7 +132,10 @@ fn every_link_leads_somewhere() {
 fn the_summary_lists_every_page_once() {
     let summary = Path::new("docs/SUMMARY.md");
     let mut listed: BTreeMap<PathBuf, usize> = BTreeMap::new();
-    for link in links(&read(summary)) {
+    let links = links(&read(summary));
+    // mdBook copies the first page to index.html: from a folder its links would lead nowhere there.
+    assert_eq!(links.first().map(String::as_str), Some("README.md"));
+    for link in links {
         *listed.entry(Path::new("docs").join(link)).or_default() += 1;
     }
     let twice: Vec<_> = listed.iter().filter(|(_, times)| **times > 1).collect();
