@@ -1,4 +1,4 @@
-//! Pages of docs/reference that are generated from tables (knobs, behaviours, findings, metrics, figures of the daemon), and pictures that are drawn from results.
+//! Pages of docs/reference that are generated from tables (knobs, behaviours, findings, metrics, figures of the daemon, exit codes), and pictures that are drawn from results.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,6 +11,7 @@ use swaptune_core::knobs::{self, Effect, Knob};
 use swaptune_core::metrics::{self, Kind};
 use swaptune_kernel::behaviours;
 
+use crate::cli::EXIT_CODES;
 use crate::pictures::PICTURES;
 
 /// A page: its path below the repository and its bytes.
@@ -45,6 +46,7 @@ fn pages() -> anyhow::Result<Vec<Page>> {
         page("docs/reference/findings.md", findings_page()),
         page("docs/reference/metrics.md", metrics_page()),
         page("docs/reference/keep.md", keep_page()),
+        page("docs/reference/exit-codes.md", exit_codes_page()),
     ];
     for (path, draw) in PICTURES {
         pages.push(page(path, draw()?));
@@ -96,6 +98,17 @@ fn keep_page() -> String {
             row.about,
             row.source
         );
+    }
+    text
+}
+
+fn exit_codes_page() -> String {
+    let mut text = String::from(
+        "# Exit codes\n\nWhat `swaptune` ends with, for scripts and monitors. Generated from the table of codes (`crates/swaptune/src/cli/exit.rs`) by\n\
+         `make reference`. What the message says to type next is on standard error, behind `hint:`.\n\n| code | meaning | when |\n|---|---|---|\n",
+    );
+    for row in EXIT_CODES {
+        let _ = writeln!(text, "| {} | {} | {} |", row.code, row.meaning, row.when);
     }
     text
 }

@@ -3,12 +3,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-/// Usage or configuration error.
-pub const USAGE: u8 = 2;
-/// Refused for safety; nothing was changed.
-pub const REFUSED: u8 = 3;
-/// Findings or drift.
-pub const FINDINGS: u8 = 1;
+pub use crate::cli::{EXIT_CODES, ExitCode, FINDINGS, REFUSED, USAGE};
 
 /// A failed command.
 #[derive(Debug)]

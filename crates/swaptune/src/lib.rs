@@ -1,8 +1,7 @@
 //! swaptune: measure, plan, apply, prove and keep compressed swap.
 //!
-//! [`main`] parses, dispatches to one file per command, prints what came back and turns it into a fixed exit code:
-//! 0 done or nothing to do, 1 findings or drift, 2 usage or configuration error, 3 refused for safety,
-//! 4 failed and rolled back, 5 failed and not rolled back.
+//! [`main`] parses, dispatches to one file per command, prints what came back and turns it into a fixed exit code of the table
+//! in `cli/exit.rs`.
 //!
 //! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`), and so that
 //! `swaptune-validate` prints and fails as it does; the program itself is `main.rs`, which has nothing but the call.

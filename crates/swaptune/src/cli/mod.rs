@@ -10,6 +10,7 @@ use swaptune_core::emit::{FORMATS, Format};
 mod bench;
 mod compare;
 mod daemon;
+mod exit;
 mod fleet;
 mod sample;
 mod simulate;
@@ -19,6 +20,7 @@ mod watch;
 pub use bench::*;
 pub use compare::*;
 pub use daemon::*;
+pub use exit::*;
 pub use fleet::*;
 pub use sample::*;
 pub use simulate::*;
@@ -34,9 +36,7 @@ pub use watch::*;
     name = "swaptune",
     version,
     max_term_width = 100,
-    after_help = "\
-Exit codes: 0 done or nothing to do · 1 findings or drift · 2 usage or configuration error ·
-3 refused for safety · 4 failed and rolled back · 5 failed and not rolled back"
+    after_help = exit_codes_help()
 )]
 pub struct Cli {
     /// Flags of every command.

@@ -25,13 +25,11 @@ use super::change::{kernel, needs_root, options};
 use super::plan::{Basis, Record, for_settings, fresh_seed};
 use super::sample::show;
 use super::{Context, temporary};
-use crate::cli::{QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
+use crate::cli::{INTERRUPTED, QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
 use crate::output::progress::Progress;
 use crate::{configuration, output};
 
-/// Exit code of a program that Ctrl-C ended, as shells have it.
-const INTERRUPTED: u8 = 130;
 /// Pages that are sampled: intervals of a few percent, within seconds.
 const PAGES: u64 = 5_000;
 /// Seeds of the simulation.
