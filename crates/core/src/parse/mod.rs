@@ -10,6 +10,7 @@ pub mod cmdline;
 pub mod cpio;
 pub mod crypto;
 pub mod crypttab;
+pub mod gpt;
 pub mod grub_cfg;
 pub mod ini;
 pub mod kconfig;

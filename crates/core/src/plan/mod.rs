@@ -7,6 +7,7 @@ mod areas;
 mod boot_tests;
 mod capacity;
 mod conflicts;
+pub mod device;
 mod draft;
 mod encryption;
 mod image;

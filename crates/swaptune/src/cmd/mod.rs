@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bench;
 pub mod change;
 pub mod compare;
+pub mod device;
 pub mod emit;
 pub mod fleet;
 pub mod history;
