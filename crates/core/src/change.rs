@@ -58,7 +58,7 @@ pub struct PartitionState {
     /// Name in the table.
     pub name: String,
     /// GUID of its type.
-    pub kind: String,
+    pub guid: String,
     /// Where it begins, whole MiB.
     pub start: Bytes,
     /// Its size, whole MiB.

@@ -39,6 +39,38 @@ pub fn key_file(mapping: &str) -> String {
     format!("{KEY_DIR}/{mapping}.key")
 }
 
+/// The unit that systemd has for what fstab or crypttab names, `ending` being `swap` or `device` (systemd.unit(5): escaping of paths).
+#[must_use]
+pub fn unit_of(spec: &str, ending: &str) -> String {
+    let path = match spec.split_once('=') {
+        Some((tag @ ("UUID" | "PARTUUID" | "LABEL" | "PARTLABEL"), value)) => {
+            format!("dev/disk/by-{}/{value}", tag.to_ascii_lowercase())
+        }
+        _ => spec.trim_matches('/').to_owned(),
+    };
+    let escape = |c: char| match c {
+        '/' => "-".to_owned(),
+        c if c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '.') => c.to_string(),
+        c => c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+    };
+    format!("{}.{ending}", path.chars().map(escape).collect::<String>())
+}
+
+/// Links that have systemd bring an area up whenever its partition or its mapping appears: late in a boot, or plugged in. Path and target.
+///
+/// A name in a folder needs no escaping of its own; udev's `SYSTEMD_WANTS` reads backslashes differently from version to version.
+#[must_use]
+pub fn arrival_links(partuuid: &str, spec: &str) -> Vec<(String, String)> {
+    let swap = unit_of(spec, "swap");
+    let partition = format!("PARTUUID={partuuid}");
+    let devices = [partition.as_str(), spec].into_iter().take(if spec.starts_with("/dev/mapper/") { 2 } else { 1 });
+    let link = |device| {
+        let folder = format!("/etc/systemd/system/{}.wants", unit_of(device, "device"));
+        (format!("{folder}/{swap}"), format!("/run/systemd/generator/{swap}"))
+    };
+    devices.map(link).collect()
+}
+
 /// The table as sfdisk(8) reads it; empty for what is no table.
 #[must_use]
 pub fn sfdisk_script(format: &DeviceFormat) -> String {
@@ -46,7 +78,7 @@ pub fn sfdisk_script(format: &DeviceFormat) -> String {
     let mut script = format!("label: gpt\nlabel-id: {uuid}\n");
     for part in partitions {
         let (start, size) = (part.start.mib(), part.size.mib());
-        script += &format!("start={start}MiB, size={size}MiB, type={}, uuid={}, name=\"{}\"\n", part.kind, part.uuid, part.name);
+        script += &format!("start={start}MiB, size={size}MiB, type={}, uuid={}, name=\"{}\"\n", part.guid, part.uuid, part.name);
     }
     script
 }
@@ -102,11 +134,26 @@ mod tests {
     }
 
     #[test]
+    fn units_are_named_as_systemd_names_them() {
+        for (spec, unit) in [
+            ("/dev/mapper/swap-1a2b3c4d", "dev-mapper-swap\\x2d1a2b3c4d.swap"),
+            ("UUID=7d9-1", "dev-disk-by\\x2duuid-7d9\\x2d1.swap"),
+            ("/dev/vdb1", "dev-vdb1.swap"),
+        ] {
+            assert_eq!(unit_of(spec, "swap"), unit);
+        }
+        let links = arrival_links("ab-1", "/dev/mapper/swap-1");
+        assert_eq!(links[0].0, "/etc/systemd/system/dev-disk-by\\x2dpartuuid-ab\\x2d1.device.wants/dev-mapper-swap\\x2d1.swap");
+        assert!(links[1].0.contains("/dev-mapper-swap\\x2d1.device.wants/") && links.len() == 2, "{links:?}");
+        assert_eq!(arrival_links("ab-1", "UUID=2").len(), 1);
+    }
+
+    #[test]
     fn a_table_is_told_to_sfdisk() {
         let part = |name: &str, start, size| PartitionState {
             uuid: format!("{name}-uuid"),
             name: name.into(),
-            kind: SWAP_TYPE.into(),
+            guid: SWAP_TYPE.into(),
             start: Bytes::from_mib(start),
             size: Bytes::from_mib(size),
         };

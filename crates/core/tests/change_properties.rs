@@ -35,10 +35,10 @@ fn zram_state() -> impl Strategy<Value = ZramState> {
 }
 
 fn partition() -> impl Strategy<Value = PartitionState> {
-    (text(), text(), text(), any::<u64>(), any::<u64>()).prop_map(|(uuid, name, kind, start, size)| PartitionState {
+    (text(), text(), text(), any::<u64>(), any::<u64>()).prop_map(|(uuid, name, guid, start, size)| PartitionState {
         uuid,
         name,
-        kind,
+        guid,
         start: Bytes(start),
         size: Bytes(size),
     })

@@ -2,6 +2,10 @@
 # All of them are back: on again without a hand, then taken out; everything as before but for the tables of the disks.
 STORE=/var/lib/guest-test
 expect "system" running "$(systemctl is-system-running --wait)"
+for _ in 1 2 3 4 5 6; do
+	[ "$(wc -l < /proc/swaps)" = 6 ] && break
+	sleep 10
+done
 expect "areas" "10 10 100 80 90" "$(awk 'NR > 1 { print $5 }' /proc/swaps | sort | xargs)"
 expect_status 0 swaptune verify
 volume=$(sed -n 's/ .*luks.*//p' /etc/crypttab)

@@ -140,7 +140,7 @@ fn optional_missing(facts: &Facts) -> Option<Evidence> {
     let missing: Vec<Entry> = missing(facts).filter(Entry::is_optional).collect();
     let first = missing.first()?;
     let what = format!(
-        "{} may be missing and is not there, or could not be opened: boots give it up after {} s; plugged in again it comes up at the next boot",
+        "{} may be missing and is not there, or could not be opened: boots give it up after {} s; it comes up when it is plugged in",
         first.spec,
         first.option("x-systemd.device-timeout").unwrap_or_default().trim_end_matches('s')
     );

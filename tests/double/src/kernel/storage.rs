@@ -108,8 +108,8 @@ pub(super) fn open_mapping(kernel: &FixtureKernel, name: &str, state: &MappingSt
     let link = kernel.path("/dev/mapper").join(name);
     remove(fs::remove_file(&link))?;
     symlink("../dm-0", link)?;
-    // Whole or not at all, as the device-mapper does it.
-    let beside = kernel.machine.root().join("var/lib/swaptune/dm");
+    // Whole or not at all, as the device-mapper does it, and with no need of room on a disk.
+    let beside = kernel.machine.root().join("run/swaptune-dm");
     remove(fs::remove_dir_all(&beside))?;
     fs::create_dir_all(beside.join("dm"))?;
     fs::create_dir_all(beside.join("slaves").join(state.source.trim_start_matches("/dev/")))?;

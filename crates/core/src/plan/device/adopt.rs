@@ -52,6 +52,10 @@ fn take(draft: &mut Draft<'_>, wish: &Wish<'_>) {
         discard: false,
         optional: wish.optional,
         encrypt: rule(device),
+        partuuid: device.partuuid.clone().or_else(|| {
+            let below = device.lies_on.first().and_then(|name| facts.block_device(name));
+            below.and_then(|below| below.partuuid.clone())
+        }),
     };
     lines::add(draft, &area, None);
 }

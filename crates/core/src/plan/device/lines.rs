@@ -4,7 +4,7 @@ use super::super::When;
 use super::super::draft::{Draft, Why};
 use super::super::{APPLIED_FILE, areas};
 use crate::change::Change;
-use crate::device::DEVICE_TIMEOUT;
+use crate::device::{DEVICE_TIMEOUT, arrival_links};
 use crate::edit::{self, crypttab, fstab};
 use crate::settings::{EncryptRule, SwapWanted, swap_area};
 
@@ -21,6 +21,8 @@ pub(super) struct Area {
     pub discard: bool,
     pub optional: bool,
     pub encrypt: EncryptRule,
+    /// The partition that it lies on, where that has a UUID.
+    pub partuuid: Option<String>,
 }
 
 impl Area {
@@ -70,7 +72,18 @@ pub(super) fn add(draft: &mut Draft<'_>, area: &Area, mapping: Option<(&str, Str
         "it comes up at each boot; nothing else waits for it"
     };
     draft.file(FSTAB, Some(text), 0o644, Why::rule(why, "fstab(5), systemd.swap(5): nofail, x-systemd.device-timeout"));
+    arrival(draft, area);
     sections(draft, area);
+}
+
+/// What a boot has given up comes up all the same when it appears after that, and so does what is plugged in.
+fn arrival(draft: &mut Draft<'_>, area: &Area) {
+    let Some(partuuid) = area.partuuid.as_ref().filter(|_| area.optional) else { return };
+    for (path, target) in arrival_links(partuuid, &area.spec) {
+        let why = "a disk that is slower than the time-out, or plugged in later, comes up when it is there";
+        let change = Change::Link { path, before: None, after: Some(target) };
+        draft.step(When::Boot, change, Why::rule(why, "systemd.unit(5): .wants folders, here of a device unit"));
+    }
 }
 
 /// A section where the configuration lists areas, and one in the record of the last apply, so that the plan stays empty.
@@ -98,9 +111,17 @@ fn configuration(draft: &Draft<'_>) -> Option<String> {
 /// Takes out the lines of what these names mean.
 pub(super) fn remove(
     draft: &mut Draft<'_>,
+    partuuid: Option<&str>,
     is_area: &dyn Fn(&str) -> bool,
     is_mapping: &dyn Fn(&crate::parse::crypttab::Mapping) -> bool,
 ) {
+    let entries = fstab::entries(draft.facts().file(FSTAB).unwrap_or_default());
+    let gone = entries.into_iter().flatten().filter(|entry| entry.is_swap() && entry.is_optional() && is_area(&entry.spec));
+    let links: Vec<_> = gone.flat_map(|entry| partuuid.map(|id| arrival_links(id, &entry.spec)).unwrap_or_default()).collect();
+    for (path, target) in links {
+        let change = Change::Link { path, before: Some(target), after: None };
+        draft.step(When::Boot, change, Why::rule("nothing comes up when it appears", "systemd.unit(5)"));
+    }
     without(draft, FSTAB, |text| fstab::remove_swap(text, |entry| is_area(&entry.spec)));
     without(draft, CRYPTTAB, |text| crypttab::remove(text, is_mapping));
     let is_ours = |path: &&String| path.starts_with("/etc/swaptune/config") || *path == APPLIED_FILE;

@@ -159,6 +159,7 @@ fn last(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
         discard: target.discard,
         optional: wish.optional,
         encrypt: wish.encrypt,
+        partuuid: Some(target.partuuid.clone()),
     };
     lines::add(draft, &area, mapping.map(|line| (name.as_str(), line)));
 }

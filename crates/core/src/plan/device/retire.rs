@@ -81,7 +81,9 @@ fn one(draft: &mut Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) {
     off(draft, found);
     let names = |spec: &str| is_named(found, wish, spec);
     let line = found.line.as_ref().map(|line| line.name.clone());
-    lines::remove(draft, &names, &|mapping| Some(&mapping.name) == line.as_ref());
+    let by_line = found.line.as_ref().and_then(|line| line.source.strip_prefix("PARTUUID="));
+    let partuuid = found.below.and_then(|below| below.partuuid.as_deref()).or(by_line);
+    lines::remove(draft, partuuid, &names, &|mapping| Some(&mapping.name) == line.as_ref());
     close(draft, found);
     destroy(draft, found);
     if let Some(below) = found.below {

@@ -146,10 +146,10 @@ fn disk(draft: &mut Draft<'_>, wish: &Wish<'_>, device: &BlockDevice, node: Stri
     }
     let seed = draft.request.seed;
     let partuuid = uuid(seed, &format!("{node} swap partition"));
-    let part = |purpose: &str, uuid, kind: &str, start, size| PartitionState {
+    let part = |purpose: &str, uuid, guid: &str, start, size| PartitionState {
         uuid,
         name: format!("swaptune-{purpose}"),
-        kind: kind.into(),
+        guid: guid.into(),
         start,
         size,
     };

@@ -74,7 +74,7 @@ fn a_blank_disk_becomes_an_encrypted_area() {
     let table = texts.iter().position(|text| text.starts_with("format /dev/vdb: GPT with swaptune-swap ")).expect("a table");
     let name = texts[table + 1].strip_prefix("open /dev/mapper/").unwrap().split(':').next().unwrap().to_owned();
     assert_eq!(
-        &texts[table + 1..],
+        &texts[table + 1..table + 5],
         [
             format!("open /dev/mapper/{name}: /dev/vdb1 by a random key, aes-xts-plain64"),
             format!("/dev/mapper/{name}: off → on, priority 10"),
@@ -88,6 +88,9 @@ fn a_blank_disk_becomes_an_encrypted_area() {
     assert!(crypttab.contains("/dev/urandom plain,swap,cipher=aes-xts-plain64,size=512,nofail,"), "{crypttab}");
     let line = format!("/dev/mapper/{name} none swap sw,pri=10,nofail,x-systemd.device-timeout=10s 0 0\n");
     assert!(file(&plan, "/etc/fstab").unwrap().ends_with(&line));
+    // Whenever its partition or its mapping appears, systemd brings it up.
+    let links: Vec<_> = texts[table + 5..].iter().filter(|text| text.contains(".device.wants/dev-mapper-swap")).collect();
+    assert!(links.len() == 2 && links[0].contains("by\\x2dpartuuid"), "{texts:?}");
     assert!(noted(&plan, "no integrity") && noted(&plan, "hibernation to it is impossible"));
     assert!(plan.steps.iter().all(|step| !step.reason.is_empty() && !step.evidence.is_empty()));
 }
@@ -248,6 +251,8 @@ fn the_plan_stays_empty_and_retiring_leaves_no_line() {
             assert_eq!(text.as_deref(), before.file(path), "{encrypt:?}: {path}");
         }
         assert_eq!(file(&out, "/etc/crypttab"), None);
+        let links = |plan: &Plan| plan.steps.iter().filter(|step| matches!(step.change, Change::Link { .. })).count();
+        assert!(links(&plan) > 0 && links(&out) == links(&plan), "{:?}", shown(&out));
         let destroys = shown(&out).iter().filter(|text| text.starts_with("destroy")).count();
         let wanted = match encrypt {
             EncryptRule::Random => 0,
