@@ -8,8 +8,10 @@ set -eu
 #   busybox-static cpio         the minimal guest's initramfs
 #   kmod xz-utils zstd          modules of Debian's kernels
 #   mmdebstrap fdisk e2fsprogs  a whole Debian and its disk image
+#   dosfstools mtools ovmf      the same for EFI firmware
 #   debian-archive-keyring      the signatures on both
-#   qemu-user-static            swaptune built for other processors
+#   qemu-user-static qemu-system-arm
+#                               swaptune built for other processors
 #   lintian                     the Debian package
 #   util-linux                  flock, setpriv, mkswap, unshare
 #   gcc libc6-dev               static linking of swaptune for the guests
@@ -19,12 +21,14 @@ set -eu
 #   groff-base                  the man pages that make install writes
 #   prometheus                  promtool, which checks metrics and alerts (its
 #                               service, which nothing here uses, comes with it)
+#   python3-venv                ansible-core and Ray, which run what is in contrib
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
-mmdebstrap fdisk e2fsprogs debian-archive-keyring qemu-user-static lintian
+mmdebstrap fdisk e2fsprogs dosfstools mtools ovmf debian-archive-keyring
+qemu-user-static qemu-system-arm lintian
 util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base nix-bin prometheus
-chromium-headless-shell fonts-dejavu-core"
+python3-venv chromium-headless-shell fonts-dejavu-core"
 
 say() { echo "setup-tests: $*"; }
 
@@ -44,8 +48,31 @@ for package in $PACKAGES; do
 	is_installed "$package" || missing="$missing $package"
 done
 
+# What Debian does not have in the version that is wanted: a folder of its own below target, from PyPI. Without the network the tests that
+# need it are ignored by name.
+#   ansible-core                runs the role of contrib (70 MB on the disk)
+#   ray                         runs its sweep (285 MB on the disk)
+tools() {
+	folder=target/tools/$1
+	shift
+	[ -x "$folder/done" ] && return
+	say "installing $* into $folder"
+	if python3 -m venv "$folder" && "$folder/bin/pip" install -q --disable-pip-version-check "$@"; then
+		ln -sf bin/python "$folder/done"
+	else
+		say "$* could not be installed: the tests that need it are ignored" >&2
+	fi
+}
+
+from_pypi() {
+	cd "$(dirname "$0")/.."
+	tools ansible 'ansible-core>=2.15,<2.20'
+	tools ray 'ray>=2.50,<3'
+}
+
 if [ -z "$missing" ]; then
 	say "all packages for the tests are installed"
+	from_pypi
 	exit 0
 fi
 
@@ -64,3 +91,4 @@ apt update
 # shellcheck disable=SC2086 # a list of words
 apt install -y --no-install-recommends $missing
 say "installed:$missing"
+from_pypi

@@ -1,7 +1,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use swaptune_core::edit::ini;
+use swaptune_core::parse::ini;
 
 fuzz_target!(|text: &str| {
     let _ = ini::sections(text);

@@ -1,10 +1,11 @@
-//! Pages of docs/reference that are generated from tables (knobs, behaviours, findings, metrics), and pictures that are drawn from results.
+//! Pages of docs/reference that are generated from tables (knobs, behaviours, findings, metrics, figures of the daemon), and pictures that are drawn from results.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
+use swaptune_core::control::figures;
 use swaptune_core::findings;
 use swaptune_core::knobs::{self, Effect, Knob};
 use swaptune_core::metrics::{self, Kind};
@@ -43,6 +44,7 @@ fn pages() -> anyhow::Result<Vec<Page>> {
         page("docs/reference/behaviours.md", behaviours_page()),
         page("docs/reference/findings.md", findings_page()),
         page("docs/reference/metrics.md", metrics_page()),
+        page("docs/reference/keep.md", keep_page()),
     ];
     for (path, draw) in PICTURES {
         pages.push(page(path, draw()?));
@@ -72,6 +74,27 @@ fn metrics_page() -> String {
             row.unit.name(),
             row.label().unwrap_or_default(),
             row.help
+        );
+    }
+    text
+}
+
+fn keep_page() -> String {
+    let mut text = String::from(
+        "# Figures of the daemon\n\nWhat the laws of `swaptune daemon` go by: keys of `[keep]` in the configuration. Generated from the table of figures\n\
+         (`crates/core/src/control/figures.rs`) by `make reference`; [the guide](../guides/keep.md) says what the laws do with them. µs/s are\n\
+         microseconds of each second: 1000 are 0.1 %. Sizes are written in quotes.\n\n\
+         | key | unit | default | range | what it is | where the default comes from |\n|---|---|---|---|---|---|\n",
+    );
+    for row in figures::TABLE {
+        let [default, min, max] = [row.default, row.min, row.max].map(|value| row.unit.show(value));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {default} | {min} to {max} | {} | {} |",
+            row.name,
+            row.unit.name(),
+            row.about,
+            row.source
         );
     }
     text

@@ -4,9 +4,11 @@
 //! Everything is a function of its arguments, so every rule can be tested from a fixture.
 #![forbid(unsafe_code)]
 
+pub mod adopt;
 pub mod canary;
 pub mod change;
 pub mod codec_choice;
+pub mod control;
 pub mod device;
 pub mod edit;
 pub mod emit;

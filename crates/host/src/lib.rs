@@ -3,6 +3,7 @@
 //! Reading goes through [`machine::Machine`], writing through one module of [`transaction`], and every unsafe call is in `sys.rs` and `sys/`.
 //! What is wanted is decided in `swaptune-core`, never here.
 
+pub mod aside;
 pub mod capture;
 pub mod cgroup;
 pub mod checkpoint;
@@ -12,6 +13,7 @@ mod error_chain;
 mod folder_guardian;
 pub mod inspect;
 pub mod journal;
+pub mod keep;
 pub mod kernel;
 pub mod lock;
 pub mod machine;

@@ -141,6 +141,18 @@ table! {
         "A full pool is written back only where memory cgroups are compiled in and enabled",
         "mm/zswap.c, shrink_worker(), mem_cgroup_iter()";
 
+    WRITEBACK_SWITCH: "zswap-writeback-switch", since(6, 8), ["core"],
+        "A group can be kept from the disk (memory.zswap.writeback): what zswap refuses of it stays in RAM",
+        "Documentation/admin-guide/cgroup-v2.rst; mm/page_io.c, swap_writeout()";
+
+    // Control groups.
+    RECLAIM_SWAPPINESS: "reclaim-swappiness", since(6, 11), ["host"],
+        "memory.reclaim takes swappiness=0 to 200 (not in 6.9, in 6.11)",
+        "mm/memcontrol.c, memory_reclaim()";
+    RECLAIM_ANON_ONLY: "reclaim-swappiness-max", since(6, 17), ["host"],
+        "memory.reclaim takes swappiness=max, which takes anonymous pages only (not in 6.14, in 6.17)",
+        "mm/vmscan.c, user_proactive_reclaim()";
+
     // Allocators of compressed pages.
     ZSMALLOC_WRITES_BACK: "zsmalloc-writeback", since(6, 2), ["core"],
         "zsmalloc can write back; before, a full zsmalloc pool sends new pages straight to the disk",

@@ -2,12 +2,13 @@
 
 use swaptune_bench::conditions::machine_name;
 use swaptune_bench::results::Store;
+use swaptune_core::adopt::{Taken, adopt};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, Note};
 use swaptune_core::profiles;
-use swaptune_core::settings::{Provenance, Setting, Settings, read_toml};
+use swaptune_core::settings::{KeepSettings, Provenance, Setting, Settings, read_toml};
 use swaptune_host::machine::Machine;
 
 use crate::cli::{WantedArgs, WhenArgs};
@@ -23,12 +24,19 @@ pub fn resolve(
     forecast: Option<&Forecast>,
     wanted: &WantedArgs,
 ) -> Result<Settings, Failure> {
-    Ok(profiles::resolve(layers(machine, wanted)?, facts, evidence, forecast)?)
+    let adopted = adopted(facts, wanted)?.map(|taken| taken.settings);
+    let layers = adopted.into_iter().chain(layers(machine, wanted)?).collect();
+    Ok(profiles::resolve(layers, facts, evidence, forecast)?)
+}
+
+/// What other files configure on this machine, where it is to be taken over.
+pub fn adopted(facts: &Facts, wanted: &WantedArgs) -> Result<Option<Taken>, Failure> {
+    Ok(wanted.adopt.then(|| adopt(facts)).transpose()?)
 }
 
 /// True when neither flags nor files ask for anything: what is planned is our own proposal.
 pub fn is_silent(machine: &Machine, wanted: &WantedArgs) -> Result<bool, Failure> {
-    Ok(layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
+    Ok(!wanted.adopt && layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
 }
 
 /// What the files of the machine say, without a profile.
@@ -41,6 +49,15 @@ pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Resu
     let settings = layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay);
     swaptune_core::plan::assume(facts, &settings);
     Ok(())
+}
+
+/// What the daemon is told: by the machine's files, or by the one that is named instead.
+pub fn keep(machine: &Machine, named: Option<&std::path::Path>) -> Result<KeepSettings, Failure> {
+    let layers = match named {
+        Some(path) => vec![file(path)?],
+        None => machine_files(machine)?,
+    };
+    Ok(layers.into_iter().fold(Settings::default(), Settings::overlay).keep)
 }
 
 /// What files and flags say, lowest first.

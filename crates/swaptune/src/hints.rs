@@ -15,6 +15,10 @@ const VERBS: &[&str] = &["sets", "runs", "set", "made", "writes", "itself"];
 const OTHERS: &[&str] = &["--fail-swap-on", "--kubelet-arg", "--config-dir", "--verify"];
 /// Programs that are named with flags of their own.
 const PROGRAMS: &[&str] = &[
+    "ansible-playbook",
+    "dracut",
+    "sysctl",
+    "systemd-tmpfiles",
     "systemctl",
     "findmnt",
     "cryptsetup",

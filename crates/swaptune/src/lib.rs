@@ -60,6 +60,8 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Sample(args) => cmd::sample::run(&context, args),
         Command::Bench(args) => cmd::bench::run(&context, args),
         Command::Service(args) => cmd::service::run(&context, args),
+        Command::Daemon(args) => cmd::daemon::run(&context, args),
+        Command::KeepCanary => cmd::daemon::canary(),
         Command::TemporaryGuardian => Ok(cmd::temporary::guardian()),
     }
 }

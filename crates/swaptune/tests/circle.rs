@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use swaptune_core::plan::{FINDINGS, Plan};
+use swaptune_core::plan::{FINDINGS, Plan, When};
 use swaptune_double::KILL_AT;
 use swaptune_host::swap_header;
 use tempfile::TempDir;
@@ -43,6 +43,10 @@ fn main() -> ExitCode {
             let host = host.clone();
             trials.push(Trial::test(format!("{name}::{profile}::circle"), move || circle(&host, profile)));
         }
+        if name.starts_with("adopt-") {
+            let host = host.clone();
+            trials.push(Trial::test(format!("{name}::adopted"), move || adopted(&host)));
+        }
         // One distribution of each kind is enough for the loop: its steps are those of the plan.
         if name == "debian13-6.12" || name == "microvm-6.18" {
             trials.push(Trial::test(format!("{name}::killed_at_every_checkpoint"), move || kill_loop(&host)));
@@ -67,7 +71,7 @@ impl Machine {
         fs::create_dir_all(dir.path().join("proc/sys/kernel/random"))?;
         fs::write(dir.path().join("proc/sys/kernel/random/boot_id"), "b0070000-0000-4000-8000-000000000001\n")?;
         let swaps = fs::read_to_string(dir.path().join("proc/swaps"))?;
-        for line in swaps.lines().filter(|line| line.starts_with("/dev/")) {
+        for line in swaps.lines().filter(|line| line.starts_with('/')) {
             play_area(dir.path(), line)?;
         }
         Ok(Self { dir })
@@ -110,12 +114,13 @@ fn told(words: &[&str], output: &Output, code: i32) -> Result<String, Failed> {
     }
 }
 
-/// A sparse file with a swap header where `/proc/swaps` names a device.
+/// A sparse file with a swap header where `/proc/swaps` names a device or a file.
 fn play_area(root: &Path, line: &str) -> Result<(), Failed> {
     let mut words = line.split_whitespace();
     let path = root.join(words.next().unwrap_or_default().trim_start_matches('/'));
     let page = swaptune_host::machine::Machine::at(root).page_size().0;
     let size = (words.nth(1).unwrap_or_default().parse::<u64>()? << 10) + page;
+    fs::create_dir_all(path.parent().unwrap_or(root))?;
     let header = swap_header::page("5eaf00d0-0000-4000-8000-000000000009", "", size, page)?;
     fs::write(&path, header)?;
     fs::File::options().write(true).open(&path)?.set_len(size)?;
@@ -154,6 +159,39 @@ fn circle(host: &Host, profile: &str) -> Result<(), Failed> {
         counted_since(&machine, "rollback of ")?;
     }
     same(&before, &machine.picture()?, "apply and rollback")
+}
+
+/// What another program set up is taken over: no area that is on goes off before its priority says so, the machine is as the settings want
+/// it, what was taken over is not taken over twice, and a rollback gives all of it back.
+fn adopted(host: &Host) -> Result<(), Failed> {
+    let machine = Machine::copy(host)?;
+    let before = machine.picture()?;
+    let plan: Plan = serde_json::from_str(&machine.expect(&["plan", "--adopt", "--json"], 0)?)?;
+    let zram_goes = plan.steps.iter().any(|step| step.change.target().contains("zram0") && step.when == When::Now);
+    if zram_goes || plan.profile != "none" {
+        return Err(format!("zram is not left alone:\n{plan:#?}").into());
+    }
+    machine.expect(&["apply", "--adopt", "--yes"], 0)?;
+    let managers = machine.expect(&["inspect", "--json"], 0)?;
+    let managers: serde_json::Value = serde_json::from_str(&managers)?;
+    let active = managers["system"]["managers"].as_array().into_iter().flatten().filter(|manager| manager["active"] == true);
+    let names: Vec<_> = active.map(|manager| &manager["name"]).collect();
+    if !names.is_empty() {
+        return Err(format!("still active at the next boot: {names:?}").into());
+    }
+    let verified = machine.run(&["verify"], None)?;
+    let verified = String::from_utf8_lossy(&verified.stdout).into_owned();
+    // What holds pages keeps its priority until the next boot.
+    if verified.contains("Not in effect") && host.name != "adopt-rpi-swap" {
+        return Err(format!("verify after the taking over:\n{verified}").into());
+    }
+    let twice = machine.expect(&["plan", "--adopt"], 2)?;
+    if !twice.contains("/etc/swaptune/applied.toml: there is an apply of our own") {
+        return Err(twice.into());
+    }
+    what_is_applied_stays(&machine)?;
+    machine.expect(&["rollback", "--yes"], 0)?;
+    same(&before, &machine.picture()?, "the taking over and its rollback")
 }
 
 /// A plan that no flag asks for leaves what was applied as it is, or holds clearly more.

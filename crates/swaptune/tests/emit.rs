@@ -8,7 +8,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use swaptune_core::emit::{Emitted, FORMATS};
 use swaptune_core::knobs;
-use swaptune_core::parse::{sysctl, yaml, zram_generator};
+use swaptune_core::parse::{cmdline, sysctl, yaml, zram_generator};
 use swaptune_core::settings::{Settings, read_toml};
 use swaptune_trials::{needing, program};
 
@@ -26,6 +26,8 @@ fn main() -> ExitCode {
         };
         trials.push(Trial::test(format!("{}::cloud_init_is_the_plan_again", host.name), of(cloud_init)));
         trials.push(Trial::test(format!("{}::systemd_files_say_the_same", host.name), of(systemd)));
+        trials.push(Trial::test(format!("{}::ansible_writes_the_files_of_systemd", host.name), of(ansible)));
+        trials.push(Trial::test(format!("{}::dracut_says_the_same", host.name), of(dracut)));
         trials.push(Trial::test(format!("{}::zram_generator_says_the_same", host.name), of(zram)));
         trials.push(needing(
             format!("{}::nixos_evaluates_to_the_same", host.name),
@@ -49,7 +51,9 @@ fn emitted(format: &str, more: &[&str], root: &Path) -> Result<Option<Emitted>, 
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let planned = swaptune(&["plan", "--profile", "auto"], root)?;
     let no_zram = said.contains("no zram device") && format == "zram-generator";
-    if planned.status.code() == Some(3) || no_zram {
+    let no_zswap = said.contains("does not switch zswap on") && format == "dracut";
+    let no_files = said.contains("the plan leaves no file") && format == "ansible";
+    if planned.status.code() == Some(3) || no_zram || no_zswap || no_files {
         return if output.status.code() == Some(3) { Ok(None) } else { Err(format!("{:?}: {said}", output.status).into()) };
     }
     Err(format!("emit {format}: {said}").into())
@@ -127,6 +131,48 @@ fn tmpfiles(emitted: &Emitted) -> Vec<(String, String)> {
 fn rule(line: &str) -> Option<(String, String)> {
     let (path, argument) = line.strip_prefix("w ")?.split_once(" - - - - ")?;
     Some((path.to_owned(), argument.replace("%%", "%")))
+}
+
+/// The same files, with what is in them, and a unit enabled for each area.
+fn ansible(host: &Host) -> Result<(), Failed> {
+    let root = host.copy()?;
+    let Some(emitted) = emitted("ansible", &[], root.path())? else { return Ok(()) };
+    let files = self::emitted("systemd", &[], root.path())?.unwrap_or_default().files;
+    let [playbook] = emitted.files.as_slice() else { return Err("a playbook is one file".into()) };
+    let values = yaml::values(&playbook.text)?;
+    let at = |keys: [&'static str; 3]| values.iter().filter(move |value| value.is_at(&keys)).map(|value| value.text.clone());
+    let found: Vec<_> =
+        at(["tasks", "ansible.builtin.copy", "dest"]).zip(at(["tasks", "ansible.builtin.copy", "content"])).collect();
+    let expected: Vec<_> = files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
+    is(found == expected, || format!("{found:?} for {expected:?}"))?;
+    let enabled: Vec<_> = at(["tasks", "ansible.builtin.systemd_service", "name"]).collect();
+    let units: Vec<_> = files.iter().filter_map(|file| file.path.strip_prefix("/etc/systemd/system/")).collect();
+    is(enabled == units, || format!("{enabled:?} for {units:?}"))?;
+    let notified: Vec<_> = values.iter().filter(|value| value.is_at(&["tasks", "notify"])).map(|value| &value.text).collect();
+    let handlers: Vec<_> = values.iter().filter(|value| value.is_at(&["handlers", "name"])).map(|value| &value.text).collect();
+    is(notified == handlers, || format!("{notified:?} are told, {handlers:?} listen"))
+}
+
+/// Assignments that dracut adds to, and in them the words of the kernel that tmpfiles.d has as lines.
+fn dracut(host: &Host) -> Result<(), Failed> {
+    let root = host.copy()?;
+    let Some(emitted) = emitted("dracut", &[], root.path())? else { return Ok(()) };
+    let files = self::emitted("systemd", &[], root.path())?.unwrap_or_default();
+    let [file] = emitted.files.as_slice() else { return Err("dracut takes one file".into()) };
+    let added = |name: &str| {
+        let line = file.text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix("+=\""));
+        line.and_then(|line| line.strip_suffix('"')).map(str::to_owned)
+    };
+    let line = added("kernel_cmdline").ok_or("no kernel_cmdline")?;
+    let words: Vec<_> = cmdline::parse(&line).into_iter().map(|word| (word.name, word.value.unwrap_or_default())).collect();
+    let lines = tmpfiles(&files).into_iter().filter(|(path, _)| path.contains("/module/zswap/"));
+    let expected: Vec<_> =
+        lines.map(|(path, value)| (path["/sys/module/".len()..].replace("/parameters/", "."), value)).collect();
+    is(words == expected, || format!("{words:?} for {expected:?}"))?;
+    let drivers = added("add_drivers").unwrap_or_default();
+    let compressor = words.iter().find(|(name, _)| name == "zswap.compressor").map(|(_, value)| value.clone());
+    let named = compressor.is_none_or(|name| drivers.is_empty() || drivers.split_whitespace().any(|driver| driver == name));
+    is(named, || format!("{drivers:?} are not of {line:?}"))
 }
 
 fn zram(host: &Host) -> Result<(), Failed> {

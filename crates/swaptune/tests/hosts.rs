@@ -14,7 +14,7 @@ mod support;
 use support::{Host, hosts};
 
 /// What is compared beside the facts: file of the expectation, and the command that prints it.
-const VIEWS: &[(&str, &[&str])] = &[
+const VIEWS: &[View] = &[
     ("status.txt", &["status"]),
     ("summary.txt", &["plan"]),
     ("plan.txt", &["plan", "--explain", "--profile", "auto"]),
@@ -23,18 +23,24 @@ const VIEWS: &[(&str, &[&str])] = &[
     ("watch.txt", &["watch", "--once"]),
 ];
 
+/// What is made of the configuration of another program, on the machines that have one.
+const ADOPTED: View = ("adopt.txt", &["plan", "--adopt", "--explain"]);
+
+type View = (&'static str, &'static [&'static str]);
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = hosts().into_iter().flat_map(|host| {
         let facts = host.clone();
         let name = format!("{}::facts", host.name);
-        let views = VIEWS.iter().map(move |view| trial(host.clone(), *view));
+        let adopted = host.name.starts_with("adopt-").then_some(&ADOPTED);
+        let views = VIEWS.iter().chain(adopted).map(move |view| trial(host.clone(), *view));
         std::iter::once(Trial::test(name, move || compare_facts(&facts))).chain(views)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 
-fn trial(host: Host, (file, words): (&'static str, &'static [&'static str])) -> Trial {
+fn trial(host: Host, (file, words): View) -> Trial {
     Trial::test(format!("{}::{file}", host.name), move || {
         let (text, code) = run(&host, words)?;
         compare(&host, file, &format!("{text}exit code {code}\n"))

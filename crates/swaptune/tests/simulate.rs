@@ -17,7 +17,8 @@ use support::hosts;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 7] = [
+        ("items of a grid come to the same as one run", items),
         ("measured figures are used and cited", measured),
         ("without the flag they are not", usual),
         ("the machine as it is set up can be measured too", now),
@@ -47,6 +48,42 @@ fn simulate(words: &[&str], root: Option<&Path>, input: &str) -> Result<(String,
     let output = child.wait_with_output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     Ok((text, output.status.success()))
+}
+
+/// Each item by itself, put together, is what one run prints; what is lost, doubled or of another grid is told.
+fn items() -> Result<(), Failed> {
+    let grid = ["crates/swaptune/tests/cli/small.toml", "--sweep", "machine.ram=6M,8M", "--set", "seeds=2"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let swaptune = |words: &[&str]| -> Result<(String, Option<i32>), Failed> {
+        let output = Command::new(env!("CARGO_BIN_EXE_swaptune")).arg("simulate").args(words).current_dir(&root).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        Ok((text, output.status.code()))
+    };
+    let run = |more: &[&str]| swaptune(&[&["run"][..], &grid, more].concat());
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("lines");
+    let path = file.to_str().ok_or("a path")?.to_owned();
+    let merge = |text: String, more: &[&str]| -> Result<(String, Option<i32>), Failed> {
+        std::fs::write(&file, text)?;
+        swaptune(&[&["merge", &path][..], more].concat())
+    };
+    let count: usize = run(&["--items"])?.0.trim().parse()?;
+    let lines = (0..count).rev().map(|item| Ok(run(&["--item", &item.to_string()])?.0)).collect::<Result<Vec<_>, Failed>>()?;
+    let whole = run(&["--csv"])?;
+    if count != 8 || merge(lines.concat(), &["--csv"])? != whole {
+        return Err(format!("{count} items, merged {:?}, in one run {whole:?}", merge(lines.concat(), &["--csv"])?).into());
+    }
+    let (text, code) = merge(lines[2..].concat() + &lines[7], &[])?;
+    contains(&text, &["counted once: 0", "2 of 8 items are lost: 6-7"])?;
+    let other = swaptune(&["run", grid[0], "--item", "0"])?.0;
+    let mixed = merge(lines[0].clone() + &other, &[])?;
+    contains(&mixed.0, &[":2: item 0 is of another grid"])?;
+    let changed = merge(lines[0].clone() + &lines[0].replace("\"faults\":", "\"faults\":1"), &[])?;
+    contains(&changed.0, &[":2: item 7 came to something else before"])?;
+    let none = run(&["--item", "8"])?;
+    contains(&none.0, &["--item 8: there are 8 items, from 0 to 7"])?;
+    let codes = [code, mixed.1, changed.1, none.1];
+    if codes == [Some(1), Some(2), Some(2), Some(2)] { Ok(()) } else { Err(format!("{codes:?}").into()) }
 }
 
 fn contains(text: &str, wanted: &[&str]) -> Result<(), Failed> {

@@ -16,11 +16,13 @@ PARTITION=PARTUUID=5eaf00d0-0000-4000-8000-000000000010
 sed -i "s|^UUID=5eaf00d0-0000-4000-8000-000000000003 .*|$PARTITION none swap sw,pri=7 0 0|" /etc/fstab
 expect_line "area by its partition" "^$PARTITION none swap sw,pri=7" /etc/fstab
 swapoff /dev/vda3 && swapon -p 7 /dev/vda3
-mkdir -p /etc/default/grub.d
-echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' > /etc/default/grub.d/zz-last.cfg
+if [ -d /boot/grub ]; then
+	mkdir -p /etc/default/grub.d
+	echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' > /etc/default/grub.d/zz-last.cfg
+	cp /etc/default/grub /run/grub
+fi
 sync
 cp /etc/fstab /run/fstab
-cp /etc/default/grub /run/grub
 file_state > $STORE/files
 live_state > $STORE/live
 quiet_status 0 swaptune inspect
@@ -40,19 +42,27 @@ for area in /dev/vda3 /dev/vda4 "$third"; do
 	expect_line "line of $area" "^UUID=$(blkid -p -s UUID -o value "$area") none swap sw,pri=10,nofail 0 0\$" /etc/fstab
 done
 
-# GRUB: the words in a file of our own and in the drop-in that is read after it, of which the generated one has them; the
-# administrator's main file is not touched.
 words="zswap.enabled=1"
 [ -f $ZSWAP/zpool ] && words="$words zswap.zpool=zsmalloc"
 words="$words zswap.compressor=lzo-rle zswap.max_pool_percent=30 zswap.accept_threshold_percent=90"
 [ -f $ZSWAP/shrinker_enabled ] && words="$words zswap.shrinker_enabled=1"
 echo "$words" > $STORE/words
-expect "variable of GRUB" "GRUB_CMDLINE_LINUX_DEFAULT=\"\$GRUB_CMDLINE_LINUX_DEFAULT $words\"" \
-	"$(grep -v '^#' /etc/default/grub.d/99-swaptune.cfg)"
-expect_line "words in the drop-in that is read last" "^GRUB_CMDLINE_LINUX_DEFAULT=\"quiet $words\"" /etc/default/grub.d/zz-last.cfg
-expect_file "defaults of GRUB" /run/grub /etc/default/grub
-expect_line "entry of GRUB" "^[[:space:]]*linux[[:space:]]*/boot/vmlinuz-$(uname -r) root=.* quiet $words\$" /boot/grub/grub.cfg
-expect "recovery entries with our words" 0 "$(grep -c 'single.*zswap' /boot/grub/grub.cfg)"
+# GRUB: the words in a file of our own and in the drop-in that is read after it, of which the generated one has them; the
+# administrator's main file is not touched.
+words_of_grub() {
+	expect "variable of GRUB" "GRUB_CMDLINE_LINUX_DEFAULT=\"\$GRUB_CMDLINE_LINUX_DEFAULT $words\"" \
+		"$(grep -v '^#' /etc/default/grub.d/99-swaptune.cfg)"
+	expect_line "words in the drop-in that is read last" "^GRUB_CMDLINE_LINUX_DEFAULT=\"quiet $words\"" /etc/default/grub.d/zz-last.cfg
+	expect_file "defaults of GRUB" /run/grub /etc/default/grub
+	expect_line "entry of GRUB" "^[[:space:]]*linux[[:space:]]*/boot/vmlinuz-$(uname -r) root=.* quiet $words\$" /boot/grub/grub.cfg
+	expect "recovery entries with our words" 0 "$(grep -c 'single.*zswap' /boot/grub/grub.cfg)"
+}
+# systemd-boot: what kernel-install goes by, and the entry that it wrote.
+words_of_entry() {
+	expect_line "command line of later kernels" " quiet $words\$" /etc/kernel/cmdline
+	expect_line "entry of systemd-boot" "^options .* quiet $words\( \|\$\)" "/efi/loader/entries/$(cat /etc/machine-id)-$(uname -r).conf"
+}
+if [ -d /boot/grub ]; then words_of_grub; else words_of_entry; fi
 
 # The configuration asks for nothing in the initramfs, so it is not made anew.
 expect "calls of update-initramfs" "" "$(cat $STORE/initramfs-calls 2> /dev/null)"

@@ -3,9 +3,12 @@
 expect "system" running "$(systemctl is-system-running --wait)"
 journalctl --no-pager -b -u swaptune
 cat /proc/cmdline
-for word in zswap.enabled=1 zswap.max_pool_percent=30; do
+for word in zswap.enabled=1 zswap.compressor=zstd zswap.max_pool_percent=30; do
 	expect_line "command line: $word" "$word" /proc/cmdline
 done
+# Without the hook in the initramfs it would be lzo by then, and the service would have to set it.
+dmesg > /run/dmesg
+expect_line "the kernel took it before there was a root file system" "zswap: loaded using pool zstd/zsmalloc" /run/dmesg
 expect "zswap" Y "$(cat $ZSWAP/enabled)"
 expect "compressor" zstd "$(cat $ZSWAP/compressor)"
 expect "pool limit" 30 "$(cat $ZSWAP/max_pool_percent)"

@@ -105,7 +105,8 @@ swap_round() {
 		echo 8M 2> /dev/null > $group/memory.reclaim
 	done
 	stored=$(($(counter /proc/vmstat zswpout) - before))
-	if [ $stored -ge 4000 ]; then ok "$1: pages went into zswap"; else
+	page=$(awk '$1 == "KernelPageSize:" { print $2; exit }' /proc/self/smaps)
+	if [ $((stored * page)) -ge 16000 ]; then ok "$1: pages went into zswap"; else
 		fail "$1: only $stored pages went into zswap"
 	fi
 	kill -USR1 $holder
@@ -157,10 +158,13 @@ live_state() {
 
 # file_state: every file that swaptune may write, with content, mode and owner
 file_state() {
-	find /etc /boot ! -type f ! -type l -exec stat -c '%n %F %a %u:%g' {} + | sort
-	find /etc /boot -type l -exec stat -c '%N' {} + | sort
-	find /etc /boot -type f -exec stat -c '%n %a %u:%g' {} + | sort
-	find /etc /boot -type f -exec sha256sum {} + | sort -k 2
+	places="/etc /boot"
+	[ -d /efi ] && places="$places /efi"
+	find $places ! -type f ! -type l -exec stat -c '%n %F %a %u:%g' {} + | sort
+	find $places -type l -exec stat -c '%N' {} + | sort
+	find $places -type f -exec stat -c '%n %a %u:%g' {} + | sort
+	# systemd-boot writes a new seed at each boot.
+	find $places -type f ! -path /efi/loader/random-seed -exec sha256sum {} + | sort -k 2
 	for folder in /root /usr/local /usr/lib/systemd /usr/lib/tmpfiles.d /usr/lib/sysctl.d \
 		/usr/lib/modules-load.d /usr/lib/udev/rules.d /usr/share/initramfs-tools; do
 		[ -d $folder ] && find $folder ! -name swaptune ! -type d -exec stat -c '%N %s %a' {} + | sort

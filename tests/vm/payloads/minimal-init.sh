@@ -13,13 +13,19 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mkdir -p /dev/pts /dev/shm
 modprobe virtio_pci
 modprobe virtio_blk
+# The second serial port, or a virtio console where a machine has only one.
+out=/dev/ttyS1
+if [ "$(uname -m)" = aarch64 ]; then
+	modprobe virtio_console
+	out=/dev/hvc0
+fi
 # Messages of the kernel belong to the console; less of them keeps it quick.
 echo 4 > /proc/sys/kernel/printk
 read -r uptime _ < /proc/uptime
-echo "@@START $uptime" > /dev/ttyS1
-/bin/busybox sh /payload < /dev/null > /dev/ttyS1 2>&1
+echo "@@START $uptime" > $out
+/bin/busybox sh /payload < /dev/null > $out 2>&1
 status=$?
 read -r uptime _ < /proc/uptime
-echo "@@END $status $uptime" > /dev/ttyS1
+echo "@@END $status $uptime" > $out
 sync
 poweroff -f

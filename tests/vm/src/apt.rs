@@ -11,6 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::architecture::AMD64;
 use crate::cache;
 use crate::command::{command, run};
 
@@ -38,10 +39,15 @@ pub struct Tree {
 impl Tree {
     /// Opens the tree of a suite and refreshes its lists (once per process is enough for a test run).
     pub fn open(suite: &str) -> Result<Self> {
-        let folder = cache::root()?.join("apt").join(suite);
-        let tree = Self { folder };
-        let _lock = cache::Lock::take(&format!("apt-{suite}"))?;
-        tree.write_configuration(suite)?;
+        Self::open_for(suite, AMD64.debian)
+    }
+
+    /// The same for another architecture.
+    pub fn open_for(suite: &str, architecture: &str) -> Result<Self> {
+        let name = if architecture == AMD64.debian { suite.to_owned() } else { format!("{suite}-{architecture}") };
+        let tree = Self { folder: cache::root()?.join("apt").join(&name) };
+        let _lock = cache::Lock::take(&format!("apt-{name}"))?;
+        tree.write_configuration(suite, architecture)?;
         // Without the error mode a mirror that does not answer is only a warning.
         let mode = ["-o", "APT::Update::Error-Mode=any"];
         run(tree.apt("apt-get").args(["update", "-q"]).args(mode))
@@ -95,7 +101,7 @@ impl Tree {
         apt
     }
 
-    fn write_configuration(&self, suite: &str) -> Result<()> {
+    fn write_configuration(&self, suite: &str, architecture: &str) -> Result<()> {
         let folder = self.folder.display();
         for sub in ["etc/parts", "etc/preferences", "lists/partial", "archives/partial"] {
             fs::create_dir_all(self.folder.join(sub))?;
@@ -114,8 +120,8 @@ impl Tree {
              Dir::State::status \"{folder}/status\";\n\
              Dir::Cache \"{folder}\";\n\
              Dir::Cache::archives \"{folder}/archives/\";\n\
-             APT::Architecture \"amd64\";\n\
-             APT::Architectures \"amd64\";\n\
+             APT::Architecture \"{architecture}\";\n\
+             APT::Architectures \"{architecture}\";\n\
              APT::Sandbox::User \"root\";\n\
              Acquire::Languages \"none\";\n\
              {}",

@@ -1,8 +1,8 @@
-//! A whole Debian on a disk image, ready to boot through its own GRUB.
+//! A whole Debian on a disk image, ready to boot through its own loader.
 //!
 //! Three cached steps: the root file system as mmdebstrap makes it, the disk
 //! image ([`crate::image`]), and the same image after one first boot. The first
-//! boot writes a machine id and runs the real update-grub, so that a snapshot
+//! boot writes a machine id and runs the real update-grub or kernel-install, so that a snapshot
 //! of `/etc` and `/boot` taken later differs only by what a test did. Each step
 //! is keyed by a hash of everything that went into it. Needs root.
 
@@ -16,11 +16,11 @@ use crate::apt;
 use crate::cache;
 use crate::command::{command, run};
 use crate::full::{Full, copy_sparse};
-use crate::image;
+use crate::image::{self, Loader};
 use crate::payload;
 
-/// Packages of the guest beside mmdebstrap's minimal set.
-const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,linux-image-amd64,grub-pc,initramfs-tools,\
+/// Packages of the guest beside mmdebstrap's minimal set and its loader.
+const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,linux-image-amd64,initramfs-tools,\
                         util-linux,fdisk,e2fsprogs,kmod,procps,zstd,busybox,cryptsetup-bin,fio";
 
 /// Where the test program is in the guest.
@@ -62,18 +62,21 @@ pub struct Release {
     pub suite: &'static str,
     /// What reads crypttab, where that is a package of its own.
     crypttab: &'static str,
+    /// What starts its kernel.
+    pub loader: Loader,
 }
 
 /// The releases under test.
-pub const RELEASES: [Release; 2] = [
-    Release { name: "debian12", suite: "bookworm", crypttab: "" },
-    Release { name: "debian13", suite: "trixie", crypttab: ",systemd-cryptsetup" },
+pub const RELEASES: [Release; 3] = [
+    Release { name: "debian12", suite: "bookworm", crypttab: "", loader: Loader::Grub },
+    Release { name: "debian13", suite: "trixie", crypttab: ",systemd-cryptsetup", loader: Loader::Grub },
+    Release { name: "debian13-efi", suite: "trixie", crypttab: "", loader: Loader::SystemdBoot },
 ];
 
 impl Release {
     /// A guest of this release on a copy of its image.
     pub fn guest(&self) -> Result<Full> {
-        Full::copy_of(&self.image()?, self.name)
+        Full::copy_of(&self.image()?, self.name, self.loader)
     }
 
     /// The disk image after its first boot; made when it is not in the cache.
@@ -83,14 +86,16 @@ impl Release {
         let folder = cache::entry(&format!("debian/{}-settled-{key}", self.name), |target| {
             let disk = target.join("disk");
             copy_sparse(&raw, &disk)?;
-            Full::on(disk, self.name)?.boot(payload::SETTLE)?.ensure_success()
+            Full::on(disk, self.name, self.loader)?.boot(payload::SETTLE)?.ensure_success()
         })?;
         Ok(folder.join("disk"))
     }
 
     fn raw_image(&self) -> Result<PathBuf> {
         let root = self.root()?;
-        let recipe = [&root.display().to_string(), UNIT, GRUB_DEFAULTS, payload::DEBIAN_RUNNER, &MASKED.join(" "), image::RECIPE];
+        let loader = format!("{:?}", self.loader);
+        let recipe =
+            [&root.display().to_string(), &loader, UNIT, GRUB_DEFAULTS, payload::DEBIAN_RUNNER, &MASKED.join(" "), image::RECIPE];
         let key = cache::hash(&recipe.join("\n"));
         let folder = cache::entry(&format!("debian/{}-image-{key}", self.name), |target| {
             let unpacked = cache::work_folder(&format!("{}-root", self.name))?;
@@ -98,14 +103,14 @@ impl Release {
             fs::create_dir(&folder)?;
             run(command("tar").args(["--numeric-owner", "-xpf"]).arg(&root).arg("-C").arg(&folder))?;
             customise(&folder, self)?;
-            image::build(&folder, unpacked.path(), &target.join("disk"))
+            image::build(&folder, unpacked.path(), &target.join("disk"), self.loader)
         })?;
         Ok(folder.join("disk"))
     }
 
     /// The root file system as a tar.
     fn root(&self) -> Result<PathBuf> {
-        let packages = format!("{PACKAGES}{}", self.crypttab);
+        let packages = format!("{PACKAGES},{}{}", self.loader.package(), self.crypttab);
         let key = cache::hash(&format!("{} {packages}", self.suite));
         let folder = cache::entry(&format!("debian/{}-root-{key}", self.name), |target| {
             // Tells a mirror that cannot be reached from a root that cannot be made.
@@ -129,8 +134,10 @@ fn customise(root: &Path, release: &Release) -> Result<()> {
         fs::write(&file, text).with_context(|| format!("write {path}"))
     };
     write("etc/hostname", &format!("{}\n", release.name))?;
-    write("etc/fstab", &image::fstab())?;
-    write("etc/default/grub", GRUB_DEFAULTS)?;
+    write("etc/fstab", &image::fstab(release.loader))?;
+    if release.loader == Loader::Grub {
+        write("etc/default/grub", GRUB_DEFAULTS)?;
+    }
     write("etc/systemd/system/guest-test.service", UNIT)?;
     write(RUNNER, payload::DEBIAN_RUNNER)?;
     fs::set_permissions(root.join(RUNNER), fs::Permissions::from_mode(0o755))?;

@@ -11,8 +11,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tempfile::TempDir;
 
+use crate::architecture::AMD64;
 use crate::cache;
 use crate::command::{command, run};
+use crate::image::Loader;
 use crate::mounted::Mounted;
 use crate::outcome::Outcome;
 use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
@@ -20,6 +22,7 @@ use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
 /// A guest with a disk that keeps its content from boot to boot.
 pub struct Full {
     disk: PathBuf,
+    loader: Loader,
     work: TempDir,
     files: Vec<(PathBuf, String)>,
     spares: Vec<PathBuf>,
@@ -29,21 +32,22 @@ pub struct Full {
 
 impl Full {
     /// A guest that works on a copy of the image.
-    pub fn copy_of(image: &Path, name: &str) -> Result<Self> {
+    pub fn copy_of(image: &Path, name: &str, loader: Loader) -> Result<Self> {
         let work = cache::work_folder(name)?;
         let disk = work.path().join("disk");
         copy_sparse(image, &disk)?;
-        Ok(Self::with(disk, work))
+        Ok(Self::with(disk, loader, work))
     }
 
     /// A guest that works on the image itself.
-    pub fn on(disk: PathBuf, name: &str) -> Result<Self> {
-        Ok(Self::with(disk, cache::work_folder(name)?))
+    pub fn on(disk: PathBuf, name: &str, loader: Loader) -> Result<Self> {
+        Ok(Self::with(disk, loader, cache::work_folder(name)?))
     }
 
-    fn with(disk: PathBuf, work: TempDir) -> Self {
+    fn with(disk: PathBuf, loader: Loader, work: TempDir) -> Self {
         Self {
             disk,
+            loader,
             work,
             files: Vec::new(),
             spares: Vec::new(),
@@ -95,7 +99,7 @@ impl Full {
 
     /// Mounts the root file system on the host; the guest must be off until it is closed.
     pub fn mount(&self) -> Result<Mounted> {
-        Mounted::of(&self.disk)
+        Mounted::of(&self.disk, self.loader)
     }
 
     /// Boots the guest with this script and waits until it is off.
@@ -106,8 +110,13 @@ impl Full {
         for (number, file) in self.spares.iter().enumerate().filter(|(number, _)| !self.pulled.contains(number)) {
             drives.push(drive(file, &format!("spare{number}"), false));
         }
-        Machine { memory: 1024, cpus: 1, translation_cache: 512, boot: Boot::FirstDrive, drives, limits: self.limits }
-            .run(self.work.path())
+        let boot = match self.loader {
+            Loader::Grub => Boot::FirstDrive,
+            Loader::SystemdBoot => Boot::Efi,
+        };
+        let machine =
+            Machine { architecture: AMD64, memory: 1024, cpus: 1, translation_cache: 512, boot, drives, limits: self.limits };
+        machine.run(self.work.path())
     }
 
     /// A raw tar is a block device's content as it is: no file system, no mount.

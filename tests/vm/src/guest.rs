@@ -17,8 +17,7 @@ use crate::outcome::Outcome;
 use crate::payload;
 use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
 
-const COMMAND_LINE: &str = "console=ttyS0 panic=-1 rdinit=/init quiet loglevel=4 mitigations=off \
-                            tsc=reliable no_timer_check nokaslr";
+const COMMAND_LINE: &str = "panic=-1 rdinit=/init quiet loglevel=4 nokaslr";
 
 /// A minimal guest to be booted once.
 #[derive(Debug, Clone)]
@@ -132,14 +131,16 @@ impl Minimal {
             run(command("mkfs.ext4").arg("-qF").arg(&file))?;
             drives.push(Drive { file, serial: "ext4".to_owned(), read_only: false });
         }
+        let architecture = self.tree.kernel.architecture;
         let machine = Machine {
+            architecture,
             memory: self.memory,
             cpus: self.cpus,
             translation_cache: 256,
             boot: Boot::Kernel {
                 image: self.tree.image.clone(),
                 initramfs,
-                command_line: format!("{COMMAND_LINE}{}", self.words),
+                command_line: format!("{} {COMMAND_LINE}{}", architecture.words, self.words),
             },
             drives,
             limits: self.limits,

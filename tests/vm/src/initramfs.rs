@@ -15,12 +15,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 
 use crate::cache;
-use crate::command::{command, find_program, run};
+use crate::command::{command, run};
 use crate::kernels::{Tree, index_modules};
 
 /// Modules that every minimal guest carries.
-pub const MODULES: [&str; 30] = [
+pub const MODULES: [&str; 31] = [
     "virtio_pci",
+    "virtio_console",
     "virtio_blk",
     "zsmalloc",
     "z3fold",
@@ -71,8 +72,7 @@ impl Contents<'_> {
         for folder in ["bin", "sbin", "usr/bin", "usr/sbin", "etc", "boot", "lib", "root"] {
             fs::create_dir_all(root.join(folder))?;
         }
-        let busybox = find_program("busybox").context("busybox is missing")?;
-        place(&root, &busybox, "/bin/busybox")?;
+        place(&root, &self.tree.kernel.architecture.busybox()?, "/bin/busybox")?;
         place(&root, &self.tree.config, &format!("/boot/config-{}", self.tree.release))?;
         for (source, path) in self.files {
             place(&root, source, path)?;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::apt;
+use crate::architecture::{AMD64, ARM64, Architecture};
 use crate::cache;
 use crate::command::{command, run};
 
@@ -28,6 +29,8 @@ pub struct Kernel {
     pub series: Option<&'static str>,
     /// Whether the flavour is built with zswap.
     pub zswap: bool,
+    /// The processors that it is for.
+    pub architecture: Architecture,
     /// When a run takes it.
     pub run: Run,
 }
@@ -50,7 +53,7 @@ const GENERIC: &str = "linux-image-amd64";
 const CLOUD: &str = "linux-image-cloud-amd64";
 
 const fn stable(name: &'static str, suite: &'static str, metapackage: &'static str) -> Kernel {
-    Kernel { name, suite, metapackage, series: None, zswap: true, run: Run::Default }
+    Kernel { name, suite, metapackage, series: None, zswap: true, architecture: AMD64, run: Run::Default }
 }
 
 /// All kernels that the tests know.
@@ -66,6 +69,9 @@ pub const KERNELS: [Kernel; 9] = [
     Kernel { run: Run::Newest, ..stable("sid-cloud", "sid", CLOUD) },
     Kernel { run: Run::Newest, ..stable("experimental-cloud", "experimental", CLOUD) },
 ];
+
+/// Pages of 16 KiB, as a Raspberry Pi 5 has them, and another processor.
+pub const LARGE_PAGES: Kernel = Kernel { architecture: ARM64, ..stable("6.12-arm64-16k", "trixie", "linux-image-arm64-16k") };
 
 /// An unpacked kernel.
 #[derive(Debug, Clone)]
@@ -100,7 +106,7 @@ impl Kernel {
     /// Brings the kernel into the cache, unless it is there, and locates its parts.
     pub fn fetch(&self) -> Result<Tree> {
         let folder = cache::entry(&format!("kernels/{}", self.name), |target| {
-            let tree = apt::Tree::open(self.suite)?;
+            let tree = apt::Tree::open_for(self.suite, self.architecture.debian)?;
             let packages = self.packages(&tree)?;
             tree.unpack(&packages, target)?;
             let found = locate(*self, target)?;

@@ -7,6 +7,7 @@
 //! is fetched or built on the way is kept in a cache folder ([`cache`]).
 
 pub mod apt;
+pub mod architecture;
 pub mod cache;
 pub mod command;
 pub mod debian;

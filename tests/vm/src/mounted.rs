@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use tempfile::TempDir;
 
 use crate::command::{command, run};
-use crate::image::{ROOT_BYTES, ROOT_OFFSET};
+use crate::image::{Loader, ROOT_BYTES};
 
 /// A mounted root file system; it is unmounted when this is dropped.
 pub struct Mounted {
@@ -17,10 +17,10 @@ pub struct Mounted {
 
 impl Mounted {
     /// Mounts the root file system of a disk image that no guest uses.
-    pub fn of(disk: &Path) -> Result<Self> {
+    pub fn of(disk: &Path, loader: Loader) -> Result<Self> {
         let place = tempfile::tempdir()?;
         let mut attach = command("losetup");
-        attach.args(["--find", "--show", "--offset"]).arg(ROOT_OFFSET.to_string());
+        attach.args(["--find", "--show", "--offset"]).arg(loader.root_offset().to_string());
         let device = run(attach.arg("--sizelimit").arg(ROOT_BYTES.to_string()).arg(disk))?.trim().to_owned();
         let mut mounted = Self { device, place, is_on: false };
         run(command("mount").arg(&mounted.device).arg(mounted.root()))?;

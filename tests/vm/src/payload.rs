@@ -29,6 +29,8 @@ payloads! {
     APPLY_LIVE = "apply-live.sh";
     /// The benchmarks: rows, restored settings, pools as predicted for each line of `/pools`.
     MEASURE = "measure.sh";
+    /// The daemon: drains the pool, reclaims idle groups, puts everything back.
+    KEEP = "keep.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.

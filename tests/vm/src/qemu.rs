@@ -13,10 +13,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use crate::architecture::{Architecture, Output};
 use crate::command::command;
 use crate::outcome::{End, Outcome, Times};
 
 const STEP: Duration = Duration::from_millis(100);
+
+/// EFI firmware for a virtual machine (Debian's ovmf).
+const EFI_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
+const EFI_VARIABLES: &str = "/usr/share/OVMF/OVMF_VARS_4M.fd";
 
 /// A virtio disk.
 #[derive(Debug, Clone)]
@@ -41,8 +46,10 @@ pub enum Boot {
         /// Kernel command line.
         command_line: String,
     },
-    /// The boot loader on the first drive.
+    /// The boot loader on the first drive, by a BIOS.
     FirstDrive,
+    /// The boot loader on the first drive, by EFI firmware.
+    Efi,
 }
 
 /// How long a boot may take. Both are far above what was measured.
@@ -57,6 +64,8 @@ pub struct Limits {
 /// A machine to run once.
 #[derive(Debug, Clone)]
 pub struct Machine {
+    /// Its processors.
+    pub architecture: Architecture,
     /// Memory in MiB.
     pub memory: u32,
     /// Virtual processors. A second one gains nothing under emulation.
@@ -90,8 +99,11 @@ impl Machine {
         let console = folder.join("console");
         File::create(&output)?;
         File::create(&console)?;
+        if matches!(self.boot, Boot::Efi) {
+            fs::copy(EFI_VARIABLES, folder.join("variables")).with_context(|| format!("copy {EFI_VARIABLES}"))?;
+        }
         let started = Instant::now();
-        let mut guest = Guest(self.command(&console, &output).spawn().context("start QEMU")?);
+        let mut guest = Guest(self.command(folder, &console, &output).spawn().context("start QEMU")?);
         let mut boot = None;
         let end = loop {
             if guest.0.try_wait()?.is_some() {
@@ -118,11 +130,12 @@ impl Machine {
         Outcome::read(&output, &console, end, times)
     }
 
-    fn command(&self, console: &Path, output: &Path) -> Command {
+    fn command(&self, folder: &Path, console: &Path, output: &Path) -> Command {
         // setpriv: the kernel ends QEMU when the thread that waits for it is gone.
         let mut qemu = command("setpriv");
-        qemu.args(["--pdeathsig", "KILL", "--", "qemu-system-x86_64"])
-            .args(["-M", "q35", "-cpu", "max", "-display", "none", "-vga", "none"])
+        qemu.args(["--pdeathsig", "KILL", "--", self.architecture.emulator])
+            .args(self.architecture.machine)
+            .args(["-display", "none", "-vga", "none"])
             .args(["-nodefaults", "-no-user-config", "-no-reboot", "-nic", "none"])
             .args(["-monitor", "none"])
             .arg("-accel")
@@ -131,12 +144,21 @@ impl Machine {
             .arg(format!("{}M", self.memory))
             .arg("-smp")
             .arg(self.cpus.to_string());
-        for port in [console, output] {
-            qemu.arg("-serial").arg(format!("file:{}", port.display()));
-        }
+        qemu.arg("-serial").arg(format!("file:{}", console.display()));
+        match self.architecture.output {
+            Output::Serial => qemu.arg("-serial").arg(format!("file:{}", output.display())),
+            Output::Virtio => qemu
+                .args(["-device", "virtio-serial-pci", "-device", "virtconsole,chardev=output", "-chardev"])
+                .arg(format!("file,id=output,path={}", output.display())),
+        };
         if let Boot::Kernel { image, initramfs, command_line } = &self.boot {
             qemu.arg("-kernel").arg(image).arg("-initrd").arg(initramfs);
             qemu.arg("-append").arg(command_line);
+        }
+        if matches!(self.boot, Boot::Efi) {
+            // What the firmware remembers is made anew for each boot: the loader is found by its standard path.
+            qemu.arg("-drive").arg(format!("if=pflash,format=raw,readonly=on,file={EFI_CODE}"));
+            qemu.arg("-drive").arg(format!("if=pflash,format=raw,file={}", folder.join("variables").display()));
         }
         for (number, drive) in self.drives.iter().enumerate() {
             qemu.args(drive_arguments(number, drive));

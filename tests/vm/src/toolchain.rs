@@ -3,11 +3,11 @@
 //!
 //! The root is cached; the sources are mounted into it and the crates are vendored, so that nothing in it needs a network. Needs root.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::command::{command, run};
 use crate::{apt, cache};
@@ -36,6 +36,15 @@ pub const CROSS: [Cross; 1] = [Cross {
     emulator: "qemu-aarch64-static",
 }];
 
+/// What was built for another architecture.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// swaptune.
+    pub swaptune: PathBuf,
+    /// The helper of guests.
+    pub guest_tool: PathBuf,
+}
+
 impl Cross {
     /// The one that Debian calls so.
     pub fn named(name: &str) -> Result<Self> {
@@ -46,32 +55,40 @@ impl Cross {
         }
     }
 
-    /// Builds swaptune, linked statically and stripped, as `file`.
-    pub fn build(&self, file: &Path) -> Result<()> {
+    /// The programs that a guest of it needs, built once a process.
+    pub fn programs(&self) -> Result<Programs> {
+        static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
+        // One architecture for now, so one cell.
+        BUILT.get_or_init(|| self.build().map_err(|error| format!("{error:#}"))).clone().map_err(|error| anyhow!("{error}"))
+    }
+
+    /// Builds swaptune and the helper of guests, linked statically and stripped.
+    fn build(&self) -> Result<Programs> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
             .nth(2)
             .context("this package lies two folders below the workspace")?;
         vendor(workspace)?;
         let root = self.root()?;
-        let built = format!("target/cross/{}/release/swaptune", self.target);
+        let built = format!("target/cross/{}/release", self.target);
         // The mount goes with its namespace, whatever happens to the build.
         let script = r#"mkdir -p "$1/src" && mount --bind "$2" "$1/src" && exec chroot "$1" /bin/sh -ec "$3""#;
         let inside = format!(
             "cd /src\n\
              export HOME=/src/target/cross CARGO_HOME=/src/target/cross/home CARGO_TARGET_DIR=/src/target/cross\n\
              export RUSTFLAGS='-C target-feature=+crt-static -C linker={prefix}-gcc'\n\
-             cargo build --quiet --release --offline --locked --target {target} --package swaptune --bin swaptune \
+             cargo build --quiet --release --offline --locked --target {target} \
+             --package swaptune --bin swaptune --package swaptune-vm --bin guest-tool \
              --config 'source.crates-io.replace-with=\"vendored\"' --config 'source.vendored.directory=\"/src/target/vendor\"'\n\
-             {prefix}-strip --strip-unneeded -o {built}.stripped {built}",
+             for program in swaptune guest-tool; do {prefix}-strip --strip-unneeded -o {built}/$program.stripped {built}/$program; done",
             prefix = self.prefix,
             target = self.target,
         );
         let mut build = command("unshare");
         build.args(["--mount", "--propagation", "private", "sh", "-ec", script, "sh"]).arg(&root).arg(workspace).arg(inside);
         run(&mut build).with_context(|| format!("build for {} with the compiler of Debian {SUITE}", self.debian))?;
-        fs::copy(workspace.join(format!("{built}.stripped")), file).with_context(|| format!("write {}", file.display()))?;
-        Ok(())
+        let program = |name: &str| workspace.join(format!("{built}/{name}.stripped"));
+        Ok(Programs { swaptune: program("swaptune"), guest_tool: program("guest-tool") })
     }
 
     /// A Debian with its compiler and the standard library of the architecture.

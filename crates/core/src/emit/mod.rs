@@ -3,7 +3,9 @@
 //! Everything is resolved for one machine: of names the first that its kernel has, of sizes the share of its RAM. What a format cannot
 //! say is a note, never left out in silence.
 
+mod ansible;
 mod cloud_init;
+mod dracut;
 mod nixos;
 mod systemd;
 mod zram_generator;
@@ -25,11 +27,21 @@ pub struct Format {
 }
 
 /// All of them.
-pub const FORMATS: [Format; 4] = [
+pub const FORMATS: [Format; 6] = [
+    Format {
+        name: "ansible",
+        about: "a playbook with what `systemd` writes: without swaptune on the machine",
+        write: ansible::write,
+    },
     Format {
         name: "cloud-init",
         about: "user data: swaptune's configuration, and its apply at the first boot",
         write: cloud_init::write,
+    },
+    Format {
+        name: "dracut",
+        about: "dracut.conf.d: modules and kernel arguments that zswap needs before the root file system is there",
+        write: dracut::write,
     },
     Format { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
     Format { name: "systemd", about: "sysctl.d, tmpfiles.d, swap units: without swaptune on the machine", write: systemd::write },
@@ -79,6 +91,7 @@ const HEADER: &str = "# Written by `swaptune emit` from a plan for one machine.\
 /// Settings as this machine takes them.
 struct Values<'a> {
     settings: &'a Settings,
+    facts: &'a Facts,
     /// Paths of zswap's parameters with their values, in the order in which they must be written: `enabled` last.
     zswap: Vec<(&'static str, String)>,
     /// Names of sysctls, as sysctl(8) has them, and their values.
@@ -92,7 +105,7 @@ struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    fn of(facts: &Facts, settings: &'a Settings, emitted: &mut Emitted) -> Self {
+    fn of(facts: &'a Facts, settings: &'a Settings, emitted: &mut Emitted) -> Self {
         let (mut sysctls, mut sysfs) = (Vec::new(), Vec::new());
         for (name, setting) in &settings.knobs {
             let Some(row) = knobs::find(name).filter(|row| facts.has_knob(row)) else {
@@ -114,6 +127,7 @@ impl<'a> Values<'a> {
         };
         Self {
             settings,
+            facts,
             zswap: zswap(facts, settings),
             sysctls,
             sysfs,

@@ -5,8 +5,27 @@ use std::fmt::Write;
 use super::{Emitted, HEADER, Values, path_of, zram_generator};
 use crate::edit::sysctl;
 use crate::settings::SwapWanted;
+use crate::units::Bytes;
 
 pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+    for Unit { name, path, size } in files(values, emitted) {
+        emitted.note(match size {
+            Some(size) => format!("{path} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
+            None => format!("`systemctl enable --now {name}` switches {path} on; its line in fstab goes"),
+        });
+    }
+}
+
+/// A unit that was written for an area.
+pub(super) struct Unit {
+    pub(super) name: String,
+    pub(super) path: String,
+    /// Size of a swap file that has to be made.
+    pub(super) size: Option<Bytes>,
+}
+
+/// The files, and the units among them.
+pub(super) fn files(values: &Values<'_>, emitted: &mut Emitted) -> Vec<Unit> {
     if !values.sysctls.is_empty() {
         let rows: Vec<(&str, &str, &str)> = values.sysctls.iter().map(|(name, value)| (*name, value.as_str(), "")).collect();
         let text = sysctl::dropin(HEADER.trim_start_matches(['#', ' ']).trim_end(), &rows);
@@ -17,13 +36,12 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
         let text = HEADER.to_owned() + &rules.iter().map(|rule| format!("{rule}\n")).collect::<String>();
         emitted.file("/etc/tmpfiles.d/swaptune.conf", text);
     }
-    for area in values.areas {
-        unit(area, emitted);
-    }
+    let units = values.areas.iter().filter_map(|area| unit(area, emitted)).collect();
     if !values.zrams.is_empty() {
         zram_generator::devices(values, emitted);
         emitted.note("zram devices are made by zram-generator, which must be installed");
     }
+    units
 }
 
 /// Lines of tmpfiles.d that write zswap's parameters, with `enabled` last, and other knobs. Through the command line a compressor that is
@@ -37,10 +55,10 @@ pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
         .collect()
 }
 
-fn unit(area: &SwapWanted, emitted: &mut Emitted) {
+fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<Unit> {
     let Some(path) = path_of(area) else {
         emitted.note(format!("{:?} is left out: a swap unit needs the path of a device or a file", area.path));
-        return;
+        return None;
     };
     let what = path.replace('%', "%%");
     let mut text = format!("{HEADER}[Unit]\nDescription=Swap on {what}\n\n[Swap]\nWhat={what}\nPriority={}\n", area.priority);
@@ -59,10 +77,7 @@ fn unit(area: &SwapWanted, emitted: &mut Emitted) {
     let _ = write!(text, "\n[Install]\n{wanted_by}=swap.target\n");
     let name = format!("{}.swap", escape_path(&path));
     emitted.file(format!("/etc/systemd/system/{name}"), text);
-    emitted.note(match area.size {
-        Some(size) => format!("{path} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
-        None => format!("`systemctl enable --now {name}` switches {path} on; its line in fstab goes"),
-    });
+    Some(Unit { name, path, size: area.size })
 }
 
 /// The name of a path's unit (`systemd-escape --path`).

@@ -7,6 +7,7 @@ mod boot;
 mod counted;
 mod image;
 mod memory;
+mod moved;
 mod names;
 mod residents;
 mod storage;
@@ -21,6 +22,7 @@ pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgSt
 pub use counted::Counted;
 pub use image::ImageFacts;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
+pub use moved::{DAEMON_STATUS, Moved, moved};
 pub use names::is_place;
 pub use residents::{Kubelet, Resident};
 pub use storage::{BlockDevice, Mount, Transport};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::moved::Moved;
 use crate::fact::Fact;
 use crate::units::Bytes;
 
@@ -120,6 +121,9 @@ pub struct ZswapFacts {
     pub loaded: Fact<String>,
     /// Complaints of the kernel about a compressor or zpool that it could not get.
     pub complaints: Vec<String>,
+    /// Parameters that the daemon has moved for as long as it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<Moved>,
 }
 
 impl ZswapFacts {
@@ -127,6 +131,14 @@ impl ZswapFacts {
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.parameters.get(name).map(String::as_str)
+    }
+
+    /// One parameter as it is configured: what the daemon has moved is as it was before.
+    #[must_use]
+    pub fn configured(&self, name: &str) -> Option<&str> {
+        let live = self.parameter(name)?;
+        let is_it = |moved: &&Moved| moved.name.strip_prefix("zswap.") == Some(name) && moved.now == live.trim();
+        Some(self.moved.iter().find(is_it).map_or(live, |moved| moved.before.as_str()))
     }
 }
 

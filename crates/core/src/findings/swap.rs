@@ -186,12 +186,24 @@ fn striping_unit(facts: &Facts) -> Option<Evidence> {
     let first = group.first()?;
     let spins = device(facts, first).and_then(|device| device.rotational.value()) == Some(&true);
     let unit = match (does(facts, &behaviours::CLUSTERS_ROTATE), spins) {
-        (false, _) => "64 slots (256 KiB) at a time and CPU",
-        (true, false) => "a cluster of 512 slots (2 MiB) at a time and CPU",
-        (true, true) => "one page at a time, because they spin",
+        (false, _) => format!("{} at a time and CPU", slots(facts, SLOTS_CACHE_SIZE)),
+        (true, false) => format!("a cluster of {} at a time and CPU", slots(facts, huge_page_slots(facts))),
+        (true, true) => "one page at a time, because they spin".to_owned(),
     };
     let what = format!("{} areas share priority {}: {} fills them in turn, {unit}", group.len(), first.priority, release(facts));
     Some(Evidence::new(what, "swaptune status").seen_all(swap_lines(&group)))
+}
+
+/// `SLOTS_CACHE_SIZE`, include/linux/swap_slots.h: what a processor takes from an area at once.
+const SLOTS_CACHE_SIZE: u64 = 64;
+
+/// `SWAPFILE_CLUSTER`, include/linux/swap.h: `HPAGE_PMD_NR`, one table of entries of 8 bytes.
+fn huge_page_slots(facts: &Facts) -> u64 {
+    facts.kernel.page_size.0 / 8
+}
+
+fn slots(facts: &Facts, count: u64) -> String {
+    format!("{count} slots ({})", Bytes(count * facts.kernel.page_size.0))
 }
 
 fn full(facts: &Facts) -> Option<Evidence> {

@@ -406,8 +406,11 @@ pub(super) fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
     facts.mounts.iter().filter(holds).max_by_key(|mount| mount.at.len())
 }
 
-/// The disk to correct below an area, unless that would send huge pages past zswap.
+/// The disk to correct below an area, unless that would send huge pages past zswap, or only what was configured is wanted.
 fn pretender(draft: &mut Draft<'_>, area: &Area<'_>) -> Option<String> {
+    if draft.settings().derives_nothing() {
+        return None;
+    }
     let disk = pretends_to_spin(draft.facts(), area)?;
     let huge = "transparent_hugepage.enabled";
     let wanted = draft.settings().knobs.get(huge).map(|setting| setting.value.as_str());

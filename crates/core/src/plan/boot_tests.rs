@@ -153,3 +153,35 @@ fn the_words_name_a_compressor_that_this_plan_brings_into_the_initramfs() {
     facts.initramfs.contents = Fact::known(vec!["lz4.ko.xz".into()], "initrd");
     assert!(file(&plan_with(&facts, config, &[]), DROPIN).unwrap().contains("zswap.compressor=lzo-rle"));
 }
+
+#[test]
+fn nixos_gets_what_is_live_and_is_told_how_to_keep_it() {
+    let mut facts = server();
+    facts.system.os_id = Fact::known("nixos".into(), "t");
+    let settings = resolved(&facts, GUIDE);
+    let live = plan(&request(&facts, &settings, &[]));
+    assert!(live.refusals.is_empty() && live.steps.iter().all(|step| step.when == When::Now), "{live:#?}");
+    assert!(!live.steps.is_empty() && noted(&live, "swaptune emit nixos"), "{live:#?}");
+    let lasting = plan(&Request { now: false, ..request(&facts, &settings, &[]) });
+    assert!(lasting.steps.is_empty() && lasting.refusals[0].hint.contains("swaptune emit nixos"), "{lasting:#?}");
+}
+
+#[test]
+fn the_firmware_of_a_raspberry_reads_the_file_that_was_edited() {
+    let mut facts = server();
+    let path = "/boot/firmware/cmdline.txt";
+    facts.boot.loader = Fact::known(crate::facts::BootLoader::Raspberry, path);
+    let store = KernelArgStore {
+        path: path.into(),
+        configured: "root=PARTUUID=1-02".into(),
+        reads_dropins: false,
+        generated: Vec::new(),
+        in_generated: Vec::new(),
+        regenerate: None,
+    };
+    facts.boot.arguments = Fact::known(store, path);
+    facts.files.insert(path.into(), Fact::known("root=PARTUUID=1-02\n".into(), path));
+    let plan = plan_with(&facts, GUIDE, &[]);
+    assert!(file(&plan, path).is_some_and(|text| text.contains("zswap.enabled=1")), "{plan:#?}");
+    assert!(!regenerates(&plan) && !noted(&plan, "rebuilds the loader's files"), "{plan:#?}");
+}

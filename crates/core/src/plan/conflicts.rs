@@ -34,7 +34,7 @@ fn zram_off(draft: &mut Draft<'_>, area: &SwapArea) {
 /// zram below a disk: the compressed tier would fill last.
 pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
     let facts = draft.facts();
-    if draft.settings().wants_zswap() {
+    if draft.settings().wants_zswap() || draft.settings().derives_nothing() {
         return;
     }
     let disk = facts.swaps.iter().filter(|area| !area.is_zram()).map(|area| area.priority).max();

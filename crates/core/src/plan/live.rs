@@ -112,7 +112,7 @@ fn too_large(draft: &mut Draft<'_>, size: Bytes) {
 
 /// The step for one parameter; an absent one becomes a note that says since or until when kernels have it.
 fn write(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, wanted: &str, fallbacks: Vec<String>) {
-    let Some(value) = zswap.parameter(row.parameter()) else {
+    let Some(value) = zswap.configured(row.parameter()) else {
         return absent_knob(draft, row.name, "not in this kernel");
     };
     if row.same(value, wanted) {

@@ -24,6 +24,8 @@ enum Silence {
     Generator,
     /// By a link of this unit's name to /dev/null.
     Mask(&'static str),
+    /// By a link of this generator's name to /dev/null (systemd.generator(7)): a unit that it makes has no file to be masked for good.
+    MaskGenerator(&'static str),
     /// Not by us: what to do is said.
     Say,
 }
@@ -51,7 +53,7 @@ pub(super) static TABLE: &[Row] = &[
     row("pop-zram", Makes::Zram, Silence::Mask("pop-default-settings-zram.service"), ""),
     row("zram-init", Makes::Zram, Silence::Say, "take it out of the runlevel (rc-update del zram-init), or disable its units"),
     row("armbian-zram-config", Makes::Zram, Silence::Say, "write SWAP=false in /etc/default/armbian-zram-config"),
-    row("rpi-swap", Makes::Zram, Silence::Say, "set Mechanism=swapfile or Mechanism=none in /etc/rpi/swap.conf"),
+    row("rpi-swap", Makes::Zram, Silence::MaskGenerator("rpi-swap-generator"), ""),
     row("zswap-cli", Makes::Zswap, Silence::Mask("zswap-cli.service"), ""),
     row("systemd-swap", Makes::Zswap, Silence::Mask("systemd-swap.service"), ""),
     row("dphys-swapfile", Makes::Other, Silence::Say, "it keeps a swap file of its own, with the kernel's default priority"),
@@ -92,6 +94,7 @@ const fn row(name: &'static str, makes: Makes, silence: Silence, says: &'static 
 
 const TWICE: &str = "zswap in front of zram compresses every page twice and moves memory between two pools";
 const SAME_DEVICE: &str = "the zram of this plan is set up by swaptune, and one device has one owner";
+const TAKEN_OVER: &str = "its swap file is in this plan, and one area has one owner";
 const AGAINST: &str = "it sets zswap and swap at boot, after and against this plan";
 
 /// Every manager that acts at boot, and those of zram whose devices are on.
@@ -119,6 +122,8 @@ fn against(draft: &Draft<'_>, row: &Row) -> Option<&'static str> {
     let settings = draft.settings();
     match row.makes {
         Makes::Zram if settings.wants_zram() => Some(SAME_DEVICE),
+        // What was taken over has a new owner, be it a swap file.
+        Makes::Zram if row.name == "rpi-swap" && settings.derives_nothing() && settings.swap.is_some() => Some(TAKEN_OVER),
         Makes::Zram if settings.wants_zswap() => Some(TWICE),
         Makes::Zswap => Some(AGAINST),
         Makes::Zram | Makes::Other => None,
@@ -138,7 +143,8 @@ fn silence(draft: &mut Draft<'_>, row: &Row, manager: &Manager, reason: &str) {
     let why = Why::rule(format!("{} would act at the next boot: {reason}", row.name), manager.evidence.clone());
     match row.silence {
         Silence::Generator => generator(draft, manager, why),
-        Silence::Mask(unit) if systemd => mask(draft, unit, why),
+        Silence::Mask(unit) if systemd => mask(draft, &format!("/etc/systemd/system/{unit}"), why),
+        Silence::MaskGenerator(name) => mask(draft, &format!("/etc/systemd/system-generators/{name}"), why),
         Silence::Mask(unit) => {
             let text = format!("disable it in your init ({}): {reason}", unit.trim_end_matches(".service"));
             draft.note(row.name, text, manager.evidence.clone());
@@ -158,15 +164,14 @@ fn generator(draft: &mut Draft<'_>, manager: &Manager, why: Why<'_>) {
     draft.file(owned::ZRAM_GENERATOR_FILE, Some(owned::zram_generator(&swaps)), 0o644, why);
 }
 
-fn mask(draft: &mut Draft<'_>, unit: &str, why: Why<'_>) {
-    let path = format!("/etc/systemd/system/{unit}");
+fn mask(draft: &mut Draft<'_>, path: &str, why: Why<'_>) {
     // A link to /dev/null reads as an empty text: masked already.
-    if draft.facts().file(&path) == Some("") {
+    if draft.facts().file(path) == Some("") {
         return;
     }
-    if draft.facts().file(&path).is_some() {
-        let text = format!("{path} is a file of its own, so it cannot be masked: systemctl disable {unit}");
-        return draft.note(unit, text, path.clone());
+    if draft.facts().file(path).is_some() {
+        let text = format!("{path} is a file of its own, so it cannot be masked: disable it by its own means");
+        return draft.note(path, text, path);
     }
-    draft.step(When::Boot, Change::Link { path, before: None, after: Some("/dev/null".into()) }, why);
+    draft.step(When::Boot, Change::Link { path: path.into(), before: None, after: Some("/dev/null".into()) }, why);
 }

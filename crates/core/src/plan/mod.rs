@@ -7,6 +7,7 @@ mod areas;
 mod boot_tests;
 mod capacity;
 mod conflicts;
+mod declared;
 pub mod device;
 mod draft;
 mod encryption;
@@ -38,6 +39,7 @@ use draft::Draft;
 pub use draft::Request;
 pub use image::assume;
 pub use managers::treats_manager;
+pub(crate) use owned::initramfs_file;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 pub use sizes::FILE_RESERVE;
 
@@ -174,12 +176,15 @@ impl Plan {
 /// Makes the plan: what has to change on this machine for the settings to be in effect, now and at every boot.
 #[must_use]
 pub fn plan(request: &Request<'_>) -> Plan {
+    let asked = request;
+    let request = &declared::narrowed(asked);
     let mut draft = Draft::new(request);
     if let Some(container) = request.facts.system.container.value() {
         let why = format!("this is a {} container: kernel settings and swap belong to its host", container.kind);
         draft.refuse("this machine", why, "run swaptune on the host");
         return draft.finish();
     }
+    declared::note(&mut draft, asked);
     if request.settings.profile.as_ref().is_some_and(|profile| profile.value == "off") {
         live::zswap(&mut draft);
         live::knobs(&mut draft);

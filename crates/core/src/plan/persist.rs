@@ -200,7 +200,8 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
     let asked = draft.settings().boot.kernel_arguments.as_ref().is_some_and(|on| on.value);
     let crate::Fact::Known { value: store, .. } = &facts.boot.arguments else {
         if asked {
-            draft.note("kernel arguments", format!("left alone: {}", facts.boot.arguments.source()), facts.boot.loader.source());
+            let text = format!("left alone: {}; they would be {}", facts.boot.arguments.source(), joined(&words(draft)));
+            draft.note("kernel arguments", text, facts.boot.loader.source());
         }
         return;
     };
@@ -220,14 +221,15 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
         Some(BootLoader::Grub) => grub_arguments(draft, store, &words, asked),
         Some(BootLoader::Bls | BootLoader::Uki | BootLoader::Raspberry) => one_line_arguments(draft, store, &words),
         _ => {
-            let list: Vec<String> = words.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            draft.note(
-                "kernel arguments",
-                format!("add them to your loader by hand: {}", list.join(" ")),
-                facts.boot.loader.source(),
-            );
+            let then = store.regenerate.as_ref().map_or_else(String::new, |command| format!(", and run {}", command.join(" ")));
+            let text = format!("add them to {} by hand{then}: {}", store.path, joined(&words));
+            draft.note("kernel arguments", text, facts.boot.loader.source());
         }
     }
+}
+
+fn joined(words: &[(String, String)]) -> String {
+    words.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// True when a command line has these words of zswap and no others.
@@ -300,7 +302,8 @@ fn one_line_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(S
     let words: Vec<(&str, &str)> = words.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let entry = store.path.ends_with(".conf");
     let edited = if entry { edit_entry(text, &words) } else { edit_whole(text, &words) };
-    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) && !entry {
+    let read_as_it_is = entry || draft.facts().boot.loader.value() == Some(&BootLoader::Raspberry);
+    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) && !read_as_it_is {
         regenerate(draft, store, EDITED);
     }
 }

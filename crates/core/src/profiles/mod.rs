@@ -8,7 +8,7 @@ pub mod auto;
 use crate::facts::Facts;
 use crate::forecast::Forecast;
 use crate::measurement::Evidence;
-use crate::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
+use crate::settings::{NOTHING_DERIVED, Provenance, Setting, Settings, SettingsError, read_toml};
 use swaptune_kernel::nearest;
 
 /// The profile that is taken when none is named.
@@ -18,6 +18,7 @@ pub const DEFAULT: &str = "auto";
 pub const NAMES: &[(&str, &str)] = &[
     ("auto", "values derived from this machine, each with its reason (the default)"),
     ("idle-guide", "the values of a widely copied guide for many idle applications on 8 GB"),
+    ("none", "only what the configuration says: nothing is derived, everything else stays as it is"),
     ("off", "everything that swaptune set goes back to the kernel's defaults"),
 ];
 
@@ -36,6 +37,7 @@ pub fn load(
         "auto" => return Ok(named(auto::derive(facts, evidence, forecast, above), name)),
         "idle-guide" => include_str!("idle-guide.toml"),
         "off" => include_str!("off.toml"),
+        NOTHING_DERIVED => return Ok(named(Settings::default(), name)),
         _ => return Err(unknown(name)),
     };
     let mut settings = read_toml(&format!("profiles/{name}.toml"), text, Some(name))?;

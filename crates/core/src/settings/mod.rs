@@ -3,6 +3,7 @@
 //! A profile, each configuration file and the command line are all read into the same structure; later layers are laid
 //! over earlier ones field by field. A field that no layer sets is `None` and is left alone on the machine.
 
+mod keep;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -16,10 +17,14 @@ use serde::Serialize;
 
 use crate::units::Bytes;
 
+pub use keep::KeepSettings;
 pub use read::{SettingsError, read_toml};
 pub(crate) use write::swap_area;
 pub use write::to_toml;
 pub use zswap::{Wanted, ZswapSettings};
+
+/// The profile that derives nothing: what is wanted is what the configuration says, and what it does not say is left alone.
+pub const NOTHING_DERIVED: &str = "none";
 
 /// Who asked for a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -274,6 +279,9 @@ pub struct Settings {
     pub safety: SafetySettings,
     /// The machine that an image is for; a running machine says it itself.
     pub machine: MachineSettings,
+    /// What the daemon is told; no part of what an apply records.
+    #[serde(skip_serializing_if = "KeepSettings::is_empty")]
+    pub keep: KeepSettings,
     /// Other knobs by name, values normalised.
     pub knobs: BTreeMap<String, Setting<String>>,
     /// What to tell the user about a value: knob name → sentence.
@@ -290,6 +298,7 @@ impl Settings {
     #[must_use]
     pub fn overlay(mut self, above: Self) -> Self {
         self.zswap.overlay(above.zswap);
+        self.keep.overlay(above.keep);
         self.knobs.extend(above.knobs);
         self.remarks.extend(above.remarks);
         Self {
@@ -306,6 +315,7 @@ impl Settings {
                 ram: over(self.machine.ram, above.machine.ram),
                 cpus: over(self.machine.cpus, above.machine.cpus),
             },
+            keep: self.keep,
             knobs: self.knobs,
             remarks: self.remarks,
         }
@@ -323,6 +333,12 @@ impl Settings {
     #[must_use]
     pub fn allows_kubelet(&self) -> bool {
         self.safety.kubelet.as_ref().is_some_and(|rule| rule.value == KubeletRule::Allow)
+    }
+
+    /// True when nothing is derived: only what a person or another program configured is wanted.
+    #[must_use]
+    pub fn derives_nothing(&self) -> bool {
+        self.profile.as_ref().is_some_and(|profile| profile.value == NOTHING_DERIVED)
     }
 
     /// True when zswap is wanted on.

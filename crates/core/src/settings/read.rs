@@ -7,9 +7,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    BootSettings, EncryptRule, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings, SwapWanted, Wanted,
-    ZramWanted, ZswapSettings,
+    BootSettings, EncryptRule, KeepSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings,
+    SwapWanted, Wanted, ZramWanted, ZswapSettings, keep,
 };
+use crate::control::figures::{self, Figure, Unit};
 use crate::knobs::{self, Kind, Knob, KnobError};
 use crate::units::Bytes;
 use swaptune_kernel::nearest;
@@ -296,6 +297,33 @@ impl Reader<'_> {
         Ok(machine)
     }
 
+    fn keep(&self, value: &Spanned<DeValue<'_>>) -> Result<KeepSettings, SettingsError> {
+        let mut keep = KeepSettings::default();
+        for (key, value) in self.entries(" in [keep]", self.table("keep", value)?, &KeepSettings::keys())? {
+            if let Some(law) = keep::LAWS.into_iter().find(|law| *law == key) {
+                keep.laws.insert(law, self.boolean(key, value)?);
+            } else if let Some(row) = figures::find(key) {
+                keep.figures.insert(row.name, self.figure(row, value)?);
+            } else {
+                keep.never = Some(self.names(key, value)?);
+            }
+        }
+        Ok(keep)
+    }
+
+    /// A figure in the form that its unit takes, within its range.
+    fn figure(&self, row: &Figure, value: &Spanned<DeValue<'_>>) -> Result<Setting<u64>, SettingsError> {
+        let range = row.min..=row.max;
+        let (found, expected) = if row.unit == Unit::Bytes {
+            let size = self.size(row.name, value).ok().map(|size| size.map(|bytes| bytes.0));
+            (size, format!("a size from {} to {}", row.unit.show(row.min), row.unit.show(row.max)))
+        } else {
+            let number = self.integer(row.name, value, 0..i64::MAX).ok().map(|number| number.map(i64::unsigned_abs));
+            (number, format!("a whole number from {} to {} ({})", row.min, row.max, row.unit.name()))
+        };
+        found.filter(|found| range.contains(&found.value)).ok_or_else(|| self.wrong(row.name, value, &expected))
+    }
+
     fn knobs(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Setting<String>>, SettingsError> {
         let mut wanted = BTreeMap::new();
         for (key, value) in self.table("knobs", value)?.iter() {
@@ -346,7 +374,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
         reader.error(error.span().unwrap_or(0..0), problem)
     })?;
     let mut settings = Settings::default();
-    let known = ["profile", "zswap", "swap", "zram", "boot", "machine", "safety", "knobs", "remarks"];
+    let known = ["profile", "zswap", "swap", "zram", "boot", "machine", "safety", "keep", "knobs", "remarks"];
     for (key, value) in reader.entries("", root.as_ref(), &known)? {
         match key {
             "profile" => settings.profile = Some(reader.string(key, value)?),
@@ -364,6 +392,7 @@ pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settin
             }
             "boot" => settings.boot = reader.boot(value)?,
             "safety" => settings.safety = reader.safety(value)?,
+            "keep" => settings.keep = reader.keep(value)?,
             "machine" => settings.machine = reader.machine(value)?,
             "knobs" => settings.knobs = reader.knobs(value)?,
             _ => settings.remarks = reader.remarks(value)?,

@@ -183,6 +183,14 @@ impl LimitedGroup {
         Ok(Bytes(before.0.saturating_sub(self.counters().usage.0)))
     }
 
+    /// Keeps its pages from the disk: what zswap refuses of them stays in RAM (version 2, Linux 6.8).
+    ///
+    /// # Errors
+    /// [`CgroupError::Io`]: the kernel has no such switch.
+    pub fn keep_from_disk(&self) -> Result<(), CgroupError> {
+        self.write("memory.zswap.writeback", "0")
+    }
+
     /// Which kind of hierarchy it is in.
     #[must_use]
     pub fn version(&self) -> Version {

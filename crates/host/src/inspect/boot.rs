@@ -14,8 +14,10 @@ use crate::machine::Machine;
 const LOADER_INFO: &str = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 const ENTRY_FOLDERS: [&str; 3] = ["/boot/loader/entries", "/efi/loader/entries", "/boot/efi/loader/entries"];
 const IMAGE_FOLDERS: [&str; 3] = ["/boot/EFI/Linux", "/efi/EFI/Linux", "/boot/efi/EFI/Linux"];
-const EXTLINUX: [&str; 2] = ["/boot/extlinux/extlinux.conf", "/extlinux/extlinux.conf"];
+const EXTLINUX: [&str; 3] = ["/boot/extlinux/extlinux.conf", "/extlinux/extlinux.conf", "/boot/extlinux.conf"];
 const RASPBERRY: [&str; 2] = ["/boot/firmware", "/boot"];
+/// ostree(1): this deployment is one of several, and what boots it is made with it.
+pub(super) const OSTREE: &str = "/run/ostree-booted";
 const GRUB_DEFAULTS: &str = "/etc/default/grub";
 pub(super) const GRUB_CONFIGS: [&str; 2] = ["/boot/grub/grub.cfg", "/boot/grub2/grub.cfg"];
 const MKCONFIGS: [&str; 4] =
@@ -30,6 +32,9 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts, system: &SystemFa
         None => loader(machine),
     };
     let arguments = match loader.value() {
+        Some(_) if machine.exists(OSTREE) => {
+            Fact::absent(format!("{OSTREE}: ostree makes the loader's entries; use rpm-ostree kargs"))
+        }
         Some(BootLoader::Grub) => grub_store(machine),
         Some(BootLoader::Bls) => bls_store(machine, kernel),
         Some(BootLoader::Uki) => uki_store(machine, kernel),
@@ -154,6 +159,12 @@ fn uki_store(machine: &Machine, kernel: &KernelFacts) -> Fact<KernelArgStore> {
 }
 
 fn extlinux_store(machine: &Machine, path: &str) -> Fact<KernelArgStore> {
+    // Alpine's update-extlinux writes extlinux.conf from here.
+    let alpine = "/etc/update-extlinux.conf";
+    if let Ok(text) = machine.read_text(alpine) {
+        let configured = shell::get(&text, "default_kernel_opts").unwrap_or_default();
+        return Fact::known(store(alpine, &configured, Some(path), Some(vec!["update-extlinux".to_owned()])), alpine);
+    }
     // Debian's u-boot-menu writes extlinux.conf from here.
     let defaults = "/etc/default/u-boot";
     if machine.exists("/usr/sbin/u-boot-update") {

@@ -7,7 +7,7 @@ use swaptune_core::{Fact, Facts};
 use crate::machine::Machine;
 
 /// Files that are asked for by name; their absence is a fact too.
-const FILES: [&str; 24] = [
+const FILES: [&str; 27] = [
     "/etc/fstab",
     "/etc/crypttab",
     "/etc/default/grub",
@@ -19,6 +19,7 @@ const FILES: [&str; 24] = [
     "/etc/swaptune/applied.toml",
     "/run/swaptune/applied.toml",
     "/etc/systemd/system/swap.target.wants/swaptune.service",
+    "/etc/systemd/system-generators/rpi-swap-generator",
     "/etc/systemd/system/zramswap.service",
     "/etc/systemd/system/pop-default-settings-zram.service",
     "/etc/systemd/system/zram-config.service",
@@ -32,14 +33,24 @@ const FILES: [&str; 24] = [
     "/etc/sysctl.conf",
     "/etc/systemd/system/swaptune.service",
     "/etc/systemd/zram-generator.conf",
+    "/etc/zswap-cli/zswap-cli.conf",
+    "/usr/share/zswap-cli/zswap-cli.conf",
 ];
 /// Folders, with what a name in them must contain and how it must end.
-const FOLDERS: [(&str, &str, &str); 17] = [
+const FOLDERS: [(&str, &str, &str); 25] = [
     ("/etc/default/grub.d", "", ".cfg"),
     ("/etc/dracut.conf.d", "swaptune", ".conf"),
     ("/etc/initramfs-tools/conf.d", "swaptune", ""),
     ("/etc/mkinitcpio.conf.d", "swaptune", ".conf"),
     ("/etc/modules-load.d", "swaptune", ".conf"),
+    ("/etc/rpi", "swap.conf", ".conf"),
+    ("/etc/rpi/swap.conf.d", "", ".conf"),
+    ("/run/rpi", "swap.conf", ".conf"),
+    ("/run/rpi/swap.conf.d", "", ".conf"),
+    ("/usr/lib/rpi", "swap.conf", ".conf"),
+    ("/usr/lib/rpi/swap.conf.d", "", ".conf"),
+    ("/usr/local/lib/rpi", "swap.conf", ".conf"),
+    ("/usr/local/lib/rpi/swap.conf.d", "", ".conf"),
     ("/etc/swaptune/config.d", "", ".toml"),
     ("/etc/sysctl.d", "swaptune", ".conf"),
     ("/etc/systemd/system", "", ".swap"),

@@ -11,6 +11,7 @@ use swaptune_core::facts::{InitramfsFacts, InitramfsTool, KernelFacts};
 use swaptune_core::parse::cpio::{Fed, Scanner};
 use swaptune_core::parse::shell;
 
+use super::boot::OSTREE;
 use crate::machine::{Machine, ReadError};
 
 const PIECE: usize = 256 << 10;
@@ -36,6 +37,7 @@ pub(super) fn image(machine: &Machine, kernel: &KernelFacts) -> Fact<String> {
         format!("/boot/initramfs-{release}.img"),
         format!("/boot/initrd-{release}"),
         format!("/usr/lib/modules/{release}/initrd"),
+        format!("/usr/lib/modules/{release}/initramfs.img"),
         "/boot/initramfs-linux.img".to_owned(),
     ];
     match candidates.iter().find(|path| machine.exists(path)) {
@@ -59,6 +61,9 @@ pub(super) fn contents(machine: &Machine, image: &Fact<String>) -> Fact<Vec<Stri
 }
 
 fn tool(machine: &Machine) -> Fact<InitramfsTool> {
+    if machine.exists(OSTREE) {
+        return Fact::absent(format!("{OSTREE}: the initramfs belongs to the deployment; see rpm-ostree initramfs"));
+    }
     let tools = [
         ("/usr/sbin/update-initramfs", InitramfsTool::InitramfsTools),
         ("/usr/bin/dracut", InitramfsTool::Dracut),

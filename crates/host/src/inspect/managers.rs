@@ -14,6 +14,8 @@ enum Active {
     Service(&'static [&'static str]),
     /// By a generator of systemd that acts when its configuration has a section `[zram…]`.
     ZramGenerator,
+    /// By being there, unless this generator of systemd is masked.
+    Generator(&'static str),
     /// By being there.
     Installed,
 }
@@ -36,7 +38,11 @@ const TABLE: &[Row] = &[
     row("pop-zram", &["/usr/bin/pop-zram-config", "/etc/default/pop-zram"], Active::Service(&["pop-default-settings-zram"])),
     row("zswap-cli", &["/usr/bin/zswap-cli", "/usr/sbin/zswap-cli"], Active::Service(&["zswap-cli"])),
     row("systemd-swap", &["/usr/bin/systemd-swap", "/etc/systemd/swap.conf"], Active::Service(&["systemd-swap"])),
-    row("rpi-swap", &["/etc/rpi/swap.conf", "/usr/lib/systemd/system-generators/rpi-swap-generator"], Active::Installed),
+    row(
+        "rpi-swap",
+        &["/etc/rpi/swap.conf", "/usr/lib/systemd/system-generators/rpi-swap-generator"],
+        Active::Generator("rpi-swap-generator"),
+    ),
     row("dphys-swapfile", &["/usr/sbin/dphys-swapfile", "/sbin/dphys-swapfile"], Active::Service(&["dphys-swapfile"])),
     row("swapspace", &["/usr/sbin/swapspace"], Active::Service(&["swapspace"])),
     row("xzram", &["/etc/sysctl.d/99-xzram.conf"], Active::Installed),
@@ -59,7 +65,8 @@ pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
         let reason = match row.active {
             Active::Service(names) => enabled.any(names),
             Active::ZramGenerator => zram_section(machine, ram),
-            Active::Installed => Some((*evidence).to_owned()),
+            Active::Generator(name) if is_masked(machine, name) => None,
+            Active::Generator(_) | Active::Installed => Some((*evidence).to_owned()),
         };
         Some(Manager {
             name: row.name.to_owned(),
@@ -70,10 +77,13 @@ pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
     found.collect()
 }
 
+fn is_masked(machine: &Machine, generator: &str) -> bool {
+    machine.link(&format!("/etc/systemd/system-generators/{generator}")).is_ok_and(|target| target == "/dev/null")
+}
+
 /// The file of the first swap device that zram-generator makes.
 fn zram_section(machine: &Machine, ram: Bytes) -> Option<String> {
-    let masked = machine.link("/etc/systemd/system-generators/zram-generator").is_ok_and(|target| target == "/dev/null");
-    if masked {
+    if is_masked(machine, "zram-generator") {
         return None;
     }
     let mut paths = Vec::new();

@@ -114,6 +114,12 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
     facts
 }
 
+/// Id of the running boot, empty when unknown.
+#[must_use]
+pub fn boot_id(machine: &Machine) -> String {
+    machine.read_text(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
 /// Fills in what the initramfs contains, for a plan that turns out to depend on it.
 pub fn look_into_initramfs(machine: &Machine, facts: &mut Facts) {
     if !facts.initramfs.image.is_known() {

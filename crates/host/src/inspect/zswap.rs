@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use swaptune_core::Fact;
-use swaptune_core::facts::{KernelFacts, ZswapFacts};
+use swaptune_core::facts::{DAEMON_STATUS, KernelFacts, ZswapFacts, moved};
 use swaptune_core::knobs::{self, Knob};
 use swaptune_core::parse::klog;
 
@@ -34,6 +34,7 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts) -> Fact<ZswapFact
             None => Fact::absent(kernel.log.source()),
         },
         complaints: log.map(|lines| klog::zswap_complaints(lines)).unwrap_or_default(),
+        moved: machine.read_text(DAEMON_STATUS).map(|status| moved(&status)).unwrap_or_default(),
         parameters,
     };
     Fact::known(facts, PARAMETERS)
@@ -56,6 +57,7 @@ fn at_boot(kernel: &KernelFacts) -> Option<Fact<ZswapFacts>> {
         counters: Fact::absent(none()),
         loaded: Fact::absent(none()),
         complaints: Vec::new(),
+        moved: Vec::new(),
         parameters,
     };
     Some(Fact::known(facts, format!("{}: CONFIG_ZSWAP=y", kernel.config.source())))

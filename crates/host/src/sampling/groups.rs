@@ -11,8 +11,8 @@ use super::{LARGEST, WALK, Wanted, is_turn};
 use crate::machine::Machine;
 
 /// Where the tree is mounted; version 1 has no such file there.
-const TREE: &str = "/sys/fs/cgroup";
-const VERSION_2: &str = "/sys/fs/cgroup/cgroup.controllers";
+pub(crate) const TREE: &str = "/sys/fs/cgroup";
+pub(crate) const VERSION_2: &str = "/sys/fs/cgroup/cgroup.controllers";
 /// A tree that is deeper or wider is not walked to its end.
 const DEPTH: usize = 12;
 const MOST: usize = 10_000;
@@ -51,14 +51,20 @@ impl Groups {
 
     /// Finds the groups anew; what is known of those that stay is kept.
     fn walk(&mut self, machine: &Machine) {
-        let mut paths = Vec::new();
-        branch(machine, "", 0, &mut paths);
+        let paths = paths(machine);
         let mut known = std::mem::take(&mut self.found);
         for path in paths {
             let unit = known.remove(&path).unwrap_or_else(|| UnitUse { name: name(&path), ..UnitUse::default() });
             self.found.insert(path, unit);
         }
     }
+}
+
+/// Units, and groups at the ends of branches without units, as paths below the mount point.
+pub(crate) fn paths(machine: &Machine) -> Vec<String> {
+    let mut paths = Vec::new();
+    branch(machine, "", 0, &mut paths);
+    paths
 }
 
 /// A unit is a row, and what is inside of it is its own; a slice, a manager and a plain group with others in it are ways to rows.

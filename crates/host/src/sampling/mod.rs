@@ -3,7 +3,7 @@
 //! A look reads a dozen small files. Processes and control groups are many: each tick reads a fifth of them, and those that were
 //! largest at the last look; the tree of groups is walked again every ten ticks. Nothing is written, and no pages are looked at.
 
-mod groups;
+pub(crate) mod groups;
 mod tasks;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 pub use error::TemporaryError;
 
+use crate::aside::Aside;
 use crate::checkpoint::NoFaults;
 use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord};
@@ -47,6 +48,7 @@ pub struct TemporarySettings {
     guardian: Option<Guardian>,
     // Last: they are freed when everything else is done.
     _locks: Locks,
+    _aside: Option<Aside>,
 }
 
 impl std::fmt::Debug for TemporarySettings {
@@ -59,6 +61,14 @@ impl std::fmt::Debug for TemporarySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(usize);
 
+impl Mark {
+    /// Steps that were made before it, those that were put back since included.
+    #[must_use]
+    pub fn steps(self) -> usize {
+        self.0
+    }
+}
+
 impl TemporarySettings {
     /// Begins; `what` says for what, to whoever finds it. What a killed run left is put back first.
     ///
@@ -68,11 +78,23 @@ impl TemporarySettings {
         Self::open_with_guardian(machine, what, &Program::default())
     }
 
+    /// The same for the daemon itself, which asks no daemon to step aside.
+    ///
+    /// # Errors
+    /// As [`TemporarySettings::open`].
+    pub fn open_in_daemon(machine: &Machine, what: &str) -> Result<Self, TemporaryError> {
+        Self::begin(machine, what, &Program::default(), None)
+    }
+
     /// The same with another program as guardian.
     ///
     /// # Errors
     /// As [`TemporarySettings::open`].
     pub fn open_with_guardian(machine: &Machine, what: &str, program: &Program) -> Result<Self, TemporaryError> {
+        Self::begin(machine, what, program, Aside::ask(machine))
+    }
+
+    fn begin(machine: &Machine, what: &str, program: &Program, aside: Option<Aside>) -> Result<Self, TemporaryError> {
         let (machine, kernel) = copy(machine);
         privileges(&run(&machine, &*kernel))?;
         let state = StateDir::temporary(&machine);
@@ -95,7 +117,7 @@ impl TemporarySettings {
                 return Err(error.into());
             }
         };
-        Ok(Self { machine, kernel, state, id, recovered, guardian: Some(guardian), _locks: locks })
+        Ok(Self { machine, kernel, state, id, recovered, guardian: Some(guardian), _locks: locks, _aside: aside })
     }
 
     /// What a killed run had left and was put back when this one began.

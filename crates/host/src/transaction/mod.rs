@@ -38,6 +38,7 @@ pub(crate) use preflight::privileges;
 pub(crate) use run::Run;
 pub(crate) use undo::{UndoOptions, undo as undo_all, undo_from};
 
+use crate::aside::Aside;
 use crate::error_chain;
 use crate::journal::{Beginning, Journal, StateDir, TransactionKind, pending};
 use crate::kernel::Kernel;
@@ -93,12 +94,13 @@ pub fn execute(
     forward::forward(&run, &mut journal)
 }
 
-/// Makes the state folder, takes its lock, and ends what a run that was killed has left running.
-pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<Lock, ApplyError> {
+/// Makes the state folder, has a daemon step aside, takes the lock, and ends what a run that was killed has left running.
+pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<(Option<Aside>, Lock), ApplyError> {
     state.create()?;
+    let aside = Aside::ask(run.machine);
     let lock = Lock::take(&state.lock_path())?;
     run.end_left()?;
-    Ok(lock)
+    Ok((aside, lock))
 }
 
 fn summary(plan: &Plan) -> String {

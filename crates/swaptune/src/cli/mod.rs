@@ -9,6 +9,7 @@ use swaptune_core::emit::{FORMATS, Format};
 
 mod bench;
 mod compare;
+mod daemon;
 mod device;
 mod fleet;
 mod sample;
@@ -18,6 +19,7 @@ mod watch;
 
 pub use bench::*;
 pub use compare::*;
+pub use daemon::*;
 pub use device::*;
 pub use fleet::*;
 pub use sample::*;
@@ -91,7 +93,7 @@ pub enum Command {
     Knobs(KnobsArgs),
     /// Show what would change, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --adopt                              what zram-generator, fstab or zswap-cli do here, done by swaptune\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
     )]
     Plan(PlanArgs),
     /// Apply the plan: journalled, checked, reversible
@@ -124,6 +126,11 @@ pub enum Command {
     /// Compare configurations on a command of your own: which is better, and whether that can be said at all
     #[command(after_help = compare::examples())]
     Compare(CompareArgs),
+    /// Keep the machine at its best: the pool's limit follows the load, the pool is drained before it is full, idle units give memory
+    #[command(
+        after_help = "Examples:\n  sudo swaptune daemon --dry-run          what it would do, and why, line by line\n  sudo systemctl enable --now swaptuned   from now on and after each boot\n  swaptune daemon status                  what it has done, and what each law says now\n  sudo swaptune daemon pause              everything as it was, until `swaptune daemon resume` or a boot\n\nIt sets only zswap's limit and threshold, within bounds, and puts them back when it ends in whatever way. Figures are under [keep] of\n/etc/swaptune/config.toml; docs/reference/keep.md lists them."
+    )]
+    Daemon(DaemonArgs),
     /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
     #[command(
         after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
@@ -133,7 +140,7 @@ pub enum Command {
     Device(DeviceArgs),
     /// Many machines at once, from their facts: which plans they get and what those bring
     Fleet(FleetArgs),
-    /// Write the plan down for another program: NixOS, cloud-init, systemd, zram-generator
+    /// Write the plan down for another program: NixOS, Ansible, cloud-init, systemd, dracut, zram-generator
     #[command(
         after_help = "Examples:\n  swaptune emit nixos > swaptune.nix                    a module for configuration.nix\n  swaptune emit systemd --out files                     sysctl.d, tmpfiles.d and swap units, to be looked at and copied\n  swaptune emit cloud-init --root my-machine            user data for machines like one that was captured\n  swaptune emit zram-generator --set vm.swappiness=180\n\nValues are those of `swaptune plan` with the same flags, resolved for this machine. Nothing is changed. What a format cannot say is\na note on standard error."
     )]
@@ -141,6 +148,9 @@ pub enum Command {
     /// Switch the applied configuration on or off; called by swaptune.service
     #[command(hide = true)]
     Service(ServiceArgs),
+    /// Offer pages to zswap that ask for write-back; started by the daemon itself
+    #[command(hide = true, name = "keep_canary")]
+    KeepCanary,
     /// Put temporary settings back when the benchmark that made them is killed; started by the benchmark itself
     #[command(hide = true, name = "temporary_guardian")]
     TemporaryGuardian,
@@ -175,7 +185,7 @@ pub struct KnobsArgs {
 /// What is wanted: profile, configuration, single values.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WantedArgs {
-    /// Start from this profile: auto, idle-guide or off [default: as configured, else auto]
+    /// Start from this profile: auto, idle-guide, none (nothing is derived) or off [default: as configured, else auto]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
@@ -184,6 +194,10 @@ pub struct WantedArgs {
     /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,
+    /// Take over what other files configure here: zram-generator, zram-tools, rpi-swap, zswap-cli, fstab, sysctl.d, kernel arguments.
+    /// Nothing is derived; each value keeps its file and line
+    #[arg(long, conflicts_with = "profile")]
+    pub adopt: bool,
     /// Use figures measured on this machine; fail if there are none [default: use them if there are any]
     #[arg(long, conflicts_with = "no_measured")]
     pub measured: bool,
@@ -277,7 +291,7 @@ pub struct ApplyArgs {
     pub resume: bool,
     /// Carry out the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "profile", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
+        "profile", "adopt", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
     ])]
     pub plan: Option<PathBuf>,
 }

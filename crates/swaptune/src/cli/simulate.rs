@@ -36,6 +36,11 @@ pub enum SimulateCommand {
         after_help = "Examples:\n  swaptune simulate convert --trace web.csv --columns time_us=1,page=3 --output web.swtrace\n  swaptune simulate convert --generate idle:apps=80,wake=300 --output idle.swtrace\n\nPages are numbered in the order of their first access."
     )]
     Convert(ConvertArgs),
+    /// Put the lines of `run --item` together: each item once, in order; says which are lost (exit code 1) or came twice
+    #[command(
+        after_help = "Examples:\n  seq 0 $(($(swaptune simulate run grid.toml --items) - 1)) | parallel swaptune simulate run grid.toml --item {} > lines\n  swaptune simulate merge lines\n  swaptune simulate merge lines/* --csv > outcomes.csv     as `run --csv` prints them\n\nLines of another grid, and an item that came to two different outcomes, are errors: other flags, files or another version."
+    )]
+    Merge(MergeArgs),
     /// List how tierings are written, policies, devices, codecs, metrics, generators with their parameters, and formats
     List,
 }
@@ -110,6 +115,13 @@ pub struct RunArgs {
     /// Write a report with pictures, one file that needs no other
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Run only the item with this number, from 0, of the grid scenario × value × seed × tiering, and print it as one line of JSON:
+    /// for job arrays. `swaptune simulate merge` puts the lines together
+    #[arg(long, value_name = "K", conflicts_with_all = ["csv", "html", "write_scenario", "report"])]
+    pub item: Option<usize>,
+    /// Run nothing; print how many items there are
+    #[arg(long, conflicts_with_all = ["item", "csv", "html", "write_scenario", "report"])]
+    pub items: bool,
     /// Run nothing; write the scenario that the flags make to FILE, which ends in .toml
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenarios", "html"])]
     pub write_scenario: Option<PathBuf>,
@@ -176,6 +188,17 @@ pub struct ConvertArgs {
     /// Write it to FILE, in the format of its ending: .swtrace, .csv or .oracleGeneral
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+}
+
+/// `simulate merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Files with lines of `swaptune simulate run --item`; `-` is standard input
+    #[arg(value_name = "LINES", required = true)]
+    pub lines: Vec<PathBuf>,
+    /// Print comma-separated values, as `run --csv` does
+    #[arg(long)]
+    pub csv: bool,
 }
 
 /// How a curve is made.

@@ -24,7 +24,10 @@ pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
     if let Some(refusal) = plan.refusals.first() {
         return Err(Failure::new(REFUSED, format!("{}: {}", refusal.what, refusal.why)).hint(refusal.hint.clone()));
     }
-    let emitted = emit(args.format, &facts, &settings);
+    let mut emitted = emit(args.format, &facts, &settings);
+    emitted
+        .notes
+        .extend(configuration::adopted(&facts, &args.wanted)?.into_iter().flat_map(|taken| taken.notes).map(|note| note.text));
     if emitted.files.is_empty() {
         let why = emitted.notes.first().cloned().unwrap_or_default();
         return Err(Failure::new(REFUSED, why).hint("`swaptune plan` shows what is planned; `swaptune emit --help` the formats"));

@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bench;
 pub mod change;
 pub mod compare;
+pub mod daemon;
 pub mod device;
 pub mod emit;
 pub mod fleet;
@@ -22,8 +23,10 @@ pub mod unfinished;
 pub mod verify;
 pub mod watch;
 
+use std::cell::OnceCell;
 use std::path::Path;
 
+use swaptune_host::aside::Aside;
 use swaptune_host::machine::{self, Machine};
 
 use crate::cli::Global;
@@ -35,6 +38,8 @@ pub struct Context {
     pub machine: Machine,
     /// Print JSON.
     pub json: bool,
+    /// Keeps a daemon from moving anything, once it was asked to.
+    pub aside: OnceCell<Option<Aside>>,
 }
 
 impl Context {
@@ -44,7 +49,7 @@ impl Context {
             None => Machine::live(),
             Some(root) => below(root)?,
         };
-        Ok(Self { machine, json: global.json })
+        Ok(Self { machine, json: global.json, aside: OnceCell::new() })
     }
 
     /// The folder that `--root` names.

@@ -1,5 +1,6 @@
 //! Temporary settings: the guardian process, and what a killed benchmark left.
 
+use swaptune_host::aside::Aside;
 use swaptune_host::error_chain;
 use swaptune_host::temporary::{self, TemporaryError, guardian};
 
@@ -13,7 +14,10 @@ pub fn guardian() -> u8 {
 }
 
 /// Puts back what a killed benchmark left, before anything else is looked at or changed.
+///
+/// From here on a daemon that runs moves nothing: what it had moved is as it was, until this command ends.
 pub fn recover(context: &Context) -> Result<(), Failure> {
+    context.aside.get_or_init(|| Aside::ask(&context.machine));
     if let Some(what) = temporary::recover(&context.machine)? {
         output::message(&what);
     }

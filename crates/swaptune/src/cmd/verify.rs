@@ -85,7 +85,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
 /// What the flags name, else what the last apply resolved.
 fn wanted(context: &Context, facts: &Facts, args: &VerifyArgs) -> Result<Option<(Settings, WhenArgs)>, Failure> {
     let flags = &args.wanted;
-    if flags.profile.is_none() && flags.config.is_none() && flags.set.is_empty() {
+    if flags.profile.is_none() && !flags.adopt && flags.config.is_none() && flags.set.is_empty() {
         return configuration::applied(facts);
     }
     let (evidence, _) = configuration::evidence(&context.machine, flags)?;

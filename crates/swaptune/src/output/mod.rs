@@ -4,6 +4,7 @@ pub mod cipher;
 pub mod codecs;
 pub mod codecs_kernel;
 pub mod compare;
+pub mod daemon;
 pub mod density;
 pub mod diff;
 pub mod disk;

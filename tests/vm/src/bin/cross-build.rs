@@ -1,8 +1,10 @@
 //! `cross-build ARCHITECTURE FILE`: builds swaptune for another architecture of Debian, with the compiler of Debian stable.
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::{Context, Result};
 use swaptune_vm::toolchain::Cross;
 
 fn main() -> ExitCode {
@@ -11,9 +13,15 @@ fn main() -> ExitCode {
         eprintln!("usage: cross-build ARCHITECTURE FILE");
         return ExitCode::from(2);
     };
-    if let Err(error) = Cross::named(architecture).and_then(|cross| cross.build(Path::new(file))) {
+    if let Err(error) = build(architecture, Path::new(file)) {
         eprintln!("{error:#}");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+fn build(architecture: &str, file: &Path) -> Result<()> {
+    let programs = Cross::named(architecture)?.programs()?;
+    fs::copy(programs.swaptune, file).with_context(|| format!("write {}", file.display()))?;
+    Ok(())
 }

@@ -1,12 +1,14 @@
-//! Built by the compiler of Debian stable for another architecture, and run here by an emulator of its user mode.
+//! Built by the compiler of Debian stable for another architecture: run here by an emulator of its user mode, and on a kernel of its own.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use swaptune_vm::command::{command, run};
+use swaptune_vm::guest::Minimal;
+use swaptune_vm::kernels::Kernel;
 use swaptune_vm::toolchain::{CROSS, Cross};
-use swaptune_vm::{cache, swaptune};
+use swaptune_vm::{payload, swaptune};
 
 /// What is asked of both: a host that is planned for and simulated, each value of a table, a proof that is refused.
 const ASKED: [&[&str]; 3] = [
@@ -21,9 +23,7 @@ pub fn same_answers() -> Result<()> {
 }
 
 fn answers(cross: &Cross) -> Result<()> {
-    let folder = cache::work_folder(cross.debian)?;
-    let other = folder.path().join("swaptune");
-    cross.build(&other)?;
+    let other = cross.programs()?.swaptune;
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hosts/debian13-6.12");
     let host = host.to_str().context("the path of the fixture is UTF-8")?;
     for words in ASKED {
@@ -33,4 +33,14 @@ fn answers(cross: &Cross) -> Result<()> {
         ensure!(!here.is_empty() && here == there, "{words:?} says on {}:\n{there}\nand here:\n{here}", cross.debian);
     }
     Ok(())
+}
+
+/// Apply, prove, roll back on another processor, with pages of another size.
+pub fn circle(kernel: Kernel) -> Result<()> {
+    let programs = Cross::named(kernel.architecture.debian)?.programs()?;
+    let guest = Minimal::new(kernel.fetch()?, payload::APPLY_LIVE)
+        .file(programs.swaptune, "/usr/local/bin/swaptune")
+        .file(programs.guest_tool, "/bin/guest-tool")
+        .text("/rounds", "zstd zsmalloc\n");
+    guest.run()?.ensure_success()
 }

@@ -71,13 +71,14 @@ max_pool_percent = 30
 
 [boot]
 kernel_arguments = true
+initramfs = true
 
 [knobs]
 "vm.swappiness" = 85
 "#;
 
-/// Configured on the host while it does not run, with its own update-grub; booted, proved; taken back on the host, booted: not one
-/// byte of `/etc` and `/boot` is changed.
+/// Configured on the host while it does not run, with its own update-initramfs and update-grub, so that its kernel takes zstd from its command
+/// line; booted, proved; taken back on the host, booted: not one byte of `/etc` and `/boot` is changed.
 pub fn image(release: Release) -> Result<()> {
     need_commands(&["plan", "apply", "verify", "rollback", "history"])?;
     let guest = release.guest()?;
@@ -90,16 +91,20 @@ pub fn image(release: Release) -> Result<()> {
     let picture = format!("{}\nmkdir -p /var/lib/guest-test; file_state > /var/lib/guest-test/files", payload::LIBRARY);
     mounted.script(&picture)?;
     let applied = swaptune(root, &["apply", "--boot", "--yes"])?;
-    ensure!(applied.contains("done: boot loader configuration: run update-grub"), "{applied}");
+    for done in ["done: boot loader configuration: run update-grub", "done: initramfs: run update-initramfs -u -k"] {
+        ensure!(applied.contains(done), "{applied}");
+    }
     let cfg = fs::read_to_string(root.join("boot/grub/grub.cfg")).context("grub.cfg of the image")?;
-    ensure!(cfg.contains(&format!("root=UUID={ROOT_UUID}")) && cfg.contains("zswap.enabled=1"), "{cfg}");
+    ensure!(cfg.contains(&format!("root=UUID={ROOT_UUID}")) && cfg.contains("zswap.compressor=zstd"), "{cfg}");
     let again = swaptune(root, &["plan"])?;
     ensure!(again.starts_with("Nothing to do"), "{again}");
     mounted.close()?;
     guest.boot(payload::IMAGE_VERIFY)?.ensure_success().context("boot 1, as configured")?;
     let mounted = guest.mount()?;
     let back = swaptune(mounted.root(), &["rollback", "--yes"])?;
-    ensure!(back.contains("restored: boot loader configuration"), "{back}");
+    for restored in ["restored: boot loader configuration", "restored: initramfs"] {
+        ensure!(back.contains(restored), "{back}");
+    }
     mounted.close()?;
     guest.boot(payload::IMAGE_AFTER)?.ensure_success().context("boot 2, as before")
 }

@@ -9,6 +9,7 @@
 mod cross;
 mod debian;
 mod device;
+mod keep;
 mod live;
 mod measure;
 mod probe;
@@ -19,7 +20,8 @@ mod swapping;
 use libtest_mimic::{Arguments, Trial};
 use support::{cross, full, minimal, runner};
 use swaptune_vm::debian::RELEASES;
-use swaptune_vm::kernels::KERNELS;
+use swaptune_vm::image::Loader;
+use swaptune_vm::kernels::{KERNELS, LARGE_PAGES};
 
 /// Two processors are plenty for two guests; more only slow each other down.
 const PARALLEL: usize = 2;
@@ -33,6 +35,7 @@ fn main() -> std::process::ExitCode {
 fn all() -> Vec<Trial> {
     let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
     trials.push(cross("same_answers", cross::same_answers));
+    trials.push(cross("circle", || cross::circle(LARGE_PAGES)));
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
         if !kernel.zswap {
@@ -43,10 +46,16 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("swapping", kernel, swapping::run));
             trials.push(minimal("apply", kernel, live::circle));
             trials.push(minimal("measure", kernel, measure::run));
+            if keep::runs_on(kernel) {
+                trials.push(minimal("keep", kernel, keep::run));
+            }
         }
     }
     for release in RELEASES {
         trials.push(full("circle", release, debian::circle));
+        if release.loader == Loader::SystemdBoot {
+            continue;
+        }
         trials.push(full("missing-disk", release, debian::missing_disk));
         trials.push(full("package", release, debian::package));
         trials.push(full("device", release, device::prepared));

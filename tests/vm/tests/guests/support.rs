@@ -28,7 +28,7 @@ pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> T
 }
 
 /// A test of what the compiler of Debian stable builds for other architectures.
-pub fn cross(name: &str, test: fn() -> Result<()>) -> Trial {
+pub fn cross(name: &str, test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
     trial(format!("cross::{name}"), &CROSS_PROGRAMS, move || {
         if !is_root() {
             bail!(Missing("building a Debian root needs root".to_owned()));
@@ -48,15 +48,19 @@ pub fn need_commands(commands: &[&str]) -> Result<()> {
 }
 
 /// What another architecture needs on the host.
-const CROSS_PROGRAMS: [&str; 6] = ["mmdebstrap", "apt-config", "unshare", "chroot", "mount", "qemu-aarch64-static"];
+const CROSS_PROGRAMS: [&str; 9] =
+    ["mmdebstrap", "apt-config", "unshare", "chroot", "mount", "qemu-aarch64-static", "qemu-system-aarch64", "cpio", "depmod"];
 
 /// What a full guest needs on the host.
-const FULL_PROGRAMS: [&str; 14] = [
+const FULL_PROGRAMS: [&str; 17] = [
     "lintian",
     "qemu-system-x86_64",
     "mmdebstrap",
     "sfdisk",
     "mkfs.ext4",
+    "mkfs.vfat",
+    "mmd",
+    "mcopy",
     "mkswap",
     "chroot",
     "tar",

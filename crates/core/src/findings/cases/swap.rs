@@ -101,23 +101,25 @@ pub(super) const CASES: &[Case] = &[
         code: "swap-striping-unit",
         base: |f| {
             kernel(f, "6.12.1");
+            f.kernel.page_size = Bytes(4096);
             virtual_disk(f);
             f.swaps = vec![area("/dev/sdx", 3), area("/dev/vda3", 10), area("/dev/vda4", 10)];
         },
-        says: &["2 areas share priority 10: 6.12.1 fills them in turn, 64 slots"],
+        says: &["2 areas share priority 10: 6.12.1 fills them in turn, 64 slots (256 KiB)"],
         but_not: &[
             ("none is equal", |f| f.swaps[1].priority = 11),
             ("the equal one is zram", |f| f.swaps[1].path = "/dev/zram0".into()),
         ],
         also: &[
             ("a newer kernel", |f| kernel(f, "6.15.0"), "one page at a time"),
+            ("larger pages", |f| f.kernel.page_size = Bytes(16384), "64 slots (1 MiB)"),
             (
                 "a newer kernel and flash",
                 |f| {
                     kernel(f, "6.15.0");
                     f.block_devices.clear();
                 },
-                "a cluster of 512 slots",
+                "a cluster of 512 slots (2 MiB)",
             ),
         ],
     },

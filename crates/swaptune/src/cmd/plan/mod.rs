@@ -113,6 +113,7 @@ pub fn make(
         };
     }
     plan.notes.extend(unread);
+    plan.notes.extend(configuration::adopted(&facts, wanted)?.into_iter().flat_map(|taken| taken.notes));
     Ok(Made { facts, settings, seed, plan })
 }
 

@@ -19,6 +19,7 @@ pub fn command(args: &PlanArgs, live: bool) -> String {
     flag("--page-set", path(&args.simulated.page_set));
     flag("--app-size", args.simulated.app_size.map(|size| size.0.to_string()));
     let switches = [
+        ("--adopt", args.wanted.adopt),
         ("--measured", args.wanted.measured),
         ("--no-measured", args.wanted.no_measured),
         ("--simulate", args.simulated.simulate),
@@ -51,6 +52,7 @@ mod tests {
             let Command::Apply(apply) = Cli::parse_from(typed.split_whitespace().skip(1)).command else { panic!("{typed}") };
             assert_eq!((apply.when.now, apply.wanted.set, apply.wipe), (live, args.wanted.set.clone(), args.wipe.clone()));
         }
+        assert_eq!(command(&plan("swaptune plan --adopt"), false), "sudo swaptune apply --adopt");
         assert_eq!(command(&plan("swaptune plan --boot"), true), "sudo swaptune apply --boot");
         assert_eq!(command(&plan("swaptune plan --boot --out p.json"), true), "sudo swaptune apply --plan p.json");
         assert_eq!(command(&plan("swaptune plan --now"), true), "sudo swaptune apply --now");

@@ -2,6 +2,7 @@
 
 mod convert;
 mod fit;
+mod items;
 mod jobs;
 mod measured;
 mod replay;
@@ -29,6 +30,7 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
         SimulateCommand::Fit(args) => fit::run(context, args),
         SimulateCommand::Replay(args) => replay::run(context, args),
         SimulateCommand::Convert(args) => convert::run(args),
+        SimulateCommand::Merge(args) => items::merge(args),
         SimulateCommand::List => output::data(&output::simulate::list(&REPLAYS, &GENERATORS, &FORMATS)).map(|()| 0),
     }
 }

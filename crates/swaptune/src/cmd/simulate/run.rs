@@ -4,9 +4,9 @@ use std::path::Path;
 
 use swaptune_tiers::scenario::{Run, Scenario};
 
-use super::LIST;
 use super::jobs::{Job, work};
 use super::request::{Origin, Request};
+use super::{LIST, items};
 use crate::cli::RunArgs;
 use crate::cmd::Context;
 use crate::cmd::bench::typed;
@@ -23,6 +23,11 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
     }
     let read = |origin: &Origin| origin.read(&request.changes, &request.traces);
     let scenarios = request.origins.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    match (args.items, args.item) {
+        (true, _) => return items::count(&request, &scenarios),
+        (false, Some(number)) => return items::one(&request, &scenarios, number),
+        (false, None) => {}
+    }
     let runs = runs(&request, &scenarios, args)?;
     let cites = request.measured.cites(&scenarios);
     let each = request.origins.iter().zip(&scenarios).zip(runs);

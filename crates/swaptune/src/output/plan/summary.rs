@@ -1,5 +1,6 @@
 //! What a plan changes, by subject, in a page.
 
+use swaptune_core::adopt::ADOPTED;
 use swaptune_core::change::{Change, SwapState};
 use swaptune_core::plan::{CAPACITY, FINDINGS, Note, Plan, SLOTS, When};
 
@@ -151,6 +152,7 @@ fn file(change: &Change) -> Option<(&'static str, String)> {
         Change::File { path, before: None, .. } => ("create", name(path)),
         Change::File { path, after: None, .. } => ("delete", name(path)),
         Change::File { path, .. } => ("edit", name(path)),
+        Change::Link { path, after: Some(to), .. } if to == "/dev/null" => ("mask", name(path)),
         Change::Link { path, after: Some(_), .. } => ("enable", name(path)),
         Change::Link { path, .. } => ("disable", name(path)),
         Change::Module { name, after: true, .. } => ("load", name.clone()),
@@ -196,7 +198,7 @@ fn footer(plan: &Plan, next: Option<&str>) -> Vec<(&'static str, String)> {
 
 /// What is not as wanted now, what was cut short, that less fits, what keeps more from fitting, and why little is worth it.
 fn is_said_in_full(note: &Note) -> bool {
-    note.pending || [CAPACITY, SLOTS, FINDINGS].contains(&note.about.as_str())
+    note.pending || [CAPACITY, SLOTS, FINDINGS].contains(&note.about.as_str()) || note.about.starts_with(ADOPTED)
 }
 
 #[cfg(test)]

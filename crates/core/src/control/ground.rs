@@ -1,0 +1,132 @@
+//! Which laws a machine allows, and why the others are off.
+
+use swaptune_kernel::{KernelVersion, behaviours};
+
+/// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ground {
+    /// The kernel's version, when known.
+    pub kernel: Option<KernelVersion>,
+    /// zswap is there and on.
+    pub zswap: bool,
+    /// zswap's shrinker is on.
+    pub shrinker: bool,
+    /// Names of swap areas that are on.
+    pub areas: usize,
+    /// Disks below swap areas that spin, by name.
+    pub rotational: Vec<String>,
+    /// All areas are zram devices.
+    pub only_zram: bool,
+    /// Control groups are version 2 and have the memory controller.
+    pub memory_groups: bool,
+    /// Groups can be kept from the disk (`memory.zswap.writeback`).
+    pub writeback_switch: bool,
+    /// `memory.reclaim` is there.
+    pub reclaim_file: bool,
+}
+
+/// The laws by their names in `[keep]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The limit moves.
+    pub limit: bool,
+    /// The pool is drained.
+    pub pacing: bool,
+    /// Idle units are reclaimed.
+    pub reclaim: bool,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self { limit: true, pacing: true, reclaim: true }
+    }
+}
+
+const CONFIGURED: &str = "switched off under [keep]";
+const NO_ZSWAP: &str = "zswap is off";
+const NO_AREA: &str = "no swap area is on";
+const NO_GROUPS: &str = "no control groups of version 2 with the memory controller";
+
+/// Why the limit does not move on this machine.
+#[must_use]
+pub fn limit_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+    first([(!wanted.limit, CONFIGURED), (!ground.zswap, NO_ZSWAP), (ground.areas == 0, NO_AREA)])
+}
+
+/// Why the pool is not drained on this machine.
+#[must_use]
+pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+    let rules = [
+        (!wanted.pacing, CONFIGURED),
+        (!ground.zswap, NO_ZSWAP),
+        (ground.areas == 0, NO_AREA),
+        (ground.only_zram, "swap is on zram: write-back would only move pages"),
+    ];
+    if let Some(why) = first(rules) {
+        return Some(why);
+    }
+    if ground.shrinker {
+        return Some("zswap's shrinker is on and writes back by itself; `swaptune plan` says why auto leaves it off".into());
+    }
+    if !ground.rotational.is_empty() {
+        return Some(format!("{} spins: write-back seeks between the reads of others", ground.rotational.join(", ")));
+    }
+    if ground.kernel.is_some_and(|kernel| !behaviours::WRITEBACK_SWITCH.is_in(kernel)) {
+        return Some("this kernel keeps no group from the disk (memory.zswap.writeback, Linux 6.8): the pages that ask for write-back would be written themselves".into());
+    }
+    first([(!ground.memory_groups, NO_GROUPS), (!ground.writeback_switch, "no group has memory.zswap.writeback")])
+}
+
+/// Why idle units are not reclaimed on this machine.
+#[must_use]
+pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+    first([
+        (!wanted.reclaim, CONFIGURED),
+        (ground.areas == 0, NO_AREA),
+        (!ground.zswap && !ground.only_zram, "zswap is off and swap is no zram: what is reclaimed would go to the disk"),
+        (!ground.memory_groups, NO_GROUPS),
+        (!ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
+    ])
+}
+
+fn first<const N: usize>(rules: [(bool, &str); N]) -> Option<String> {
+    rules.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use swaptune_kernel::v;
+
+    fn good() -> Ground {
+        Ground {
+            kernel: Some(v(6, 12)),
+            zswap: true,
+            areas: 1,
+            memory_groups: true,
+            writeback_switch: true,
+            reclaim_file: true,
+            ..Ground::default()
+        }
+    }
+
+    #[test]
+    fn each_reason_switches_off_what_it_must() {
+        let off = |ground: Ground| {
+            let wanted = Wanted::default();
+            [limit_is_off(wanted, &ground), pacing_is_off(wanted, &ground), reclaim_is_off(wanted, &ground)]
+                .map(|why| why.is_some())
+        };
+        assert_eq!(off(good()), [false; 3]);
+        assert_eq!(off(Ground { zswap: false, ..good() }), [true; 3]);
+        assert_eq!(off(Ground { zswap: false, only_zram: true, ..good() }), [true, true, false]);
+        assert_eq!(off(Ground { areas: 0, ..good() }), [true; 3]);
+        assert_eq!(off(Ground { shrinker: true, ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { kernel: Some(v(6, 7)), ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
+        assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
+        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
+    }
+}

@@ -1,0 +1,154 @@
+//! The control laws of the daemon: what is to be done about a machine at this moment, and why, as data.
+//!
+//! Each law is one page: [`limit`] moves the limit of zswap's pool, [`pacing`] drains it before it is full, [`reclaim`] takes memory from
+//! idle units. All they know is in [`Moment`] and in what they remember; they read no clock and touch nothing, so that the same moments
+//! make the same decisions. [`figures`] is the table of what they go by, [`ground`] says on which machines they work.
+
+pub mod budget;
+pub mod figures;
+pub mod ground;
+pub mod limit;
+pub mod moment;
+pub mod pacing;
+pub mod reclaim;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+
+pub use budget::Budget;
+pub use figures::Figures;
+pub use ground::{Ground, Wanted};
+pub use limit::{Bounds, Limit, Move};
+pub use moment::{Moment, Span, Stalled, UnitMoment};
+pub use pacing::{Burst, Pacing};
+pub use reclaim::{Probe, Reclaim};
+
+use crate::units::Bytes;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "law")]
+pub enum Decision {
+    /// The limit moves.
+    Limit(Move),
+    /// The pool is drained.
+    Pacing {
+        /// How.
+        burst: Burst,
+        /// Why, as one sentence.
+        why: String,
+    },
+    /// A unit is probed.
+    Reclaim(Probe),
+}
+
+/// What each law says of this moment: what it does, or why it does nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// Of the limit.
+    pub limit: String,
+    /// Of pacing.
+    pub pacing: String,
+    /// Of idle units.
+    pub reclaim: String,
+}
+
+/// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
+/// rule is that of the plan.
+pub type PoolRule = fn(Option<f64>) -> (u64, u64);
+
+/// All laws of one machine.
+#[derive(Clone, Debug)]
+pub struct Laws {
+    /// What they go by.
+    pub figures: Figures,
+    /// Which are wanted.
+    pub wanted: Wanted,
+    /// How far the limit may go.
+    rule: PoolRule,
+    /// What they remember.
+    limit: Limit,
+    /// What it remembers, with its budget.
+    pub pacing: Pacing,
+    /// What it remembers, with its budget.
+    pub reclaim: Reclaim,
+    /// Waiting times of the last seconds, the oldest first.
+    stalled: VecDeque<Stalled>,
+    /// What they say.
+    pub standing: Standing,
+}
+
+impl Laws {
+    /// Laws that remember nothing but budgets.
+    #[must_use]
+    pub fn new(figures: Figures, wanted: Wanted, rule: PoolRule, never: Vec<String>, written: Budget, taken: Budget) -> Self {
+        Self {
+            figures,
+            wanted,
+            rule,
+            limit: Limit::default(),
+            pacing: Pacing::with_budget(written),
+            reclaim: Reclaim::new(never, taken),
+            stalled: VecDeque::new(),
+            standing: Standing::default(),
+        }
+    }
+
+    /// What is to be done at this moment, in this order. `home` is the limit that is configured.
+    pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment) -> Vec<Decision> {
+        self.reclaim.learn(&self.figures, now);
+        self.pacing.spend(before, now);
+        let Some(span) = self.span(before, now) else { return Vec::new() };
+        let bounds = self.bounds(home, now);
+        let (figures, mut decisions) = (&self.figures, Vec::new());
+
+        let limit_off = ground::limit_is_off(self.wanted, ground);
+        let limit_works = limit_off.is_none();
+        let limit = limit_off.map_or_else(|| self.limit.decide(figures, bounds, &span, now), Err);
+        self.standing.limit = said(&limit, |moved| moved.why.clone());
+
+        let may_rise = limit_works && Limit::may_rise(figures, bounds, &span, now);
+        let pacing = match ground::pacing_is_off(self.wanted, ground) {
+            Some(why) => Err(why),
+            None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
+            None => self.pacing.begin(figures, &span, now),
+        };
+        self.standing.pacing = said(&pacing, |(_, why)| why.clone());
+
+        let reclaim = ground::reclaim_is_off(self.wanted, ground).map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
+        self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
+
+        decisions.extend(limit.ok().map(Decision::Limit));
+        decisions.extend(pacing.ok().map(|(burst, why)| Decision::Pacing { burst, why }));
+        decisions.extend(reclaim.ok().map(Decision::Reclaim));
+        decisions
+    }
+
+    /// What happened since the moment before, with waiting times over the last seconds, for the kernel sums them up only every two.
+    fn span(&mut self, before: &Moment, now: &Moment) -> Option<Span> {
+        let span = Span::between(before, now)?;
+        let stalled = Stalled::of(now);
+        self.stalled.push_back(stalled);
+        while self.stalled.get(1).is_some_and(|second| stalled.is_apart(second)) {
+            self.stalled.pop_front();
+        }
+        let first = self.stalled.front().copied().filter(|first| *first != stalled).unwrap_or(Stalled::of(before));
+        Some(Span { memory_stall: stalled.memory_since(&first), io_stall: stalled.io_since(&first), ..span })
+    }
+
+    /// Between what the limit may move now: the largest that leaves RAM to run in follows from the ratio of what is stored.
+    #[must_use]
+    pub fn bounds(&self, home: u64, now: &Moment) -> Bounds {
+        let trusted = now.pool >= now.ram.percent(1).max(Bytes::from_mib(1));
+        let ratio = trusted.then(|| now.stored.0 as f64 / now.pool.0 as f64);
+        let (smallest, largest) = (self.rule)(ratio);
+        Bounds::around(home, smallest, largest, &self.figures)
+    }
+}
+
+fn said<T>(result: &Result<T, String>, why: impl Fn(&T) -> String) -> String {
+    result.as_ref().map_or_else(Clone::clone, why)
+}

@@ -1,0 +1,163 @@
+//! The law of pacing: the pool is kept below its limit, in quiet times, by the kernel's own write-back.
+//!
+//! At the limit zswap refuses what is swapped out now, the hottest pages, and sends it to the disk, while what has lain in the pool for
+//! hours stays. No kernel writes back before that point. But any refused store wakes its worker, which then takes the oldest entries of
+//! each group in turn until the pool is below the accept threshold. So in a **burst** of half a second at most the limit is lowered to
+//! what the pool holds, the threshold put to where the burst shall end, and pages that must not be written, canaries, are offered one
+//! after the other: each is refused and wakes the worker.
+//!
+//! While a burst goes on, pages of others are refused too. So it begins only when there is no paging and little waiting for I/O, ends at
+//! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
+//! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
+//! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
+//! counted, and a day has a budget.
+
+use serde::{Deserialize, Serialize};
+
+use super::budget::Budget;
+use super::figures::Figures;
+use super::limit::{share, share_of};
+use super::moment::{Moment, Span, Stalled};
+use crate::units::Bytes;
+
+/// A burst begins only with this much of the budget.
+const LEAST: Bytes = Bytes::from_mib(1);
+
+/// One burst: how the limits are set for it, and where it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Burst {
+    /// `max_pool_percent` while it goes on.
+    pub limit_percent: u64,
+    /// `accept_threshold_percent` while it goes on.
+    pub accept_percent: u64,
+    /// Size of the pool at which it ends: the threshold that follows from the two.
+    pub target: Bytes,
+    /// What it may write in all.
+    pub allowed: Bytes,
+    /// When it ends at the latest, ms since boot.
+    pub until_ms: u64,
+}
+
+/// What the law remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pacing {
+    hold_until_ms: u64,
+    draining: bool,
+    budget: Budget,
+}
+
+impl Pacing {
+    /// Takes over the budget of an earlier run in the same boot.
+    #[must_use]
+    pub fn with_budget(budget: Budget) -> Self {
+        Self { budget, ..Self::default() }
+    }
+
+    /// What was written, by hour.
+    #[must_use]
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Whether a burst begins at this moment, and the sentence that says why; `Err` says why none does.
+    pub fn begin(&mut self, figures: &Figures, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
+        let limit = now.limit();
+        let (start, goal) = (limit.percent(figures.pacing_start_percent), limit.percent(target_percent(figures)));
+        // Once begun it goes on down to the target: hysteresis.
+        self.draining = now.pool > goal && (self.draining || now.pool >= start);
+        if !self.draining {
+            return Err(format!("the pool holds {}, from {start} on it is drained to {goal}", now.pool));
+        }
+        if let Some(noise) = noise(figures, span) {
+            self.hold_until_ms = now.at_ms + figures.pacing_hold_ms;
+            return Err(format!("the pool holds {}, but {noise}", now.pool));
+        }
+        if now.at_ms < self.hold_until_ms {
+            return Err(format!("left alone for {} ms after paging", figures.pacing_hold_ms));
+        }
+        let left = self.budget.left(now.at_ms, Bytes(figures.pacing_budget));
+        if left < LEAST {
+            return Err(format!("{} were written in 24 hours, as much as is allowed", Bytes(figures.pacing_budget)));
+        }
+        let burst = burst(figures, now, goal, left)?;
+        Ok((burst, format!("the pool holds {} of {limit}, and nothing is paged", now.pool)))
+    }
+
+    /// Whether a burst goes on; `Err` says why it ends. `before` is the look before this one, `began` the one at which it began.
+    pub fn goes_on(
+        &mut self,
+        figures: &Figures,
+        burst: &Burst,
+        began: &Moment,
+        before: &Moment,
+        now: &Moment,
+    ) -> Result<(), String> {
+        let Some(span) = Span::between(before, now) else { return Ok(()) };
+        // From one look to the next is too short for what the kernel sums up by seconds.
+        let span = Span { io_stall: Stalled::of(now).io_since(&Stalled::of(began)), ..span };
+        let written = Bytes(now.zswpwb.saturating_sub(began.zswpwb).saturating_mul(now.page.0));
+        let ends = if now.pool <= burst.target {
+            format!("the pool is at its target: {}", now.pool)
+        } else if let Some(noise) = noise(figures, &span) {
+            self.hold_until_ms = now.at_ms + figures.pacing_hold_ms;
+            noise
+        } else if written >= burst.allowed {
+            format!("{written} are written, as much as a burst may")
+        } else if now.at_ms >= burst.until_ms {
+            format!("it took {} ms", figures.pacing_burst_ms)
+        } else {
+            return Ok(());
+        };
+        Err(ends)
+    }
+
+    /// Counts what zswap wrote back between two looks against the budget, whoever asked for it. To be called at each moment.
+    pub fn spend(&mut self, before: &Moment, now: &Moment) {
+        let pages = now.zswpwb.saturating_sub(before.zswpwb);
+        self.budget.spend(now.at_ms, Bytes(pages.saturating_mul(now.page.0)));
+    }
+}
+
+/// The target lies below the start, whatever was configured.
+fn target_percent(figures: &Figures) -> u64 {
+    figures.pacing_target_percent.min(figures.pacing_start_percent.saturating_sub(1))
+}
+
+/// What speaks against write-back now.
+fn noise(figures: &Figures, span: &Span) -> Option<String> {
+    // A page or two in a span of some milliseconds is no rate.
+    let few = 2000.0 / span.ms as f64;
+    let bound = (figures.pacing_pages as f64).max(few);
+    let io = span.io_stall.filter(|io| *io > figures.pacing_io_stall_us as f64);
+    if span.swapped_in > bound {
+        Some(format!("{:.0} pages a second come from swap", span.swapped_in))
+    } else if span.past_zswap > bound {
+        Some(format!("{:.0} pages a second go past zswap to the disk", span.past_zswap))
+    } else {
+        io.map(|io| {
+            format!("some task waits for I/O {} of the time, more than {}", share(io), share_of(figures.pacing_io_stall_us))
+        })
+    }
+}
+
+/// The limits of a burst. The limit must not be above what the pool holds, or no store would be refused, and it has steps of a percent of
+/// RAM. The worker reads where it shall end when it starts, and goes on to there whatever is set afterwards: so that is what a burst writes.
+fn burst(figures: &Figures, now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
+    let page = now.page.0.max(1);
+    // What is written is not compressed.
+    let ratio = (now.stored.0 as f64 / now.pool.0.max(1) as f64).max(1.0);
+    let chunk = figures.pacing_chunk.min((left.0 as f64 / ratio) as u64);
+    let wish = goal.max(Bytes(now.pool.0.saturating_sub(chunk)));
+    let limit_percent = (now.pool.0 * 100 / now.ram.0.max(1)).min(now.limit_percent);
+    if limit_percent == 0 {
+        return Err(format!("the pool holds {}, less than the 1 % of RAM that a limit can be lowered to", now.pool));
+    }
+    let low = now.of_ram(limit_percent).0 / page;
+    let accept_percent = (wish.0 / page * 100).div_ceil(low.max(1)).min(100);
+    let target = Bytes(low * accept_percent / 100 * page);
+    let writes = Bytes((now.pool.0.saturating_sub(target.0) as f64 * ratio) as u64);
+    if writes > left {
+        return Err(format!("a burst writes {writes}, and {left} are left of what is allowed in 24 hours"));
+    }
+    Ok(Burst { limit_percent, accept_percent, target, allowed: left, until_ms: now.at_ms + figures.pacing_burst_ms })
+}

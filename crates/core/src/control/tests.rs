@@ -1,0 +1,362 @@
+//! The laws on a machine that is played: what they must never do, whatever happens to it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const PAGE: u64 = 4096;
+
+fn quiet() -> Moment {
+    Moment {
+        at_ms: 1_000_000,
+        ram: Bytes::from_gib(4),
+        available: Bytes::from_gib(2),
+        page: Bytes(PAGE),
+        pool: Bytes::from_mib(1700),
+        stored: Bytes::from_mib(4200),
+        swap: Bytes::from_gib(16),
+        swap_free: Bytes::from_gib(10),
+        limit_percent: 43,
+        accept_percent: 90,
+        memory_stall_us: Some(0),
+        io_stall_us: Some(0),
+        ..Moment::default()
+    }
+}
+
+/// The same a second later.
+fn later(moment: &Moment) -> Moment {
+    Moment { at_ms: moment.at_ms + 1000, ..moment.clone() }
+}
+
+fn ground() -> Ground {
+    Ground {
+        kernel: Some(swaptune_kernel::v(6, 12)),
+        zswap: true,
+        areas: 1,
+        memory_groups: true,
+        writeback_switch: true,
+        reclaim_file: true,
+        ..Ground::default()
+    }
+}
+
+fn laws(figures: Figures) -> Laws {
+    Laws::new(
+        figures,
+        Wanted::default(),
+        crate::profiles::auto::pool_bounds,
+        vec!["never.service".into()],
+        Budget::default(),
+        Budget::default(),
+    )
+}
+
+fn unit(path: &str, memory: Bytes) -> UnitMoment {
+    UnitMoment { path: path.into(), id: 7, memory, anon: memory, may_swap: true, ..UnitMoment::default() }
+}
+
+#[test]
+fn the_limit_rises_while_ram_is_left_and_falls_under_stall() {
+    let mut laws = laws(Figures::default());
+    let before = quiet();
+    let now = later(&before);
+    let moved = |decisions: &[Decision]| match decisions {
+        [Decision::Limit(moved), ..] => Some((moved.from, moved.to)),
+        _ => None,
+    };
+    // 1700 MiB are 97 % of 43 %: near its limit.
+    assert_eq!(moved(&laws.decide(&ground(), 43, &before, &now)), Some((43, 45)));
+    // It has just moved.
+    let next = later(&now);
+    assert_eq!(moved(&laws.decide(&ground(), 43, &now, &next)), None);
+    // 6 % of the time some task waits: it falls, but not below the pool, which takes 41.5 %.
+    let stalled = Moment { at_ms: next.at_ms + 5000, memory_stall_us: Some(300_000), limit_percent: 43, ..next.clone() };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &next, &stalled)), Some((43, 42)), "{:?}", laws.standing);
+    // What this process waited itself is no stall of others.
+    let ours = Moment { at_ms: stalled.at_ms + 6000, memory_stall_us: Some(600_000), ours_us: 300_000, ..stalled.clone() };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &stalled, &ours)), Some((43, 45)));
+}
+
+#[test]
+fn a_pool_that_has_emptied_gets_its_configured_limit_back() {
+    let mut laws = laws(Figures::default());
+    let before = Moment { limit_percent: 55, pool: Bytes::from_mib(100), stored: Bytes::from_mib(300), ..quiet() };
+    let decisions = laws.decide(&ground(), 43, &before, &later(&before));
+    assert!(matches!(&decisions[..], [Decision::Limit(moved)] if moved.to == 43), "{decisions:?}");
+}
+
+#[test]
+fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
+    let mut laws = laws(Figures::default());
+    laws.wanted.limit = false;
+    let before = quiet();
+    let now = later(&before);
+    let decisions = laws.decide(&ground(), 43, &before, &now);
+    let [Decision::Pacing { burst, .. }, ..] = &decisions[..] else { panic!("{decisions:?} {:?}", laws.standing) };
+    // 1700 of 4096 MiB are 41.5 %: 41 % is the nearest limit that refuses a store, and takes more than the 8 MiB of a burst.
+    assert_eq!((burst.limit_percent, burst.accept_percent, burst.target), (41, 100, now.of_ram(41)));
+    let poll = |change: fn(&mut Moment)| {
+        let mut next = Moment { at_ms: now.at_ms + 20, ..now.clone() };
+        change(&mut next);
+        next
+    };
+    let mut goes_on = |next: &Moment| laws.pacing.goes_on(&laws.figures, burst, &now, &now, next);
+    assert_eq!(goes_on(&poll(|_| ())), Ok(()));
+    // A page or two that come in are no load; a hundred are, as are pages that go past zswap.
+    assert_eq!(goes_on(&poll(|next| next.pswpin += 2)), Ok(()));
+    assert!(goes_on(&poll(|next| next.pswpin += 100)).unwrap_err().contains("come from swap"));
+    assert!(goes_on(&poll(|next| next.pswpout += 100)).unwrap_err().contains("past zswap"));
+    assert!(goes_on(&poll(|next| (next.pswpout, next.zswpwb) = (100, 100))).is_ok());
+    assert!(goes_on(&poll(|next| next.pool = Bytes::from_mib(1670))).unwrap_err().contains("at its target"));
+    assert!(goes_on(&Moment { at_ms: burst.until_ms, ..now.clone() }).unwrap_err().contains("took"));
+}
+
+#[test]
+fn after_paging_it_is_left_alone() {
+    let figures = Figures { pacing_hold_ms: 3000, ..Figures::default() };
+    let mut laws = laws(figures);
+    laws.wanted.limit = false;
+    let before = quiet();
+    let busy = Moment { pswpin: 1000, ..later(&before) };
+    let is_drained = |decisions: Vec<Decision>| decisions.iter().any(|decision| matches!(decision, Decision::Pacing { .. }));
+    assert!(!is_drained(laws.decide(&ground(), 43, &before, &busy)));
+    let (first, second) = (later(&busy), later(&later(&later(&busy))));
+    assert!(!is_drained(laws.decide(&ground(), 43, &busy, &first)));
+    assert!(is_drained(laws.decide(&ground(), 43, &first, &second)));
+}
+
+#[test]
+fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
+    let figures = Figures { reclaim_idle_s: 60, reclaim_cpu_us: 1000, ..Figures::default() };
+    let mut laws = laws(figures);
+    let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+    let units = |at_ms: u64, memory: Bytes, busy_us: u64, refaults: u64| {
+        let make = |path: &str, cpu_us: u64| UnitMoment { at_ms, cpu_us, refaults, ..unit(path, memory) };
+        let protected = UnitMoment { protected: memory, ..make("/protected.service", 0) };
+        let closed = UnitMoment { may_swap: false, ..make("/closed.service", 0) };
+        vec![
+            make("/busy.service", busy_us),
+            make("/system.slice/idle.service", 0),
+            make("/a/never.service", 0),
+            protected,
+            closed,
+        ]
+    };
+    let mut probes = Vec::new();
+    for second in 0..75 {
+        let mut next = later(&now);
+        next.units = units(next.at_ms, Bytes::from_mib(100), second * 10_000, 0);
+        for decision in laws.decide(&ground(), 43, &now, &next) {
+            let Decision::Reclaim(probe) = decision else { panic!("{decision:?}") };
+            laws.reclaim.took(&laws.figures, &probe, next.at_ms, probe.bytes);
+            probes.push((second, probe.path, probe.bytes));
+        }
+        now = next;
+    }
+    // The first one after a minute, then every five seconds; never the busy one, nor what is protected or left out.
+    let expect = |second| (second, "/system.slice/idle.service".to_owned(), Bytes::from_mib(5));
+    assert_eq!(probes, [expect(60), expect(65), expect(70)]);
+    // It takes back a thousand pages in a second: left alone for five minutes.
+    for second in 0..200 {
+        let mut next = later(&now);
+        next.units = units(next.at_ms, Bytes::from_mib(100), 0, 1000);
+        let decisions = laws.decide(&ground(), 43, &now, &next);
+        let of_idle = decisions.iter().any(|d| matches!(d, Decision::Reclaim(probe) if probe.path.ends_with("/idle.service")));
+        assert!(!of_idle, "{second}: {decisions:?}");
+        now = next;
+    }
+}
+
+#[test]
+fn a_group_that_was_made_again_begins_anew() {
+    let mut laws = laws(Figures { reclaim_idle_s: 5, ..Figures::default() });
+    let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+    for second in 0..60 {
+        let mut next = later(&now);
+        // Another group at this path each fourth second: none of them is idle for five.
+        next.units = vec![UnitMoment { at_ms: next.at_ms, id: second / 4, ..unit("/a.scope", Bytes::from_mib(100)) }];
+        assert_eq!(laws.decide(&ground(), 43, &now, &next), []);
+        now = next;
+    }
+}
+
+/// What happens to a machine in a tick.
+#[derive(Clone, Debug)]
+struct Event {
+    pool_mib: u64,
+    ratio_tenths: u64,
+    available_mib: u64,
+    stall_us: u64,
+    swapped_in: u64,
+    wait_ms: u64,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    (0_u64..3000, 10_u64..60, 0_u64..4096, prop_oneof![Just(0), 0_u64..300_000], prop_oneof![Just(0), 0_u64..5000], 1_u64..10_000)
+        .prop_map(|(pool_mib, ratio_tenths, available_mib, stall_us, swapped_in, wait_ms)| Event {
+            pool_mib,
+            ratio_tenths,
+            available_mib,
+            stall_us,
+            swapped_in,
+            wait_ms,
+        })
+}
+
+fn happen(now: &Moment, event: &Event, limit_percent: u64) -> Moment {
+    let pool = Bytes::from_mib(event.pool_mib);
+    Moment {
+        at_ms: now.at_ms + event.wait_ms,
+        pool,
+        stored: Bytes(pool.0 * event.ratio_tenths / 10),
+        available: Bytes::from_mib(event.available_mib),
+        memory_stall_us: now.memory_stall_us.map(|us| us + event.stall_us),
+        pswpin: now.pswpin + event.swapped_in,
+        limit_percent,
+        ..now.clone()
+    }
+}
+
+/// A burst on a machine whose kernel writes `speed` pages between two looks, down to the threshold, and that others may disturb at one of
+/// them. Gives the last look, and what the machine is when the worker has come to its own end.
+fn play(laws: &mut Laws, burst: &Burst, began: &Moment, speed: u64, disturbed_at: u64) -> (Moment, Moment) {
+    let threshold = began.of_ram(burst.limit_percent).0 / PAGE * burst.accept_percent / 100 * PAGE;
+    let write = |was: &Moment, most: u64| {
+        let mut now = Moment { at_ms: was.at_ms + 20, ..was.clone() };
+        // A page that leaves takes its part of the pool with it.
+        let each = (now.pool.0 * PAGE).div_ceil(now.stored.0.max(1)).max(1);
+        let pages = (now.pool.0.saturating_sub(threshold) / each).min(most);
+        now.pool.0 -= pages * each;
+        now.stored.0 = now.stored.0.saturating_sub(pages * PAGE);
+        (now.pswpout, now.zswpwb) = (now.pswpout + pages, now.zswpwb + pages);
+        now
+    };
+    let mut last = began.clone();
+    for poll in 0..10_000 {
+        let mut now = write(&last, speed);
+        now.pswpin += if poll == disturbed_at { 1000 } else { 0 };
+        let goes_on = laws.pacing.goes_on(&laws.figures, burst, began, &last, &now);
+        last = now;
+        if goes_on.is_err() {
+            return (last.clone(), write(&last, u64::MAX));
+        }
+    }
+    panic!("a burst without an end: {burst:?}");
+}
+
+proptest! {
+    #[test]
+    fn the_limit_stays_within_its_bounds(
+        events in proptest::collection::vec(event(), 1..60), home in 1_u64..90, largest in 1_u64..90, step in 1_u64..10,
+    ) {
+        let figures = Figures { limit_max_percent: largest, limit_step_percent: step, ..Figures::default() };
+        let mut laws = laws(figures);
+        let (mut now, mut limit) = (quiet(), home);
+        for event in &events {
+            let next = happen(&now, event, limit);
+            let bounds = laws.bounds(home, &next);
+            prop_assert!(bounds.floor <= home && home <= bounds.ceiling && bounds.ceiling <= home.max(largest));
+            for decision in laws.decide(&ground(), home, &now, &next) {
+                if let Decision::Limit(moved) = decision {
+                    prop_assert_eq!(moved.from, limit);
+                    prop_assert!(moved.to >= bounds.floor.min(limit));
+                    prop_assert!(moved.to <= bounds.ceiling.max(limit), "{:?} {:?}", moved, bounds);
+                    prop_assert!(moved.to == home || moved.to.abs_diff(limit) <= step);
+                    // Lowered, it never refuses what the pool holds already.
+                    prop_assert!(moved.to >= limit || next.of_ram(moved.to) > next.pool || moved.to == home);
+                    limit = moved.to;
+                }
+            }
+            now = next;
+        }
+    }
+
+    #[test]
+    fn the_same_moments_make_the_same_decisions(events in proptest::collection::vec(event(), 1..40)) {
+        let run = || {
+            let (mut laws, mut now, mut all) = (laws(Figures::default()), quiet(), Vec::new());
+            for event in &events {
+                let next = happen(&now, event, 43);
+                all.push(laws.decide(&ground(), 43, &now, &next));
+                now = next;
+            }
+            (all, laws.standing)
+        };
+        prop_assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn bursts_end_within_their_bounds_and_budget(
+        pools in proptest::collection::vec((1200_u64..1762, 10_u64..50, 0_u64..40), 1..60),
+        speed in 1_u64..2000, budget_mib in 0_u64..400, chunk_mib in 1_u64..200,
+    ) {
+        let figures = Figures {
+            pacing_budget: budget_mib << 20,
+            pacing_chunk: chunk_mib << 20,
+            ..Figures::default()
+        };
+        let mut laws = laws(figures);
+        laws.wanted.limit = false;
+        let mut now = quiet();
+        let mut last = now.clone();
+        for (pool_mib, ratio_tenths, disturbed_at) in pools {
+            let pool = Bytes::from_mib(pool_mib);
+            // A quiet second, at the end of which all that was written since the moment before is known.
+            let quiet = Moment { at_ms: now.at_ms + 1000, ..now.clone() };
+            laws.pacing.spend(&last, &quiet);
+            now = Moment { pool, stored: Bytes(pool.0 * ratio_tenths / 10), ..later(&quiet) };
+            for decision in laws.decide(&ground(), 43, &quiet, &now) {
+                let Decision::Pacing { burst, .. } = decision else { continue };
+                prop_assert!((1..=43).contains(&burst.limit_percent) && burst.accept_percent <= 100);
+                prop_assert!(now.of_ram(burst.limit_percent) <= now.pool, "no store would be refused");
+                let goal = now.limit().percent(laws.figures.pacing_target_percent);
+                prop_assert!(burst.target.0 + now.ram.percent(1).0 >= goal.0);
+                let (end, after) = play(&mut laws, &burst, &now, speed, disturbed_at);
+                prop_assert!(end.at_ms <= burst.until_ms + 20);
+                (last, now) = (now, after);
+            }
+            last = if last.zswpwb == now.zswpwb { now.clone() } else { last };
+            // All within one day, so that all counts.
+            prop_assert!(now.zswpwb * PAGE <= budget_mib << 20, "{} MiB of {budget_mib}", (now.zswpwb * PAGE) >> 20);
+        }
+    }
+
+    #[test]
+    fn probes_stay_above_what_is_protected_and_within_the_budget(
+        units in proptest::collection::vec((0_u64..500, 0_u64..500, 0_u64..500), 1..8),
+        budget_mib in 0_u64..100, probe_mib in 1_u64..64, ticks in 1_u64..200,
+    ) {
+        let figures = Figures {
+            reclaim_idle_s: 5,
+            reclaim_budget: budget_mib << 20,
+            reclaim_probe: probe_mib << 20,
+            ..Figures::default()
+        };
+        let mut laws = laws(figures);
+        let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+        let mut memory: Vec<u64> = units.iter().map(|(memory, _, _)| memory << 20).collect();
+        let mut taken = 0;
+        for _ in 0..ticks {
+            let mut next = later(&now);
+            next.units = units.iter().zip(&memory).enumerate().map(|(number, ((_, protected, anon), memory))| UnitMoment {
+                at_ms: next.at_ms,
+                protected: Bytes::from_mib(*protected),
+                anon: Bytes((anon << 20).min(*memory)),
+                ..unit(&format!("/{number}"), Bytes(*memory))
+            }).collect();
+            for decision in laws.decide(&ground(), 43, &now, &next) {
+                let Decision::Reclaim(probe) = decision else { continue };
+                let number: usize = probe.path[1..].parse().unwrap();
+                memory[number] -= probe.bytes.0;
+                taken += probe.bytes.0;
+                let protected = units[number].1 << 20;
+                prop_assert!(memory[number] >= protected.max(laws.figures.reclaim_floor));
+                prop_assert!(probe.bytes.0 <= laws.figures.reclaim_probe);
+                laws.reclaim.took(&laws.figures, &probe, next.at_ms, probe.bytes);
+            }
+            now = next;
+        }
+        prop_assert!(taken <= budget_mib << 20);
+    }
+}

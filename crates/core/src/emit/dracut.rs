@@ -1,0 +1,41 @@
+//! dracut.conf(5): the modules that zswap needs before the root file system is there, and its words where dracut writes the command line.
+
+use super::{Emitted, HEADER, Values};
+use crate::facts::{Availability, InitramfsTool};
+use crate::plan::initramfs_file;
+
+pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+    if !values.settings.wants_zswap() {
+        emitted.note("the plan does not switch zswap on, and nothing else of it is needed before the root file system is there");
+        return;
+    }
+    let words: Vec<String> = values.zswap.iter().filter_map(word).collect();
+    let mut text = HEADER.to_owned();
+    let modules = modules(values);
+    if let Some(compressor) = &modules {
+        let names = [compressor.as_str(), &format!("{compressor}_compress")];
+        let (_, file, _) = initramfs_file(InitramfsTool::Dracut, &names);
+        file.lines().filter(|line| !line.starts_with('#')).for_each(|line| text += &format!("{line}\n"));
+    }
+    text += &format!("kernel_cmdline+=\" {} \"\n", words.join(" "));
+    emitted.file("/etc/dracut.conf.d/50-swaptune.conf", text);
+    emitted.note(
+        "kernel_cmdline counts for unified images and for what dracut embeds; another boot loader has arguments of its own",
+    );
+    emitted.note("`dracut --force` makes the initramfs anew; sysctls and swap areas are in `swaptune emit systemd`");
+}
+
+/// The compressor where it is a module, which must be in the initramfs to be there in time.
+fn modules(values: &Values<'_>) -> Option<String> {
+    let names = values.settings.zswap.compressor()?.value;
+    let name = values.facts.first_usable(&names)?;
+    let built_in = |c: &&crate::facts::Compressor| c.name == name && c.availability == Availability::BuiltIn;
+    values.facts.compressors.iter().find(built_in).is_none().then_some(name)
+}
+
+/// A parameter as a word of the command line; a value that would end the quotes of the file, or the word, is none.
+fn word((path, value): &(&str, String)) -> Option<String> {
+    let name = path.strip_prefix("/sys/module/")?.replace("/parameters/", ".");
+    let plain = !value.is_empty() && value.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_.".contains(&c));
+    plain.then(|| format!("{name}={value}"))
+}

@@ -1,0 +1,69 @@
+//! A burst carried out: limits lowered as temporary settings, canaries offered, limits back.
+
+use std::io;
+
+use swaptune_core::control::Burst;
+
+use super::canary::Canaries;
+use crate::temporary::{TemporaryError, TemporarySettings};
+
+const LIMIT: &str = "zswap.max_pool_percent";
+const ACCEPT: &str = "zswap.accept_threshold_percent";
+
+/// Why a burst did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum BurstError {
+    /// A limit could not be set or put back.
+    #[error(transparent)]
+    Settings(#[from] TemporaryError),
+    /// The canaries; limits are back.
+    #[error("the canary pages")]
+    Canaries(#[from] io::Error),
+}
+
+/// What came of a burst.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Why it ended.
+    pub why: String,
+    /// How many canaries were offered.
+    pub canaries: u64,
+}
+
+/// Carries out a burst. `goes_on` is asked again and again, after a moment each, and says why it ends. The limits are as before when this
+/// returns; a kill leaves them to the guardian of the temporary settings.
+///
+/// # Errors
+/// [`BurstError`]; a limit that another program has set meanwhile is left alone and named.
+pub fn carry_out(
+    settings: &mut TemporarySettings,
+    canaries: &mut dyn Canaries,
+    burst: &Burst,
+    is_still_full: &mut dyn FnMut() -> bool,
+    goes_on: &mut dyn FnMut() -> Result<(), String>,
+) -> Result<Ended, BurstError> {
+    let before = settings.mark()?;
+    settings.knob(ACCEPT, &burst.accept_percent.to_string())?;
+    let lowered = settings.mark()?;
+    let offered = settings.knob(LIMIT, &burst.limit_percent.to_string()).map_err(BurstError::from).and_then(|()| {
+        canaries.go()?;
+        let why = loop {
+            if let Err(why) = goes_on() {
+                break why;
+            }
+        };
+        Ok(Ended { why, canaries: canaries.stop()? })
+    });
+    let back = settings.back_to(lowered);
+    // A pool that was full takes no page until it is below the threshold, which one that is broken off is not yet: a store at a threshold
+    // of 100 % makes the kernel look again (mm/zswap.c, zswap_check_limits()).
+    let forgets = if back.is_ok() && offered.is_ok() && is_still_full() {
+        settings.knob(ACCEPT, "100").map_err(BurstError::from).and_then(|()| Ok(canaries.one()?))
+    } else {
+        Ok(())
+    };
+    let back = back.and(settings.back_to(before));
+    back?;
+    forgets?;
+    offered
+}

@@ -1,0 +1,228 @@
+//! What the laws see, read of a machine: a handful of small files a tick, units in turns.
+
+use std::collections::BTreeMap;
+
+use swaptune_core::Bytes;
+use swaptune_core::control::{Ground, Moment, UnitMoment};
+use swaptune_core::parse::{keyed, pressure, proc_cgroup};
+
+use crate::inspect::{Scope, inspect};
+use crate::machine::Machine;
+use crate::sampling::groups::{TREE, VERSION_2, paths};
+
+/// Ticks from one look at what the machine is to the next.
+const GROUND: u64 = 30;
+/// A unit is read at every tenth tick, and the tree of groups is walked as often.
+const TURNS: u64 = 10;
+const PARAMETERS: &str = "/sys/module/zswap/parameters";
+
+/// Looks at one machine again and again.
+#[derive(Debug)]
+pub(super) struct Looker<'a> {
+    machine: &'a Machine,
+    page: Bytes,
+    ticks: u64,
+    ground: Ground,
+    units: BTreeMap<String, UnitMoment>,
+    own: String,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(machine: &'a Machine) -> Self {
+        let own = machine.read_text("/proc/self/cgroup").map(|text| proc_cgroup::parse(&text).path).unwrap_or_default();
+        Self { machine, page: machine.page_size(), ticks: 0, ground: Ground::default(), units: BTreeMap::new(), own }
+    }
+
+    /// What the machine is; what is switched while it runs is read at each tick.
+    pub(super) fn ground(&mut self) -> &Ground {
+        if self.ticks % GROUND == 0 {
+            self.ground = ground(self.machine);
+        }
+        self.ground.zswap = self.parameter("enabled") == "Y";
+        self.ground.shrinker = self.parameter("shrinker_enabled") == "Y";
+        &self.ground
+    }
+
+    /// Everything, at each tick.
+    pub(super) fn tick(&mut self) -> Moment {
+        let mut moment = self.quick();
+        moment.io_stall_us = self.stall("io");
+        moment.memory_stall_us = self.stall("memory");
+        self.read_units(moment.at_ms);
+        moment.units = self.units.values().cloned().collect();
+        self.ticks += 1;
+        moment
+    }
+
+    /// What a burst goes by.
+    pub(super) fn within_burst(&self) -> Moment {
+        Moment { io_stall_us: self.stall("io"), ..self.quick() }
+    }
+
+    fn quick(&self) -> Moment {
+        let text = |path: &str| self.machine.read_text(path).unwrap_or_default();
+        let vmstat = keyed::counts(&text("/proc/vmstat"));
+        let meminfo = keyed::meminfo(&text("/proc/meminfo"));
+        let count = |name: &str| vmstat.get(name).copied().unwrap_or(0);
+        let size = |name: &str| meminfo.get(name).copied().unwrap_or_default();
+        Moment {
+            at_ms: uptime_ms(&text("/proc/uptime")),
+            ram: size("MemTotal"),
+            available: size("MemAvailable"),
+            page: self.page,
+            pool: size("Zswap"),
+            stored: size("Zswapped"),
+            swap: size("SwapTotal"),
+            swap_free: size("SwapFree"),
+            limit_percent: self.parameter("max_pool_percent").parse().unwrap_or(0),
+            accept_percent: self.parameter("accept_threshold_percent").parse().unwrap_or(0),
+            pswpin: count("pswpin"),
+            pswpout: count("pswpout"),
+            zswpwb: count("zswpwb"),
+            refault_file: count("workingset_refault_file"),
+            ..Moment::default()
+        }
+    }
+
+    fn parameter(&self, name: &str) -> String {
+        self.machine.read_text(&format!("{PARAMETERS}/{name}")).unwrap_or_default().trim().to_owned()
+    }
+
+    fn stall(&self, of: &str) -> Option<u64> {
+        let text = self.machine.read_text(&format!("/proc/pressure/{of}")).ok()?;
+        pressure::parse(&text).map(|pressure| pressure.some_total_us)
+    }
+
+    fn read_units(&mut self, at_ms: u64) {
+        if !self.ground.memory_groups {
+            self.units.clear();
+            return;
+        }
+        let turn = self.ticks % TURNS;
+        if turn == 0 {
+            let mut known = std::mem::take(&mut self.units);
+            // Neither our own group nor those that we make for a moment.
+            let ours = |path: &String| *path == self.own || path.contains("/swaptune-");
+            let found = paths(self.machine).into_iter().filter(|path| !ours(path));
+            self.units = found.map(|path| (path.clone(), known.remove(&path).unwrap_or_default())).collect();
+        }
+        for ((path, unit), number) in self.units.iter_mut().zip(0..) {
+            if number % TURNS == turn || unit.at_ms == 0 {
+                *unit = unit_at(self.machine, path, at_ms).unwrap_or_default();
+            }
+        }
+        self.units.retain(|_, unit| unit.at_ms > 0);
+    }
+
+    /// One unit as it is at this moment; `None` when it is gone.
+    pub(super) fn unit(&self, path: &str) -> Option<UnitMoment> {
+        let uptime = self.machine.read_text("/proc/uptime").unwrap_or_default();
+        unit_at(self.machine, path, uptime_ms(&uptime))
+    }
+}
+
+fn unit_at(machine: &Machine, path: &str, at_ms: u64) -> Option<UnitMoment> {
+    use std::os::unix::fs::MetadataExt;
+    let folder = format!("{TREE}{path}");
+    let id = std::fs::metadata(machine.resolve(&folder).ok()?).ok()?.ino();
+    let text = |file: &str| machine.read_text(&format!("{folder}/{file}")).ok();
+    let number = |file: &str| text(file).map_or(Bytes(0), |text| limit(&text));
+    let counts = |file: &str| text(file).map(|text| keyed::counts(&text)).unwrap_or_default();
+    let stat = counts("memory.stat");
+    let count = |name: &str| stat.get(name).copied().unwrap_or(0);
+    let is_open = |file: &str| text(file).is_none_or(|text| text.trim() != "0");
+    let current: u64 = text("memory.current")?.trim().parse().ok()?;
+    let pooled = number("memory.zswap.current");
+    Some(UnitMoment {
+        path: path.to_owned(),
+        id,
+        at_ms: at_ms.max(1),
+        cpu_us: counts("cpu.stat").get("usage_usec").copied().unwrap_or(0),
+        memory: Bytes(current.saturating_sub(pooled.0)),
+        pooled,
+        protected: number("memory.min").max(number("memory.low")),
+        refaults: count("workingset_refault_anon") + count("workingset_refault_file"),
+        anon: Bytes(count("anon")),
+        may_swap: is_open("memory.swap.max") && is_open("memory.zswap.max"),
+    })
+}
+
+/// A size, or `max`.
+fn limit(text: &str) -> Bytes {
+    Bytes(text.trim().parse().unwrap_or(u64::MAX))
+}
+
+fn ground(machine: &Machine) -> Ground {
+    let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
+    let disks = facts.swaps.iter().filter_map(|area| facts.disk_of(area.device.value()?));
+    let spinning = disks.filter(|disk| disk.rotational.value() == Some(&true)).map(|disk| disk.name.clone());
+    let mut rotational: Vec<String> = spinning.collect();
+    rotational.dedup();
+    // The root group has none of these files, so that some other one must show them.
+    let groups = paths(machine);
+    let has = |file: &str| groups.iter().any(|path| machine.exists(&format!("{TREE}{path}/{file}")));
+    Ground {
+        kernel: facts.kernel.version.value().copied(),
+        zswap: facts.zswap_is_on(),
+        shrinker: false,
+        areas: facts.swaps.len(),
+        rotational,
+        only_zram: !facts.swaps.is_empty() && facts.swaps.iter().all(swaptune_core::facts::SwapArea::is_zram),
+        memory_groups: machine.read_text(VERSION_2).is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")),
+        writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
+        reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
+    }
+}
+
+/// Milliseconds since boot, of `/proc/uptime`.
+fn uptime_ms(text: &str) -> u64 {
+    let seconds: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    // A machine runs for some hundred million years before this saturates.
+    (seconds * 1000.0).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(root: &std::path::Path, path: &str, text: &str) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_moment_is_read_of_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        write(root, "proc/uptime", "12.34 1.00\n");
+        write(root, "proc/meminfo", "MemTotal: 1024 kB\nMemAvailable: 512 kB\nZswap: 8 kB\nZswapped: 20 kB\n");
+        write(root, "proc/vmstat", "pswpin 3\npswpout 9\nzswpwb 4\n");
+        write(root, "proc/pressure/memory", "some avg10=0.00 avg60=0.00 total=70\nfull avg10=0.00 avg60=0.00 total=5\n");
+        write(root, "sys/module/zswap/parameters/enabled", "Y\n");
+        write(root, "sys/module/zswap/parameters/max_pool_percent", "43\n");
+        write(root, "sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+        let group = "sys/fs/cgroup/system.slice/web.service";
+        write(root, &format!("{group}/memory.current"), "8192\n");
+        write(root, &format!("{group}/memory.min"), "4096\n");
+        write(root, &format!("{group}/memory.low"), "max\n");
+        write(root, &format!("{group}/memory.stat"), "anon 100\nworkingset_refault_anon 2\n");
+        write(root, &format!("{group}/cpu.stat"), "usage_usec 77\n");
+        write(root, &format!("{group}/memory.reclaim"), "");
+        write(root, "sys/fs/cgroup/swaptune-canary-1/memory.current", "1\n");
+        let machine = Machine::at(root);
+        let mut looker = Looker::new(&machine);
+        let ground = looker.ground().clone();
+        assert!(ground.zswap && ground.memory_groups && ground.reclaim_file && !ground.writeback_switch);
+        let moment = looker.tick();
+        assert_eq!((moment.at_ms, moment.pool, moment.limit_percent), (12_340, Bytes(8192), 43));
+        assert_eq!((moment.memory_stall_us, moment.io_stall_us), (Some(70), None));
+        let [unit] = &moment.units[..] else { panic!("{:?}", moment.units) };
+        assert_eq!((unit.memory, unit.protected, unit.cpu_us, unit.refaults), (Bytes(8192), Bytes(u64::MAX), 77, 2));
+        std::fs::remove_dir_all(root.join(group)).unwrap();
+        for _ in 0..TURNS {
+            looker.tick();
+        }
+        assert_eq!(looker.tick().units, []);
+    }
+}

@@ -1,0 +1,392 @@
+//! The daemon: looks once a second, asks the laws of `swaptune_core::control` what is to be done, and does it.
+//!
+//! What it sets are temporary settings: journalled before they are made, put back when it ends, when it is paused, when another command
+//! wants to change the machine, and by a guardian when it is killed. One thread; it ends within a tick.
+
+pub mod burst;
+pub mod canary;
+mod look;
+mod notify;
+pub mod status;
+mod units;
+
+use std::io;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use swaptune_core::Bytes;
+use swaptune_core::control::{Burst, Decision, Laws, Moment, Move, Probe};
+use swaptune_core::facts::{DAEMON_STATUS, Moved};
+use tracing::{info, warn};
+
+use canary::Canary;
+use look::Looker;
+use notify::Notify;
+use status::{Mode, Report};
+
+use crate::aside::{self, Asked};
+use crate::error_chain;
+use crate::inspect::boot_id;
+use crate::lock::{Lock, LockError};
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::temporary::{TemporaryError, TemporarySettings};
+
+/// From one look to the next.
+const TICK: Duration = Duration::from_secs(1);
+/// From one look to the next within a burst, and how often the end of a tick is waited for.
+const BURST_LOOK: Duration = Duration::from_millis(20);
+const SLICE: Duration = Duration::from_millis(100);
+/// Steps after which the journal is begun anew, as soon as none of them stands.
+const STEPS: usize = 64;
+/// How long a law that failed is left alone, ticks.
+const PENALTY: u32 = 60;
+const LIMIT: &str = "zswap.max_pool_percent";
+
+/// How it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Decide, and do nothing.
+    pub dry_run: bool,
+    /// One decision, from two looks, and no more.
+    pub once: bool,
+}
+
+/// Why it does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// Another one runs.
+    #[error("a daemon is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
+    Running {
+        /// Its process number.
+        pid: Option<u32>,
+    },
+    /// Its folder cannot be used.
+    #[error("/run/swaptune")]
+    Folder(#[source] io::Error),
+    /// Not everything could be put back.
+    #[error(transparent)]
+    Settings(#[from] TemporaryError),
+}
+
+/// A daemon at work.
+struct Keeper<'a> {
+    machine: &'a Machine,
+    laws: Laws,
+    looker: Looker<'a>,
+    settings: Option<TemporarySettings>,
+    canaries: Option<Canary>,
+    words: units::Words,
+    /// The limit that was found, and the one that was set over it.
+    moved: Option<(u64, u64)>,
+    report: Report,
+    penalty: u32,
+    ours_us: u64,
+    dry_run: bool,
+}
+
+/// Runs until it is asked to stop. Everything is as it was before when this returns. `tell` hears each decision.
+///
+/// # Errors
+/// [`KeepError`]; another daemon that runs, or something that could not be put back.
+pub fn run(
+    machine: &Machine,
+    laws: Laws,
+    options: Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&status::Entry),
+) -> Result<Report, KeepError> {
+    let _lock = if options.dry_run { None } else { Some(begin(machine)?) };
+    let notify = Notify::of_environment();
+    let asked = Asked::new(machine);
+    let mut keeper = Keeper::new(machine, laws, options);
+    let mut before: Option<Moment> = None;
+    notify.say("READY=1\nSTATUS=looking\n");
+    while !stop.is_asked() {
+        let mode = keeper.mode(&asked);
+        let told = keeper.report.log.back().cloned();
+        keeper.report.unix_ms = unix_ms();
+        keeper.report.mode = mode;
+        let now = keeper.look();
+        if matches!(mode, Mode::Paused | Mode::Aside) {
+            keeper.let_go();
+        } else if let Some(was) = &before {
+            keeper.tick(was, &now, stop);
+        }
+        let new = keeper.report.log.iter().rev().take_while(|entry| Some(*entry) != told.as_ref()).count();
+        keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(&mut *tell);
+        keeper.publish(&now, &notify);
+        let is_last = options.once && before.is_some();
+        before = (!matches!(mode, Mode::Paused | Mode::Aside)).then_some(now);
+        if is_last || !rest(stop, || !options.dry_run && asked.is_asked() && mode != Mode::Aside) {
+            break;
+        }
+    }
+    notify.say("STOPPING=1\n");
+    if let Some(was) = before.filter(|_| !options.once) {
+        // What the worker still writes counts against the budget of the next one.
+        keeper.laws.pacing.spend(&was, &keeper.looker.within_burst());
+        keeper.report.written = keeper.laws.pacing.budget().clone();
+    }
+    keeper.put_back()?;
+    keeper.canaries = None;
+    keeper.report.mode = Mode::Stopped;
+    keeper.report.moved.clear();
+    keeper.write();
+    Ok(keeper.report)
+}
+
+/// The folder, and the lock that only one daemon has. What a killed one left is put back when settings are opened.
+fn begin(machine: &Machine) -> Result<Lock, KeepError> {
+    status::make_folder(machine).map_err(KeepError::Folder)?;
+    let lock = Lock::take(&aside::daemon_lock(machine)).map_err(|error| match error {
+        LockError::Held { pid } => KeepError::Running { pid },
+        LockError::Io { source, .. } => KeepError::Folder(source),
+    })?;
+    match crate::temporary::recover(machine) {
+        Ok(Some(what)) => info!("{what}"),
+        Err(error @ TemporaryError::NotRestored { .. }) => return Err(error.into()),
+        // Another command changes the machine: what it finds left it puts back itself.
+        Ok(None) | Err(_) => {}
+    }
+    Ok(lock)
+}
+
+/// Waits for the next tick; false when it is time to stop. Something else may end the wait.
+fn rest(stop: &Stop, hurry: impl Fn() -> bool) -> bool {
+    let began = Instant::now();
+    while began.elapsed() < TICK {
+        if stop.is_asked() {
+            return false;
+        }
+        if hurry() {
+            return true;
+        }
+        std::thread::sleep(SLICE.min(TICK.saturating_sub(began.elapsed())));
+    }
+    true
+}
+
+fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
+}
+
+impl<'a> Keeper<'a> {
+    fn new(machine: &'a Machine, laws: Laws, options: Options) -> Self {
+        let boot = boot_id(machine);
+        let now = unix_ms();
+        let mut looker = Looker::new(machine);
+        let words = units::Words::of(looker.ground().kernel);
+        let report = Report { pid: std::process::id(), boot, since_unix_ms: now, unix_ms: now, ..Report::default() };
+        let (settings, canaries, moved) = (None, None, None);
+        Self { machine, laws, looker, settings, canaries, words, moved, report, penalty: 0, ours_us: 0, dry_run: options.dry_run }
+    }
+
+    fn mode(&self, asked: &Asked) -> Mode {
+        match self.dry_run {
+            true => Mode::DryRun,
+            false if asked.is_asked() => Mode::Aside,
+            false if status::is_paused(self.machine) => Mode::Paused,
+            false => Mode::Working,
+        }
+    }
+
+    fn look(&mut self) -> Moment {
+        self.looker.ground();
+        Moment { ours_us: self.ours_us, ..self.looker.tick() }
+    }
+
+    fn tick(&mut self, before: &Moment, now: &Moment, stop: &Stop) {
+        let home = self.home(now);
+        let decisions = self.laws.decide(&self.looker.ground().clone(), home, before, now);
+        self.penalty = self.penalty.saturating_sub(1);
+        for decision in decisions {
+            if stop.is_asked() || self.penalty > 0 {
+                return;
+            }
+            match decision {
+                Decision::Limit(moved) => self.limit(&moved, home),
+                Decision::Pacing { burst, why } => self.pace(&burst, &why, now, stop),
+                Decision::Reclaim(probe) => self.reclaim(&probe, now),
+            }
+        }
+    }
+
+    /// The limit that is configured. One that another program has set since is that from now on.
+    fn home(&mut self, now: &Moment) -> u64 {
+        match self.moved {
+            Some((home, set)) if set == now.limit_percent => home,
+            Some((_, set)) => {
+                let why = format!("it was {set} %, set here, and another program has set it since");
+                self.report.log("limit", format!("takes {} % as configured", now.limit_percent), &why);
+                self.let_go();
+                now.limit_percent
+            }
+            None => now.limit_percent,
+        }
+    }
+
+    fn limit(&mut self, moved: &Move, home: u64) {
+        let did = format!("{} % → {} %", moved.from, moved.to);
+        if self.dry_run {
+            return self.report.log("limit", format!("would move {did}"), &moved.why);
+        }
+        let result = match moved.to == home {
+            // Back where it was is the undoing of what was set, not one more setting.
+            true => self.put_back(),
+            false => self.settings().and_then(|settings| settings.knob(LIMIT, &moved.to.to_string())),
+        };
+        match result {
+            Ok(()) => {
+                self.moved = (moved.to != home).then_some((home, moved.to));
+                self.report.totals.moves += 1;
+                self.report.log("limit", did, &moved.why);
+            }
+            Err(error) => self.failed("limit", &did, &error_chain(&error)),
+        }
+    }
+
+    fn pace(&mut self, burst: &Burst, why: &str, began: &Moment, stop: &Stop) {
+        let did = format!("drain the pool from {} to {}", began.pool, burst.target);
+        if self.dry_run {
+            return self.report.log("pacing", format!("would {did}"), why);
+        }
+        if let Err(error) = self.burst(burst, why, began, stop) {
+            self.failed("pacing", &did, &error);
+        }
+    }
+
+    fn burst(&mut self, burst: &Burst, why: &str, began: &Moment, stop: &Stop) -> Result<(), String> {
+        self.settings().map_err(|error| error_chain(&error))?;
+        if self.canaries.is_none() {
+            self.canaries = Some(Canary::start(self.machine).map_err(|error| error_chain(&error))?);
+        }
+        let (Some(settings), Some(canaries)) = (&mut self.settings, &mut self.canaries) else { return Ok(()) };
+        // The process may have taken its time to start.
+        let began = Moment { io_stall_us: began.io_stall_us, ..self.looker.within_burst() };
+        let burst = Burst { until_ms: began.at_ms + self.laws.figures.pacing_burst_ms, ..*burst };
+        let (looker, laws, mut last) = (&self.looker, &mut self.laws, began.clone());
+        let mut goes_on = || {
+            std::thread::sleep(BURST_LOOK);
+            let now = looker.within_burst();
+            let goes_on = laws.pacing.goes_on(&laws.figures, &burst, &began, &last, &now);
+            last = now;
+            if stop.is_asked() { Err("it is time to stop".into()) } else { goes_on }
+        };
+        let is_full = |now: &Moment| now.pool > now.limit().percent(began.accept_percent);
+        let ended = burst::carry_out(settings, canaries, &burst, &mut || is_full(&looker.within_burst()), &mut goes_on);
+        let after = self.looker.within_burst();
+        let ended = ended.inspect_err(|_| self.canaries = None).map_err(|error| error_chain(&error))?;
+        let totals = &mut self.report.totals;
+        let (drained, written) = (Bytes(began.pool.0.saturating_sub(after.pool.0)), written(&began, &after));
+        totals.bursts += 1;
+        totals.canaries += ended.canaries;
+        totals.drained.0 += drained.0;
+        totals.written.0 += written.0;
+        let did = format!(
+            "drained the pool from {} to {} in {} ms, {written} written, {} canaries: {}",
+            began.pool,
+            after.pool,
+            after.at_ms.saturating_sub(began.at_ms),
+            ended.canaries,
+            ended.why
+        );
+        self.report.log("pacing", did, why);
+        Ok(())
+    }
+
+    fn reclaim(&mut self, probe: &Probe, now: &Moment) {
+        // The unit may have been read some seconds ago.
+        let fresh = self.looker.unit(&probe.path);
+        let still = fresh.and_then(|unit| Some((self.laws.reclaim.still(&self.laws.figures, probe, &unit)?, unit)));
+        let Some((bytes, fresh)) = still else {
+            return self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, Bytes(0));
+        };
+        if self.dry_run {
+            self.report.log("reclaim", format!("would take {bytes} from {}", probe.path), &probe.why);
+            return self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, bytes);
+        }
+        let began = Instant::now();
+        let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
+        self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
+        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
+        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
+        // What went into the pool still takes RAM there.
+        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
+        self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, taken);
+        match result {
+            Ok(()) => {
+                self.report.totals.probes += 1;
+                self.report.totals.taken.0 += taken.0;
+                self.report.totals.freed.0 += freed.0;
+                self.report.log("reclaim", format!("took {taken} from {}, {freed} less in RAM", probe.path), &probe.why);
+            }
+            Err(error) => self.report.log("reclaim", format!("left {} alone", probe.path), &error.to_string()),
+        }
+    }
+
+    /// Temporary settings that can be added to; a journal that has grown long is begun anew when none of it stands.
+    fn settings(&mut self) -> Result<&mut TemporarySettings, TemporaryError> {
+        let is_long = self.settings.as_ref().map(TemporarySettings::mark).transpose()?.is_some_and(|mark| mark.steps() >= STEPS);
+        if is_long && self.moved.is_none() {
+            self.put_back()?;
+        }
+        let settings = match self.settings.take() {
+            Some(settings) => settings,
+            None => TemporarySettings::open_in_daemon(self.machine, "swaptune daemon")?,
+        };
+        Ok(self.settings.insert(settings))
+    }
+
+    /// Puts everything back and gives up the lock.
+    fn put_back(&mut self) -> Result<(), TemporaryError> {
+        self.moved = None;
+        self.settings.take().map_or(Ok(()), TemporarySettings::close)
+    }
+
+    /// The same where another program has set what we had set: it is left as it is.
+    fn let_go(&mut self) {
+        if let Err(error) = self.put_back() {
+            warn!("{}", error_chain(&error));
+        }
+    }
+
+    fn failed(&mut self, law: &str, what: &str, why: &str) {
+        warn!("{law}: {what}: {why}");
+        self.report.totals.failures += 1;
+        self.report.log(law, format!("failed to {what}"), why);
+        self.let_go();
+        self.penalty = PENALTY;
+    }
+
+    /// Writes down what is so, and tells the service manager that we live.
+    fn publish(&mut self, now: &Moment, notify: &Notify) {
+        let report = &mut self.report;
+        report.pool = now.pool;
+        report.limit_percent = self.moved.map_or(now.limit_percent, |(_, set)| set);
+        report.home_percent = self.moved.map_or(now.limit_percent, |(home, _)| home);
+        report.units = now.units.len();
+        report.idle = self.laws.reclaim.idle(&self.laws.figures);
+        report.say(&self.laws.standing);
+        report.written = self.laws.pacing.budget().clone();
+        report.taken = self.laws.reclaim.budget().clone();
+        let moved = |(home, set): (u64, u64)| Moved { name: LIMIT.into(), before: home.to_string(), now: set.to_string() };
+        report.moved = self.moved.map(moved).into_iter().collect();
+        let totals = &report.totals;
+        notify.say(&format!(
+            "WATCHDOG=1\nSTATUS={:?}: {} given back by units, {} written by draining\n",
+            report.mode, totals.freed, totals.written
+        ));
+        self.write();
+    }
+
+    /// A dry run says nothing to others: it may be one beside a daemon that works.
+    fn write(&self) {
+        if let Err(error) = if self.dry_run { Ok(()) } else { self.report.write(self.machine) } {
+            warn!("{DAEMON_STATUS}: {error}");
+        }
+    }
+}
+
+fn written(began: &Moment, after: &Moment) -> Bytes {
+    Bytes(after.zswpwb.saturating_sub(began.zswpwb).saturating_mul(after.page.0))
+}

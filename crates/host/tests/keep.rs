@@ -1,0 +1,284 @@
+//! What the daemon sets is put back: at the end of each burst, whatever ends it; when it is killed; when another command wants the machine.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
+mod fixture;
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fixture::*;
+use swaptune_core::Bytes;
+use swaptune_core::control::{Budget, Burst, Figures, Laws, Wanted};
+use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_double::{KILL_AT, install};
+use swaptune_host::aside::Aside;
+use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::keep::burst::{BurstError, Ended, carry_out};
+use swaptune_host::keep::canary::Canaries;
+use swaptune_host::keep::status::{Mode, PAUSE_FILE, Report, pause, resume};
+use swaptune_host::keep::{KeepError, Options, run};
+use swaptune_host::machine::Machine;
+use swaptune_host::stop::Stop;
+use swaptune_host::temporary::{TemporaryError, TemporarySettings, guardian};
+
+const ROOT: &str = "SWAPTUNE_KEEP_TEST_ROOT";
+const LIMIT: &str = "sys/module/zswap/parameters/max_pool_percent";
+const ACCEPT: &str = "sys/module/zswap/parameters/accept_threshold_percent";
+
+/// Not a test: the guardian of the others, when this program is started as one.
+#[test]
+fn temporary_guardian() {
+    install();
+    assert!(guardian::play_and_tell());
+}
+
+/// Canaries that only note what was set when they were offered.
+#[derive(Default)]
+struct Noted<'a> {
+    root: Option<&'a Path>,
+    seen: Vec<(String, String)>,
+    fails: bool,
+}
+
+impl Noted<'_> {
+    fn note(&mut self) -> io::Result<()> {
+        let text = |path: &str| self.root.map(|root| std::fs::read_to_string(root.join(path)).unwrap().trim().to_owned());
+        self.seen.extend(text(LIMIT).zip(text(ACCEPT)));
+        if self.fails { Err(io::Error::other("gone")) } else { Ok(()) }
+    }
+}
+
+impl Canaries for Noted<'_> {
+    fn go(&mut self) -> io::Result<()> {
+        self.note()
+    }
+    fn stop(&mut self) -> io::Result<u64> {
+        self.note().map(|()| 7)
+    }
+    fn one(&mut self) -> io::Result<()> {
+        self.note()
+    }
+}
+
+fn machine_with_zswap() -> Fixture {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path(ACCEPT), "90\n").unwrap();
+    std::fs::write(fixture.path(LIMIT), "20\n").unwrap();
+    fixture
+}
+
+fn burst() -> Burst {
+    Burst { limit_percent: 12, accept_percent: 80, target: Bytes(0), allowed: Bytes::from_mib(64), until_ms: 0 }
+}
+
+fn settings(machine: &Machine) -> TemporarySettings {
+    install();
+    TemporarySettings::open_in_daemon(machine, "a test").unwrap()
+}
+
+fn limits(fixture: &Fixture) -> (String, String) {
+    (fixture.text(LIMIT).trim().to_owned(), fixture.text(ACCEPT).trim().to_owned())
+}
+
+fn pair(limit: &str, accept: &str) -> (String, String) {
+    (limit.to_owned(), accept.to_owned())
+}
+
+#[test]
+fn a_burst_lowers_the_limits_and_puts_them_back() {
+    let fixture = machine_with_zswap();
+    let mut settings = settings(&fixture.machine());
+    // The daemon has raised the limit: that is what a burst comes back to.
+    settings.knob("zswap.max_pool_percent", "24").unwrap();
+    for (full, expect) in
+        [(false, vec![pair("12", "80"); 2]), (true, vec![pair("12", "80"), pair("12", "80"), pair("24", "100")])]
+    {
+        let mut canaries = Noted { root: Some(fixture.root()), ..Noted::default() };
+        let mut looks = 0;
+        let mut goes_on = || {
+            looks += 1;
+            if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
+        };
+        let ended = carry_out(&mut settings, &mut canaries, &burst(), &mut || full, &mut goes_on).unwrap();
+        assert_eq!(ended, Ended { why: "enough".into(), canaries: 7 });
+        assert_eq!(canaries.seen, expect);
+        assert_eq!(limits(&fixture), pair("24", "90"));
+    }
+    settings.close().unwrap();
+    assert_eq!(limits(&fixture), pair("20", "90"));
+}
+
+#[test]
+fn a_burst_without_canaries_puts_the_limits_back() {
+    let fixture = machine_with_zswap();
+    let mut settings = settings(&fixture.machine());
+    let mut canaries = Noted { root: Some(fixture.root()), fails: true, ..Noted::default() };
+    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut || Ok(())).unwrap_err();
+    assert!(matches!(error, BurstError::Canaries(_)), "{error}");
+    assert_eq!(limits(&fixture), pair("20", "90"));
+}
+
+#[test]
+fn a_limit_that_another_program_sets_in_a_burst_is_left_alone_and_named() {
+    let fixture = machine_with_zswap();
+    let mut settings = settings(&fixture.machine());
+    let mut goes_on = || {
+        std::fs::write(fixture.path(LIMIT), "33\n").unwrap();
+        Err("enough".to_owned())
+    };
+    let error = carry_out(&mut settings, &mut Noted::default(), &burst(), &mut || false, &mut goes_on).unwrap_err();
+    assert!(matches!(&error, BurstError::Settings(TemporaryError::NotRestored { .. })), "{error}");
+    assert!(error.to_string().contains("33"), "{error}");
+    drop(settings);
+    assert_eq!(limits(&fixture), pair("33", "90"));
+}
+
+/// Not a test: the process that is killed. It says how many checkpoints it passed.
+#[test]
+fn worker() {
+    let Ok(root) = std::env::var(ROOT) else { return };
+    let machine = Machine::at(&root);
+    let mut settings = settings(&machine);
+    settings.knob("zswap.max_pool_percent", "24").unwrap();
+    let mut looks = 0;
+    let mut goes_on = || {
+        looks += 1;
+        if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
+    };
+    carry_out(&mut settings, &mut Noted::default(), &burst(), &mut || true, &mut goes_on).unwrap();
+    settings.close().unwrap();
+    std::fs::write(Path::new(&root).join("run/checkpoints"), swaptune_double::passed().to_string()).unwrap();
+}
+
+fn run_worker(fixture: &Fixture, kill_at: Option<u64>) -> std::process::Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "worker", "--test-threads=1"]).env(ROOT, fixture.root()).env_remove(KILL_AT);
+    if let Some(number) = kill_at {
+        command.env(KILL_AT, number.to_string());
+    }
+    std::fs::create_dir_all(fixture.path("run")).unwrap();
+    command.output().unwrap()
+}
+
+#[test]
+fn whatever_kills_it_in_a_burst_the_limits_are_back() {
+    let fixture = machine_with_zswap();
+    assert!(run_worker(&fixture, None).status.success());
+    let all: u64 = fixture.text("run/checkpoints").parse().unwrap();
+    assert!(all > 20, "{all}");
+    for number in 1..=all {
+        let fixture = machine_with_zswap();
+        let output = run_worker(&fixture, Some(number));
+        assert_eq!(output.status.signal(), Some(9), "{output:?}");
+        assert_eq!(limits(&fixture), pair("20", "90"), "killed at {number}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// A machine with a pool near its limit and RAM to spare, whose clock a thread keeps going.
+fn growing() -> Fixture {
+    let fixture = machine_with_zswap();
+    let write = |path: &str, text: &str| {
+        std::fs::create_dir_all(fixture.path(path).parent().unwrap()).unwrap();
+        std::fs::write(fixture.path(path), text).unwrap();
+    };
+    write("sys/module/zswap/parameters/enabled", "Y\n");
+    write(
+        "proc/meminfo",
+        "MemTotal: 1024000 kB\nMemAvailable: 600000 kB\nSwapTotal: 4096000 kB\nSwapFree: 4000000 kB\nZswap: 195000 kB\nZswapped: 500000 kB\n",
+    );
+    write("proc/vmstat", "pswpin 0\npswpout 0\nzswpwb 0\nworkingset_refault_file 0\n");
+    write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 total=0\nfull avg10=0.00 avg60=0.00 total=0\n");
+    write("proc/uptime", "100.00 1.00\n");
+    fixture
+}
+
+/// Plays the machine's clock.
+fn keep_time(fixture: &Fixture, over: &AtomicBool) {
+    for tenths in 1000.. {
+        let beside = fixture.path("proc/uptime.new");
+        std::fs::write(&beside, format!("{}.{} 1.00\n", tenths / 10, tenths % 10)).unwrap();
+        std::fs::rename(&beside, fixture.path("proc/uptime")).unwrap();
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn laws() -> Laws {
+    let wanted = Wanted { limit: true, pacing: false, reclaim: false };
+    Laws::new(Figures::default(), wanted, pool_bounds, Vec::new(), Budget::default(), Budget::default())
+}
+
+/// Waits for something that comes within some ticks.
+#[track_caller]
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{what}");
+}
+
+#[test]
+fn the_limit_moves_and_steps_back_for_others() {
+    install();
+    let fixture = growing();
+    let (machine, stop, over) = (fixture.machine(), Stop::default(), AtomicBool::new(false));
+    let limit = || fixture.text(LIMIT).trim().to_owned();
+    std::thread::scope(|scope| {
+        scope.spawn(|| keep_time(&fixture, &over));
+        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut |_| ()));
+        until("it rises", || limit() == "22");
+        until("it says so", || {
+            Report::read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "22"))
+        });
+        // What is configured is what a plan starts from.
+        let facts = inspect(&machine, Scope::STATUS);
+        assert_eq!(facts.zswap.value().unwrap().configured("max_pool_percent"), Some("20"));
+        let second = run(&fixture.machine(), laws(), Options::default(), &Stop::default(), &mut |_| ());
+        assert!(matches!(second, Err(KeepError::Running { .. })));
+        {
+            let _aside = Aside::ask(&machine).unwrap();
+            assert_eq!(limit(), "20", "it has stepped aside when the command goes on");
+            // A command has the machine for itself, with settings of its own.
+            TemporarySettings::open(&machine, "a command").unwrap().close().unwrap();
+        }
+        until("it goes on", || limit() != "20");
+        pause(&machine).unwrap();
+        until("a pause", || limit() == "20");
+        until("it says so", || Report::read(&machine).is_ok_and(|report| report.mode == Mode::Paused));
+        resume(&machine).unwrap();
+        until("it goes on", || limit() != "20");
+        stop.ask();
+        let report = daemon.join().unwrap().unwrap();
+        over.store(true, Ordering::Relaxed);
+        assert_eq!((report.mode, limit()), (Mode::Stopped, "20".to_owned()));
+        assert!(report.log.iter().any(|entry| entry.law == "limit" && entry.did.starts_with("20 % → 22 %")), "{:?}", report.log);
+    });
+    assert!(!fixture.path(PAUSE_FILE.trim_start_matches('/')).exists());
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    install();
+    let fixture = growing();
+    let before = fixture.picture();
+    let (mut said, over) = (Vec::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| keep_time(&fixture, &over));
+        let options = Options { dry_run: true, once: true };
+        run(&fixture.machine(), laws(), options, &Stop::default(), &mut |entry| said.push(entry.did.clone())).unwrap();
+        over.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(said, ["would move 20 % → 22 %"]);
+    std::fs::write(fixture.path("proc/uptime"), "100.00 1.00\n").unwrap();
+    assert_same(&fixture.picture(), &before, "after a dry run");
+}

@@ -1,0 +1,107 @@
+//! `swaptune daemon`: keeps a machine at its best, and shows what it does.
+
+use swaptune_core::control::{Budget, Laws};
+use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_host::error_chain;
+use swaptune_host::inspect::boot_id;
+use swaptune_host::keep::status::{self, Report};
+use swaptune_host::keep::{self, KeepError, Options, canary};
+use swaptune_host::stop::Stop;
+
+use super::{Context, temporary};
+use crate::cli::{DaemonAction, DaemonArgs};
+use crate::configuration;
+use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
+use crate::output;
+
+/// Runs it, or looks at one that runs.
+pub fn run(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
+    if !context.machine.is_live() {
+        let message = "a daemon keeps the running machine, and --root names a folder";
+        return Err(Failure::new(USAGE, message).hint("leave --root out"));
+    }
+    match args.action {
+        None => keep(context, args),
+        Some(DaemonAction::Status) => show(context),
+        Some(DaemonAction::Pause) => control(status::pause(&context.machine), "paused; `swaptune daemon resume` ends it"),
+        Some(DaemonAction::Resume) => control(status::resume(&context.machine), "no pause"),
+        Some(DaemonAction::Restore) => temporary::recover(context).map(|()| 0),
+    }
+}
+
+fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
+    let machine = &context.machine;
+    if !args.dry_run && !machine.is_root() {
+        let failure = Failure::new(REFUSED, "only root may set what the daemon sets");
+        return Err(failure.hint("`swaptune daemon --dry-run` says what it would do"));
+    }
+    let keep = configuration::keep(machine, args.config.as_deref())?;
+    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
+    let (written, taken) = budgets(context);
+    let laws = Laws::new(keep.figures(), keep.wanted(), pool_bounds, keep.never(), written, taken);
+    let options = Options { dry_run: args.dry_run, once: args.once };
+    let report = keep::run(machine, laws, options, &stop, &mut |entry| output::message(&output::daemon::line(entry)))?;
+    if context.json && args.once {
+        output::json_versioned(&report)?;
+    } else if args.once {
+        output::data(&output::daemon::text(&report, false))?;
+    }
+    Ok(0)
+}
+
+/// What an earlier daemon of this boot has spent.
+fn budgets(context: &Context) -> (Budget, Budget) {
+    let earlier = Report::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
+    earlier.map(|report| (report.written, report.taken)).unwrap_or_default()
+}
+
+fn show(context: &Context) -> Result<u8, Failure> {
+    let none = |why: String| Failure::new(FINDINGS, why).hint("sudo systemctl enable --now swaptuned");
+    let report = Report::read(&context.machine).map_err(|error| match error.missing {
+        true => none("no daemon has run since the machine booted".into()),
+        false => none(error.to_string()),
+    })?;
+    let is_alive = report.is_alive(&context.machine);
+    if context.json {
+        output::json_versioned(&report)?;
+    } else {
+        output::data(&output::daemon::text(&report, is_alive))?;
+    }
+    Ok(if is_alive { 0 } else { FINDINGS })
+}
+
+fn control(result: std::io::Result<()>, done: &str) -> Result<u8, Failure> {
+    result.map_err(|error| Failure::new(REFUSED, format!("{}: {error}", status::PAUSE_FILE)).hint("run as root"))?;
+    output::message(done);
+    Ok(0)
+}
+
+/// Plays the process of the canary pages.
+pub fn canary() -> Result<u8, Failure> {
+    canary::play().map(|()| 0).map_err(|error| Failure::new(1, error_chain(&error)))
+}
+
+impl From<KeepError> for Failure {
+    fn from(error: KeepError) -> Self {
+        match error {
+            KeepError::Settings(error) => error.into(),
+            KeepError::Running { .. } => {
+                Failure::new(REFUSED, error_chain(&error)).hint("`swaptune daemon status` shows what it does")
+            }
+            KeepError::Folder(_) => Failure::new(REFUSED, error_chain(&error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_canaries_are_found_by_their_argument() {
+        let cli = crate::cli::Cli::command();
+        assert!(cli.find_subcommand(canary::ARGUMENT).is_some_and(clap::Command::is_hide_set));
+    }
+}
