@@ -50,6 +50,105 @@ pub struct SwapHeaderState {
     pub label: String,
 }
 
+/// One partition of a table that is made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionState {
+    /// UUID in the table, so that crypttab can name the partition before it exists.
+    pub uuid: String,
+    /// Name in the table.
+    pub name: String,
+    /// GUID of its type.
+    pub guid: String,
+    /// Where it begins, whole MiB.
+    pub start: Bytes,
+    /// Its size, whole MiB.
+    pub size: Bytes,
+}
+
+/// What a device holds as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "format")]
+pub enum DeviceFormat {
+    /// A partition table.
+    Gpt {
+        /// UUID of the disk in the table.
+        uuid: String,
+        /// The partitions in the order of their numbers, from 1.
+        partitions: Vec<PartitionState>,
+    },
+    /// A LUKS2 volume that a key file opens.
+    Luks {
+        /// UUID of the volume.
+        uuid: String,
+        /// Its label.
+        label: String,
+        /// Cipher as dm-crypt names it: `aes-xts-plain64`.
+        cipher: String,
+        /// Key size; XTS takes two keys, so 512 is AES-256.
+        key_bits: u32,
+        /// The file with the key, which only root can read.
+        key_file: String,
+    },
+    /// A swap area; only as what is destroyed, since one is made by a swap header.
+    Swap {
+        /// UUID of its header.
+        uuid: String,
+    },
+}
+
+impl DeviceFormat {
+    /// What tells it from any other: the UUID that it is made with.
+    #[must_use]
+    pub fn uuid(&self) -> &str {
+        match self {
+            Self::Gpt { uuid, .. } | Self::Luks { uuid, .. } | Self::Swap { uuid } => uuid,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Gpt { partitions, .. } => {
+                let part = |part: &PartitionState| format!("{} {}", part.name, part.size);
+                format!("GPT with {}", partitions.iter().map(part).collect::<Vec<_>>().join(", "))
+            }
+            Self::Luks { cipher, key_bits, .. } => format!("LUKS2, {cipher}, {key_bits} bits"),
+            Self::Swap { uuid } => format!("swap {uuid}"),
+        }
+    }
+}
+
+/// Where the key of a mapping comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "key")]
+pub enum MappingKey {
+    /// Plain dm-crypt with a key that is made anew at each opening and kept nowhere.
+    Random {
+        /// Cipher as dm-crypt names it.
+        cipher: String,
+        /// Key size.
+        key_bits: u32,
+    },
+    /// A LUKS volume and its key file.
+    File {
+        /// The file.
+        path: String,
+    },
+}
+
+/// An encrypted mapping with a swap area in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappingState {
+    /// The device below.
+    pub source: String,
+    /// Its key.
+    #[serde(flatten)]
+    pub key: MappingKey,
+    /// Whether discards go through to the device.
+    pub discard: bool,
+    /// The swap header in it. With a random key any header is as good: each boot makes another.
+    pub swap: SwapHeaderState,
+}
+
 /// What a step changes. Every variant is its own inverse with `before` and `after` exchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
@@ -136,6 +235,37 @@ pub enum Change {
         /// Loaded afterwards.
         after: bool,
     },
+    /// What a device holds as a whole: made by an external program, or destroyed for good. Going back from what was made restores the
+    /// captured bytes; nothing is captured of what is destroyed.
+    Format {
+        /// The device.
+        path: String,
+        /// What is expected, `None` for nothing.
+        before: Option<DeviceFormat>,
+        /// What is wanted, `None` to destroy it.
+        after: Option<DeviceFormat>,
+        /// True when the user named the device to be overwritten in spite of what it carries.
+        #[serde(default)]
+        wipe: bool,
+    },
+    /// A file of random bytes that only root can read. Its contents are never journalled nor captured: deleted is destroyed.
+    KeyFile {
+        /// Absolute path on the machine.
+        path: String,
+        /// There now.
+        before: bool,
+        /// There afterwards.
+        after: bool,
+    },
+    /// An encrypted mapping opened or closed.
+    Mapping {
+        /// Name below `/dev/mapper`.
+        name: String,
+        /// How it is open now.
+        before: Option<MappingState>,
+        /// How it shall be open.
+        after: Option<MappingState>,
+    },
     /// Files that a generator makes out of others (`grub.cfg`, an initramfs); going back restores the captured bytes.
     Generated {
         /// What is generated, in words.
@@ -163,7 +293,11 @@ impl Change {
             Self::SwapHeader { before, after, .. } => std::mem::swap(before, after),
             Self::Swap { before, after, .. } => std::mem::swap(before, after),
             Self::Zram { before, after, .. } => std::mem::swap(before, after),
-            Self::Module { before, after, .. } | Self::Generated { before, after, .. } => std::mem::swap(before, after),
+            Self::Format { before, after, .. } => std::mem::swap(before, after),
+            Self::Mapping { before, after, .. } => std::mem::swap(before, after),
+            Self::Module { before, after, .. } | Self::Generated { before, after, .. } | Self::KeyFile { before, after, .. } => {
+                std::mem::swap(before, after);
+            }
         }
         inverse
     }
@@ -172,11 +306,13 @@ impl Change {
     #[must_use]
     pub fn target(&self) -> &str {
         match self {
-            Self::Knob { name, .. } | Self::Zram { name, .. } | Self::Module { name, .. } => name,
+            Self::Knob { name, .. } | Self::Zram { name, .. } | Self::Module { name, .. } | Self::Mapping { name, .. } => name,
             Self::File { path, .. }
             | Self::Link { path, .. }
             | Self::SwapFile { path, .. }
             | Self::SwapHeader { path, .. }
+            | Self::Format { path, .. }
+            | Self::KeyFile { path, .. }
             | Self::Swap { path, .. } => path,
             Self::Generated { what, .. } => what,
         }
@@ -185,7 +321,7 @@ impl Change {
     /// True for changes that a reboot undoes by itself: kernel values, areas and devices that are on.
     #[must_use]
     pub fn is_volatile(&self) -> bool {
-        matches!(self, Self::Knob { .. } | Self::Swap { .. } | Self::Zram { .. } | Self::Module { .. })
+        matches!(self, Self::Knob { .. } | Self::Swap { .. } | Self::Zram { .. } | Self::Module { .. } | Self::Mapping { .. })
     }
 
     /// True for what the boot service switches on and off: knobs, zswap, zram. Disk areas belong to fstab, and systemd
@@ -196,7 +332,13 @@ impl Change {
             Self::Knob { name, .. } => name != "block.rotational",
             Self::Swap { path, .. } | Self::SwapHeader { path, .. } => path.starts_with("/dev/zram"),
             Self::Zram { .. } | Self::Module { .. } => true,
-            Self::File { .. } | Self::Link { .. } | Self::SwapFile { .. } | Self::Generated { .. } => false,
+            Self::File { .. }
+            | Self::Link { .. }
+            | Self::SwapFile { .. }
+            | Self::Format { .. }
+            | Self::KeyFile { .. }
+            | Self::Mapping { .. }
+            | Self::Generated { .. } => false,
         }
     }
 
@@ -231,6 +373,20 @@ impl Change {
                 let text = |loaded: bool| if loaded { "loaded" } else { "not loaded" }.to_owned();
                 (text(*before), text(*after))
             }
+            Self::Format { before, after, .. } => {
+                (some(before, DeviceFormat::words, "nothing"), some(after, DeviceFormat::words, "nothing"))
+            }
+            Self::KeyFile { before, after, .. } => {
+                let text = |there: bool| if there { "a random key" } else { "no key" }.to_owned();
+                (text(*before), text(*after))
+            }
+            Self::Mapping { before, after, .. } => {
+                let text = |mapping: &MappingState| match &mapping.key {
+                    MappingKey::Random { cipher, .. } => format!("{} by a random key, {cipher}", mapping.source),
+                    MappingKey::File { path } => format!("{} by {path}", mapping.source),
+                };
+                (some(before, text, "closed"), some(after, text, "closed"))
+            }
             Self::Generated { before, after, .. } => {
                 let text = |made: bool| if made { "made anew" } else { "as captured" }.to_owned();
                 (text(*before), text(*after))
@@ -248,6 +404,12 @@ impl fmt::Display for Change {
             Self::File { path, .. } => write!(f, "edit {path}"),
             Self::Module { name, after: true, .. } => write!(f, "load module {name}"),
             Self::Module { name, .. } => write!(f, "unload module {name}"),
+            Self::Format { path, after: None, .. } => write!(f, "destroy what is on {path}: {before}"),
+            Self::Format { path, .. } => write!(f, "format {path}: {after}"),
+            Self::KeyFile { path, after: true, .. } => write!(f, "create {path}: {after}, for root only"),
+            Self::KeyFile { path, .. } => write!(f, "destroy {path}"),
+            Self::Mapping { name, after: Some(_), .. } => write!(f, "open /dev/mapper/{name}: {after}"),
+            Self::Mapping { name, .. } => write!(f, "close /dev/mapper/{name}"),
             Self::Generated { what, command, after: true, .. } => write!(f, "{what}: run {}", command.join(" ")),
             Self::Generated { what, .. } => write!(f, "{what}: restore"),
             _ => write!(f, "{}: {before} → {after}", self.target()),

@@ -9,6 +9,7 @@ pub mod canary;
 pub mod change;
 pub mod codec_choice;
 pub mod control;
+pub mod device;
 pub mod edit;
 pub mod emit;
 pub mod escape;

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use swaptune_core::Bytes;
-use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
+use swaptune_core::change::{
+    Change, DeviceFormat, MappingKey, MappingState, PartitionState, SwapFileState, SwapHeaderState, SwapState, ZramState,
+};
 
 fn text() -> impl Strategy<Value = String> {
     "[ -~]{0,12}"
@@ -29,6 +31,44 @@ fn zram_state() -> impl Strategy<Value = ZramState> {
         algorithm,
         disksize: Bytes(size),
         mem_limit: Bytes(limit),
+    })
+}
+
+fn partition() -> impl Strategy<Value = PartitionState> {
+    (text(), text(), text(), any::<u64>(), any::<u64>()).prop_map(|(uuid, name, guid, start, size)| PartitionState {
+        uuid,
+        name,
+        guid,
+        start: Bytes(start),
+        size: Bytes(size),
+    })
+}
+
+fn format() -> impl Strategy<Value = DeviceFormat> {
+    prop_oneof![
+        (text(), proptest::collection::vec(partition(), 0..3))
+            .prop_map(|(uuid, partitions)| DeviceFormat::Gpt { uuid, partitions }),
+        (text(), text(), text(), any::<u32>(), text()).prop_map(|(uuid, label, cipher, key_bits, key_file)| DeviceFormat::Luks {
+            uuid,
+            label,
+            cipher,
+            key_bits,
+            key_file
+        }),
+        text().prop_map(|uuid| DeviceFormat::Swap { uuid }),
+    ]
+}
+
+fn mapping() -> impl Strategy<Value = MappingState> {
+    let key = prop_oneof![
+        (text(), any::<u32>()).prop_map(|(cipher, key_bits)| MappingKey::Random { cipher, key_bits }),
+        text().prop_map(|path| MappingKey::File { path }),
+    ];
+    (text(), key, any::<bool>(), header_state()).prop_map(|(source, key, discard, swap)| MappingState {
+        source,
+        key,
+        discard,
+        swap,
     })
 }
 
@@ -59,6 +99,14 @@ fn change() -> impl Strategy<Value = Change> {
         (text(), maybe(area_state()), maybe(area_state())).prop_map(|(path, before, after)| Change::Swap { path, before, after }),
         (text(), maybe(zram_state()), maybe(zram_state())).prop_map(|(name, before, after)| Change::Zram { name, before, after }),
         (text(), any::<bool>(), any::<bool>()).prop_map(|(name, before, after)| Change::Module { name, before, after }),
+        (text(), maybe(format()), maybe(format()), any::<bool>()).prop_map(|(path, before, after, wipe)| Change::Format {
+            path,
+            before,
+            after,
+            wipe
+        }),
+        (text(), any::<bool>(), any::<bool>()).prop_map(|(path, before, after)| Change::KeyFile { path, before, after }),
+        (text(), maybe(mapping()), maybe(mapping())).prop_map(|(name, before, after)| Change::Mapping { name, before, after }),
         (text(), list(), list(), any::<bool>(), any::<bool>())
             .prop_map(|(what, command, outputs, before, after)| { Change::Generated { what, command, outputs, before, after } }),
     ]

@@ -92,7 +92,12 @@ fn expected() -> Expected {
     let fixture = Fixture::new();
     let before = fixture.picture();
     execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &ApplyOptions::default()).unwrap();
-    Expected { before, after: fixture.picture() }
+    let after = fixture.picture();
+    for made in ["dev/vdd1", "dev/dm-0", "etc/swaptune-keys/swap-3.key"] {
+        assert!(after.contains_key(made) && !before.contains_key(made), "{made}");
+    }
+    assert!(after["proc/swaps"].1.contains("/dev/dm-0"), "{:?}", after["proc/swaps"]);
+    Expected { before, after }
 }
 
 impl Fixture {

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use fixture::*;
-use swaptune_core::change::SwapState;
+use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 use swaptune_double::FixtureKernel;
 use swaptune_host::journal::{history, pending};
 use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Progress, Ran};
@@ -72,6 +72,18 @@ impl Kernel for Running {
     }
     fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File> {
         self.0.open_exclusive(path, write)
+    }
+    fn format(&self, path: &Path, format: &DeviceFormat) -> io::Result<()> {
+        self.0.format(path, format)
+    }
+    fn reread_partitions(&self, path: &Path) -> io::Result<()> {
+        self.0.reread_partitions(path)
+    }
+    fn open_mapping(&self, name: &str, state: &MappingState) -> io::Result<()> {
+        self.0.open_mapping(name, state)
+    }
+    fn close_mapping(&self, name: &str) -> io::Result<()> {
+        self.0.close_mapping(name)
     }
     fn file_system(&self, dir: &Path) -> io::Result<FileSystem> {
         self.0.file_system(dir)

@@ -43,10 +43,10 @@ fn every_kind_of_saved_state_of_version_1_is_read() {
     let (_dir, state) = old();
     let id = &history(&state).unwrap()[0].id;
     let applied = transaction(&state, id).unwrap().unwrap();
-    assert_eq!((applied.kind, applied.profile.as_str(), applied.steps.len()), (TransactionKind::Apply, "test", 24));
+    assert_eq!((applied.kind, applied.profile.as_str(), applied.steps.len()), (TransactionKind::Apply, "test", 29));
     let saved: Vec<&Saved> = applied.steps.iter().filter_map(|step| step.saved.as_ref()).collect();
     assert_eq!(saved[0], &Saved::Value { value: "lzo".into(), partner: None });
-    for kind in ["Value", "Ranges", "Area", "SwapFile", "Zram", "File", "Link", "Outputs"] {
+    for kind in ["Value", "Ranges", "Area", "SwapFile", "Zram", "File", "Link", "Outputs", "Device", "Key", "Mapping"] {
         assert!(saved.iter().any(|saved| format!("{saved:?}").starts_with(kind)), "{kind}");
     }
     let skipped = applied.steps.iter().filter(|step| matches!(step.outcome, Some(StepOutcome::Skipped { .. })));

@@ -29,6 +29,10 @@ enum Wish {
     SwapFile(Option<u64>),
     Zram(Option<u64>),
     Module(bool),
+    Table(usize),
+    Key,
+    Volume(usize),
+    Mapping(bool),
     Generated,
 }
 
@@ -55,6 +59,10 @@ fn wish() -> impl Strategy<Value = Wish> {
         1 => proptest::option::of(1..4_u64).prop_map(Wish::SwapFile),
         1 => proptest::option::of(1..4_u64).prop_map(Wish::Zram),
         1 => any::<bool>().prop_map(Wish::Module),
+        2 => (0..UUIDS.len()).prop_map(Wish::Table),
+        2 => Just(Wish::Key),
+        2 => (0..UUIDS.len()).prop_map(Wish::Volume),
+        2 => any::<bool>().prop_map(Wish::Mapping),
         1 => Just(Wish::Generated),
     ]
 }
@@ -69,6 +77,10 @@ struct Model {
     swap_file: Option<u64>,
     zram: Option<u64>,
     module: bool,
+    table: bool,
+    key: bool,
+    volume: bool,
+    mapping: bool,
 }
 
 impl Model {
@@ -83,6 +95,10 @@ impl Model {
             swap_file: None,
             zram: None,
             module: false,
+            table: false,
+            key: false,
+            volume: false,
+            mapping: false,
         }
     }
 
@@ -127,6 +143,18 @@ impl Model {
                 let before = std::mem::replace(&mut self.module, after);
                 Some(Change::Module { name: "lz4-compress".into(), before, after })
             }
+            // Each of these is made once: what is destroyed does not come back.
+            Wish::Table(uuid) => once(&mut self.table, true).map(|()| gpt("/dev/vdd", UUIDS[uuid])),
+            Wish::Key => once(&mut self.key, true).map(|()| key(true)),
+            Wish::Volume(uuid) => {
+                let can = self.table && self.key && !self.mapping;
+                once(&mut self.volume, can).map(|()| luks("/dev/vdd1", UUIDS[uuid]))
+            }
+            Wish::Mapping(random) => {
+                let can = if random { self.table && !self.volume } else { self.volume };
+                let key = if random { by_chance() } else { by_file() };
+                once(&mut self.mapping, can).map(|()| mapping("/dev/vdd1", key))
+            }
             Wish::Generated => Some(generated("grub.cfg", &["update-grub"], &["/boot/grub/grub.cfg", "/boot/new.cfg"])),
         }
     }
@@ -150,6 +178,11 @@ impl Model {
         let state = |priority| SwapState { priority, discard_once: false };
         Some(Change::Swap { path: path.into(), before: before.map(state), after: priority.map(state) })
     }
+}
+
+/// True from now on, where it can be and is not yet.
+fn once(state: &mut bool, can: bool) -> Option<()> {
+    (can && !std::mem::replace(state, *state || can)).then_some(())
 }
 
 fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) -> Option<V> {

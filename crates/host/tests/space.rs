@@ -49,10 +49,10 @@ impl Small {
         fs::create_dir(&at).unwrap();
         let succeeds = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
         let done = if kind == "tmpfs" {
-            succeeds(Command::new("mount").args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(&at))
+            succeeds(Command::new("mount").args(["-t", "tmpfs", "-o", "size=10m", "tmpfs"]).arg(&at))
         } else {
             let image = self.images.path().join(place);
-            File::create(&image).unwrap().set_len(8 << 20).unwrap();
+            File::create(&image).unwrap().set_len(20 << 20).unwrap();
             succeeds(Command::new(format!("mkfs.{kind}")).args(["-q", "-m", "0"]).arg(&image))
                 && succeeds(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&at))
         };

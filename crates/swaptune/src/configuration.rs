@@ -39,6 +39,11 @@ pub fn is_silent(machine: &Machine, wanted: &WantedArgs) -> Result<bool, Failure
     Ok(!wanted.adopt && layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay) == Settings::default())
 }
 
+/// What the files of the machine say, without a profile.
+pub fn of_files(machine: &Machine) -> Result<Settings, Failure> {
+    Ok(layers(machine, &WantedArgs::default())?.into_iter().fold(Settings::default(), Settings::overlay))
+}
+
 /// Tells the facts of an image what its configuration says of its machine; a running machine says it itself.
 pub fn assume(machine: &Machine, facts: &mut Facts, wanted: &WantedArgs) -> Result<(), Failure> {
     let settings = layers(machine, wanted)?.into_iter().fold(Settings::default(), Settings::overlay);

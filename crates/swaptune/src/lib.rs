@@ -45,6 +45,7 @@ fn run(cli: &Cli) -> Result<u8, Failure> {
         Command::Status => cmd::status::run(&context),
         Command::Watch(args) => cmd::watch::run(&context, args),
         Command::Compare(args) => cmd::compare::run(&context, args),
+        Command::Device(args) => cmd::device::run(&context, args),
         Command::Fleet(args) => cmd::fleet::run(&context, args),
         Command::Knobs(args) => cmd::knobs::run(&context, args),
         Command::Plan(args) => cmd::plan::run(&context, args),

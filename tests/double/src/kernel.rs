@@ -3,13 +3,14 @@
 //! It keeps no state of its own: everything lies in the folder, so a killed process leaves what a killed process would
 //! leave on a machine, and the next one goes on from there. Settings keep the form in which the kernel shows them.
 
+mod storage;
 mod zram;
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use swaptune_core::change::SwapState;
+use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 use swaptune_core::escape;
 use swaptune_core::parse::swaps;
 
@@ -226,6 +227,22 @@ impl Kernel for FixtureKernel {
             return Err(io::Error::from_raw_os_error(libc::EBUSY));
         }
         OpenOptions::new().read(true).write(write).open(path)
+    }
+
+    fn format(&self, path: &Path, format: &DeviceFormat) -> io::Result<()> {
+        storage::format(self, path, format)
+    }
+
+    fn reread_partitions(&self, path: &Path) -> io::Result<()> {
+        storage::reread_partitions(self, path)
+    }
+
+    fn open_mapping(&self, name: &str, state: &MappingState) -> io::Result<()> {
+        storage::open_mapping(self, name, state)
+    }
+
+    fn close_mapping(&self, name: &str) -> io::Result<()> {
+        storage::close_mapping(self, name)
     }
 
     fn file_system(&self, _: &Path) -> io::Result<FileSystem> {

@@ -1,12 +1,5 @@
 //! THE table of processors that a guest can have.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
-
-use crate::command::find_program;
-use crate::{apt, cache};
-
 /// A kind of processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architecture {
@@ -48,18 +41,3 @@ pub const ARM64: Architecture = Architecture {
     words: "console=ttyAMA0",
     output: Output::Virtio,
 };
-
-impl Architecture {
-    /// A static busybox: this machine's own, or one of Debian stable.
-    pub fn busybox(self) -> Result<PathBuf> {
-        if self == AMD64 {
-            return find_program("busybox").context("busybox is missing");
-        }
-        let name = format!("programs/busybox-{}", self.debian);
-        let folder = cache::entry(&name, |target| {
-            apt::Tree::open_for("trixie", self.debian)?.unpack(&["busybox-static".to_owned()], target)
-        })?;
-        let places = ["usr/bin/busybox", "bin/busybox"].map(|place| folder.join(place));
-        places.into_iter().find(|file| file.exists()).context("busybox-static has no busybox")
-    }
-}

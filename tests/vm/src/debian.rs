@@ -60,15 +60,17 @@ pub struct Release {
     pub name: &'static str,
     /// Debian suite.
     pub suite: &'static str,
+    /// What reads crypttab, where that is a package of its own.
+    crypttab: &'static str,
     /// What starts its kernel.
     pub loader: Loader,
 }
 
 /// The releases under test.
 pub const RELEASES: [Release; 3] = [
-    Release { name: "debian12", suite: "bookworm", loader: Loader::Grub },
-    Release { name: "debian13", suite: "trixie", loader: Loader::Grub },
-    Release { name: "debian13-efi", suite: "trixie", loader: Loader::SystemdBoot },
+    Release { name: "debian12", suite: "bookworm", crypttab: "", loader: Loader::Grub },
+    Release { name: "debian13", suite: "trixie", crypttab: ",systemd-cryptsetup", loader: Loader::Grub },
+    Release { name: "debian13-efi", suite: "trixie", crypttab: "", loader: Loader::SystemdBoot },
 ];
 
 impl Release {
@@ -108,7 +110,7 @@ impl Release {
 
     /// The root file system as a tar.
     fn root(&self) -> Result<PathBuf> {
-        let packages = format!("{PACKAGES},{}", self.loader.package());
+        let packages = format!("{PACKAGES},{}{}", self.loader.package(), self.crypttab);
         let key = cache::hash(&format!("{} {packages}", self.suite));
         let folder = cache::entry(&format!("debian/{}-root-{key}", self.name), |target| {
             // Tells a mirror that cannot be reached from a root that cannot be made.

@@ -26,6 +26,7 @@ pub struct Full {
     work: TempDir,
     files: Vec<(PathBuf, String)>,
     spares: Vec<PathBuf>,
+    pulled: Vec<usize>,
     limits: Limits,
 }
 
@@ -50,6 +51,7 @@ impl Full {
             work,
             files: Vec::new(),
             spares: Vec::new(),
+            pulled: Vec::new(),
             limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(3600) },
         }
     }
@@ -80,6 +82,21 @@ impl Full {
         self.spares.clear();
     }
 
+    /// Pulls one further disk out for the boots to come; those behind it get other names.
+    pub fn pull(&mut self, number: usize) {
+        self.pulled.push(number);
+    }
+
+    /// Plugs all that were pulled in again, as they were.
+    pub fn plug_back(&mut self) {
+        self.pulled.clear();
+    }
+
+    /// The image of a further disk on the host, to be looked at or damaged while the guest is off.
+    pub fn spare(&self, number: usize) -> &Path {
+        &self.spares[number]
+    }
+
     /// Mounts the root file system on the host; the guest must be off until it is closed.
     pub fn mount(&self) -> Result<Mounted> {
         Mounted::of(&self.disk, self.loader)
@@ -90,7 +107,7 @@ impl Full {
         let payload = self.work.path().join("payload.tar");
         self.pack(script, &payload)?;
         let mut drives = vec![drive(&self.disk, "system", false), drive(&payload, "payload", true)];
-        for (number, file) in self.spares.iter().enumerate() {
+        for (number, file) in self.spares.iter().enumerate().filter(|(number, _)| !self.pulled.contains(number)) {
             drives.push(drive(file, &format!("spare{number}"), false));
         }
         let boot = match self.loader {

@@ -14,8 +14,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::apt;
+use crate::architecture::{AMD64, Architecture};
 use crate::cache;
-use crate::command::{command, run};
+use crate::command::{command, find_program, run};
 use crate::kernels::{Tree, index_modules};
 
 /// Modules that every minimal guest carries.
@@ -72,7 +74,7 @@ impl Contents<'_> {
         for folder in ["bin", "sbin", "usr/bin", "usr/sbin", "etc", "boot", "lib", "root"] {
             fs::create_dir_all(root.join(folder))?;
         }
-        place(&root, &self.tree.kernel.architecture.busybox()?, "/bin/busybox")?;
+        place(&root, &busybox(self.tree.kernel.architecture)?, "/bin/busybox")?;
         place(&root, &self.tree.config, &format!("/boot/config-{}", self.tree.release))?;
         for (source, path) in self.files {
             place(&root, source, path)?;
@@ -92,6 +94,18 @@ impl Contents<'_> {
         let name = format!("modules/{}-{key}", self.tree.kernel.name);
         cache::entry(&name, |target| copy_modules(self.tree, &names, target))
     }
+}
+
+/// A static busybox: this machine's own, or one of Debian stable.
+fn busybox(architecture: Architecture) -> Result<PathBuf> {
+    if architecture == AMD64 {
+        return find_program("busybox").context("busybox is missing");
+    }
+    let folder = cache::entry(&format!("programs/busybox-{}", architecture.debian), |target| {
+        apt::Tree::open_for("trixie", architecture.debian)?.unpack(&["busybox-static".to_owned()], target)
+    })?;
+    let places = ["usr/bin/busybox", "bin/busybox"].map(|place| folder.join(place));
+    places.into_iter().find(|file| file.exists()).context("busybox-static has no busybox")
 }
 
 fn copy_modules(tree: &Tree, names: &[&str], target: &Path) -> Result<()> {

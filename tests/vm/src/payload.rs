@@ -51,6 +51,12 @@ payloads! {
     DEBIAN_PACKAGE = "debian-package.sh";
     /// Debian: benchmarks on a whole system.
     DEBIAN_BENCH = "debian-bench.sh";
+    /// Debian, first boot with three further disks: prepared, proved, filled with a canary.
+    DEVICE_PREPARE = "device-prepare.sh";
+    /// Debian, booted with one of them gone and one damaged.
+    DEVICE_MISSING = "device-missing.sh";
+    /// Debian, booted with all of them back: on again, then retired.
+    DEVICE_RETIRE = "device-retire.sh";
     /// Debian, booted without a disk that the configuration calls optional.
     DEBIAN_MISSING = "debian-missing.sh";
 }

@@ -60,6 +60,8 @@ fn area(taken: &mut Taken, entry: &Entry, priority: i32) -> SwapWanted {
         priority,
         optional: entry.option("nofail").map(|_| true),
         discard_once: discard.is_some_and(|how| how != "pages"),
+        // crypttab stays as it is, and so does what it makes.
+        encrypt: None,
     }
 }
 

@@ -85,7 +85,7 @@ fn file(facts: &Facts, taken: &mut Taken, swap: &RpiSwap) -> Result<SwapWanted, 
             format!("{path} is not on: its size is taken from RamMultiplier and MaxSizeMiB, and MaxDiskPercent is left out");
         taken.note(text, place(swap, "Main::Mechanism").to_string());
     }
-    Ok(SwapWanted { path, size, priority: RPI_FILE_PRIORITY, optional: None, discard_once: false })
+    Ok(SwapWanted { path, size, priority: RPI_FILE_PRIORITY, optional: None, discard_once: false, encrypt: None })
 }
 
 pub(super) fn zswap_cli(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsError> {

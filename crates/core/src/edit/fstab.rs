@@ -41,6 +41,12 @@ impl Entry {
         Some((tag, value.trim_matches(['"', '\''])))
     }
 
+    /// True when a boot may go on without the device, after a short wait: what swaptune calls optional.
+    #[must_use]
+    pub fn is_optional(&self) -> bool {
+        self.option("nofail").is_some() && self.option("x-systemd.device-timeout").is_some()
+    }
+
     /// The value of an option: `Some("10")` for `pri=10`, `Some("")` for a bare `nofail`. The last one wins.
     #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
@@ -103,6 +109,12 @@ pub fn set_swap(text: &str, wanted: &SwapLine, is_same: impl Fn(&Entry) -> bool)
         out.push_str(&format!("{} none swap {} 0 0\n", escape(&wanted.spec), options(wanted)));
     }
     out
+}
+
+/// The text without the lines of this swap area.
+#[must_use]
+pub fn remove_swap(text: &str, is_same: impl Fn(&Entry) -> bool) -> String {
+    keep(text, &is_same, |_| None)
 }
 
 /// Every line, where lines of the same area become what `change` makes of them, or go away.
@@ -219,6 +231,7 @@ mod tests {
             let once = set_swap(text, &wanted(), same);
             assert_eq!(once, expect, "{text:?}");
             assert_eq!(set_swap(&once, &wanted(), same), once, "{text:?} twice");
+            assert!(!remove_swap(&once, same).contains("UUID=ab-1"), "{text:?} removed");
         }
     }
 

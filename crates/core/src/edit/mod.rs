@@ -4,7 +4,9 @@
 //! files under version control and read their diffs. Every editor is idempotent: applied twice is applied once.
 //! Nothing here knows which settings are right; the plan decides, these functions write it down.
 
+pub mod areas;
 pub mod cmdline;
+pub mod crypttab;
 pub mod fstab;
 pub mod grub;
 pub mod sysctl;

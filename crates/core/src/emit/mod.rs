@@ -168,7 +168,14 @@ mod tests {
     #[test]
     fn an_area_is_a_path_and_nothing_else() {
         let path = |name: &str| {
-            path_of(&SwapWanted { path: name.into(), size: None, priority: 10, optional: None, discard_once: false })
+            path_of(&SwapWanted {
+                path: name.into(),
+                size: None,
+                priority: 10,
+                optional: None,
+                discard_once: false,
+                encrypt: None,
+            })
         };
         assert_eq!(path("UUID=0b8c").as_deref(), Some("/dev/disk/by-uuid/0b8c"));
         assert_eq!(path("/var/a=b").as_deref(), Some("/var/a=b"));

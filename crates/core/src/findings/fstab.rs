@@ -24,6 +24,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: missing_device,
     },
     Finding {
+        code: "fstab-optional-missing",
+        severity: Severity::Info,
+        title: "a swap device that may be missing is not there",
+        source: "systemd.swap(5): nofail, x-systemd.device-timeout",
+        detect: optional_missing,
+    },
+    Finding {
         code: "fstab-no-nofail",
         severity: Severity::Info,
         title: "a swap line of fstab can hold up the boot",
@@ -122,14 +129,27 @@ fn broken_line(facts: &Facts) -> Option<Evidence> {
     Some(Evidence::new(what, "findmnt --verify").seen(format!("{FSTAB} line {}", broken.line), broken.text))
 }
 
+/// Swap lines whose device is not there.
+fn missing(facts: &Facts) -> impl Iterator<Item = Entry> {
+    let listed = if facts.block_devices.is_empty() { Vec::new() } else { swaps(facts) };
+    let is_missing = |entry: &Entry| facts.can_look_up(&entry.spec) && device(facts, entry).is_none() && !is_active(facts, entry);
+    listed.into_iter().filter(is_missing)
+}
+
+fn optional_missing(facts: &Facts) -> Option<Evidence> {
+    let missing: Vec<Entry> = missing(facts).filter(Entry::is_optional).collect();
+    let first = missing.first()?;
+    let what = format!(
+        "{} may be missing and is not there, or could not be opened: boots give it up after {} s; it comes up when it is plugged in",
+        first.spec,
+        first.option("x-systemd.device-timeout").unwrap_or_default().trim_end_matches('s')
+    );
+    let cure = format!("swaptune device retire {}", first.spec);
+    Some(Evidence::new(what, cure).seen_all(missing.iter().map(line)))
+}
+
 fn missing_device(facts: &Facts) -> Option<Evidence> {
-    if facts.block_devices.is_empty() {
-        return None;
-    }
-    let missing: Vec<Entry> = swaps(facts)
-        .into_iter()
-        .filter(|entry| facts.can_look_up(&entry.spec) && device(facts, entry).is_none() && !is_active(facts, entry))
-        .collect();
+    let missing: Vec<Entry> = missing(facts).filter(|entry| !entry.is_optional()).collect();
     let first = missing.first()?;
     let waits = if first.option("nofail").is_some() {
         "the boot goes on without it"

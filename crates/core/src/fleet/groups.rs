@@ -86,6 +86,7 @@ fn left_behind(change: &Change) -> String {
         Change::Swap { after: None, .. } => "swap area off".into(),
         Change::Zram { after: Some(zram), .. } => format!("zram {} {}", zram.disksize, zram.algorithm),
         Change::Zram { after: None, .. } => "zram freed".into(),
+        Change::Format { .. } | Change::KeyFile { .. } | Change::Mapping { .. } => "storage".into(),
         Change::File { .. } | Change::Link { .. } | Change::Module { .. } | Change::Generated { .. } => match change {
             Change::Link { path, after, .. } => format!("link {path}: {}", after.as_deref().unwrap_or("none")),
             other => other.to_string(),

@@ -11,6 +11,7 @@ pub mod cpio;
 pub mod crypto;
 pub mod crypttab;
 pub mod expression;
+pub mod gpt;
 pub mod grub_cfg;
 pub mod ini;
 pub mod kconfig;

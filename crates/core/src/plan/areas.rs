@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::When;
 use super::draft::{Draft, Why, uuid};
+use super::owned::{UDEV_FILE, udev_rules};
 use super::sizes;
 use swaptune_kernel::behaviours;
 
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use crate::edit::fstab::{self, SwapLine};
-use crate::facts::{BlockDevice, Facts, Holds, Mount, SwapArea, SwapKind, SwapPlace, Transport};
-use crate::settings::SwapWanted;
+use crate::facts::{BlockDevice, Encryption, Facts, Holds, Mount, SwapArea, SwapKind, SwapPlace, Transport};
+use crate::settings::{EncryptRule, SwapWanted};
 use crate::units::Bytes;
 
 const FSTAB: &str = "/etc/fstab";
@@ -90,7 +91,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
     let mut named = BTreeMap::new();
     for wanted in settings.swap.iter().flat_map(|list| &list.value) {
         let mut area = locate(draft.facts(), wanted);
-        if named_twice(draft, &area, &mut named) {
+        if named_twice(draft, &area, &mut named) || !is_encrypted_as_wanted(draft, &area) {
             continue;
         }
         if let Some(active) = area.active {
@@ -120,6 +121,28 @@ fn named_twice<'a>(draft: &mut Draft<'_>, area: &Area<'a>, named: &mut BTreeMap<
     let why = format!("it is {}, which {first} names already", device.node());
     draft.refuse(&area.wanted.path, why, "take one of the two [[swap]] sections out");
     true
+}
+
+/// Whether the area is encrypted as its section says; a plan prepares no device, it refuses one that is not prepared.
+fn is_encrypted_as_wanted(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
+    let Some(rule) = area.wanted.encrypt else { return true };
+    let found = match &area.place {
+        Place::Missing => return true,
+        Place::File(_) => EncryptRule::None,
+        Place::Device(device) => match device.dm_crypt() {
+            Some(Encryption::Luks { .. }) => EncryptRule::Luks,
+            Some(Encryption::Plain) => EncryptRule::Random,
+            _ => EncryptRule::None,
+        },
+    };
+    if found == rule {
+        return true;
+    }
+    let why = format!("encrypt = \"{}\" is wanted, and what is there is \"{}\"", rule.name(), found.name());
+    let hint =
+        format!("name the mapping below /dev/mapper, or make one: swaptune device prepare --encrypt {} DEVICE", rule.name());
+    draft.refuse(area.path(), why, hint);
+    false
 }
 
 /// Disks that only say that they spin, and those of them that are corrected already.
@@ -416,9 +439,7 @@ fn pretends_to_spin(facts: &Facts, area: &Area<'_>) -> Option<String> {
 const ROTATIONAL: &str = "a virtual disk that reports rotational=1 gets the allocator and read-ahead of spinning disks";
 
 fn rotational(draft: &mut Draft<'_>, disk: &str) {
-    let path = format!("/sys/class/block/{disk}/queue/rotational");
-    let change =
-        Change::Knob { name: "block.rotational".into(), path, before: "1".into(), after: "0".into(), fallbacks: Vec::new() };
+    let change = spinning(disk, "1", "0");
     let why = Why {
         risk: "if the hypervisor keeps this disk on spinning ones, seeks cost more than the kernel assumes",
         ..Why::rule(ROTATIONAL, "mm/swapfile.c: decided at swapon by the queue's rotational flag")
@@ -426,11 +447,52 @@ fn rotational(draft: &mut Draft<'_>, disk: &str) {
     draft.step(When::Now, change, why);
 }
 
+fn spinning(disk: &str, before: &str, after: &str) -> Change {
+    let path = format!("/sys/class/block/{disk}/queue/rotational");
+    let (before, after) = (before.into(), after.into());
+    Change::Knob { name: "block.rotational".into(), path, before, after, fallbacks: Vec::new() }
+}
+
 fn udev(draft: &mut Draft<'_>, disks: &[String]) {
     let mut disks = disks.to_vec();
     disks.sort();
     disks.dedup();
-    draft.file(super::owned::UDEV_FILE, Some(super::owned::udev_rules(&disks)), 0o644, Why::rule(ROTATIONAL, "mm/swapfile.c"));
+    let text = (!disks.is_empty()).then(|| udev_rules(&disks));
+    draft.file(UDEV_FILE, text, 0o644, Why::rule(ROTATIONAL, "mm/swapfile.c"));
+}
+
+/// The disks that our rule names already.
+fn ruled(facts: &Facts) -> Vec<String> {
+    let names = facts.file(UDEV_FILE).unwrap_or_default().lines().filter_map(|line| line.split("KERNEL==\"").nth(1));
+    names.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
+}
+
+/// Corrects the disk of a device that gets an area, when it only says that it spins. Before it gets a mapping, which takes that over.
+pub(super) fn correct_disk(draft: &mut Draft<'_>, device: &str) {
+    let Some(disk) = draft.facts().disk_of(device) else { return };
+    if disk.transport == Transport::Virtual && disk.rotational.value() == Some(&true) {
+        rotational(draft, &disk.name);
+        udev(draft, &[ruled(draft.facts()), vec![disk.name.clone()]].concat());
+    }
+}
+
+/// Takes that back, when our rule names the disk and no other area lies on it.
+pub(super) fn uncorrect_disk(draft: &mut Draft<'_>, device: &str, area: Option<&SwapArea>) {
+    let facts = draft.facts();
+    let Some(disk) = facts.disk_of(device) else { return };
+    let ruled = ruled(facts);
+    let is_on_it = |other: &&SwapArea| {
+        other.device.value().and_then(|name| facts.disk_of(name)).is_some_and(|other| other.name == disk.name)
+    };
+    let others = facts.swaps.iter().filter(|other| area.is_none_or(|area| area.path != other.path)).any(|other| is_on_it(&other));
+    if others || !ruled.contains(&disk.name) {
+        return;
+    }
+    if disk.rotational.value() == Some(&false) {
+        let why = Why::rule("it is what the disk said before", "mm/swapfile.c");
+        draft.step(When::Now, spinning(&disk.name, "0", "1"), why);
+    }
+    udev(draft, &ruled.into_iter().filter(|name| *name != disk.name).collect::<Vec<_>>());
 }
 
 fn fstab_line(area: &Area<'_>) -> SwapLine {
@@ -440,14 +502,26 @@ fn fstab_line(area: &Area<'_>) -> SwapLine {
         (Place::Device(_), Some(uuid)) => format!("UUID={uuid}"),
         _ => area.path(),
     };
-    let mut options = format!("sw,pri={}", area.wanted.priority);
-    if area.wanted.boots_without() {
+    SwapLine { spec, options: options(area.wanted) }
+}
+
+/// Options of a line in fstab.
+pub(super) fn options(wanted: &SwapWanted) -> String {
+    let mut options = format!("sw,pri={}", wanted.priority);
+    if wanted.boots_without() {
         options.push_str(",nofail");
     }
-    if area.wanted.discard_once {
+    if wanted.discard_once {
         options.push_str(",discard=once");
     }
-    SwapLine { spec, options }
+    options
+}
+
+/// What a line says beyond our options and stays: when the area is discarded, and what only systemd reads.
+fn kept_options(options: &str, ours: &str) -> String {
+    let stays = |option: &&str| option.starts_with("x-") || option.starts_with("discard");
+    let has = |option: &&str| ours.split(',').any(|own| own.split('=').next() == option.split('=').next());
+    options.split(',').filter(|option| stays(option) && !has(option)).map(|option| format!(",{option}")).collect()
 }
 
 /// One line an area; older lines of the same area go.
@@ -468,7 +542,9 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
             entry.is_swap()
                 && (entry.spec == path || entry.spec == line.spec || device.is_some_and(|device| device.is_named(&entry.spec)))
         };
-        text = fstab::set_swap(&text, line, same);
+        let old = fstab::entries(&text).into_iter().flatten().find(same).map(|entry| entry.options).unwrap_or_default();
+        let options = line.options.clone() + &kept_options(&old, &line.options);
+        text = fstab::set_swap(&text, &SwapLine { spec: line.spec.clone(), options }, same);
     }
     if text != before {
         let reason = "the areas come up at each boot, by UUID, with an explicit priority; the machine boots without a missing one, \

@@ -78,6 +78,16 @@ impl<'a> Draft<'a> {
         Self { request, plan: Plan { schema: SCHEMA, profile, forecast, ..Plan::default() }, live: Vec::new() }
     }
 
+    /// Another word in the place of the profile, for a plan that rests on none.
+    pub(super) fn rename(&mut self, name: &str) {
+        self.plan.profile = name.to_owned();
+    }
+
+    /// True when something forbids the plan already.
+    pub(super) fn is_refused(&self) -> bool {
+        !self.plan.refusals.is_empty()
+    }
+
     pub(super) fn facts(&self) -> &'a Facts {
         self.request.facts
     }

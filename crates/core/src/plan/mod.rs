@@ -8,6 +8,7 @@ mod boot_tests;
 mod capacity;
 mod conflicts;
 mod declared;
+pub mod device;
 mod draft;
 mod encryption;
 mod image;

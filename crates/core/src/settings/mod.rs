@@ -19,6 +19,7 @@ use crate::units::Bytes;
 
 pub use keep::KeepSettings;
 pub use read::{SettingsError, read_toml};
+pub(crate) use write::swap_area;
 pub use write::to_toml;
 pub use zswap::{Wanted, ZswapSettings};
 
@@ -156,6 +157,35 @@ pub struct SwapWanted {
     pub optional: Option<bool>,
     /// Discard the whole area once when it is switched on.
     pub discard_once: bool,
+    /// How it must be encrypted; `None` where that does not matter.
+    pub encrypt: Option<EncryptRule>,
+}
+
+/// How an area is encrypted, where the configuration or `device` says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EncryptRule {
+    /// Plain dm-crypt with a key that is made at each boot.
+    Random,
+    /// A LUKS volume, whose key stays.
+    Luks,
+    /// In clear text.
+    None,
+}
+
+impl EncryptRule {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Random, Self::Luks, Self::None];
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Luks => "luks",
+            Self::None => "none",
+        }
+    }
 }
 
 impl SwapWanted {

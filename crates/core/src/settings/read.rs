@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    BootSettings, KeepSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings, SwapWanted, Wanted,
-    ZramWanted, ZswapSettings, keep,
+    BootSettings, EncryptRule, KeepSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings,
+    SwapWanted, Wanted, ZramWanted, ZswapSettings, keep,
 };
 use crate::control::figures::{self, Figure, Unit};
 use crate::knobs::{self, Kind, Knob, KnobError};
@@ -197,10 +197,19 @@ impl Reader<'_> {
             priority: DEFAULT_SWAP_PRIORITY as i32,
             optional: None,
             discard_once: false,
+            encrypt: None,
         };
-        for (key, value) in self.entries(" in [[swap]]", table, &["path", "size", "priority", "optional", "discard_once"])? {
+        let known = ["path", "label", "partuuid", "size", "priority", "optional", "discard_once", "encrypt"];
+        for (key, value) in self.entries(" in [[swap]]", table, &known)? {
             match key {
+                "path" | "label" | "partuuid" if !area.path.is_empty() => {
+                    return Err(self.error(value.span(), "path, label and partuuid each name the area: keep one of them"));
+                }
                 "path" => area.path = self.string(key, value)?.value,
+                "label" | "partuuid" => {
+                    area.path = format!("{}={}", key.to_ascii_uppercase(), self.string(key, value)?.value);
+                }
+                "encrypt" => area.encrypt = Some(self.encrypt(key, value)?),
                 "size" => area.size = Some(self.area_size(key, value)?),
                 "priority" => area.priority = self.priority(key, value)?,
                 "optional" => area.optional = Some(self.boolean(key, value)?.value),
@@ -215,6 +224,12 @@ impl Reader<'_> {
                 "[[swap]] needs a path: a device, UUID=, LABEL=, PARTUUID=, PARTLABEL= or ID=, or the absolute path of a file",
             ))
         }
+    }
+
+    fn encrypt(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<EncryptRule, SettingsError> {
+        let text = self.string(key, value)?.value;
+        let rule = EncryptRule::ALL.into_iter().find(|rule| rule.name() == text);
+        rule.ok_or_else(|| self.wrong(key, value, "\"random\", \"luks\" or \"none\""))
     }
 
     fn zram_device(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<ZramWanted, SettingsError> {

@@ -88,7 +88,8 @@ fn machine(text: &mut String, settings: &Settings) {
     line(text, "cpus", settings.machine.cpus.as_ref(), u32::to_string);
 }
 
-fn swap_area(text: &mut String, area: &SwapWanted) {
+/// One `[[swap]]` section, with a blank line before it.
+pub(crate) fn swap_area(text: &mut String, area: &SwapWanted) {
     let _ = write!(text, "\n[[swap]]\npath = {}\n", quoted(&area.path));
     if let Some(size) = area.size {
         let _ = writeln!(text, "size = {}", quoted(&size.compact()));
@@ -98,6 +99,9 @@ fn swap_area(text: &mut String, area: &SwapWanted) {
         let _ = writeln!(text, "optional = {optional}");
     }
     let _ = writeln!(text, "discard_once = {}", area.discard_once);
+    if let Some(rule) = area.encrypt {
+        let _ = writeln!(text, "encrypt = {}", quoted(rule.name()));
+    }
 }
 
 fn zram_device(text: &mut String, zram: &ZramWanted) {
@@ -117,7 +121,7 @@ mod tests {
     fn what_is_written_reads_back() {
         let text = "profile = \"auto\"\n[zswap]\nenabled = true\ncompressor = [\"zstd\", \"lz4\"]\nzpool = \"zbud\"\npool = \"1536M\"\n\
                     accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[machine]\nram = \"4G\"\ncpus = 2\n[safety]\nkubelet = \"allow\"\n[[swap]]\npath = \"/a b\"\n\
-                    size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\n[[zram]]\nsize = \"4G\"\n\
+                    size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\nencrypt = \"luks\"\n[[swap]]\npartuuid = \"3-4\"\n[[zram]]\nsize = \"4G\"\n\
                     mem_limit = \"1G\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
         let settings = read_toml("x", text, None).unwrap();
         let again = read_toml("x", &to_toml(&settings), None).unwrap();

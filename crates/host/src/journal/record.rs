@@ -16,6 +16,8 @@ pub const VERSION: u32 = 1;
 pub enum TransactionKind {
     /// A plan that a user applied.
     Apply,
+    /// A device that a user retired: what it destroyed does not come back.
+    Retire,
     /// The boot service, which switches on what is configured.
     Service,
     /// The end of the boot service, which switches it off.
@@ -187,6 +189,30 @@ pub enum Saved {
         /// journals do not have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Blob>,
+    },
+    /// A device as a whole: its ends, nothing of what is to be destroyed.
+    Device {
+        /// Absolute path on the machine.
+        at: String,
+        /// The bytes.
+        ranges: Vec<SavedRange>,
+        /// Kernel names of its partitions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        partitions: Vec<String>,
+    },
+    /// A key file: whether there was one, never what is in it.
+    Key {
+        /// Absolute path on the machine.
+        at: String,
+        /// Whether it was there.
+        there: bool,
+        /// Folders that had to be made for it, outermost first.
+        made: Vec<String>,
+    },
+    /// An encrypted mapping.
+    Mapping {
+        /// Open or not.
+        open: bool,
     },
     /// A module.
     Module {

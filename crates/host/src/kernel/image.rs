@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use swaptune_core::change::SwapState;
+use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 use swaptune_core::parse::loader_roots;
 
 use super::{FileSystem, Kernel, Progress, Ran, chroot};
@@ -125,6 +125,22 @@ impl Kernel for ImageKernel {
     }
 
     fn open_exclusive(&self, _: &Path, _: bool) -> io::Result<File> {
+        not_running()
+    }
+
+    fn format(&self, _: &Path, _: &DeviceFormat) -> io::Result<()> {
+        not_running()
+    }
+
+    fn reread_partitions(&self, _: &Path) -> io::Result<()> {
+        not_running()
+    }
+
+    fn open_mapping(&self, _: &str, _: &MappingState) -> io::Result<()> {
+        not_running()
+    }
+
+    fn close_mapping(&self, _: &str) -> io::Result<()> {
         not_running()
     }
 

@@ -1,6 +1,7 @@
 //! The running kernel.
 //!
-//! Settings are written directly. The only child processes are modprobe and the generators that a plan names.
+//! Settings are written directly. The only child processes are modprobe, the generators that a plan names, and
+//! what `storage` needs to prepare a device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,9 +11,9 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setflags, statfs};
 use rustix::io::Errno;
-use swaptune_core::change::SwapState;
+use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
-use super::{FileSystem, Kernel, Progress, Ran, supervise};
+use super::{FileSystem, Kernel, Progress, Ran, storage, supervise};
 use crate::machine::Machine;
 use crate::sys;
 use crate::sys::child::dies_with_us;
@@ -96,6 +97,22 @@ impl Kernel for LiveKernel {
             options.custom_flags(libc::O_EXCL);
         }
         options.open(path)
+    }
+
+    fn format(&self, path: &Path, format: &DeviceFormat) -> io::Result<()> {
+        storage::format(path, format)
+    }
+
+    fn reread_partitions(&self, path: &Path) -> io::Result<()> {
+        storage::reread_partitions(path)
+    }
+
+    fn open_mapping(&self, name: &str, state: &MappingState) -> io::Result<()> {
+        storage::open_mapping(name, state)
+    }
+
+    fn close_mapping(&self, name: &str) -> io::Result<()> {
+        storage::close_mapping(name)
     }
 
     fn file_system(&self, dir: &Path) -> io::Result<FileSystem> {

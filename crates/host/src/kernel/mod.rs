@@ -7,6 +7,7 @@
 mod chroot;
 mod image;
 mod live;
+mod storage;
 mod supervise;
 
 use std::fs::File;
@@ -14,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use swaptune_core::change::SwapState;
+use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
 pub use image::ImageKernel;
 pub use live::LiveKernel;
@@ -147,6 +148,30 @@ pub trait Kernel {
     /// # Errors
     /// What the kernel says.
     fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File>;
+
+    /// Makes what a device holds as a whole, and waits for the nodes of its partitions.
+    ///
+    /// # Errors
+    /// What sfdisk or cryptsetup says, or that it is not installed.
+    fn format(&self, path: &Path, format: &DeviceFormat) -> io::Result<()>;
+
+    /// Reads the partition table of a disk again.
+    ///
+    /// # Errors
+    /// What the kernel says; of kind `ResourceBusy` while a partition is in use.
+    fn reread_partitions(&self, path: &Path) -> io::Result<()>;
+
+    /// Opens an encrypted mapping; the swap header in it is not its business.
+    ///
+    /// # Errors
+    /// What cryptsetup says, or that it is not installed.
+    fn open_mapping(&self, name: &str, state: &MappingState) -> io::Result<()>;
+
+    /// Closes a mapping.
+    ///
+    /// # Errors
+    /// What cryptsetup says; of kind `ResourceBusy` while the mapping is in use.
+    fn close_mapping(&self, name: &str) -> io::Result<()>;
 
     /// The file system that a swap file in this folder would lie on.
     ///

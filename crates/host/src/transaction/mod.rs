@@ -63,7 +63,7 @@ pub fn execute(
     preflight::privileges(&run)?;
     let _lock = begin(&run, state)?;
     if let Some(transaction) = pending(state)? {
-        if options.kind == TransactionKind::Apply {
+        if matches!(options.kind, TransactionKind::Apply | TransactionKind::Retire) {
             return Err(ApplyError::Pending { id: transaction.id, status: transaction.status });
         }
         // There is no user to ask: what an earlier start or stop left half-done is taken back first.

@@ -86,6 +86,9 @@ fn check_targets(run: &Run<'_>, steps: &[Step]) -> Result<(), StepError> {
             (Observed::Before, Change::SwapHeader { path, before, wipe, .. }) => {
                 check_overwrite(run, &run.real(path)?, before.as_ref(), *wipe)?;
             }
+            (Observed::Before, Change::Format { path, after: Some(_), wipe, .. }) if run.exists_inside(path) => {
+                check_overwrite(run, &run.real(path)?, None, *wipe)?;
+            }
             _ => {}
         }
     }
@@ -101,6 +104,7 @@ pub(super) fn conflict(change: &Change, found: String) -> StepError {
 pub(super) fn target(run: &Run<'_>, change: &Change) -> String {
     match change {
         Change::Zram { name, .. } => format!("/dev/{name}"),
+        Change::Mapping { name, .. } => format!("mapping {name}"),
         Change::Knob { path, .. } => path.clone(),
         Change::Module { name, .. } => format!("module {name}"),
         Change::Generated { what, .. } => format!("generated {what}"),
@@ -119,7 +123,7 @@ fn switched_off(run: &Run<'_>, change: &Change) -> Option<String> {
 pub(super) fn writable<'a>(run: &Run<'_>, changes: impl Iterator<Item = &'a Change>) -> Result<(), StepError> {
     for change in changes {
         let reals = match change {
-            Change::File { path, .. } | Change::SwapFile { path, .. } => vec![run.real(path)?],
+            Change::File { path, .. } | Change::SwapFile { path, .. } | Change::KeyFile { path, .. } => vec![run.real(path)?],
             Change::Link { path, .. } => vec![run.place(path)?],
             Change::Generated { outputs, .. } => outputs.iter().map(|output| run.real(output)).collect::<Result<Vec<_>, _>>()?,
             _ => continue,

@@ -10,7 +10,7 @@ use super::undo::{UndoOptions, UndoReport, undo};
 use super::{ApplyOptions, begin, spare};
 use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord};
-use crate::journal::{Journal, JournalError, Stamp, StateDir, StepLog, Transaction, TransactionStatus, pending};
+use crate::journal::{Journal, JournalError, Stamp, StateDir, StepLog, Transaction, TransactionKind, TransactionStatus, pending};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 
@@ -57,6 +57,13 @@ pub fn rollback(
         if !nothing_was_done {
             return Err(ApplyError::NotStanding { id: id.to_owned(), status: transaction.status });
         }
+    }
+    if transaction.kind == TransactionKind::Retire && transaction.status == TransactionStatus::Applied {
+        return Err(ApplyError::Refused {
+            what: format!("taking back {id}"),
+            why: "it retired a device, and the keys and headers that it destroyed do not come back".into(),
+            hint: "`swaptune device prepare` makes the device swap again".into(),
+        });
     }
     let mut journal = Journal::open(machine, options.faults, state, id)?;
     go_on(&run, &mut journal, options.force, options.skip)

@@ -117,6 +117,7 @@ fn overwritten(run: &Run<'_>, change: &Change) -> u64 {
         Change::File { path, .. } => length(run, path),
         Change::Generated { outputs, .. } => outputs.iter().map(|path| length(run, path)).sum(),
         Change::SwapHeader { wipe: true, .. } => 2 * END,
+        Change::Format { after: Some(_), .. } => END + swaptune_core::device::LUKS_HEADER.0,
         _ => 0,
     }
 }

@@ -8,9 +8,15 @@ use super::run::Run;
 use crate::journal::Journal;
 use crate::journal::record::JournalRecord;
 
-/// Folders that systemd reads units from, and the file that its generators read.
-const OF_SYSTEMD: [&str; 5] =
-    ["/etc/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/", "/run/systemd/system/", "/etc/fstab"];
+/// Folders that systemd reads units from, and the files that its generators read.
+const OF_SYSTEMD: [&str; 6] = [
+    "/etc/systemd/system/",
+    "/usr/lib/systemd/system/",
+    "/lib/systemd/system/",
+    "/run/systemd/system/",
+    "/etc/fstab",
+    "/etc/crypttab",
+];
 
 /// Makes systemd read its units again, when it runs here and any of them changed. Says what went wrong: the files are
 /// right all the same, and systemd reads them at the next boot at the latest.

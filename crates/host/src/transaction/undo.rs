@@ -226,9 +226,10 @@ pub(super) fn tag(id: &str, seq: usize) -> String {
 /// Takes away temporary files that a crash left.
 fn sweep(cx: StepContext<'_>, saved: &Saved) -> Result<(), StepError> {
     match saved {
-        Saved::File { at: real, .. } | Saved::Link { at: real, .. } | Saved::SwapFile { at: real, .. } => {
-            cx.run.sweep(real, cx.tag)
-        }
+        Saved::File { at: real, .. }
+        | Saved::Link { at: real, .. }
+        | Saved::Key { at: real, .. }
+        | Saved::SwapFile { at: real, .. } => cx.run.sweep(real, cx.tag),
         Saved::Outputs { files } => files.iter().try_for_each(|(real, _)| cx.run.sweep(real, cx.tag)),
         _ => Ok(()),
     }
@@ -237,7 +238,7 @@ fn sweep(cx: StepContext<'_>, saved: &Saved) -> Result<(), StepError> {
 /// Folders that were made for a step.
 fn made(saved: &Saved) -> &[String] {
     match saved {
-        Saved::File { made, .. } | Saved::Link { made, .. } | Saved::SwapFile { made, .. } => made,
+        Saved::File { made, .. } | Saved::Link { made, .. } | Saved::Key { made, .. } | Saved::SwapFile { made, .. } => made,
         _ => &[],
     }
 }

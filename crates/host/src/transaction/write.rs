@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{CWD, FallocateFlags, RenameFlags, XattrFlags, fallocate};
 use rustix::io::Errno;
-use swaptune_core::change::{SwapFileState, SwapState};
+use swaptune_core::change::{DeviceFormat, MappingState, SwapFileState, SwapState};
 use tracing::info;
 
 use super::error::StepError;
@@ -213,6 +213,56 @@ impl Run<'_> {
     /// Unloads a module.
     pub fn unload_module(&self, name: &str) -> Result<(), StepError> {
         self.act("unload module", name, || self.patiently(|| self.kernel.unload_module(name)))
+    }
+
+    /// Puts a file of random bytes that only root can read in its place.
+    pub fn make_key(&self, real: &str, tag: &str, length: usize) -> Result<(), StepError> {
+        let mut bytes = vec![0; length];
+        File::open("/dev/urandom")
+            .and_then(|mut random| random.read_exact(&mut bytes))
+            .map_err(|error| StepError::io("read", "/dev/urandom", error))?;
+        self.put_file(real, tag, &bytes, &FileAttributes::new(0o600))
+    }
+
+    /// Overwrites a key file and deletes it. On flash an older copy of its block may outlive that; the header that it opens does not.
+    pub fn destroy_key(&self, real: &str) -> Result<(), StepError> {
+        let path = self.host(real);
+        self.act("destroy", real, || match OpenOptions::new().write(true).open(&path) {
+            Err(error) if is_missing(&error) => Ok(()),
+            Err(error) => Err(error),
+            Ok(file) => {
+                let length = usize::try_from(file.metadata()?.len()).unwrap_or(0);
+                file.write_all_at(&vec![0; length], 0).and_then(|()| file.sync_all())
+            }
+        })?;
+        self.delete(real)
+    }
+
+    /// Makes what a device holds as a whole.
+    pub fn format(&self, real: &str, format: &DeviceFormat) -> Result<(), StepError> {
+        self.act("format", real, || self.kernel.format(&self.host(real), format))
+    }
+
+    /// Has the kernel read a partition table again.
+    pub fn reread_partitions(&self, real: &str) -> Result<(), StepError> {
+        self.act("read the partitions of", real, || self.kernel.reread_partitions(&self.host(real)))
+    }
+
+    /// Opens an encrypted mapping.
+    pub fn open_mapping(&self, name: &str, state: &MappingState) -> Result<(), StepError> {
+        self.act("open", &format!("/dev/mapper/{name}"), || self.kernel.open_mapping(name, state))
+    }
+
+    /// Closes a mapping.
+    pub fn close_mapping(&self, name: &str) -> Result<(), StepError> {
+        self.act("close", &format!("/dev/mapper/{name}"), || self.patiently(|| self.kernel.close_mapping(name)))
+    }
+
+    /// Gives every block of a device back, so that it reads as zeros; an error where the device cannot.
+    pub fn discard(&self, real: &str, file: &File, size: u64) -> Result<(), StepError> {
+        // On a block device this is a write of zeros that must unmap, and never one that falls back to writing them (block/fops.c).
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        self.act("discard", real, || Ok(fallocate(file, hole, 0, size)?))
     }
 
     /// Runs a command that changes files.

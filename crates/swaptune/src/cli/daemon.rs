@@ -17,7 +17,7 @@ pub struct DaemonArgs {
     /// Decide once, from two looks a second apart, and end; everything is put back then
     #[arg(long)]
     pub once: bool,
-    /// Take [keep] from FILE instead of the machine's configuration
+    /// Take the section `keep` from FILE instead of the machine's configuration
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }

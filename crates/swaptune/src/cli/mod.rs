@@ -10,6 +10,7 @@ use swaptune_core::emit::{FORMATS, Format};
 mod bench;
 mod compare;
 mod daemon;
+mod device;
 mod exit;
 mod fleet;
 mod sample;
@@ -20,6 +21,7 @@ mod watch;
 pub use bench::*;
 pub use compare::*;
 pub use daemon::*;
+pub use device::*;
 pub use exit::*;
 pub use fleet::*;
 pub use sample::*;
@@ -134,6 +136,8 @@ pub enum Command {
         after_help = "Examples:\n  swaptune simulate fit                                         how many idle applications fit: disk, zram, zswap\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk\n  swaptune simulate run scenarios/c2-write-through.toml         several policies, beside published figures\n  swaptune simulate replay --trace web.csv --columns page=2     misses of bare memory of several sizes\n\nA simulation reads what it is given and changes nothing. Trust signs and ratios, not seconds."
     )]
     Simulate(SimulateArgs),
+    /// One swap device: prepared (partitioned, encrypted, on at each boot, allowed to be missing), adopted, retired
+    Device(DeviceArgs),
     /// Many machines at once, from their facts: which plans they get and what those bring
     Fleet(FleetArgs),
     /// Write the plan down for another program: NixOS, Ansible, cloud-init, systemd, dracut, zram-generator

@@ -86,6 +86,12 @@ pub fn answer(question: &str) -> String {
 
 /// What a transaction did, step by step.
 pub fn print_report(context: &Context, report: &ApplyReport) -> Result<(), Failure> {
+    let back = |id: &str| format!("; `swaptune rollback {id}` takes it back");
+    print_report_with(context, report, &back)
+}
+
+/// The same, with what is said of the way back.
+pub fn print_report_with(context: &Context, report: &ApplyReport, back: &dyn Fn(&str) -> String) -> Result<(), Failure> {
     if context.json {
         return output::json_versioned(report);
     }
@@ -104,10 +110,7 @@ pub fn print_report(context: &Context, report: &ApplyReport) -> Result<(), Failu
     for warning in &report.warnings {
         out += &text::wrap(&format!("warning: {warning}"), 2);
     }
-    let id = report
-        .id
-        .as_deref()
-        .map_or_else(String::new, |id| format!(" (transaction {id}; `swaptune rollback {id}` takes it back)"));
+    let id = report.id.as_deref().map_or_else(String::new, |id| format!(" (transaction {id}{})", back(id)));
     out += &format!("{}{id}\n", text::count(report.changed(), "change"));
     output::data(&at_root(&out, context.root()))
 }

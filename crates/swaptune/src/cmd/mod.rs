@@ -5,6 +5,7 @@ pub mod bench;
 pub mod change;
 pub mod compare;
 pub mod daemon;
+pub mod device;
 pub mod emit;
 pub mod fleet;
 pub mod history;

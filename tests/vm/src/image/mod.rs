@@ -3,7 +3,7 @@
 //! GPT with what the loader needs, an ext4 root and three swap partitions of
 //! 256 MiB: two of them in fstab with one priority, the third blank for the test.
 //! mke2fs fills the root from a folder at an offset; the loader goes into the first
-//! partition ([`grub`], [`systemd_boot`]).
+//! partition (`grub`, `systemd_boot`).
 
 mod grub;
 mod systemd_boot;

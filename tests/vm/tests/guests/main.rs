@@ -8,6 +8,7 @@
 
 mod cross;
 mod debian;
+mod device;
 mod keep;
 mod live;
 mod measure;
@@ -57,6 +58,7 @@ fn all() -> Vec<Trial> {
         }
         trials.push(full("missing-disk", release, debian::missing_disk));
         trials.push(full("package", release, debian::package));
+        trials.push(full("device", release, device::prepared));
         if release.name == "debian13" {
             trials.push(full("bench", release, debian::bench));
             trials.push(full("image", release, debian::image));

@@ -52,6 +52,7 @@ pub(super) const CASES: &[Case] = &[
             ("it is there by mapping", |f| fstab(f, "/dev/mapper/crypt none swap sw\n")),
             ("it is there by link", |f| fstab(f, "/dev/disk/by-uuid/1-2 none swap sw\n")),
             ("it is not used at boot", |f| fstab(f, "UUID=9 none swap noauto\n")),
+            ("it may be missing", |f| fstab(f, "UUID=9 none swap nofail,x-systemd.device-timeout=10s\n")),
             ("it is no swap", |f| fstab(f, "UUID=9 /x ext4\n")),
             ("its kind of name is not known here", |f| fstab(f, "PARTUUID=9 none swap sw\n/dev/disk/by-id/x none swap sw\n")),
             ("it is there by any name", |f| {
@@ -83,6 +84,20 @@ pub(super) const CASES: &[Case] = &[
                 "PARTUUID=9 is listed",
             ),
         ],
+    },
+    Case {
+        code: "fstab-optional-missing",
+        base: |f| {
+            swap_partition(f);
+            fstab(f, "/dev/mapper/swap-9 none swap sw,nofail,x-systemd.device-timeout=10s\n");
+        },
+        says: &["/dev/mapper/swap-9 may be missing", "give it up after 10 s", "swaptune device retire /dev/mapper/swap-9"],
+        but_not: &[
+            ("it is there", |f| fstab(f, "UUID=1-2 none swap nofail,x-systemd.device-timeout=10s\n")),
+            ("boots wait for it", |f| fstab(f, "/dev/mapper/swap-9 none swap x-systemd.device-timeout=10s\n")),
+            ("boots wait long for it", |f| fstab(f, "/dev/mapper/swap-9 none swap nofail\n")),
+        ],
+        also: &[],
     },
     Case {
         code: "fstab-no-nofail",

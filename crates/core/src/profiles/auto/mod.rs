@@ -235,8 +235,8 @@ impl Ground<'_> {
     /// Whether the areas that are there are enough.
     fn why_these_areas(&self) -> String {
         let areas = &self.tiering.areas;
-        let is_on = |path: &str| self.facts.swaps.iter().any(|area| area.path == path);
-        match areas.iter().find(|area| !is_on(&area.path)).filter(|_| areas.iter().any(|area| is_on(&area.path))) {
+        let is_on = |area: &tiering::Area| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
+        match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
                 "applications of {:.2} times RAM need a slot for each page outside it, in the pool too: {} more than there are",
                 ASSUMED.pool.demand_percent as f64 / 100.0,
@@ -295,9 +295,10 @@ fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
     let wanted = |area: &tiering::Area| SwapWanted {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
-        priority: DISK_PRIORITY,
-        optional: None,
+        priority: area.optional.unwrap_or(DISK_PRIORITY),
+        optional: area.optional.map(|_| true),
         discard_once: false,
+        encrypt: None,
     };
     areas.iter().map(wanted).collect()
 }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     fn area(path: &str, size: Option<Bytes>) -> SwapWanted {
-        SwapWanted { path: path.into(), size, priority: 10, optional: None, discard_once: false }
+        SwapWanted { path: path.into(), size, priority: 10, optional: None, discard_once: false, encrypt: None }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Area {
     pub size: Bytes,
     /// True for a file that is made when it is not there.
     pub create: bool,
+    /// Its priority, where it is one that may be missing: such areas are kept as they were prepared.
+    pub optional: Option<i32>,
 }
 
 /// The decision and why.
@@ -137,7 +139,7 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
         let area = |area: &SwapWanted| {
             // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
             let size = Bytes(size_of(facts, area).unwrap_or(0));
-            Area { path: area.path.clone(), size, create: area.size.is_some() }
+            Area { path: area.path.clone(), size, create: area.size.is_some(), optional: None }
         };
         return wanted.value.iter().map(area).collect();
     }
@@ -186,7 +188,10 @@ pub(super) fn in_steps(size: Bytes) -> Bytes {
 /// The areas that an image will switch on by itself. How large they are only their machine knows.
 fn listed_areas(facts: &Facts) -> Vec<Area> {
     let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
-    specs.filter(|spec| !spec.starts_with("/dev/zram")).map(|path| Area { path, size: Bytes(0), create: false }).collect()
+    specs
+        .filter(|spec| !spec.starts_with("/dev/zram"))
+        .map(|path| Area { path, size: Bytes(0), create: false, optional: None })
+        .collect()
 }
 
 /// One file, or as many as were measured to be clearly faster on its disk.
@@ -196,7 +201,7 @@ fn divide(facts: &Facts, evidence: &Evidence, file: Area) -> Vec<Area> {
     let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
     let size = Bytes::from_mib(file.size.mib() / count);
     let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
-    (0..count).map(|number| Area { path: path(number), size, create: true }).collect()
+    (0..count).map(|number| Area { path: path(number), size, create: true, optional: None }).collect()
 }
 
 /// A gain that is certain, and more than a shared machine scatters.
@@ -219,9 +224,30 @@ pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[Area]) -> Opti
 
 /// The disk areas that are on.
 pub(super) fn active_areas(facts: &Facts) -> Vec<Area> {
-    let area =
-        |area: &SwapArea| Area { path: area.path.clone(), size: whole_size(facts, area), create: area.kind == SwapKind::File };
+    let area = |area: &SwapArea| {
+        let optional = listed_as_optional(facts, area).then_some(area.priority);
+        let path = lasting_name(facts, area, optional.is_some());
+        Area { path, size: whole_size(facts, area), create: area.kind == SwapKind::File, optional }
+    };
     facts.swaps.iter().filter(|area| !area.is_zram()).map(area).collect()
+}
+
+/// True when its line in fstab lets a boot go on without it after a short wait.
+fn listed_as_optional(facts: &Facts, area: &SwapArea) -> bool {
+    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| area.kind == SwapKind::Partition);
+    let is_it = |entry: &fstab::Entry| entry.spec == area.path || device.is_some_and(|device| device.is_named(&entry.spec));
+    let entries = fstab::entries(facts.file("/etc/fstab").unwrap_or_default());
+    entries.iter().flatten().any(|entry| entry.is_swap() && entry.is_optional() && is_it(entry))
+}
+
+/// A name that still means the same area when disks come and go: of an optional one its mapping or partition.
+fn lasting_name(facts: &Facts, area: &SwapArea, is_optional: bool) -> String {
+    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| is_optional);
+    let Some(device) = device else { return area.path.clone() };
+    match (&device.dm_name, &device.partuuid) {
+        (None, Some(partuuid)) => format!("PARTUUID={partuuid}"),
+        _ => device.node(),
+    }
 }
 
 /// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
@@ -246,7 +272,7 @@ fn swap_file(facts: &Facts) -> Option<Area> {
     if disk.is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
         return None;
     }
-    Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true })
+    Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
 }
 
 /// What a swap file on this file system would get: enough slots for the demand that is planned for, in the pool or not.

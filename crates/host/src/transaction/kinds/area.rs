@@ -38,7 +38,8 @@ impl ChangeHandler for Area<'_> {
     }
 
     fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
-        let Saved::Area { at: real, state: saved } = recorded.saved else { return Err(mismatch(self.path)) };
+        let Saved::Area { at, state: saved } = recorded.saved else { return Err(mismatch(self.path)) };
+        let real = &self.place(cx, at)?;
         let found = state(cx.run.area(real)?);
         if same(found, *saved) {
             return Ok(UndoState::Saved);
@@ -52,9 +53,16 @@ impl ChangeHandler for Area<'_> {
     }
 
     fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
-        let Saved::Area { at: real, state } = recorded.saved else { return Err(mismatch(self.path)) };
-        become_state(cx, real, *state)?;
+        let Saved::Area { at, state } = recorded.saved else { return Err(mismatch(self.path)) };
+        become_state(cx, &self.place(cx, at)?, *state)?;
         Ok(Restored::Whole)
+    }
+}
+
+impl Area<'_> {
+    /// Where the area is now: a mapping keeps its name, and has another number after a reboot.
+    fn place(&self, cx: StepContext<'_>, saved: &str) -> Result<String, StepError> {
+        if self.path.starts_with("/dev/mapper/") { cx.run.real(self.path) } else { Ok(saved.to_owned()) }
     }
 }
 

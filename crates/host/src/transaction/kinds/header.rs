@@ -173,7 +173,7 @@ pub(crate) fn check_overwrite(
 }
 
 /// The same, and the device stays open, exclusively.
-fn open_to_overwrite(
+pub(super) fn open_to_overwrite(
     run: &Run<'_>,
     real: &str,
     expected: Option<&SwapHeaderState>,
@@ -236,7 +236,7 @@ pub(crate) fn not_made_here(path: &str) -> StepError {
 const WIPE: &str = "if nothing on it is needed any more, name it with --wipe";
 
 /// Refuses what is mounted, swapped to, or held by another device. No option helps here.
-fn refuse_if_used(run: &Run<'_>, real: &str) -> Result<(), StepError> {
+pub(super) fn refuse_if_used(run: &Run<'_>, real: &str) -> Result<(), StepError> {
     let name = real.trim_start_matches("/dev/").to_owned();
     let areas = run.areas()?;
     let mounts = mountinfo::parse(&run.read_setting("/proc/self/mountinfo")?.unwrap_or_default());
@@ -257,18 +257,18 @@ fn refuse_if_used(run: &Run<'_>, real: &str) -> Result<(), StepError> {
     Ok(())
 }
 
-fn refused(real: &str, why: &str, hint: &str) -> StepError {
-    StepError::Refused { what: format!("swap header on {real}"), why: why.into(), hint: hint.into() }
+pub(super) fn refused(real: &str, why: &str, hint: &str) -> StepError {
+    StepError::Refused { what: format!("overwriting {real}"), why: why.into(), hint: hint.into() }
 }
 
 /// Kernel names of the partitions of a disk.
-fn partitions(run: &Run<'_>, name: &str) -> Vec<String> {
+pub(super) fn partitions(run: &Run<'_>, name: &str) -> Vec<String> {
     let folder = format!("/sys/class/block/{name}");
     let is_partition = |part: &String| run.exists_inside(&format!("{folder}/{part}/partition"));
     names(run, &folder).into_iter().filter(|part| part.starts_with(name) && is_partition(part)).collect()
 }
 
-fn names(run: &Run<'_>, folder: &str) -> Vec<String> {
+pub(super) fn names(run: &Run<'_>, folder: &str) -> Vec<String> {
     let Ok(real) = run.real(folder) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(run.host(&real)) else { return Vec::new() };
     let mut names: Vec<String> =
@@ -284,19 +284,19 @@ fn device_numbers(run: &Run<'_>, real: &str) -> Option<(u32, u32)> {
     found.file_type().is_block_device().then(|| (rustix::fs::major(number), rustix::fs::minor(number)))
 }
 
-fn open(run: &Run<'_>, real: &str) -> Result<(File, u64), StepError> {
+pub(super) fn open(run: &Run<'_>, real: &str) -> Result<(File, u64), StepError> {
     let failed = |error| StepError::io("read", real, error);
     let mut file = File::open(run.host(real)).map_err(failed)?;
     let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
     Ok((file, size))
 }
 
-fn current(run: &Run<'_>, real: &str) -> Result<Option<SwapHeaderState>, StepError> {
+pub(super) fn current(run: &Run<'_>, real: &str) -> Result<Option<SwapHeaderState>, StepError> {
     let (mut file, _) = open(run, real)?;
     swap_header::read(&mut file, run.kernel.page_size()).map_err(|error| StepError::io("read", real, error))
 }
 
-fn same(a: Option<&SwapHeaderState>, b: Option<&SwapHeaderState>) -> bool {
+pub(super) fn same(a: Option<&SwapHeaderState>, b: Option<&SwapHeaderState>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => a.uuid.eq_ignore_ascii_case(&b.uuid) && a.label == b.label,
         (None, None) => true,

@@ -32,7 +32,12 @@ impl ChangeHandler for Link<'_> {
     }
 
     fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
-        put(cx, &cx.run.place(self.path)?, self.after)?;
+        let place = cx.run.place(self.path)?;
+        put(cx, &place, self.after)?;
+        // A folder of wishes of one device is of no use when it is empty, and nobody else makes one.
+        if let Some((folder, _)) = place.rsplit_once('/').filter(|(folder, _)| folder.ends_with(".device.wants")) {
+            cx.run.remove_folders(&[folder.to_owned()])?;
+        }
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 

@@ -5,10 +5,13 @@
 
 mod area;
 mod file;
+mod format;
 mod generated;
 mod header;
+mod key_file;
 mod knob;
 mod link;
+mod mapping;
 mod module;
 mod swap_file;
 mod zram;
@@ -116,6 +119,13 @@ pub(crate) fn handler(change: &Change) -> Box<dyn ChangeHandler + '_> {
         Change::Swap { path, before, after } => Box::new(area::Area { path, before: *before, after: *after }),
         Change::Zram { name, before, after } => Box::new(zram::Zram { name, before: before.as_ref(), after: after.as_ref() }),
         Change::Module { name, before, after } => Box::new(module::Module { name, before: *before, after: *after }),
+        Change::Format { path, before, after, wipe } => {
+            Box::new(format::Format { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
+        }
+        Change::KeyFile { path, before, after } => Box::new(key_file::KeyFile { path, before: *before, after: *after }),
+        Change::Mapping { name, before, after } => {
+            Box::new(mapping::Mapping { name, before: before.as_ref(), after: after.as_ref() })
+        }
         Change::Generated { what, command, outputs, after, .. } => {
             Box::new(generated::Generated { what, command, outputs, made: *after })
         }
