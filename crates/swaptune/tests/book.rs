@@ -1,4 +1,4 @@
-//! The documents as a book: its summary lists every page once, and no link leads nowhere.
+//! The documents as a book: its summary lists every page once, no link leads nowhere, and findings and keys are those of the program.
 //!
 //! mdbook would build a site with holes and say nothing of most of them.
 
@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use swaptune_core::findings::{self, Severity};
+use swaptune_core::settings::read_toml;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -160,6 +161,25 @@ fn troubleshooting_names_findings_that_there_are_and_every_error() {
     let errors = findings::all().filter(|row| row.severity == Severity::Error);
     let missing: Vec<_> = errors.map(|row| row.code).filter(|code| !named.contains(*code)).collect();
     assert!(missing.is_empty(), "errors without a symptom in troubleshooting.md: {missing:?}");
+}
+
+/// Keys that a section of the configuration may have, as the error about one that it may not have lists them.
+fn known_keys(section: &str) -> Vec<String> {
+    let error = read_toml("x.toml", &format!("{section}\nqqqqqqqqqqqqqqqqqqqqqqqq = 1\n"), None).expect_err("no key");
+    let error = error.to_string();
+    let (_, known) = error.split_once("known are ").unwrap_or_else(|| panic!("{section}: {error}"));
+    known.split(", ").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_guide_to_the_configuration_names_every_key() {
+    let text = read(Path::new("docs/guides/configuration.md")) + &read(Path::new("docs/reference/keep.md"));
+    let words: BTreeSet<&str> = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+    let sections = ["", "[zswap]", "[[swap]]", "[[zram]]", "[boot]", "[safety]", "[machine]", "[keep]"];
+    let all = sections.iter().flat_map(|section| known_keys(section).into_iter().map(move |key| (section, key)));
+    // What a profile says about its own values.
+    let missing: Vec<_> = all.filter(|(_, key)| key != "remarks" && !words.contains(key.as_str())).collect();
+    assert!(missing.is_empty(), "in no document: {missing:?}");
 }
 
 #[test]
