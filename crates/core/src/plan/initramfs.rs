@@ -48,11 +48,19 @@ fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
     InitramfsText { path, text, mode }
 }
 
-/// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it. That of an image may be left to its
-/// machine.
-pub(super) fn is_rebuilt(draft: &Draft<'_>, compressor: &str) -> bool {
-    let here = draft.facts().initramfs.tool.value().is_some_and(|tool| image::why_not_initramfs(draft, *tool).is_none());
-    here && rebuild(draft, compressor).is_some()
+/// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it, or an earlier plan has made where nobody can
+/// look into it. That of an image may be left to its machine.
+pub(super) fn is_made_with(draft: &Draft<'_>, compressor: &str) -> bool {
+    let Some(tool) = draft.facts().initramfs.tool.value() else { return false };
+    let is_here = image::why_not_initramfs(draft, *tool).is_none();
+    is_here && (rebuild(draft, compressor).is_some() || is_in_the_dark(draft, *tool, compressor))
+}
+
+/// Our file is in place, so the image was made with it, and what is in the image cannot be read.
+fn is_in_the_dark(draft: &Draft<'_>, tool: InitramfsTool, compressor: &str) -> bool {
+    let wanted = initramfs_text(tool, compressor);
+    let is_in_place = draft.facts().file(wanted.path) == Some(&wanted.text);
+    asks_for_initramfs(draft) && is_in_place && !draft.facts().initramfs.contents.is_known()
 }
 
 /// Why the initramfs is to be made anew with a compressor in it; `None` when it is not.

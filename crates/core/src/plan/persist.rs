@@ -151,7 +151,7 @@ fn word(draft: &mut Draft<'_>, row: &Knob, wanted: &Wanted) -> Option<String> {
 /// The compressor itself when it is there at boot, be it in the initramfs that this plan makes, else the best built-in one.
 fn early_compressor(draft: &mut Draft<'_>, name: String) -> String {
     let facts = draft.facts();
-    if initramfs::is_built_in(facts, &name) || facts.initramfs.can_load(&name) || initramfs::is_rebuilt(draft, &name) {
+    if initramfs::is_built_in(facts, &name) || facts.initramfs.can_load(&name) || initramfs::is_made_with(draft, &name) {
         return name;
     }
     let early = ["lz4", "lzo-rle", "lzo"].into_iter().find(|candidate| initramfs::is_built_in(facts, candidate)).unwrap_or("lzo");
