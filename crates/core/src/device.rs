@@ -88,13 +88,23 @@ pub fn sfdisk_script(format: &DeviceFormat) -> String {
 pub fn luks_format(format: &DeviceFormat, device: &str, header: Bytes) -> Vec<String> {
     let DeviceFormat::Luks { uuid, label, cipher, key_bits, key_file } = format else { return Vec::new() };
     let slots = header.0 / 1024 - 32;
-    let words = format!(
-        "--batch-mode luksFormat --type luks2 --uuid {uuid} --label {label} --cipher {cipher} --key-size {key_bits} \
-         --luks2-metadata-size 16k --luks2-keyslots-size {slots}k --offset {} --pbkdf pbkdf2 --pbkdf-force-iterations 1000",
-        header.0 / 512
-    );
-    let paths = ["--key-file", key_file, device].map(str::to_owned);
-    words.split_whitespace().map(str::to_owned).chain(paths).collect()
+    let (bits, offset) = (key_bits.to_string(), (header.0 / 512).to_string());
+    let slots = format!("{slots}k");
+    let words = [
+        ["--batch-mode", "luksFormat"],
+        ["--type", "luks2"],
+        ["--uuid", uuid],
+        ["--label", label],
+        ["--cipher", cipher],
+        ["--key-size", &bits],
+        ["--luks2-metadata-size", "16k"],
+        ["--luks2-keyslots-size", &slots],
+        ["--offset", &offset],
+        ["--pbkdf", "pbkdf2"],
+        ["--pbkdf-force-iterations", "1000"],
+        ["--key-file", key_file],
+    ];
+    words.as_flattened().iter().chain([&device]).map(|word| (*word).to_owned()).collect()
 }
 
 /// What cryptsetup(8) is told to open a mapping.

@@ -24,9 +24,11 @@ pub(super) fn format(path: &Path, format: &DeviceFormat) -> io::Result<()> {
         DeviceFormat::Gpt { partitions, .. } => {
             let script = sfdisk_script(format);
             // The script goes in by standard input, which supervise keeps for itself.
-            let words = r#"printf '%s' "$1" | exec "$2" --quiet --no-tell-kernel --wipe never --wipe-partitions never "$3""#;
+            let shell = r#"script=$1; shift; printf '%s' "$script" | exec "$@""#;
             let sfdisk = program("sfdisk")?;
-            done("sfdisk", &supervise::run("/bin/sh", &strings(&["-c", words, "sh", &script, &sfdisk, &device]))?)?;
+            let quiet = ["--quiet", "--no-tell-kernel", "--wipe", "never", "--wipe-partitions", "never"];
+            let words = [&["-c", shell, "sh", &script, &sfdisk], &quiet[..], &[&device]].concat();
+            done("sfdisk", &supervise::run("/bin/sh", &strings(&words))?)?;
             reread_partitions(path)?;
             wait_for((1..=partitions.len()).map(|number| partition_name(&device, number)))
         }
@@ -40,7 +42,7 @@ pub(super) fn reread_partitions(path: &Path) -> io::Result<()> {
     let (blockdev, words) = (program("blockdev")?, strings(&["--rereadpt", &path.display().to_string()]));
     let begin = Instant::now();
     loop {
-        match busy(done("blockdev --rereadpt", &supervise::run(&blockdev, &words)?)) {
+        match busy(done("blockdev", &supervise::run(&blockdev, &words)?)) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy && begin.elapsed() < PATIENCE => {
                 std::thread::sleep(PAUSE);
             }
