@@ -94,11 +94,12 @@ fn first<const N: usize>(rules: [(bool, &str); N]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use swaptune_kernel::v;
 
-    fn good() -> Ground {
+    /// A kernel and a machine where every law works.
+    pub fn good() -> Ground {
         Ground {
             kernel: Some(v(6, 12)),
             zswap: true,

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::ground::tests::good as ground;
 use super::*;
 
 const PAGE: u64 = 4096;
@@ -27,18 +28,6 @@ fn quiet() -> Moment {
 /// The same a second later.
 fn later(moment: &Moment) -> Moment {
     Moment { at_ms: moment.at_ms + 1000, ..moment.clone() }
-}
-
-fn ground() -> Ground {
-    Ground {
-        kernel: Some(swaptune_kernel::v(6, 12)),
-        zswap: true,
-        areas: 1,
-        memory_groups: true,
-        writeback_switch: true,
-        reclaim_file: true,
-        ..Ground::default()
-    }
 }
 
 fn laws(figures: Figures) -> Laws {

@@ -48,8 +48,8 @@ fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
     InitramfsText { path, text, mode }
 }
 
-/// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it, or an earlier plan has made where nobody can
-/// look into it. That of an image may be left to its machine.
+/// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it, or one that an earlier plan
+/// made and that cannot be read. That of an image may be left to its machine.
 pub(super) fn is_made_with(draft: &Draft<'_>, compressor: &str) -> bool {
     let Some(tool) = draft.facts().initramfs.tool.value() else { return false };
     let is_here = image::why_not_initramfs(draft, *tool).is_none();

@@ -168,7 +168,7 @@ fn notes(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
     let what = match wish.encrypt {
         EncryptRule::None => "what is swapped out is written in clear text and stays readable on the device after power-off",
         EncryptRule::Random => {
-            "the key is in RAM only: after power-off nobody can read what was swapped out, you neither; hibernation to it is impossible"
+            "the key is in RAM only: what was swapped out is unreadable after power-off, for its owner too; hibernation to it is impossible"
         }
         EncryptRule::Luks => {
             "who has the device alone cannot read it; who has this machine's root file system too has the key, unless that is encrypted"

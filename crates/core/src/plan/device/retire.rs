@@ -180,7 +180,7 @@ fn destroy(draft: &mut Draft<'_>, found: &Found<'_>) {
 fn notes(draft: &mut Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) {
     let Some(below) = found.below else {
         let text =
-            "the device is not there: its lines go, what is on it stays as it is; without its key nobody reads an encrypted one";
+            "the device is not there: its lines go, what is on it stays as it is; an encrypted one is unreadable without its key";
         return draft.note(wish.device, text, "block devices in /sys/class/block");
     };
     let is_clear = found.mapping.is_none() && found.line.is_none();

@@ -164,7 +164,7 @@ impl Format<'_> {
         self.after.is_some_and(|after| after.uuid() == id) || identities(&head).iter().any(|known| known == id)
     }
 
-    /// Somebody may have put a file system into a partition that we made: taking the table away would lose it.
+    /// A partition that we made may carry a file system by now: taking the table away would lose it.
     fn refuse_new_contents(&self, cx: StepContext<'_>, real: &str) -> Result<(), StepError> {
         // On a disk that was wiped, what is found may be left from before.
         if self.wipe || !matches!(self.after, Some(DeviceFormat::Gpt { .. })) {

@@ -34,7 +34,7 @@ impl ChangeHandler for Link<'_> {
     fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError> {
         let place = cx.run.place(self.path)?;
         put(cx, &place, self.after)?;
-        // A folder of wishes of one device is of no use when it is empty, and nobody else makes one.
+        // A folder of wishes of one device is of no use when it is empty, and only we make one.
         if let Some((folder, _)) = place.rsplit_once('/').filter(|(folder, _)| folder.ends_with(".device.wants")) {
             cx.run.remove_folders(&[folder.to_owned()])?;
         }
