@@ -140,6 +140,11 @@ impl Format<'_> {
     fn destroy(&self, cx: StepContext<'_>, real: &str) -> Result<Completed, StepError> {
         refuse_if_used(&cx.run, real)?;
         let file = cx.run.open_exclusive(real)?;
+        // Another device may have taken this name since the plan was made.
+        let found = found(&cx.run, real)?;
+        if !found.iter().any(|found| self.before.is_some_and(|before| before.uuid() == found)) {
+            return Err(refused(real, &words(&found), "plan again: it is not what the plan was to destroy"));
+        }
         self.clear(cx, real, &file)?;
         let (_, size) = open(&cx.run, real)?;
         let rest = match cx.run.discard(real, &file, size) {
