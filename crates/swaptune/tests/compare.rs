@@ -96,7 +96,10 @@ fn blocks(folder: &Path) -> Result<(), Failed> {
     let answer = answer(&compare(folder, &words, &script).output()?)?;
     let [none, disk] = [0, 1].map(|place| &answer["measurements"][place]["figures"]);
     ensure(none["variant"] == "none,swappiness=77" && none["comparison"].is_null() && none["against"].is_null(), none)?;
-    ensure(disk["against"] == "none,swappiness=77" && disk["comparison"]["verdict"] == "inconclusive", disk)?;
+    // Three blocks name no winner (the least chance is 2 of 8); whether they count as equal is up to how quiet the machine is.
+    let no_winner =
+        disk["comparison"]["verdict"].as_str().is_some_and(|verdict| ["inconclusive", "equivalent"].contains(&verdict));
+    ensure(disk["against"] == "none,swappiness=77" && no_winner && disk["comparison"]["p"].as_f64() >= Some(0.25), disk)?;
     for runs in [runs(none, false), runs(none, true), runs(disk, false)] {
         ensure(runs.iter().map(|(block, _)| *block).collect::<Vec<_>>() == [0, 1, 2], &answer)?;
     }
