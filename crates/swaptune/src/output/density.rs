@@ -3,8 +3,11 @@
 use std::fmt::Write;
 
 use swaptune_bench::density::{Outcome, Progress, ratio};
+use swaptune_core::Bytes;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
+
+use swaptune_host::keep::status::Report;
 
 use super::text;
 
@@ -15,6 +18,20 @@ const BAR: f64 = 32.0;
 pub fn progress(now: &Progress<'_>) -> String {
     let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
     format!("{}: {}{left}", now.variant, text::count(now.services as usize, "service"))
+}
+
+/// What a daemon did from one of its reports to the next.
+pub fn kept(before: &Report, after: &Report) -> String {
+    let (was, is) = (&before.totals, &after.totals);
+    format!(
+        "swaptune daemon ran: {} moves of the limit, {} bursts that drained {}, {} probes that took {}, {} of it out of RAM",
+        is.moves.saturating_sub(was.moves),
+        is.bursts.saturating_sub(was.bursts),
+        Bytes(is.drained.0.saturating_sub(was.drained.0)),
+        is.probes.saturating_sub(was.probes),
+        Bytes(is.taken.0.saturating_sub(was.taken.0)),
+        Bytes(is.freed.0.saturating_sub(was.freed.0)),
+    )
 }
 
 /// What the services' pages are like.
@@ -33,6 +50,7 @@ pub fn text(outcome: &Outcome) -> String {
         let limit = match first.limit {
             DensityLimit::Group => "a control group",
             DensityLimit::Machine => "this machine, the rest of its RAM held",
+            DensityLimit::InPlace => "this machine as it is",
         };
         page += &text::wrap(
             &format!(
@@ -54,6 +72,8 @@ pub fn text(outcome: &Outcome) -> String {
     let mut notes: Vec<String> =
         outcome.skipped.iter().map(|skipped| format!("not measured: {}: {}", skipped.variant, skipped.why)).collect();
     notes.extend(outcome.figures.iter().filter_map(pool));
+    let in_place = outcome.figures.iter().filter(|figures| figures.limit == DensityLimit::InPlace);
+    notes.extend(in_place.flat_map(|figures| figures.settings.clone()));
     if outcome.stopped {
         notes.push(
             "stopped: what was measured in whole rounds until then is kept, and everything that was set is put back".into(),
