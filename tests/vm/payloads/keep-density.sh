@@ -1,5 +1,5 @@
 
-# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP SEED N,N". Prints one result as JSON.
+# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP|MOVES SEED N,N". Prints one result as JSON.
 for module in lz4 zstd; do modprobe $module 2> /dev/null; done
 CGROUPS=/sys/fs/cgroup
 read -r LIMIT HOW SEED NUMBERS < /density
@@ -26,8 +26,10 @@ END
 chmod 755 /bin/service
 
 live_state > /run/before
-if [ "$HOW" = KEEP ]; then
-	swaptune daemon 2> /run/daemon-said &
+if [ "$HOW" != FIXED ]; then
+	if [ "$HOW" = MOVES ]; then limit=true; else limit=false; fi
+	printf '[keep]\nlimit = %s\n' $limit > /run/keep.toml
+	swaptune daemon --config /run/keep.toml 2> /run/daemon-said &
 	daemon=$!
 	while ! swaptune daemon status > /dev/null 2>&1; do sleep 1; done
 fi
@@ -39,7 +41,7 @@ expect "exit status of bench density" 0 $status
 [ $status = 0 ] || sed 's/^/    /' /run/said
 echo "limit $LIMIT % of RAM, $HOW, seed $SEED"
 sed 's/^/    /' /run/result
-if [ "$HOW" = KEEP ]; then
+if [ "$HOW" != FIXED ]; then
 	swaptune daemon status | sed 's/^/    /'
 	kill $daemon
 	wait $daemon

@@ -33,7 +33,7 @@ fn later(moment: &Moment) -> Moment {
 fn laws(figures: Figures) -> Laws {
     Laws::new(
         figures,
-        Wanted::default(),
+        Wanted { limit: true, pacing: true, reclaim: true },
         crate::profiles::auto::pool_bounds,
         vec!["never.service".into()],
         Budget::default(),

@@ -28,9 +28,14 @@ pub fn run(kernel: Kernel) -> Result<()> {
         .ensure_success()
 }
 
-/// Limits of the pool, percent of RAM, that are fixed or moved by the daemon.
-pub const DENSITIES: [(&str, u32, &str); 4] =
-    [("fixed-25", 25, "FIXED"), ("fixed-47", 47, "FIXED"), ("fixed-70", 70, "FIXED"), ("keep-47", 47, "KEEP")];
+/// Limits of the pool, percent of RAM: fixed, beside a daemon as it comes, or moved by it.
+pub const DENSITIES: [(&str, u32, &str); 5] = [
+    ("fixed-25", 25, "FIXED"),
+    ("fixed-47", 47, "FIXED"),
+    ("fixed-70", 70, "FIXED"),
+    ("keep-70", 70, "KEEP"),
+    ("moves-47", 47, "MOVES"),
+];
 /// Numbers of services of 8 MiB: from what fits with a small pool to more than any holds.
 const NUMBERS: &str = "64,88,104,120";
 /// What moments are drawn from, unless the environment says otherwise.
