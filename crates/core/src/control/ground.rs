@@ -1,5 +1,6 @@
 //! Which laws a machine allows, and why the others are off.
 
+use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
@@ -26,7 +27,7 @@ pub struct Ground {
 }
 
 /// The laws by their names in `[keep]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The limit moves.
     pub limit: bool,
