@@ -7,7 +7,7 @@ use swaptune_core::Bytes;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
 
-use swaptune_host::keep::status::Report;
+use swaptune_core::control::Report;
 
 use super::text;
 

@@ -9,8 +9,8 @@ use swaptune_bench::space::SpaceError;
 use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, pose, split};
 use swaptune_core::measurement::{Evidence, Figures, Measurement};
 use swaptune_core::{Bytes, Facts};
+use swaptune_host::daemon_status;
 use swaptune_host::inspect::{Scope, inspect};
-use swaptune_host::keep::status::Report;
 use swaptune_host::stop::Stop;
 
 use super::{helper, needs_live, recorder, typed};
@@ -52,7 +52,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
 
 /// The machine as it is, with its daemon if one runs.
 fn as_it_is(context: &Context, facts: &Facts, launch: &Launch, options: &Options, stop: &Stop) -> Result<Outcome, Failure> {
-    let daemon = || Report::read(&context.machine).ok().filter(|report| report.is_alive(&context.machine));
+    let daemon = || daemon_status::look(&context.machine).value().filter(|report| report.mode.is_running()).cloned();
     let before = daemon();
     let progress = Progress::start();
     let mut outcome = run_in_place(&context.machine, facts, launch, options, stop, &mut |now| {
