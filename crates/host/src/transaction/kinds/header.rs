@@ -73,7 +73,11 @@ impl ChangeHandler for Header<'_> {
             // After a run that was cut short, a file that had no header and is gone was deleted, and has none again. Otherwise its file
             // system may only be unmounted, as a device may be unplugged: both come back with what stands on them, so it is told.
             let has_none = is_zram || recorded.torn && self.before.is_none() && !real.starts_with("/dev/");
-            return Ok(if has_none { UndoState::Saved } else { UndoState::Other("not there any more".into()) });
+            return Ok(match () {
+                () if has_none => UndoState::Saved,
+                () if real.starts_with("/dev/") => UndoState::Away,
+                () => UndoState::Other("not there any more".into()),
+            });
         }
         let (file, size) = open(&cx.run, real)?;
         // A zram device that was reset since holds nothing of before and nothing of ours.
