@@ -58,6 +58,7 @@ impl ChangeHandler for Header<'_> {
         let (_, ranges) = self.new_bytes(cx, &real)?;
         cx.run.overwrite(&real, &file, &ranges)?;
         drop(file);
+        announce(&cx.run, &real);
         let found = current(&cx.run, &real)?;
         if !same(found.as_ref(), self.after) {
             let (wanted, found) = (words(self.after), words(found.as_ref()));
@@ -105,6 +106,8 @@ impl ChangeHandler for Header<'_> {
         let bytes = ranges.iter().map(load).collect::<Result<Vec<_>, StepError>>()?;
         let file = cx.run.open_exclusive(real)?;
         cx.run.overwrite(real, &file, &bytes)?;
+        drop(file);
+        announce(&cx.run, real);
         Ok(Restored::Whole)
     }
 }
@@ -163,6 +166,17 @@ impl Header<'_> {
             }
         }
         Ok(true)
+    }
+}
+
+/// Has udev look at a device again (Documentation/ABI/stable/sysfs-uevent). It does so by itself once something that wrote to it closes
+/// it, but not before it has seen the device, and a partition that was just made may not have come that far. Where nobody
+/// listens, or sysfs is read-only, nothing is lost: the next boot looks.
+fn announce(run: &Run<'_>, real: &str) {
+    let Some(name) = real.strip_prefix("/dev/") else { return };
+    let uevent = format!("/sys/class/block/{}/uevent", name.replace('/', "!"));
+    if run.exists_inside(&uevent) {
+        let _ = run.set(&uevent, "change");
     }
 }
 
