@@ -170,7 +170,7 @@ mod tests {
             home_percent: 43,
             out: Some(Bytes::from_mib(35)),
             pacing: "zswap's shrinker is on".into(),
-            works: Wanted { pacing: false, ..Wanted::default() },
+            works: Wanted { limit: true, pacing: false, reclaim: true },
             totals,
             ..Report::default()
         };
