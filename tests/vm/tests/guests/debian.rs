@@ -123,11 +123,20 @@ compressor = "zstd"
 
 [boot]
 kernel_arguments = false
+
+[keep]
+reclaim_idle_s = 5
+reclaim_pause_s = 1
+reclaim_probe_percent = 30
+reclaim_floor = "2M"
+# Under emulation the services' own start is a stall that lasts.
+reclaim_stall_us = 100000
 "#;
 
-/// The package: installed, upgraded with its work in effect, removed with that taken back, purged, and kept where asked.
+/// The package: installed, upgraded with its work in effect, its daemon beside thirty idle services, removed with all of it taken back, purged,
+/// and kept where asked.
 pub fn package(release: Release) -> Result<()> {
-    let mut guest = release.guest()?.text("config.toml", PACKAGE_CONFIG)?;
+    let mut guest = release.guest()?.file(swaptune::guest_tool()?, "guest-tool").text("config.toml", PACKAGE_CONFIG)?;
     for revision in [1, 2] {
         guest = guest.file(package::deb(revision)?, &format!("swaptune-{revision}.deb"));
     }
