@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Burst, Figures, Laws, Wanted};
+use swaptune_core::control::{Budget, Burst, Figures, Laws, Mode, Wanted};
 use swaptune_core::profiles::auto::pool_bounds;
 use swaptune_double::{KILL_AT, install};
 use swaptune_host::aside::Aside;
+use swaptune_host::daemon_status::{PAUSE_FILE, pause, read, resume};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::keep::burst::{BurstError, Ended, carry_out};
 use swaptune_host::keep::canary::Canaries;
-use swaptune_host::keep::status::{Mode, PAUSE_FILE, Report, pause, resume};
 use swaptune_host::keep::{KeepError, Options, run};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
@@ -237,9 +237,7 @@ fn the_limit_moves_and_steps_back_for_others() {
         scope.spawn(|| keep_time(&fixture, &over));
         let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut |_| ()));
         until("it rises", || limit() == "22");
-        until("it says so", || {
-            Report::read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "22"))
-        });
+        until("it says so", || read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "22")));
         // What is configured is what a plan starts from.
         let facts = inspect(&machine, Scope::STATUS);
         assert_eq!(facts.zswap.value().unwrap().configured("max_pool_percent"), Some("20"));
@@ -254,7 +252,7 @@ fn the_limit_moves_and_steps_back_for_others() {
         until("it goes on", || limit() != "20");
         pause(&machine).unwrap();
         until("a pause", || limit() == "20");
-        until("it says so", || Report::read(&machine).is_ok_and(|report| report.mode == Mode::Paused));
+        until("it says so", || read(&machine).is_ok_and(|report| report.mode == Mode::Paused));
         resume(&machine).unwrap();
         until("it goes on", || limit() != "20");
         stop.ask();

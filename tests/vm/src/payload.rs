@@ -31,6 +31,8 @@ payloads! {
     MEASURE = "measure.sh";
     /// The daemon: drains the pool, reclaims idle groups, puts everything back.
     KEEP = "keep.sh";
+    /// How many idle services fit, at a fixed limit or with the daemon.
+    KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.

@@ -11,6 +11,7 @@ pub mod limit;
 pub mod moment;
 pub mod pacing;
 pub mod reclaim;
+pub mod report;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
 pub use pacing::{Burst, Pacing};
 pub use reclaim::{Probe, Reclaim};
+pub use report::{Entry, Mode, Report, Totals};
 
 use crate::units::Bytes;
 
@@ -48,6 +50,8 @@ pub enum Decision {
 /// What each law says of this moment: what it does, or why it does nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
+    /// Which laws are wanted and work on this machine; the others say why they are off.
+    pub works: Wanted,
     /// Of the limit.
     pub limit: String,
     /// Of pacing.
@@ -111,14 +115,18 @@ impl Laws {
         self.standing.limit = said(&limit, |moved| moved.why.clone());
 
         let may_rise = limit_works && Limit::may_rise(figures, bounds, &span, now);
-        let pacing = match ground::pacing_is_off(self.wanted, ground) {
+        let pacing_off = ground::pacing_is_off(self.wanted, ground);
+        let pacing_works = pacing_off.is_none();
+        let pacing = match pacing_off {
             Some(why) => Err(why),
             None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
             None => self.pacing.begin(figures, &span, now),
         };
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
-        let reclaim = ground::reclaim_is_off(self.wanted, ground).map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
+        let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
+        self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
 
         decisions.extend(limit.ok().map(Decision::Limit));

@@ -7,23 +7,22 @@ pub mod burst;
 pub mod canary;
 mod look;
 mod notify;
-pub mod status;
 mod units;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Burst, Decision, Laws, Moment, Move, Probe};
+use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
 
 use canary::Canary;
 use look::Looker;
 use notify::Notify;
-use status::{Mode, Report};
 
 use crate::aside::{self, Asked};
+use crate::daemon_status as status;
 use crate::error_chain;
 use crate::inspect::boot_id;
 use crate::lock::{Lock, LockError};
@@ -93,7 +92,7 @@ pub fn run(
     laws: Laws,
     options: Options,
     stop: &Stop,
-    tell: &mut dyn FnMut(&status::Entry),
+    tell: &mut dyn FnMut(&Entry),
 ) -> Result<Report, KeepError> {
     let _lock = if options.dry_run { None } else { Some(begin(machine)?) };
     let notify = Notify::of_environment();
@@ -366,6 +365,7 @@ impl<'a> Keeper<'a> {
         report.home_percent = self.moved.map_or(now.limit_percent, |(home, _)| home);
         report.units = now.units.len();
         report.idle = self.laws.reclaim.idle(&self.laws.figures);
+        report.out = self.laws.reclaim.out();
         report.say(&self.laws.standing);
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
@@ -381,7 +381,7 @@ impl<'a> Keeper<'a> {
 
     /// A dry run says nothing to others: it may be one beside a daemon that works.
     fn write(&self) {
-        if let Err(error) = if self.dry_run { Ok(()) } else { self.report.write(self.machine) } {
+        if let Err(error) = if self.dry_run { Ok(()) } else { status::write(self.machine, &self.report) } {
             warn!("{DAEMON_STATUS}: {error}");
         }
     }

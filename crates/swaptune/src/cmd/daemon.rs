@@ -1,10 +1,11 @@
 //! `swaptune daemon`: keeps a machine at its best, and shows what it does.
 
+use swaptune_core::Fact;
 use swaptune_core::control::{Budget, Laws};
 use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_host::daemon_status as status;
 use swaptune_host::error_chain;
 use swaptune_host::inspect::boot_id;
-use swaptune_host::keep::status::{self, Report};
 use swaptune_host::keep::{self, KeepError, Options, canary};
 use swaptune_host::stop::Stop;
 
@@ -44,30 +45,30 @@ fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
     if context.json && args.once {
         output::json_versioned(&report)?;
     } else if args.once {
-        output::data(&output::daemon::text(&report, false))?;
+        output::data(&output::daemon::text(&report))?;
     }
     Ok(0)
 }
 
 /// What an earlier daemon of this boot has spent.
 fn budgets(context: &Context) -> (Budget, Budget) {
-    let earlier = Report::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
+    let earlier = status::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
     earlier.map(|report| (report.written, report.taken)).unwrap_or_default()
 }
 
 fn show(context: &Context) -> Result<u8, Failure> {
-    let none = |why: String| Failure::new(FINDINGS, why).hint("sudo systemctl enable --now swaptuned");
-    let report = Report::read(&context.machine).map_err(|error| match error.missing {
-        true => none("no daemon has run since the machine booted".into()),
-        false => none(error.to_string()),
-    })?;
-    let is_alive = report.is_alive(&context.machine);
+    let report = match status::look(&context.machine) {
+        Fact::Known { value, .. } => value,
+        Fact::Absent { absent } => {
+            return Err(Failure::new(FINDINGS, absent).hint("sudo systemctl enable --now swaptuned"));
+        }
+    };
     if context.json {
         output::json_versioned(&report)?;
     } else {
-        output::data(&output::daemon::text(&report, is_alive))?;
+        output::data(&output::daemon::text(&report))?;
     }
-    Ok(if is_alive { 0 } else { FINDINGS })
+    Ok(if report.mode.is_running() { 0 } else { FINDINGS })
 }
 
 fn control(result: std::io::Result<()>, done: &str) -> Result<u8, Failure> {

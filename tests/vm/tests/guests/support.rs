@@ -7,7 +7,7 @@ use swaptune_vm::debian::Release;
 use swaptune_vm::kernels::Kernel;
 
 /// A test in a minimal guest of one kernel.
-pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> Trial {
+pub fn minimal(group: &str, kernel: Kernel, test: impl FnOnce(Kernel) -> Result<()> + Send + 'static) -> Trial {
     trial(format!("minimal::{group}::{}", kernel.name), &MINIMAL_PROGRAMS, move || test(kernel))
         .with_ignored_flag(kernel.left_out())
 }
