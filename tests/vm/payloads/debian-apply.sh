@@ -94,5 +94,8 @@ expect "transactions" 1 "$(grep -c ' applied .* idle-guide ' /run/last-output)"
 if [ -f swaptune-1.deb ]; then
 	expect_status 0 swaptune device prepare /dev/vdc --encrypt none --optional --priority 100 --yes
 	expect "areas" "10 10 10 100" "$(awk 'NR > 1 { print $5 }' /proc/swaps | sort | xargs)"
+	udevadm settle
+	expect_status 0 swaptune plan
+	expect_line "nothing is left to do" "^Nothing to do" /run/last-output
 fi
 finish

@@ -44,6 +44,7 @@ find /var/lib/swaptune -type f | while read -r file; do
 	hex "$file" | grep -q "$key" && echo "$file"
 done > /run/leaks
 expect "files of the journal with the key" "" "$(cat /run/leaks)"
+udevadm settle
 expect_status 0 swaptune plan
 expect_line "nothing is left to do" "^Nothing to do" /run/last-output
 expect_status 0 swaptune verify --prove
