@@ -64,6 +64,17 @@ pub struct Standing {
 /// rule is that of the plan.
 pub type PoolRule = fn(Option<f64>) -> (u64, u64);
 
+/// What a configuration asks of the laws.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// What they go by.
+    pub figures: Figures,
+    /// Which of them are to work.
+    pub wanted: Wanted,
+    /// Names of units, or of any group on the way to one, that are never reclaimed.
+    pub never: Vec<String>,
+}
+
 /// All laws of one machine.
 #[derive(Clone, Debug)]
 pub struct Laws {
@@ -88,7 +99,8 @@ pub struct Laws {
 impl Laws {
     /// Laws that remember nothing but budgets.
     #[must_use]
-    pub fn new(figures: Figures, wanted: Wanted, rule: PoolRule, never: Vec<String>, written: Budget, taken: Budget) -> Self {
+    pub fn new(wishes: Wishes, rule: PoolRule, written: Budget, taken: Budget) -> Self {
+        let Wishes { figures, wanted, never } = wishes;
         Self {
             figures,
             wanted,
@@ -99,6 +111,13 @@ impl Laws {
             stalled: VecDeque::new(),
             standing: Standing::default(),
         }
+    }
+
+    /// Goes by another configuration from now on. What was learnt of units, and what budgets have spent, stays.
+    pub fn configure(&mut self, wishes: Wishes) {
+        let Wishes { figures, wanted, never } = wishes;
+        (self.figures, self.wanted) = (figures, wanted);
+        self.reclaim.leave_alone(never);
     }
 
     /// What is to be done at this moment, in this order. `home` is the limit that is configured.

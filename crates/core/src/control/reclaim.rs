@@ -76,6 +76,11 @@ impl Reclaim {
         Self { never, budget, ..Self::default() }
     }
 
+    /// Never probes these from now on.
+    pub fn leave_alone(&mut self, never: Vec<String>) {
+        self.never = never;
+    }
+
     /// What probes took, by hour.
     #[must_use]
     pub fn budget(&self) -> &Budget {

@@ -31,14 +31,9 @@ fn later(moment: &Moment) -> Moment {
 }
 
 fn laws(figures: Figures) -> Laws {
-    Laws::new(
-        figures,
-        Wanted { limit: true, pacing: true, reclaim: true },
-        crate::profiles::auto::pool_bounds,
-        vec!["never.service".into()],
-        Budget::default(),
-        Budget::default(),
-    )
+    let wishes =
+        Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, never: vec!["never.service".into()] };
+    Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 
 fn unit(path: &str, memory: Bytes) -> UnitMoment {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Setting;
 use crate::control::figures::{self, Figure, Figures};
-use crate::control::ground::Wanted;
+use crate::control::{Wanted, Wishes};
 
 /// Keys of `[keep]` that switch a law.
 pub(super) const LAWS: [&str; 3] = ["limit", "pacing", "reclaim"];
@@ -41,6 +41,12 @@ impl KeepSettings {
         self.laws.extend(above.laws);
         self.figures.extend(above.figures);
         self.never = above.never.or(self.never.take());
+    }
+
+    /// All that it asks for.
+    #[must_use]
+    pub fn wishes(&self) -> Wishes {
+        Wishes { figures: self.figures(), wanted: self.wanted(), never: self.never() }
     }
 
     /// Which laws are wanted.

@@ -13,7 +13,7 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report};
+use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, Wishes};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
 
@@ -39,6 +39,8 @@ const SLICE: Duration = Duration::from_millis(100);
 const STEPS: usize = 64;
 /// How long a law that failed is left alone, ticks.
 const PENALTY: u32 = 60;
+/// What the log calls a reload.
+const CONFIGURATION: &str = "configuration";
 const LIMIT: &str = "zswap.max_pool_percent";
 
 /// How it runs.
@@ -67,6 +69,15 @@ pub enum KeepError {
     Settings(#[from] TemporaryError),
 }
 
+/// Who runs it: hears what it decides, and is asked for the configuration.
+pub trait Caller {
+    /// A decision that was made.
+    fn tell(&mut self, entry: &Entry);
+
+    /// What the configuration asks for, where it is to be read anew now; the reason where it cannot be used.
+    fn reload(&mut self) -> Option<Result<Wishes, String>>;
+}
+
 /// A daemon at work.
 struct Keeper<'a> {
     machine: &'a Machine,
@@ -83,17 +94,11 @@ struct Keeper<'a> {
     dry_run: bool,
 }
 
-/// Runs until it is asked to stop. Everything is as it was before when this returns. `tell` hears each decision.
+/// Runs until it is asked to stop. Everything is as it was before when this returns.
 ///
 /// # Errors
 /// [`KeepError`]; another daemon that runs, or something that could not be put back.
-pub fn run(
-    machine: &Machine,
-    laws: Laws,
-    options: Options,
-    stop: &Stop,
-    tell: &mut dyn FnMut(&Entry),
-) -> Result<Report, KeepError> {
+pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller: &mut dyn Caller) -> Result<Report, KeepError> {
     let _lock = if options.dry_run { None } else { Some(begin(machine)?) };
     let notify = Notify::of_environment();
     let asked = Asked::new(machine);
@@ -105,6 +110,9 @@ pub fn run(
         let told = keeper.report.log.back().cloned();
         keeper.report.unix_ms = unix_ms();
         keeper.report.mode = mode;
+        if let Some(wishes) = caller.reload() {
+            keeper.reload(wishes, &notify);
+        }
         let now = keeper.look();
         if matches!(mode, Mode::Paused | Mode::Aside) {
             keeper.let_go();
@@ -112,7 +120,7 @@ pub fn run(
             keeper.tick(was, &now, stop);
         }
         let new = keeper.report.log.iter().rev().take_while(|entry| Some(*entry) != told.as_ref()).count();
-        keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(&mut *tell);
+        keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(|entry| caller.tell(entry));
         keeper.publish(&now, &notify);
         let is_last = options.once && before.is_some();
         before = (!matches!(mode, Mode::Paused | Mode::Aside)).then_some(now);
@@ -187,6 +195,25 @@ impl<'a> Keeper<'a> {
             false if status::is_paused(self.machine) => Mode::Paused,
             false => Mode::Working,
         }
+    }
+
+    /// Goes by another configuration without a gap: what is set stays set, but for the limit where it shall not move any more.
+    fn reload(&mut self, wishes: Result<Wishes, String>, notify: &Notify) {
+        notify.say("RELOADING=1\n");
+        match wishes {
+            Ok(wishes) => {
+                if !wishes.wanted.limit && self.moved.is_some() {
+                    self.let_go();
+                }
+                self.laws.configure(wishes);
+                self.report.log(CONFIGURATION, "read anew".into(), "SIGHUP");
+            }
+            Err(why) => {
+                warn!("{CONFIGURATION}: {why}");
+                self.report.log(CONFIGURATION, "goes on with the one before".into(), &why);
+            }
+        }
+        notify.say("READY=1\n");
     }
 
     fn look(&mut self) -> Moment {
