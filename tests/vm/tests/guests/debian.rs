@@ -59,6 +59,18 @@ pub fn circle(release: Release) -> Result<()> {
     Ok(())
 }
 
+/// The same from the package and with a disk that is pulled out before the second boot and back in the third: the package goes without it.
+pub fn circle_of_package(release: Release) -> Result<()> {
+    let config = CONFIG.replace("THIRD", "/dev/vda5");
+    let mut guest = release.guest()?.file(package::deb(1)?, "swaptune-1.deb").text("config.toml", &config)?;
+    guest.plug(96)?;
+    guest.boot(payload::DEBIAN_APPLY)?.ensure_success().context("boot 1, install, apply, prepare")?;
+    guest.pull(0);
+    guest.boot(payload::DEBIAN_VERIFY)?.ensure_success().context("boot 2, without the disk, purge")?;
+    guest.plug_back();
+    guest.boot(payload::DEBIAN_AFTER)?.ensure_success().context("boot 3, as before")
+}
+
 const IMAGE_CONFIG: &str = r#"profile = "idle-guide"
 
 [machine]

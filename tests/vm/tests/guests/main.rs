@@ -57,14 +57,15 @@ fn all() -> Vec<Trial> {
         }
     }
     for release in RELEASES {
-        trials.push(full("circle", release, debian::circle));
         if release.loader == Loader::SystemdBoot {
+            trials.push(full("circle", release, debian::circle_of_package));
             continue;
         }
+        trials.push(full("circle", release, debian::circle));
         trials.push(full("missing-disk", release, debian::missing_disk));
-        trials.push(full("package", release, debian::package));
         trials.push(full("device", release, device::prepared));
         if release.name == "debian13" {
+            trials.push(full("package", release, debian::package));
             trials.push(full("bench", release, debian::bench));
             trials.push(full("image", release, debian::image));
             trials.push(full("quickstart", release, debian::quickstart));
