@@ -144,7 +144,7 @@ impl Report {
         self.keep(LOG);
     }
 
-    /// Keeps only so many of the last decisions.
+    /// Drops the oldest decisions beyond `most`.
     pub fn keep(&mut self, most: usize) {
         self.log.drain(..self.log.len().saturating_sub(most));
     }

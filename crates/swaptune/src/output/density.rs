@@ -4,10 +4,9 @@ use std::fmt::Write;
 
 use swaptune_bench::density::{Outcome, Progress, ratio};
 use swaptune_core::Bytes;
+use swaptune_core::control::Report;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
-
-use swaptune_core::control::Report;
 
 use super::text;
 

@@ -170,8 +170,8 @@ impl Header<'_> {
 }
 
 /// Has udev look at a device again (Documentation/ABI/stable/sysfs-uevent). It does so by itself once something that wrote to it closes
-/// it, but not before it has seen the device, and a partition that was just made may not have come that far. Where nobody
-/// listens, or sysfs is read-only, nothing is lost: the next boot looks.
+/// it, but not before it has seen the device, and a partition that was just made may not have come that far. Without
+/// udev, or with a read-only sysfs, nothing is lost: the next boot looks.
 fn announce(run: &Run<'_>, real: &str) {
     let Some(name) = real.strip_prefix("/dev/") else { return };
     let uevent = format!("/sys/class/block/{}/uevent", name.replace('/', "!"));
