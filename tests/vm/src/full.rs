@@ -52,7 +52,7 @@ impl Full {
             files: Vec::new(),
             spares: Vec::new(),
             pulled: Vec::new(),
-            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(3600) },
+            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(1800) },
         }
     }
 

@@ -4,7 +4,8 @@
 //! for ever in its first instructions, so its presence proves nothing. The
 //! process dies with the thread that started it, whatever ends that thread, and
 //! it is waited for in short steps up to two limits: one for reaching the
-//! script, one for the whole.
+//! script, one for the whole. A kernel that panics is not waited for: a real
+//! system has no `panic=` on its command line and would stand there for ever.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use anyhow::{Context, Result};
 
 use crate::architecture::{Architecture, Output};
 use crate::command::command;
-use crate::outcome::{End, Outcome, Times};
+use crate::outcome::{self, End, Outcome, Times};
 
 const STEP: Duration = Duration::from_millis(100);
+/// Between two looks at the console.
+const CONSOLE_STEP: Duration = Duration::from_secs(2);
 
 /// EFI firmware for a virtual machine (Debian's ovmf).
 const EFI_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
@@ -105,11 +108,20 @@ impl Machine {
         let started = Instant::now();
         let mut guest = Guest(self.command(folder, &console, &output).spawn().context("start QEMU")?);
         let mut boot = None;
+        let mut looked = Duration::ZERO;
         let end = loop {
             if guest.0.try_wait()?.is_some() {
-                break End::Ended;
+                break if outcome::panicked(&console)? { End::Panicked } else { End::Ended };
             }
             let elapsed = started.elapsed();
+            if elapsed > looked + CONSOLE_STEP {
+                looked = elapsed;
+                if outcome::panicked(&console)? {
+                    // For the rest of its trace.
+                    std::thread::sleep(CONSOLE_STEP);
+                    break End::Panicked;
+                }
+            }
             if boot.is_none() && has_started(&output)? {
                 boot = Some(elapsed);
             }

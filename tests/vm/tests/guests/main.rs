@@ -33,7 +33,12 @@ fn main() -> std::process::ExitCode {
 }
 
 fn all() -> Vec<Trial> {
-    let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
+    let mut trials = vec![
+        runner("status", runner::status),
+        runner("panic", runner::panic),
+        runner("standing-panic", runner::standing_panic),
+        runner("endless", runner::endless),
+    ];
     trials.push(cross("same_answers", cross::same_answers));
     trials.push(cross("circle", || cross::circle(LARGE_PAGES)));
     for kernel in KERNELS {
