@@ -1,9 +1,9 @@
 
-# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT LAW SEED RATE N,N", where LAW is the one
+# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT LAW SEED RATE SKEW N,N", where LAW is the one
 # that works, or none. Prints one result as JSON.
 for module in lz4 zstd; do modprobe $module 2> /dev/null; done
 CGROUPS=/sys/fs/cgroup
-read -r LIMIT LAW SEED RATE NUMBERS < /density
+read -r LIMIT LAW SEED RATE SKEW NUMBERS < /density
 
 echo 0 > /sys/block/vda/queue/rotational
 mkswap /dev/vda > /dev/null
@@ -38,12 +38,12 @@ if [ "$LAW" != none ]; then
 	while ! swaptune daemon status > /dev/null 2>&1; do sleep 1; done
 fi
 # Emulation is slow: what is counted is pages, and no wake is too late.
-swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --wakes 40 --rate "$RATE" --rounds 1 --bound 1000s --stall 100 \
+swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --wakes 40 --rate "$RATE" --skew "$SKEW" --rounds 1 --bound 1000s --stall 100 \
 	--seed "$SEED" -- /bin/service > /run/result 2> /run/said
 status=$?
 expect "exit status of bench density" 0 $status
 [ $status = 0 ] || sed 's/^/    /' /run/said
-echo "limit $LIMIT % of RAM, law: $LAW, seed $SEED, $RATE wakes a second"
+echo "limit $LIMIT % of RAM, law: $LAW, seed $SEED, $RATE wakes a second, skew $SKEW"
 sed 's/^/    /' /run/result
 if [ "$LAW" != none ]; then
 	swaptune daemon status | sed 's/^/    /'

@@ -125,7 +125,7 @@ impl Bench<'_> {
         let mut begun = (Instant::now(), self.counts());
         let mut window = Window { took: Vec::new(), broken: self.grow(crowd, services as usize, seed)? };
         if window.broken.is_none() {
-            let schedule = Schedule::draw(services as usize, self.options.wakes, self.options.wakes_per_second, seed);
+            let schedule = Schedule::draw(services as usize, self.options.wakes, self.options.load(), seed);
             begun = (Instant::now(), self.counts());
             window = play(&mut crowd.services, &schedule, &mut || self.look());
         }

@@ -22,13 +22,22 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) struct Schedule(pub(super) Vec<(Duration, usize)>);
 
 impl Schedule {
-    /// `wakes` at exponential intervals, `rate` a second, each to one of `services` by chance.
-    pub(super) fn draw(services: usize, wakes: u32, rate: f64, seed: u64) -> Self {
+    /// `wakes` at exponential intervals, `rate` a second, each to one of `services` by chance: to the n-th of them as often as `skew` (Zipf's
+    /// exponent) says, to all of them evenly at 0.
+    pub(super) fn draw(services: usize, wakes: u32, (rate, skew): (f64, f64), seed: u64) -> Self {
         let mut rng = Pcg64Mcg::seed_from_u64(seed);
+        let mut sum = 0.0;
+        let sums: Vec<f64> = (1..=services)
+            .map(|place| {
+                sum += (place as f64).powf(-skew);
+                sum
+            })
+            .collect();
         let mut at = 0.0;
         let due = (0..wakes).map(|_| {
             at -= (1.0 - uniform(&mut rng)).ln() / rate;
-            (Duration::from_secs_f64(at), (uniform(&mut rng) * services as f64) as usize)
+            let drawn = uniform(&mut rng) * sum;
+            (Duration::from_secs_f64(at), sums.partition_point(|sum| *sum <= drawn))
         });
         Self(due.collect())
     }

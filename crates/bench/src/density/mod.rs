@@ -52,6 +52,8 @@ pub struct Options {
     pub bound: Nanos,
     /// Wakes a second over all services.
     pub wakes_per_second: f64,
+    /// Zipf's exponent of how often each service is woken; 0: evenly.
+    pub skew: f64,
     /// Wakes that a level measures.
     pub wakes: u32,
     /// Services more from level to level, in percent.
@@ -68,6 +70,13 @@ pub struct Options {
     pub folder: PathBuf,
     /// For what is drawn by chance.
     pub seed: u64,
+}
+
+impl Options {
+    /// Wakes a second, and how unevenly they fall.
+    fn load(&self) -> (f64, f64) {
+        (self.wakes_per_second, self.skew)
+    }
 }
 
 /// A configuration that was not measured, and why.
@@ -358,6 +367,7 @@ impl Row<'_> {
                 heap: launch.heap,
                 work_percent: launch.work_percent,
                 wakes_per_second: options.wakes_per_second,
+                skew: options.skew,
                 wakes: options.wakes,
                 bound: options.bound,
                 seed: options.seed,

@@ -29,7 +29,7 @@ fn started(launch: &Launch, count: usize) -> Vec<Service> {
 #[test]
 fn every_wake_of_a_schedule_is_answered_once() {
     let mut services = started(&shell(ECHO), 3);
-    let schedule = Schedule::draw(3, 50, 500.0, 7);
+    let schedule = Schedule::draw(3, 50, (500.0, 0.0), 7);
     let window = play(&mut services, &schedule, &mut || None);
     assert_eq!((window.took.len(), window.broken), (50, None));
     assert!(services.iter().all(|service| service.open() == 0));
@@ -68,14 +68,23 @@ fn who_falls_behind_is_broken_off_and_counted() {
 
 #[test]
 fn schedules_are_the_same_for_a_seed_and_cover_all_services() {
-    let schedule = Schedule::draw(10, 2000, 5.0, 1);
-    assert_eq!(schedule, Schedule::draw(10, 2000, 5.0, 1));
-    assert_ne!(schedule, Schedule::draw(10, 2000, 5.0, 2));
+    let schedule = Schedule::draw(10, 2000, (5.0, 0.0), 1);
+    assert_eq!(schedule, Schedule::draw(10, 2000, (5.0, 0.0), 1));
+    assert_ne!(schedule, Schedule::draw(10, 2000, (5.0, 0.0), 2));
     assert!(schedule.0.is_sorted_by_key(|(at, _)| *at));
     let seconds = schedule.0.last().unwrap().0.as_secs_f64();
     // 2000 exponential gaps of 0.2 s: 400 s with a deviation of 8.9 s.
     assert!((seconds - 400.0).abs() < 45.0, "{seconds}");
     assert!((0..10).all(|service| schedule.0.iter().filter(|(_, whose)| *whose == service).count() > 100));
+}
+
+#[test]
+fn a_skew_wakes_the_first_most() {
+    let schedule = Schedule::draw(4, 2000, (5.0, 1.0), 1);
+    let counts: Vec<usize> = (0..4).map(|service| schedule.0.iter().filter(|(_, whose)| *whose == service).count()).collect();
+    // 1, 1/2, 1/3 and 1/4 of 2000 wakes: 960, 480, 320 and 240, with deviations of 22 and less.
+    assert!(counts.iter().zip([960_usize, 480, 320, 240]).all(|(found, mean)| found.abs_diff(mean) < 100), "{counts:?}");
+    assert_eq!(counts.iter().sum::<usize>(), 2000);
 }
 
 #[test]

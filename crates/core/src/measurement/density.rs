@@ -50,6 +50,9 @@ pub struct DensityLoad {
     pub work_percent: u32,
     /// Wakes a second over all services, at exponential intervals.
     pub wakes_per_second: f64,
+    /// Zipf's exponent of how often each service is woken; 0, as in results without it: evenly.
+    #[serde(default)]
+    pub skew: f64,
     /// Wakes that a level measures.
     pub wakes: u32,
     /// A level is held when 99 of 100 wakes take no longer.

@@ -53,8 +53,13 @@ pub fn text(outcome: &Outcome) -> String {
         };
         page += &text::wrap(
             &format!(
-                "{} for all in {limit}; {} with {} each, {} wakes a second over all, {} % of the memory at a wake",
-                first.memory, load.service, load.heap, load.wakes_per_second, load.work_percent
+                "{} for all in {limit}; {} with {} each, {} wakes a second over all{}, {} % of the memory at a wake",
+                first.memory,
+                load.service,
+                load.heap,
+                load.wakes_per_second,
+                unevenly(load.skew),
+                load.work_percent
             ),
             0,
         );
@@ -100,6 +105,11 @@ fn bars(figures: &[DensityFigures], names: &[String]) -> String {
         })
         .collect();
     text::columns(&rows, &[1], 2)
+}
+
+/// How uneven wakes are, as a part of a sentence.
+fn unevenly(skew: f64) -> String {
+    if skew > 0.0 { format!(", the n-th service 1/n^{skew} times as often as the first") } else { String::new() }
 }
 
 /// The level that was held and the first that was not, of the round in the middle.

@@ -38,9 +38,10 @@ pub const DENSITIES: [(&str, u32, &str); 7] = [
     ("moves-25", 25, "limit"),
     ("moves-47", 47, "limit"),
 ];
-/// What the environment may change, and what counts where it does not: what moments are drawn from, wakes a second, numbers of services of
-/// 8 MiB from what fits with a small pool to more than any holds.
-const LOAD: [(&str, &str); 3] = [("SWAPTUNE_VM_SEED", "1"), ("SWAPTUNE_VM_RATE", "1"), ("SWAPTUNE_VM_NUMBERS", "64,88,104,120")];
+/// What the environment may change, and what counts where it does not: what moments are drawn from, wakes a second, how unevenly they fall,
+/// numbers of services of 8 MiB from what fits with a small pool to more than any holds.
+const LOAD: [(&str, &str); 4] =
+    [("SWAPTUNE_VM_SEED", "1"), ("SWAPTUNE_VM_RATE", "1"), ("SWAPTUNE_VM_SKEW", "0"), ("SWAPTUNE_VM_NUMBERS", "64,88,104,120")];
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave
 /// everything as it was.

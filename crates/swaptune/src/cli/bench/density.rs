@@ -41,6 +41,9 @@ pub struct DensityArgs {
     /// Wakes a second over all services, at exponential intervals
     #[arg(long, value_name = "PER SECOND", default_value_t = 5.0, value_parser = rate)]
     pub rate: f64,
+    /// Wake some services more often than others: the n-th 1/n^SKEW times as often as the first; 0 wakes all evenly
+    #[arg(long, default_value_t = 0.0, value_parser = skew)]
+    pub skew: f64,
     /// Wakes that are measured for each number of services
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     pub wakes: u32,
@@ -76,6 +79,11 @@ pub struct DensityArgs {
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "expected a number, for example 5".to_owned())?;
     if (0.01..=10_000.0).contains(&rate) { Ok(rate) } else { Err("expected 0.01 to 10000 a second".into()) }
+}
+
+fn skew(text: &str) -> Result<f64, String> {
+    let skew: f64 = text.parse().map_err(|_| "expected a number, for example 1".to_owned())?;
+    if (0.0..=4.0).contains(&skew) { Ok(skew) } else { Err("expected 0 to 4".into()) }
 }
 
 /// What makes memory small.

@@ -125,6 +125,7 @@ fn options(args: &DensityArgs, facts: &Facts) -> Options {
         limit: args.limit.into(),
         bound: args.bound,
         wakes_per_second: args.rate,
+        skew: args.skew,
         wakes,
         step_percent,
         most: args.most,
