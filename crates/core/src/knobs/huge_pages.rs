@@ -1,6 +1,6 @@
 //! Transparent huge pages: global, khugepaged, per size.
 
-use super::{Kind, Knob};
+use super::{Built, Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -9,6 +9,10 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/kernel/mm/transparent_hugepage/enabled",
         kind: Kind::Choice(&["always", "madvise", "never"]),
         default: "CONFIG_TRANSPARENT_HUGEPAGE_*",
+        built: Built::Options(
+            &[("CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS", "always"), ("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE", "madvise")],
+            "never",
+        ),
         doc: "Which anonymous memory gets huge pages. Up to 6.12 huge pages bypass zswap on non-rotational block devices.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
         ..Knob::LIVE

@@ -46,6 +46,17 @@ pub enum Effect {
     BeforeSetup,
 }
 
+/// How the build of a kernel decides a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It does not: the text of the default begins with the value.
+    Always,
+    /// The value beside the first of these options that is `y`, and the last one where none is.
+    Options(&'static [(&'static str, &'static str)], &'static str),
+    /// The text of this option.
+    Text(&'static str),
+}
+
 /// One kernel setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
@@ -59,6 +70,11 @@ pub struct Knob {
     pub unit: &'static str,
     /// The upstream default, in words where it depends on the machine.
     pub default: &'static str,
+    /// What of a build decides the default.
+    pub built: Built,
+    /// The knob that a write to this one sets to zero, and the other way round; empty for none. Zero cannot be written to get back
+    /// (mm/page-writeback.c, mm/util.c).
+    pub excludes: &'static str,
     /// First kernel version that has it, `None` when every supported kernel (5.10 and later) has.
     pub since: Option<KernelVersion>,
     /// First kernel version without it.
@@ -118,6 +134,8 @@ impl Knob {
         kind: Kind::ReadOnly,
         unit: "",
         default: "",
+        built: Built::Always,
+        excludes: "",
         since: None,
         gone: None,
         replaced_by: "",
@@ -146,6 +164,12 @@ impl Knob {
         self.path.contains('*')
     }
 
+    /// The knob that a write to this one sets to zero.
+    #[must_use]
+    pub fn excluded(&self) -> Option<&'static Self> {
+        find(self.excludes)
+    }
+
     /// Why a kernel of this version lacks it; `None` when it should be there.
     #[must_use]
     pub fn why_absent(&self, version: KernelVersion) -> Option<String> {
@@ -159,22 +183,16 @@ impl Knob {
     /// The value that a kernel of this build configuration starts with; `None` where that depends on the machine or is not known.
     #[must_use]
     pub fn default_of(&self, config: Option<&BTreeMap<String, String>>) -> Option<String> {
-        let option = |name: &str| config.and_then(|config| config.get(name)).cloned();
-        // An option that a configuration does not name is off.
-        let switch = |name: &str| config.map(|_| if option(name).is_some_and(|on| on == "y") { "Y" } else { "N" }.to_owned());
-        let default = match self.name {
-            "zswap.enabled" => switch("CONFIG_ZSWAP_DEFAULT_ON"),
-            "zswap.compressor" => option("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
-            "zswap.zpool" => option("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
-            "zswap.shrinker_enabled" => switch("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON"),
-            "zswap.exclusive_loads" => switch("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON"),
-            "transparent_hugepage.enabled" => ["ALWAYS", "MADVISE"]
-                .iter()
-                .find(|word| option(&format!("CONFIG_TRANSPARENT_HUGEPAGE_{word}")).is_some_and(|on| on == "y"))
-                .map(|word| word.to_lowercase()),
-            _ => Some(self.default.split(' ').next().unwrap_or_default().to_owned()),
+        let default = match self.built {
+            Built::Always => self.default.split(' ').next().unwrap_or_default(),
+            // An option that a configuration does not name is off.
+            Built::Options(options, otherwise) => {
+                let config = config?;
+                let set = options.iter().find(|(option, _)| config.get(*option).is_some_and(|on| on == "y"));
+                set.map_or(otherwise, |(_, value)| *value)
+            }
+            Built::Text(option) => config?.get(option)?,
         };
-        let default = default?;
         self.normalise(default.trim_matches('"')).ok().map(Cow::into_owned)
     }
 
@@ -294,6 +312,32 @@ mod tests {
         for knob in all().filter(|knob| knob.is_sysctl()) {
             assert_eq!(format!("/proc/sys/{}", knob.name.replace('.', "/")), knob.path);
         }
+    }
+
+    #[test]
+    fn what_excludes_a_knob_is_excluded_by_it() {
+        let pairs = || all().filter(|knob| !knob.excludes.is_empty());
+        assert!(pairs().all(|knob| knob.excluded().is_some_and(|other| other.excludes == knob.name && other.name != knob.name)));
+        // Going back is a write to the one of the two whose default is not zero.
+        assert!(pairs().all(|knob| (knob.default == "0") != (knob.excluded().unwrap().default == "0")));
+        assert!(pairs().count() >= 6);
+    }
+
+    #[test]
+    fn a_build_decides_some_defaults() {
+        let config = |options: &[(&str, &str)]| options.iter().map(|(name, on)| ((*name).into(), (*on).into())).collect();
+        let default = |name: &str, options: &[(&str, &str)]| find(name).unwrap().default_of(Some(&config(options)));
+        let text = |value: &str| Some(value.to_owned());
+        assert_eq!(default("zswap.enabled", &[("CONFIG_ZSWAP_DEFAULT_ON", "y")]), text("Y"));
+        assert_eq!(default("zswap.enabled", &[]), text("N"));
+        assert_eq!(default("zswap.compressor", &[("CONFIG_ZSWAP_COMPRESSOR_DEFAULT", "\"zstd\"")]), text("zstd"));
+        assert_eq!(default("zswap.compressor", &[]), None);
+        assert_eq!(default("transparent_hugepage.enabled", &[("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE", "y")]), text("madvise"));
+        assert_eq!(default("transparent_hugepage.enabled", &[]), text("never"));
+        assert_eq!(default("lru_gen.enabled", &[("CONFIG_LRU_GEN_ENABLED", "n")]), text("0"));
+        assert_eq!(default("vm.swappiness", &[]), text("60"));
+        assert_eq!(default("vm.min_free_kbytes", &[]), None, "it depends on the machine");
+        assert_eq!(find("zswap.enabled").unwrap().default_of(None), None, "the build is not known");
     }
 
     #[test]

@@ -339,6 +339,13 @@ impl Reader<'_> {
                 _ => return Err(self.wrong(name, value, &knob.expected())),
             };
             let text = knob.normalise(&text).map_err(|error| self.error(value.span(), error.to_string()))?.into_owned();
+            if let Some(other) = knob.excluded().filter(|other| wanted.contains_key(other.name)) {
+                let problem = format!(
+                    "{name} and {} exclude each other: the kernel sets one to 0 when the other is written; keep one of them",
+                    other.name
+                );
+                return Err(self.error(key.span(), problem));
+            }
             wanted.insert(name.to_owned(), self.setting(value.span(), text));
         }
         Ok(wanted)
