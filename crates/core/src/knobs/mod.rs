@@ -46,6 +46,17 @@ pub enum Effect {
     BeforeSetup,
 }
 
+/// How a configuration names a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// By the name of its row under `[knobs]`; a parameter of zswap by its own name under `[zswap]`.
+    Own,
+    /// By this key of a `[[zram]]` section.
+    Zram(&'static str),
+    /// Not at all, for this reason.
+    None(&'static str),
+}
+
 /// How the build of a kernel decides a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Built {
@@ -64,6 +75,8 @@ pub struct Knob {
     pub name: &'static str,
     /// Absolute path; a `*` stands for a device or a size.
     pub path: &'static str,
+    /// How a configuration names it.
+    pub key: Key,
     /// Values it takes.
     pub kind: Kind,
     /// Unit of the value, empty for none.
@@ -131,6 +144,7 @@ impl Knob {
     const LIVE: Self = Self {
         name: "",
         path: "",
+        key: Key::Own,
         kind: Kind::ReadOnly,
         unit: "",
         default: "",
@@ -162,6 +176,27 @@ impl Knob {
     #[must_use]
     pub fn is_pattern(&self) -> bool {
         self.path.contains('*')
+    }
+
+    /// The key of a configuration that sets it, and the section that it stands in.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn key(&self) -> Result<(&'static str, &'static str), &'static str> {
+        match (self.kind, self.key) {
+            (Kind::Trigger, _) => Err("it is a command"),
+            (Kind::ReadOnly, _) => Err("it is read-only"),
+            (_, Key::None(why)) => Err(why),
+            (_, Key::Zram(key)) => Ok((key, "[[zram]]")),
+            (_, Key::Own) if self.name.starts_with("zswap.") => Ok((self.parameter(), "[zswap]")),
+            (_, Key::Own) => Ok((self.name, "[knobs]")),
+        }
+    }
+
+    /// The same as one text.
+    #[must_use]
+    pub fn key_text(&self) -> String {
+        self.key().map_or_else(|why| format!("none: {why}"), |(key, section)| format!("{key} under {section}"))
     }
 
     /// The knob that a write to this one sets to zero.
@@ -311,6 +346,21 @@ mod tests {
     fn a_sysctl_is_named_after_its_path() {
         for knob in all().filter(|knob| knob.is_sysctl()) {
             assert_eq!(format!("/proc/sys/{}", knob.name.replace('.', "/")), knob.path);
+        }
+    }
+
+    #[test]
+    fn a_key_of_its_own_is_for_a_knob_of_one_file() {
+        assert!(all().all(|knob| (knob.key == Key::Own) != knob.is_pattern()));
+        for (name, place) in [
+            ("vm.swappiness", "vm.swappiness under [knobs]"),
+            ("zswap.compressor", "compressor under [zswap]"),
+            ("zram.comp_algorithm", "algorithm under [[zram]]"),
+            ("zram.mm_stat", "none: it is read-only"),
+            ("vm.compact_memory", "none: it is a command"),
+            ("block.rotational", "none: swaptune sets it for the disks of swap areas"),
+        ] {
+            assert_eq!(find(name).unwrap().key_text(), place);
         }
     }
 

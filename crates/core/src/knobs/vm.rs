@@ -1,6 +1,6 @@
 //! Sysctls of memory management and the swap core, MGLRU, block queues.
 
-use super::{Built, Effect, Kind, Knob};
+use super::{Built, Effect, Key, Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -245,6 +245,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "block.rotational",
         path: "/sys/block/*/queue/rotational",
+        key: Key::None("swaptune sets it for the disks of swap areas"),
         kind: Kind::Bool,
         default: "from the device; 1 on most virtual disks",
         effect: Effect::BeforeSetup,

@@ -49,7 +49,9 @@ fn bad_configurations_get_a_sentence_with_the_line() {
     check("[[zram]]\npriority = 5", "[[zram]] needs a size");
     check("[knobs]\n\"vm.swapiness\" = 3", "did you mean `vm.swappiness`?");
     check("[knobs]\n\"vm.swappiness\" = 300", "expected a whole number from 0 to 200");
-    check("[knobs]\n\"zswap.enabled\" = true", "use the [zswap] section");
+    check("[knobs]\n\"zswap.enabled\" = true", "zswap.enabled is not a key of [knobs]: write enabled under [zswap]");
+    check("[knobs]\n\"zram.disksize\" = \"1G\"", "write size under [[zram]]");
+    check("[knobs]\n\"zram.idle\" = \"all\"", "zram.idle cannot be configured: it is a command");
     let both = "[knobs]\n\"vm.dirty_ratio\" = 10\n\"vm.dirty_bytes\" = 67108864";
     check(both, "vm.dirty_ratio and vm.dirty_bytes exclude each other");
     check("[[swap]]\npath = \"/x\"\npriority = 40000", "from 0 to 32767");
