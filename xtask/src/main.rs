@@ -15,6 +15,7 @@ mod bench_sampling;
 mod bench_sim;
 mod bench_watch;
 #[path = "../../crates/swaptune/src/cli/mod.rs"]
+#[allow(dead_code, reason = "the form of the command line is read here, not what a run keeps in it")]
 mod cli;
 mod dist;
 mod man;

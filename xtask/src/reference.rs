@@ -141,11 +141,12 @@ fn knob(row: &Knob) -> String {
         Effect::BeforeSetup => "before the device or area is set up",
     };
     format!(
-        "\n### `{}`\n\n{}\n\n- file: `{}`\n- takes: {}{unit}\n- default: {}\n- kernels: {lifetime}\n- takes effect: {effect}\n- source: {}\n",
+        "\n### `{}`\n\n{}\n\n- file: `{}`\n- takes: {}{unit}\n- key: {}\n- default: {}\n- kernels: {lifetime}\n- takes effect: {effect}\n- source: {}\n",
         row.name,
         row.doc,
         row.path,
         row.expected(),
+        row.key_text(),
         if row.default.is_empty() { "none" } else { row.default },
         row.source
     )

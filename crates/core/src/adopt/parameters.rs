@@ -12,7 +12,7 @@ pub(super) fn want(taken: &mut Taken, row: &'static Knob, value: &str, place: Pr
     let error = |problem: knobs::KnobError| SettingsError { place: place.to_string(), problem: problem.to_string() };
     let value = row.normalise(value).map_err(error)?.into_owned();
     if !ZswapSettings::rows().any(|known| known.name == row.name) {
-        taken.settings.knobs.insert(row.name.to_owned(), Setting::new(value, place));
+        taken.settings.want_knob(row.name.to_owned(), Setting::new(value, place));
         return Ok(());
     }
     let wanted = match row.kind {
@@ -74,6 +74,11 @@ pub(super) fn sysctls(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsEr
         else {
             continue;
         };
+        // Of two that exclude each other the one that is in effect is not zero.
+        if row.excluded().is_some() && facts.knob(name).is_some_and(|live| row.same(live, "0")) {
+            taken.note(format!("{name} is 0 now: {} counts", row.excludes), format!("{}:{}", last.path, last.line));
+            continue;
+        }
         want(taken, row, &last.value, at(&last.path, last.line))?;
     }
     Ok(())

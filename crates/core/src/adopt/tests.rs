@@ -152,6 +152,14 @@ fn knobs_keep_file_and_line_and_the_last_one_wins() {
     assert_eq!(knob("vm.page-cluster"), None, "what a distribution sets stays with it");
     facts.system.writers = vec![writer(None)];
     assert!(notes(&adopt(&facts).unwrap()).contains("only running it would tell"));
+    let pair = [("vm.dirty_ratio", "0", "10"), ("vm.dirty_bytes", "67108864", "67108864")];
+    for (name, live, written) in pair {
+        facts.knobs.insert(name.into(), Fact::known(live.into(), name));
+        facts.sysctl_sources.insert(name.into(), vec![source("/etc/sysctl.conf", 8, written)]);
+    }
+    let of_pair = adopt(&facts).unwrap();
+    assert!(of_pair.settings.knobs.contains_key("vm.dirty_bytes") && !of_pair.settings.knobs.contains_key("vm.dirty_ratio"));
+    assert!(of_pair.notes.iter().any(|note| note.text == "vm.dirty_ratio is 0 now: vm.dirty_bytes counts"));
     facts.sysctl_sources.insert("vm.swappiness".into(), vec![source("/etc/sysctl.conf", 7, "999")]);
     assert_eq!(adopt(&facts).unwrap_err().place, "/etc/sysctl.conf:7");
 }

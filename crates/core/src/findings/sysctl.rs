@@ -106,7 +106,7 @@ fn overridden(facts: &Facts) -> Option<Evidence> {
 fn live_differs(facts: &Facts) -> Option<Evidence> {
     for (name, sources) in &facts.sysctl_sources {
         // Writing one of a ratio and its bytes clears the other, so their files and values differ without a fault.
-        if name.starts_with("vm.dirty_") {
+        if knobs::find(name).is_some_and(|row| row.excluded().is_some()) {
             continue;
         }
         let Some((last, live)) = sources.last().zip(facts.knob(name)) else { continue };

@@ -1,6 +1,6 @@
 //! Transparent huge pages: global, khugepaged, per size.
 
-use super::{Kind, Knob};
+use super::{Built, Key, Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -9,6 +9,10 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/kernel/mm/transparent_hugepage/enabled",
         kind: Kind::Choice(&["always", "madvise", "never"]),
         default: "CONFIG_TRANSPARENT_HUGEPAGE_*",
+        built: Built::Options(
+            &[("CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS", "always"), ("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE", "madvise")],
+            "never",
+        ),
         doc: "Which anonymous memory gets huge pages. Up to 6.12 huge pages bypass zswap on non-rotational block devices.",
         source: "Documentation/admin-guide/mm/transhuge.rst",
         ..Knob::LIVE
@@ -122,6 +126,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "transparent_hugepage.size.enabled",
         path: "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled",
+        key: Key::None("it exists for each size of page, and swaptune sets none"),
         kind: Kind::Choice(&["always", "inherit", "madvise", "never"]),
         default: "inherit for PMD size, else never",
         since: Some(v(6, 8)),
@@ -132,6 +137,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "transparent_hugepage.size.shmem_enabled",
         path: "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/shmem_enabled",
+        key: Key::None("it exists for each size of page, and swaptune sets none"),
         kind: Kind::Choice(&["always", "inherit", "within_size", "advise", "never"]),
         default: "inherit for PMD size, else never",
         since: Some(v(6, 11)),

@@ -46,6 +46,28 @@ pub enum Effect {
     BeforeSetup,
 }
 
+/// How a configuration names a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// By the name of its row under `[knobs]`; a parameter of zswap by its own name under `[zswap]`.
+    Own,
+    /// By this key of a `[[zram]]` section.
+    Zram(&'static str),
+    /// Not at all, for this reason.
+    None(&'static str),
+}
+
+/// How the build of a kernel decides a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It does not: the text of the default begins with the value.
+    Always,
+    /// The value beside the first of these options that is `y`, and the last one where none is.
+    Options(&'static [(&'static str, &'static str)], &'static str),
+    /// The text of this option.
+    Text(&'static str),
+}
+
 /// One kernel setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Knob {
@@ -53,12 +75,19 @@ pub struct Knob {
     pub name: &'static str,
     /// Absolute path; a `*` stands for a device or a size.
     pub path: &'static str,
+    /// How a configuration names it.
+    pub key: Key,
     /// Values it takes.
     pub kind: Kind,
     /// Unit of the value, empty for none.
     pub unit: &'static str,
     /// The upstream default, in words where it depends on the machine.
     pub default: &'static str,
+    /// What of a build decides the default.
+    pub built: Built,
+    /// The knob that a write to this one sets to zero, and the other way round; empty for none. Zero cannot be written to get back
+    /// (mm/page-writeback.c, mm/util.c).
+    pub excludes: &'static str,
     /// First kernel version that has it, `None` when every supported kernel (5.10 and later) has.
     pub since: Option<KernelVersion>,
     /// First kernel version without it.
@@ -115,9 +144,12 @@ impl Knob {
     const LIVE: Self = Self {
         name: "",
         path: "",
+        key: Key::Own,
         kind: Kind::ReadOnly,
         unit: "",
         default: "",
+        built: Built::Always,
+        excludes: "",
         since: None,
         gone: None,
         replaced_by: "",
@@ -146,6 +178,33 @@ impl Knob {
         self.path.contains('*')
     }
 
+    /// The key of a configuration that sets it, and the section that it stands in.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn key(&self) -> Result<(&'static str, &'static str), &'static str> {
+        match (self.kind, self.key) {
+            (Kind::Trigger, _) => Err("it is a command"),
+            (Kind::ReadOnly, _) => Err("it is read-only"),
+            (_, Key::None(why)) => Err(why),
+            (_, Key::Zram(key)) => Ok((key, "[[zram]]")),
+            (_, Key::Own) if self.name.starts_with("zswap.") => Ok((self.parameter(), "[zswap]")),
+            (_, Key::Own) => Ok((self.name, "[knobs]")),
+        }
+    }
+
+    /// The same as one text.
+    #[must_use]
+    pub fn key_text(&self) -> String {
+        self.key().map_or_else(|why| format!("none: {why}"), |(key, section)| format!("{key} under {section}"))
+    }
+
+    /// The knob that a write to this one sets to zero.
+    #[must_use]
+    pub fn excluded(&self) -> Option<&'static Self> {
+        find(self.excludes)
+    }
+
     /// Why a kernel of this version lacks it; `None` when it should be there.
     #[must_use]
     pub fn why_absent(&self, version: KernelVersion) -> Option<String> {
@@ -159,22 +218,16 @@ impl Knob {
     /// The value that a kernel of this build configuration starts with; `None` where that depends on the machine or is not known.
     #[must_use]
     pub fn default_of(&self, config: Option<&BTreeMap<String, String>>) -> Option<String> {
-        let option = |name: &str| config.and_then(|config| config.get(name)).cloned();
-        // An option that a configuration does not name is off.
-        let switch = |name: &str| config.map(|_| if option(name).is_some_and(|on| on == "y") { "Y" } else { "N" }.to_owned());
-        let default = match self.name {
-            "zswap.enabled" => switch("CONFIG_ZSWAP_DEFAULT_ON"),
-            "zswap.compressor" => option("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
-            "zswap.zpool" => option("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
-            "zswap.shrinker_enabled" => switch("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON"),
-            "zswap.exclusive_loads" => switch("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON"),
-            "transparent_hugepage.enabled" => ["ALWAYS", "MADVISE"]
-                .iter()
-                .find(|word| option(&format!("CONFIG_TRANSPARENT_HUGEPAGE_{word}")).is_some_and(|on| on == "y"))
-                .map(|word| word.to_lowercase()),
-            _ => Some(self.default.split(' ').next().unwrap_or_default().to_owned()),
+        let default = match self.built {
+            Built::Always => self.default.split(' ').next().unwrap_or_default(),
+            // An option that a configuration does not name is off.
+            Built::Options(options, otherwise) => {
+                let config = config?;
+                let set = options.iter().find(|(option, _)| config.get(*option).is_some_and(|on| on == "y"));
+                set.map_or(otherwise, |(_, value)| *value)
+            }
+            Built::Text(option) => config?.get(option)?,
         };
-        let default = default?;
         self.normalise(default.trim_matches('"')).ok().map(Cow::into_owned)
     }
 
@@ -294,6 +347,47 @@ mod tests {
         for knob in all().filter(|knob| knob.is_sysctl()) {
             assert_eq!(format!("/proc/sys/{}", knob.name.replace('.', "/")), knob.path);
         }
+    }
+
+    #[test]
+    fn a_key_of_its_own_is_for_a_knob_of_one_file() {
+        assert!(all().all(|knob| (knob.key == Key::Own) != knob.is_pattern()));
+        for (name, place) in [
+            ("vm.swappiness", "vm.swappiness under [knobs]"),
+            ("zswap.compressor", "compressor under [zswap]"),
+            ("zram.comp_algorithm", "algorithm under [[zram]]"),
+            ("zram.mm_stat", "none: it is read-only"),
+            ("vm.compact_memory", "none: it is a command"),
+            ("block.rotational", "none: swaptune sets it for the disks of swap areas"),
+        ] {
+            assert_eq!(find(name).unwrap().key_text(), place);
+        }
+    }
+
+    #[test]
+    fn what_excludes_a_knob_is_excluded_by_it() {
+        let pairs = || all().filter(|knob| !knob.excludes.is_empty());
+        assert!(pairs().all(|knob| knob.excluded().is_some_and(|other| other.excludes == knob.name && other.name != knob.name)));
+        // Going back is a write to the one of the two whose default is not zero.
+        assert!(pairs().all(|knob| (knob.default == "0") != (knob.excluded().unwrap().default == "0")));
+        assert!(pairs().count() >= 6);
+    }
+
+    #[test]
+    fn a_build_decides_some_defaults() {
+        let config = |options: &[(&str, &str)]| options.iter().map(|(name, on)| ((*name).into(), (*on).into())).collect();
+        let default = |name: &str, options: &[(&str, &str)]| find(name).unwrap().default_of(Some(&config(options)));
+        let text = |value: &str| Some(value.to_owned());
+        assert_eq!(default("zswap.enabled", &[("CONFIG_ZSWAP_DEFAULT_ON", "y")]), text("Y"));
+        assert_eq!(default("zswap.enabled", &[]), text("N"));
+        assert_eq!(default("zswap.compressor", &[("CONFIG_ZSWAP_COMPRESSOR_DEFAULT", "\"zstd\"")]), text("zstd"));
+        assert_eq!(default("zswap.compressor", &[]), None);
+        assert_eq!(default("transparent_hugepage.enabled", &[("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE", "y")]), text("madvise"));
+        assert_eq!(default("transparent_hugepage.enabled", &[]), text("never"));
+        assert_eq!(default("lru_gen.enabled", &[("CONFIG_LRU_GEN_ENABLED", "n")]), text("0"));
+        assert_eq!(default("vm.swappiness", &[]), text("60"));
+        assert_eq!(default("vm.min_free_kbytes", &[]), None, "it depends on the machine");
+        assert_eq!(find("zswap.enabled").unwrap().default_of(None), None, "the build is not known");
     }
 
     #[test]

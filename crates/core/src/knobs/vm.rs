@@ -1,6 +1,6 @@
 //! Sysctls of memory management and the swap core, MGLRU, block queues.
 
-use super::{Effect, Kind, Knob};
+use super::{Built, Effect, Key, Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -48,6 +48,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "20",
+        excludes: "vm.dirty_bytes",
         doc: "Share of available memory that one writer may dirty before it must write; 0 while dirty_bytes rules.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
@@ -58,6 +59,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "10",
+        excludes: "vm.dirty_background_bytes",
         doc: "Share of available memory that may be dirty before background writing starts; 0 while dirty_background_bytes rules.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
@@ -68,6 +70,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 9223372036854775807 },
         unit: "bytes",
         default: "0",
+        excludes: "vm.dirty_ratio",
         doc: "As dirty_ratio in bytes; setting one clears the other.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
@@ -78,6 +81,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 9223372036854775807 },
         unit: "bytes",
         default: "0",
+        excludes: "vm.dirty_background_ratio",
         doc: "As dirty_background_ratio in bytes; setting one clears the other.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
@@ -107,6 +111,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/proc/sys/vm/compact_unevictable_allowed",
         kind: Kind::Integer { min: 0, max: 1 },
         default: "1 (0 with PREEMPT_RT)",
+        built: Built::Options(&[("CONFIG_PREEMPT_RT", "0")], "1"),
         doc: "Whether compaction may move mlocked pages, which can stall their owner.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
@@ -164,7 +169,19 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 2147483647 },
         unit: "%",
         default: "50",
+        excludes: "vm.overcommit_kbytes",
         doc: "Share of RAM in the commit limit; counts only with overcommit_memory=2.",
+        source: "Documentation/admin-guide/sysctl/vm.rst",
+        ..Knob::LIVE
+    },
+    Knob {
+        name: "vm.overcommit_kbytes",
+        path: "/proc/sys/vm/overcommit_kbytes",
+        kind: Kind::Integer { min: 0, max: 9223372036854775807 },
+        unit: "KiB",
+        default: "0",
+        excludes: "vm.overcommit_ratio",
+        doc: "As overcommit_ratio in KiB; setting one clears the other.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
     },
@@ -228,6 +245,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "block.rotational",
         path: "/sys/block/*/queue/rotational",
+        key: Key::None("swaptune sets it for the disks of swap areas"),
         kind: Kind::Bool,
         default: "from the device; 1 on most virtual disks",
         effect: Effect::BeforeSetup,
@@ -241,6 +259,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Integer { min: 0, max: 7 },
         unit: "bit mask",
         default: "7 with CONFIG_LRU_GEN_ENABLED, else 0",
+        built: Built::Options(&[("CONFIG_LRU_GEN_ENABLED", "7")], "0"),
         since: Some(v(6, 1)),
         doc: "Multi-generational LRU: 1 the core, 2 clearing accessed bits in batches, 4 in non-leaf entries.",
         source: "Documentation/admin-guide/mm/multigen_lru.rst",

@@ -1,39 +1,46 @@
 //! zram device attributes (`/sys/block/zramN`).
 
-use super::{Effect, Kind, Knob};
+use super::{Effect, Key, Kind, Knob};
 use swaptune_kernel::v;
+
+/// What the rows have in common.
+const ATTRIBUTE: Knob = Knob {
+    key: Key::None("[[zram]] takes size, algorithm, priority and mem_limit"),
+    source: "Documentation/admin-guide/blockdev/zram.rst",
+    ..Knob::LIVE
+};
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.disksize",
         path: "/sys/block/zram*/disksize",
+        key: Key::Zram("size"),
         kind: Kind::Size,
         unit: "bytes",
         default: "0",
         effect: Effect::BeforeSetup,
         doc: "Uncompressed capacity of the device; the algorithm must be set before it.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.comp_algorithm",
         path: "/sys/block/zram*/comp_algorithm",
+        key: Key::Zram("algorithm"),
         kind: Kind::Name,
         default: "lzo-rle upstream, lz4 in Debian 13",
         effect: Effect::BeforeSetup,
         doc: "Compressor; since 6.12 only the backends built into zram exist.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.mem_limit",
         path: "/sys/block/zram*/mem_limit",
+        key: Key::Zram("mem_limit"),
         kind: Kind::Size,
         unit: "bytes",
         default: "0 (none)",
         doc: "Most RAM that the compressed data may take; a write over it fails with an I/O error.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.mem_used_max",
@@ -41,8 +48,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Trigger,
         default: "",
         doc: "Writing 0 resets the high-water mark shown in mm_stat.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.reset",
@@ -50,8 +56,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Trigger,
         default: "",
         doc: "Frees everything and makes the device uninitialised.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.initstate",
@@ -59,8 +64,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::ReadOnly,
         default: "0",
         doc: "1 once disksize is set.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.mm_stat",
@@ -68,8 +72,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::ReadOnly,
         default: "",
         doc: "Original size, compressed size, RAM used, limit, maximum, same-filled pages, compacted pages, incompressible pages now and ever (the last since 5.15).",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.io_stat",
@@ -77,8 +80,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::ReadOnly,
         default: "",
         doc: "Failed reads, failed writes, non-page-aligned requests, freed slots.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.debug_stat",
@@ -86,8 +88,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::ReadOnly,
         default: "",
         doc: "Internal counters of the driver.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.compact",
@@ -95,8 +96,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Trigger,
         default: "",
         doc: "Compacts the allocator; the gain stands in mm_stat.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.backing_dev",
@@ -105,8 +105,7 @@ pub(super) static ROWS: &[Knob] = &[
         default: "none",
         effect: Effect::BeforeSetup,
         doc: "Block device for write-back (CONFIG_ZRAM_WRITEBACK).",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.writeback",
@@ -114,8 +113,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Trigger,
         default: "",
         doc: "Writes idle, huge or huge_idle pages to the backing device once; nothing does this by itself.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.writeback_limit",
@@ -124,8 +122,7 @@ pub(super) static ROWS: &[Knob] = &[
         unit: "4 KiB",
         default: "0",
         doc: "Remaining write-back budget in 4 KiB units, honoured when writeback_limit_enable is 1.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.writeback_limit_enable",
@@ -133,8 +130,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Bool,
         default: "0",
         doc: "Turns the write-back budget on.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.bd_stat",
@@ -142,8 +138,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::ReadOnly,
         default: "",
         doc: "Pages on the backing device, reads from it, writes to it, in 4 KiB units.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.idle",
@@ -151,8 +146,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: Kind::Trigger,
         default: "",
         doc: "Marks pages as idle: all, or those not accessed for N seconds (CONFIG_ZRAM_TRACK_ENTRY_ACTIME).",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.max_comp_streams",
@@ -162,8 +156,7 @@ pub(super) static ROWS: &[Knob] = &[
         gone: Some(v(6, 15)),
         replaced_by: "a stream per CPU always, so it did nothing for years",
         doc: "Kept for compatibility; has no effect.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.recomp_algorithm",
@@ -173,8 +166,7 @@ pub(super) static ROWS: &[Knob] = &[
         since: Some(v(6, 2)),
         effect: Effect::BeforeSetup,
         doc: "Up to three secondary compressors for recompression (CONFIG_ZRAM_MULTI_COMP, off in Debian).",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.recompress",
@@ -183,8 +175,7 @@ pub(super) static ROWS: &[Knob] = &[
         default: "",
         since: Some(v(6, 2)),
         doc: "Recompresses idle, huge or huge_idle pages once; fails with EINVAL before disksize is set.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.algorithm_params",
@@ -194,8 +185,7 @@ pub(super) static ROWS: &[Knob] = &[
         since: Some(v(6, 12)),
         effect: Effect::BeforeSetup,
         doc: "Level and dictionary of a compressor; errors show when disksize is written.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.writeback_batch_size",
@@ -204,8 +194,7 @@ pub(super) static ROWS: &[Knob] = &[
         default: "32",
         since: Some(v(6, 19)),
         doc: "Requests in flight during write-back.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
     Knob {
         name: "zram.compressed_writeback",
@@ -215,7 +204,6 @@ pub(super) static ROWS: &[Knob] = &[
         since: Some(v(7, 0)),
         effect: Effect::BeforeSetup,
         doc: "Writes pages to the backing device in compressed form.",
-        source: "Documentation/admin-guide/blockdev/zram.rst",
-        ..Knob::LIVE
+        ..ATTRIBUTE
     },
 ];

@@ -1,7 +1,7 @@
 //! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`), in the order in which a plan writes them; `enabled`
 //! goes last all the same.
 
-use super::{Kind, Knob};
+use super::{Built, Kind, Knob};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
@@ -10,6 +10,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/module/zswap/parameters/enabled",
         kind: Kind::Bool,
         default: "N unless CONFIG_ZSWAP_DEFAULT_ON",
+        built: Built::Options(&[("CONFIG_ZSWAP_DEFAULT_ON", "Y")], "N"),
         doc: "Turns the compressed cache for swap pages on; turning it off only stops new stores, what is stored stays until it is faulted in or swapoff.",
         source: "Documentation/admin-guide/mm/zswap.rst",
         ..Knob::LIVE
@@ -19,6 +20,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/module/zswap/parameters/zpool",
         kind: Kind::Name,
         default: "zbud up to 6.6, zsmalloc from 6.7",
+        built: Built::Text("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
         gone: Some(v(6, 18)),
         replaced_by: "zswap uses zsmalloc directly; zswap.zpool= on the command line is ignored without a word",
         doc: "Allocator of the pool: zsmalloc, zbud or z3fold (the last two are gone since 6.15).",
@@ -30,6 +32,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/module/zswap/parameters/compressor",
         kind: Kind::Name,
         default: "CONFIG_ZSWAP_COMPRESSOR_DEFAULT, upstream lzo",
+        built: Built::Text("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
         doc: "Compressor of pages stored from now on; before the first enable (6.3 and later) any name is taken and silently replaced, so read it back.",
         source: "mm/zswap.c, zswap_compressor_param_set",
         ..Knob::LIVE
@@ -59,6 +62,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/module/zswap/parameters/shrinker_enabled",
         kind: Kind::Bool,
         default: "N unless CONFIG_ZSWAP_SHRINKER_DEFAULT_ON",
+        built: Built::Options(&[("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON", "Y")], "N"),
         since: Some(v(6, 8)),
         doc: "Lets memory reclaim write pages of the pool back to the swap device before the limit is reached, also where all of them would still fit.",
         source: "Documentation/admin-guide/mm/zswap.rst",
@@ -92,6 +96,7 @@ pub(super) static ROWS: &[Knob] = &[
         path: "/sys/module/zswap/parameters/exclusive_loads",
         kind: Kind::Bool,
         default: "N unless CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON",
+        built: Built::Options(&[("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON", "Y")], "N"),
         since: Some(v(6, 5)),
         gone: Some(v(6, 9)),
         replaced_by: "a load always frees the entry since 6.9",

@@ -11,8 +11,10 @@ use crate::settings::read_toml;
 pub(super) fn plan(draft: &mut Draft<'_>) {
     let applied = draft.facts().file(owned::APPLIED_FILE).and_then(|text| read_toml(owned::APPLIED_FILE, text, None).ok());
     for name in applied.iter().flat_map(|settings| settings.knobs.keys()) {
-        if let Some(row) = knobs::find(name) {
-            default(draft, row, draft.facts().knob(name).map(str::to_owned));
+        // The default of a knob that is zero comes back with a write to the one that it excludes.
+        let row = knobs::find(name).map(|row| row.excluded().filter(|_| row.default == "0").unwrap_or(row));
+        if let Some(row) = row {
+            default(draft, row, draft.facts().knob(row.name).map(str::to_owned));
         }
     }
     if let Some(zswap) = draft.facts().zswap.value() {

@@ -357,6 +357,17 @@ fn after_an_apply_there_is_nothing_to_do() {
 }
 
 #[test]
+fn off_leaves_bytes_by_the_ratio_that_they_cleared() {
+    let mut facts = server();
+    facts.files.insert(owned::APPLIED_FILE.into(), Fact::known("[knobs]\n\"vm.dirty_bytes\" = 67108864\n".into(), "file"));
+    for (name, live) in [("vm.dirty_bytes", "67108864"), ("vm.dirty_ratio", "0")] {
+        facts.knobs.insert(name.into(), Fact::known(live.into(), name));
+    }
+    let off = plan_with(&facts, "profile = \"off\"", &[]);
+    assert_eq!((knob(&off, "vm.dirty_ratio"), knob(&off, "vm.dirty_bytes")), (Some(("0", "20")), None));
+}
+
+#[test]
 fn off_takes_back_what_an_apply_set() {
     let mut facts = server();
     let first = plan_with(&facts, "profile = \"idle-guide\"", &[]);

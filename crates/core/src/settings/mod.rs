@@ -15,6 +15,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::knobs::{self, Knob};
 use crate::units::Bytes;
 
 pub use keep::KeepSettings;
@@ -308,7 +309,9 @@ impl Settings {
     pub fn overlay(mut self, above: Self) -> Self {
         self.zswap.overlay(above.zswap);
         self.keep.overlay(above.keep);
-        self.knobs.extend(above.knobs);
+        for (name, setting) in above.knobs {
+            self.want_knob(name, setting);
+        }
         self.remarks.extend(above.remarks);
         Self {
             profile: over(self.profile, above.profile),
@@ -328,6 +331,14 @@ impl Settings {
             knobs: self.knobs,
             remarks: self.remarks,
         }
+    }
+
+    /// Wants a value of a knob, in the place of what was wanted of it and of the one that it excludes.
+    pub(crate) fn want_knob(&mut self, name: String, setting: Setting<String>) {
+        if let Some(other) = knobs::find(&name).and_then(Knob::excluded) {
+            self.knobs.remove(other.name);
+        }
+        self.knobs.insert(name, setting);
     }
 
     /// Reads `KNOB=VALUE` of the command line into a layer.

@@ -329,8 +329,10 @@ impl Reader<'_> {
         for (key, value) in self.table("knobs", value)?.iter() {
             let name: &str = key.as_ref();
             let knob = knobs::get(name).map_err(|error| self.error(key.span(), error.to_string()))?;
-            if let Some(place) = belongs_elsewhere(name) {
-                return Err(self.error(key.span(), format!("{name} is not set under [knobs]: {place}")));
+            let none = |why| self.error(key.span(), format!("{name} cannot be configured: {why}"));
+            let (own, section) = knob.key().map_err(none)?;
+            if section != "[knobs]" {
+                return Err(self.error(key.span(), format!("{name} is not a key of [knobs]: write {own} under {section}")));
             }
             let text = match value.as_ref() {
                 DeValue::Integer(number) => number.to_string(),
@@ -339,6 +341,13 @@ impl Reader<'_> {
                 _ => return Err(self.wrong(name, value, &knob.expected())),
             };
             let text = knob.normalise(&text).map_err(|error| self.error(value.span(), error.to_string()))?.into_owned();
+            if let Some(other) = knob.excluded().filter(|other| wanted.contains_key(other.name)) {
+                let problem = format!(
+                    "{name} and {} exclude each other: the kernel sets one to 0 when the other is written; keep one of them",
+                    other.name
+                );
+                return Err(self.error(key.span(), problem));
+            }
             wanted.insert(name.to_owned(), self.setting(value.span(), text));
         }
         Ok(wanted)
@@ -347,19 +356,6 @@ impl Reader<'_> {
     fn remarks(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, String>, SettingsError> {
         let table = self.table("remarks", value)?;
         table.iter().map(|(key, value)| Ok((key.as_ref().to_string(), self.string(key.as_ref(), value)?.value))).collect()
-    }
-}
-
-/// Where a knob that has a section of its own is set instead.
-fn belongs_elsewhere(name: &str) -> Option<&'static str> {
-    if name.starts_with("zswap.") {
-        Some("use the [zswap] section")
-    } else if name.starts_with("zram.") {
-        Some("use a [[zram]] section")
-    } else if knobs::find(name).is_some_and(|knob| knob.is_pattern()) {
-        Some("it exists once per device; swaptune derives it")
-    } else {
-        None
     }
 }
 

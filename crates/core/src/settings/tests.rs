@@ -49,7 +49,11 @@ fn bad_configurations_get_a_sentence_with_the_line() {
     check("[[zram]]\npriority = 5", "[[zram]] needs a size");
     check("[knobs]\n\"vm.swapiness\" = 3", "did you mean `vm.swappiness`?");
     check("[knobs]\n\"vm.swappiness\" = 300", "expected a whole number from 0 to 200");
-    check("[knobs]\n\"zswap.enabled\" = true", "use the [zswap] section");
+    check("[knobs]\n\"zswap.enabled\" = true", "zswap.enabled is not a key of [knobs]: write enabled under [zswap]");
+    check("[knobs]\n\"zram.disksize\" = \"1G\"", "write size under [[zram]]");
+    check("[knobs]\n\"zram.idle\" = \"all\"", "zram.idle cannot be configured: it is a command");
+    let both = "[knobs]\n\"vm.dirty_ratio\" = 10\n\"vm.dirty_bytes\" = 67108864";
+    check(both, "vm.dirty_ratio and vm.dirty_bytes exclude each other");
     check("[[swap]]\npath = \"/x\"\npriority = 40000", "from 0 to 32767");
     check("[[swap]]\npath = \"/x\"\npriority = -1", "found -1, expected a whole number from 0 to 32767");
     check("[[zram]]\nsize = \"1G\"\npriority = 32768", "from 0 to 32767");
@@ -99,6 +103,13 @@ fn a_later_layer_wins_field_by_field() {
     assert!(both.wants_zswap());
     assert_eq!(both.zswap.pool().unwrap().value, PoolLimit::Size(Bytes::from_gib(2)));
     assert_eq!(both.knobs.len(), 2);
+}
+
+#[test]
+fn a_later_layer_takes_the_place_of_what_it_excludes() {
+    let below = read_toml("a", "[knobs]\n\"vm.dirty_ratio\" = 15\n\"vm.dirty_background_ratio\" = 5", None).unwrap();
+    let both = below.overlay(Settings::from_flag("vm.dirty_bytes=67108864").unwrap());
+    assert_eq!(both.knobs.keys().collect::<Vec<_>>(), ["vm.dirty_background_ratio", "vm.dirty_bytes"]);
 }
 
 #[test]

@@ -123,22 +123,23 @@ fn card(knob: &Knob, facts: &Facts) -> String {
         3,
         ("takes", if knob.unit.is_empty() { knob.expected() } else { format!("{}, in {}", knob.expected(), knob.unit) }),
     );
-    rows.insert(4, ("kernels", lifetime(knob)));
+    rows.insert(4, ("key", knob.key_text()));
+    rows.insert(5, ("kernels", lifetime(knob)));
     let effect = match knob.effect {
         Effect::Live => "at once, without a reboot",
         Effect::BeforeSetup => "only when written before the device or area is set up",
     };
-    rows.insert(5, ("effect", effect.into()));
-    rows.insert(6, ("source", knob.source.into()));
+    rows.insert(6, ("effect", effect.into()));
+    rows.insert(7, ("source", knob.source.into()));
     if let Some(Fact::Absent { absent }) = facts.knobs.get(knob.name) {
         let version = facts.kernel.version.value();
         let why = version.and_then(|version| knob.why_absent(*version)).unwrap_or_else(|| absent.clone());
-        rows.insert(7, ("absent", why));
+        rows.insert(8, ("absent", why));
     }
     if let Some(sources) = facts.sysctl_sources.get(knob.name).filter(|sources| !sources.is_empty()) {
         let list: Vec<String> =
             sources.iter().map(|source| format!("{}:{} = {}", source.path, source.line, source.value)).collect();
-        rows.insert(8, ("set by", list.join(", ")));
+        rows.insert(9, ("set by", list.join(", ")));
     }
     let cells: Vec<Vec<String>> = rows.into_values().map(|(key, value)| vec![key.to_owned(), value]).collect();
     format!("{}\n{}{}", knob.name, text::wrap(knob.doc, 2), text::columns(&cells, &[], 2))

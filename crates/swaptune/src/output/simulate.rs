@@ -143,7 +143,7 @@ fn tierings() -> String {
         page += &text::wrap(doc, 4);
     }
     page += "\npolicies of write-back\n";
-    for policy in &POLICIES {
+    for policy in POLICIES {
         let _ = writeln!(page, "  {}", policy.name);
         page += &text::wrap(&format!("{} [{}]", policy.about, policy.source), 4);
     }

@@ -197,7 +197,7 @@ const RESPONSIVE: Policy = Policy {
 };
 
 /// THE table of policies.
-pub const POLICIES: [Policy; 14] = [
+pub static POLICIES: &[Policy] = &[
     LIMIT,
     SHRINKER,
     NO_WRITEBACK,
@@ -236,8 +236,7 @@ const fn full_but_for_a_hundredth(marks: Marks) -> u64 {
 /// The policy of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Policy> {
-    static TABLE: [Policy; 14] = POLICIES;
-    TABLE.iter().find(|policy| policy.name == name)
+    POLICIES.iter().find(|policy| policy.name == name)
 }
 
 #[cfg(test)]

@@ -213,6 +213,15 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[
             (
+                "a knob of a pair's family",
+                |f| {
+                    f.sysctl_sources.clear();
+                    sysctl(f, "vm.dirty_writeback_centisecs", OURS, "500");
+                    knob(f, "vm.dirty_writeback_centisecs", "1500");
+                },
+                "vm.dirty_writeback_centisecs is 1500 now",
+            ),
+            (
                 "tuned asleep",
                 |f| {
                     manager(f, "tuned");

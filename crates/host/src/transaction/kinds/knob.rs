@@ -14,13 +14,6 @@ use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
 use crate::transaction::run::Run;
 
-/// Settings of which one is zero while the other is in use: a write to one sets the other to zero, and zero cannot be
-/// written to get back (mm/page-writeback.c, mm/util.c).
-const PARTNERS: [(&str, &str); 3] = [
-    ("/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"),
-    ("/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/dirty_background_ratio"),
-    ("/proc/sys/vm/overcommit_kbytes", "/proc/sys/vm/overcommit_ratio"),
-];
 /// Settings that the kernel itself replaces when zswap is switched on.
 const REPLACED: [&str; 2] = ["zswap.compressor", "zswap.zpool"];
 
@@ -45,7 +38,8 @@ impl ChangeHandler for Knob<'_> {
 
     fn save(&self, cx: StepContext<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
         let value = read(&cx.run, self.path)?.unwrap_or_default();
-        let partner = partner(self.path).and_then(|path| Some((path.to_owned(), read(&cx.run, path).ok()??)));
+        let partner = knobs::find(self.name).and_then(knobs::Knob::excluded);
+        let partner = partner.and_then(|other| Some((other.path.to_owned(), read(&cx.run, other.path).ok()??)));
         Ok(Saved::Value { value, partner })
     }
 
@@ -148,11 +142,6 @@ fn is_refusal(error: &StepError) -> bool {
         StepError::NotTaken { .. } => true,
         _ => false,
     }
-}
-
-fn partner(path: &str) -> Option<&'static str> {
-    let both = PARTNERS.iter().flat_map(|(a, b)| [(*a, *b), (*b, *a)]);
-    both.into_iter().find(|(this, _)| *this == path).map(|(_, other)| other)
 }
 
 fn is_of_device(path: &str) -> bool {
