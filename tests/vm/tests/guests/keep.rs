@@ -1,6 +1,8 @@
 //! The daemon on real kernels: control groups of version 2, a pool above its threshold, groups that sleep.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use swaptune_vm::guest::Minimal;
 use swaptune_vm::kernels::Kernel;
 use swaptune_vm::{payload, swaptune};
@@ -38,20 +40,48 @@ pub const DENSITIES: [(&str, u32, &str); 5] = [
 ];
 /// Numbers of services of 8 MiB: from what fits with a small pool to more than any holds.
 const NUMBERS: &str = "64,88,104,120";
-/// What moments are drawn from, unless the environment says otherwise.
+/// What moments and faults are drawn from, unless the environment says otherwise.
 const SEED: &str = "SWAPTUNE_VM_SEED";
+
+/// How long faults go on, s, unless the environment says otherwise.
+const SOAK: (&str, u64) = ("SWAPTUNE_VM_SOAK", 600);
+/// What the guest may take for its start, its end, and the fault that it is at.
+const AROUND: Duration = Duration::from_secs(1800);
+
+/// Random faults, one after the other: nothing is stuck, no page is lost, and every setting is put back. Each fault and what came of it is on
+/// standard output.
+pub fn soak(kernel: Kernel) -> Result<()> {
+    need_commands(&["daemon"])?;
+    let seconds = match std::env::var(SOAK.0) {
+        Ok(text) => text.parse().with_context(|| format!("{}: found `{text}`, expected seconds", SOAK.0))?,
+        Err(_) => SOAK.1,
+    };
+    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_SOAK)
+        .memory(MEMORY)
+        .disks(&[1024])
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .text("/soak", format!("{seconds} {}\n", seed()))
+        .limit(Duration::from_secs(seconds) + AROUND)
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
+fn seed() -> String {
+    std::env::var(SEED).unwrap_or_else(|_| "1".into())
+}
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave
 /// everything as it was.
 pub fn density(kernel: Kernel, limit: u32, how: &str) -> Result<()> {
     need_commands(&["bench", "daemon"])?;
-    let seed = std::env::var(SEED).unwrap_or_else(|_| "1".into());
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_DENSITY)
         .memory(MEMORY)
         .disks(&[2048])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/density", format!("{limit} {how} {seed} {NUMBERS}\n"))
+        .text("/density", format!("{limit} {how} {} {NUMBERS}\n", seed()))
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()
