@@ -383,17 +383,19 @@ fn count(transaction: &Transaction) -> String {
 }
 
 /// Undoes every step that stands. An error means that some can be undone later.
+///
+/// A journal that takes no more lines keeps nothing from being put back: what was undone is found so the next time, and it is erased after this.
 fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>, TemporaryError> {
-    if journal.transaction().status != TransactionStatus::Undoing {
-        journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
+    let undo = JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true };
+    let is_told = journal.transaction().status == TransactionStatus::Undoing || journal.add(undo).is_ok();
+    let steps = undo_all(run, journal, TORN).steps;
+    if steps.iter().filter_map(UndoReport::not_undone).any(|left| left.failed) {
+        all_back(&steps)?;
     }
-    let undoing = undo_all(run, journal, TORN);
-    if undoing.failure().is_some() {
-        undoing.journal?;
-        return Err(all_back(&undoing.steps).err().unwrap_or(TemporaryError::NotRestored { left: Vec::new() }));
+    if is_told {
+        let _ = journal.add(JournalRecord::End { ending: Ending::RolledBack });
     }
-    journal.add(JournalRecord::End { ending: Ending::RolledBack })?;
-    Ok(undoing.steps)
+    Ok(steps)
 }
 
 fn all_back(steps: &[UndoReport]) -> Result<(), TemporaryError> {
