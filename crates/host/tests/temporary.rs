@@ -155,6 +155,20 @@ fn what_fails_leaves_nothing_behind() {
 }
 
 #[test]
+fn without_memory_an_area_is_refused_and_a_knob_is_not() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("proc/meminfo"), "MemTotal: 480000 kB\nMemAvailable: 5000 kB\n").unwrap();
+    let before = fixture.picture();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    temporary.knob("vm.page-cluster", "0").unwrap();
+    let error = temporary.swap_file(Path::new("/etc"), Bytes::from_mib(1), TOP_PRIORITY).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    assert!(error.to_string().contains("32 MiB must be to switch it off again"), "{error}");
+    temporary.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
+}
+
+#[test]
 fn there_is_one_at_a_time_and_no_apply_beside_it() {
     let fixture = Fixture::new();
     let temporary = open(&fixture.machine()).unwrap();

@@ -99,7 +99,6 @@ impl TemporarySettings {
         privileges(&run(&machine, &*kernel))?;
         let state = StateDir::temporary(&machine);
         let locks = Locks::take(&machine, &state)?;
-        enough_memory(&run(&machine, &*kernel))?;
         let recovered = put_back_left(&machine, &*kernel, &state)?;
         let beginning = Beginning {
             kind: TransactionKind::Temporary,
@@ -248,9 +247,12 @@ impl TemporarySettings {
     /// Makes changes that belong together: all of them or none.
     ///
     /// # Errors
-    /// [`TemporaryError::Step`]; everything is as before then.
+    /// [`TemporaryError::Step`], or refused where no memory is left to switch an area off again; everything is as before then.
     pub fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
         let run = run(&self.machine, &*self.kernel);
+        if changes.iter().any(|change| matches!(change, Change::Swap { after: Some(_), .. })) {
+            enough_memory(&run)?;
+        }
         let mut journal = self.journal()?;
         let first = journal.transaction().steps.len();
         let what = journal.transaction().summary.clone();
