@@ -1,8 +1,8 @@
 //! One apply at a time: a lock that the kernel frees when its holder dies.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -58,9 +58,17 @@ impl Lock {
             Err(error) => return Err(failed(error.into())),
         }
         info!("lock {}", path.display());
-        let write = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
-        write.map_err(failed)?;
+        name_us(&file);
         Ok(Self { file })
+    }
+}
+
+/// Says who holds it, over the number of the one before: a file that was emptied first would give its block away on a file system without
+/// room, where what was set must still be put back. Without room for a number the lock is held all the same, by nobody who is named.
+fn name_us(file: &File) {
+    let line = format!("{}\n", std::process::id());
+    if file.write_all_at(line.as_bytes(), 0).and_then(|()| file.set_len(line.len() as u64)).is_err() {
+        let _ = file.set_len(0);
     }
 }
 
@@ -84,6 +92,22 @@ mod tests {
         assert_eq!(error.to_string(), expect);
         drop(held);
         Lock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_longer_number_before_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        std::fs::write(&path, "4294967295\n").unwrap();
+        let _held = Lock::take(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{}\n", std::process::id()));
+    }
+
+    #[test]
+    fn without_room_for_a_number_it_is_held_all_the_same() {
+        let _held = Lock::take(Path::new("/dev/full")).unwrap();
+        let other = File::open("/dev/full").unwrap();
+        assert_eq!(flock(&other, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
     }
 
     #[test]

@@ -14,8 +14,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fixture::*;
+use swaptune_double::install;
 use swaptune_host::checkpoint::Faults;
-use swaptune_host::journal::pending;
+use swaptune_host::journal::{StateDir, history, pending};
+use swaptune_host::temporary::{TemporarySettings, guardian};
 use swaptune_host::transaction::{ApplyOptions, execute, rollback};
 
 /// What a transaction writes to, each on a file system of its own.
@@ -155,4 +157,39 @@ fn a_full_disk_is_refused_before_the_first_change() {
     assert_eq!(error.exit_code(), 3, "{error}");
     small.free();
     assert_same(&fixture.picture(), &before, "after a refusal");
+}
+
+/// Not a test: the guardian of the next one, when this program is started as one.
+#[test]
+fn temporary_guardian() {
+    install();
+    assert!(guardian::play_and_tell());
+}
+
+/// The daemon adds to its settings for hours: what was reserved for the journal may be used up when the file system fills.
+#[test]
+fn temporary_settings_are_put_back_without_room_for_one_more_line() {
+    let Some(mut small) = Small::new("tmpfs") else { return };
+    assert!(small.mount("tmpfs", "run"));
+    install();
+    let (fixture, run) = (&small.fixture, small.fixture.path("run"));
+    let (machine, before) = (fixture.machine(), fixture.picture());
+    // Where the last line that has room ends differs by what is in each.
+    for length in (0..400).step_by(25) {
+        let mut settings = TemporarySettings::open(&machine, &"x".repeat(length)).unwrap();
+        settings.knob("vm.page-cluster", "0").unwrap();
+        let journal = fs::read_dir(run.join("swaptune/scratch/journal")).unwrap().next().unwrap().unwrap().path();
+        let file = File::options().write(true).open(&journal).unwrap();
+        file.set_len(file.metadata().unwrap().len()).unwrap();
+        fill(&run);
+        let mut values = ["1", "0"].into_iter().cycle();
+        while settings.knob("vm.page-cluster", values.next().unwrap()).is_ok() {
+            fill(&run);
+        }
+        let closed = settings.close();
+        small.free();
+        closed.unwrap();
+        assert_same(&fixture.picture(), &before, &format!("a name of {length} letters"));
+        assert!(history(&StateDir::temporary(&machine)).unwrap().is_empty());
+    }
 }

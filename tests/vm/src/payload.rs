@@ -30,7 +30,9 @@ payloads! {
     /// The benchmarks: rows, restored settings, pools as predicted for each line of `/pools`.
     MEASURE = "measure.sh";
     /// The daemon: drains the pool, reclaims idle groups, puts everything back.
-    KEEP = "keep.sh";
+    KEEP = "keep-lib.sh", "keep.sh";
+    /// The daemon under random faults, for the seconds and with the seed that `/soak` names.
+    KEEP_SOAK = "keep-lib.sh", "keep-soak.sh";
     /// How many idle services fit, at a fixed limit or with the daemon.
     KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.

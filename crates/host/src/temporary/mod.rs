@@ -155,7 +155,6 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]: refused where the file system has too little room or takes no swap files. No file is left then.
     pub fn swap_file(&mut self, folder: &Path, size: Bytes, priority: i32) -> Result<PathBuf, TemporaryError> {
-        enough_memory(&run(&self.machine, &*self.kernel))?;
         let folder = self.inside(folder);
         let path = self.free_name(&folder);
         let page = self.kernel.page_size();
@@ -176,7 +175,6 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]: refused when it is in use.
     pub fn swap_on(&mut self, path: &Path, priority: i32) -> Result<(), TemporaryError> {
-        enough_memory(&run(&self.machine, &*self.kernel))?;
         let path = self.inside(path);
         let found = {
             let run = run(&self.machine, &*self.kernel);
@@ -195,7 +193,6 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]; the device is as before then.
     pub fn zram(&mut self, algorithm: &str, size: Bytes, swap_priority: Option<i32>) -> Result<String, TemporaryError> {
-        swap_priority.map_or(Ok(()), |_| enough_memory(&run(&self.machine, &*self.kernel)))?;
         let name = self.free_zram();
         let path = format!("/dev/{name}");
         let page = self.kernel.page_size();
@@ -250,9 +247,12 @@ impl TemporarySettings {
     /// Makes changes that belong together: all of them or none.
     ///
     /// # Errors
-    /// [`TemporaryError::Step`]; everything is as before then.
+    /// [`TemporaryError::Step`], or refused where no memory is left to switch an area off again; everything is as before then.
     pub fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
         let run = run(&self.machine, &*self.kernel);
+        if changes.iter().any(|change| matches!(change, Change::Swap { after: Some(_), .. })) {
+            enough_memory(&run)?;
+        }
         let mut journal = self.journal()?;
         let first = journal.transaction().steps.len();
         let what = journal.transaction().summary.clone();
@@ -385,17 +385,19 @@ fn count(transaction: &Transaction) -> String {
 }
 
 /// Undoes every step that stands. An error means that some can be undone later.
+///
+/// A journal that takes no more lines keeps nothing from being put back: what was undone is found so the next time, and it is erased after this.
 fn put_back(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<Vec<UndoReport>, TemporaryError> {
-    if journal.transaction().status != TransactionStatus::Undoing {
-        journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true })?;
+    let undo = JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked: true };
+    let is_told = journal.transaction().status == TransactionStatus::Undoing || journal.add(undo).is_ok();
+    let steps = undo_all(run, journal, TORN).steps;
+    if steps.iter().filter_map(UndoReport::not_undone).any(|left| left.failed) {
+        all_back(&steps)?;
     }
-    let undoing = undo_all(run, journal, TORN);
-    if undoing.failure().is_some() {
-        undoing.journal?;
-        return Err(all_back(&undoing.steps).err().unwrap_or(TemporaryError::NotRestored { left: Vec::new() }));
+    if is_told {
+        let _ = journal.add(JournalRecord::End { ending: Ending::RolledBack });
     }
-    journal.add(JournalRecord::End { ending: Ending::RolledBack })?;
-    Ok(undoing.steps)
+    Ok(steps)
 }
 
 fn all_back(steps: &[UndoReport]) -> Result<(), TemporaryError> {

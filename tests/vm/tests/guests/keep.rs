@@ -1,6 +1,8 @@
 //! The daemon on real kernels: control groups of version 2, a pool above its threshold, groups that sleep.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use swaptune_vm::guest::Minimal;
 use swaptune_vm::kernels::Kernel;
 use swaptune_vm::{payload, swaptune};
@@ -38,16 +40,46 @@ pub const DENSITIES: [(&str, u32, &str); 7] = [
     ("moves-25", 25, "limit"),
     ("moves-47", 47, "limit"),
 ];
-/// What the environment may change, and what counts where it does not: what moments are drawn from, wakes a second, how unevenly they fall,
-/// numbers of services of 8 MiB from what fits with a small pool to more than any holds.
+/// What moments and faults are drawn from, unless the environment says otherwise.
+const SEED: (&str, &str) = ("SWAPTUNE_VM_SEED", "1");
+/// What else of the load the environment may change: wakes a second, how unevenly they fall, numbers of services of 8 MiB from what fits with a
+/// small pool to more than any holds.
 const LOAD: [(&str, &str); 4] =
-    [("SWAPTUNE_VM_SEED", "1"), ("SWAPTUNE_VM_RATE", "1"), ("SWAPTUNE_VM_SKEW", "0"), ("SWAPTUNE_VM_NUMBERS", "64,88,104,120")];
+    [SEED, ("SWAPTUNE_VM_RATE", "1"), ("SWAPTUNE_VM_SKEW", "0"), ("SWAPTUNE_VM_NUMBERS", "64,88,104,120")];
+
+/// How long faults go on, s, unless the environment says otherwise.
+const SOAK: (&str, &str) = ("SWAPTUNE_VM_SOAK", "600");
+/// What the guest may take for its start, its end, and the fault that it is at.
+const AROUND: Duration = Duration::from_secs(1800);
+
+/// Random faults, one after the other: nothing is stuck, no page is lost, and every setting is put back. Each fault and what came of it is on
+/// standard output.
+pub fn soak(kernel: Kernel) -> Result<()> {
+    need_commands(&["daemon"])?;
+    let text = asked(SOAK);
+    let seconds = text.parse().with_context(|| format!("{}: found `{text}`, expected seconds", SOAK.0))?;
+    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_SOAK)
+        .memory(MEMORY)
+        .disks(&[1024])
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .text("/soak", format!("{seconds} {}\n", asked(SEED)))
+        .limit(Duration::from_secs(seconds) + AROUND)
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
+/// What the environment says, or the usual value.
+fn asked((name, usual): (&str, &str)) -> String {
+    std::env::var(name).unwrap_or_else(|_| usual.into())
+}
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave
 /// everything as it was.
 pub fn density(kernel: Kernel, limit: u32, law: &str) -> Result<()> {
     need_commands(&["bench", "daemon"])?;
-    let load = LOAD.map(|(name, usual)| std::env::var(name).unwrap_or_else(|_| usual.into())).join(" ");
+    let load = LOAD.map(asked).join(" ");
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_DENSITY)
         .memory(MEMORY)
         .disks(&[2048])

@@ -53,6 +53,8 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("measure", kernel, measure::run));
             if keep::runs_on(kernel) {
                 trials.push(minimal("keep", kernel, keep::run));
+                // As long as it is asked for.
+                trials.push(minimal("soak", kernel, keep::soak).with_ignored_flag(true));
                 // Figures for docs/evidence/keep.md, a quarter of an hour each.
                 trials.extend(keep::DENSITIES.map(|(name, limit, law)| {
                     let test = minimal(&format!("density-{name}"), kernel, move |kernel| keep::density(kernel, limit, law));
