@@ -32,6 +32,8 @@ if [ "$LAW" != none ]; then
 	{
 		echo '[keep]'
 		for law in limit pacing reclaim; do works $law; done
+		# Ten minutes are longer than a window.
+		echo 'reclaim_idle_s = 30'
 	} > /run/keep.toml
 	swaptune daemon --config /run/keep.toml 2> /run/daemon-said &
 	daemon=$!

@@ -31,12 +31,13 @@ pub fn run(kernel: Kernel) -> Result<()> {
 }
 
 /// Limits of the pool, percent of RAM, and the law of the daemon that works beside them.
-pub const DENSITIES: [(&str, u32, &str); 7] = [
+pub const DENSITIES: [(&str, u32, &str); 8] = [
     ("fixed-25", 25, "none"),
     ("fixed-47", 47, "none"),
     ("fixed-70", 70, "none"),
     ("fixed-85", 85, "none"),
     ("paced-70", 70, "pacing"),
+    ("reclaims-70", 70, "reclaim"),
     ("moves-25", 25, "limit"),
     ("moves-47", 47, "limit"),
 ];
