@@ -109,10 +109,15 @@ impl<'a> Space<'a> {
         Ok(Self { limit: DensityLimit::Machine, memory, name, program, _always: always })
     }
 
+    /// Leaves the machine as it is, with the `memory` that it has.
+    pub(crate) fn as_it_is(memory: Bytes, (name, program): (&'static str, &'a Program)) -> Self {
+        Self { limit: DensityLimit::InPlace, memory, name, program, _always: Held { _holder: None } }
+    }
+
     /// Makes the whole machine small, where no groups limit memory.
     pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
         match self.limit {
-            DensityLimit::Group => Ok(Held { _holder: None }),
+            DensityLimit::Group | DensityLimit::InPlace => Ok(Held { _holder: None }),
             DensityLimit::Machine => lock(self.program, rest(machine, self.memory)?),
         }
     }

@@ -20,6 +20,7 @@ pub use pools::{ZramPool, ZswapPool};
 pub use ratio::{Basis, PAGES_TO_TRUST, PlanningRatio, Ratio};
 pub use since::{Since, Spent};
 
+use crate::control::Report;
 use crate::fact::Fact;
 use crate::facts::{Facts, MemoryFacts, SwapArea};
 use crate::measurement::{Evidence, Measured};
@@ -41,6 +42,9 @@ pub struct MemoryMap {
     /// What the configuration has brought since it was applied; absent where none was applied in this boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
+    /// What the daemon does and what came of it; absent where none runs and none should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<Report>,
     /// The one thing to do first, if anything is wrong.
     pub advice: Option<Advice>,
 }
@@ -194,7 +198,7 @@ impl MemoryMap {
             Some(ram) => Fact::known(ram, facts.memory.meminfo.source()),
             None => Fact::absent(format!("no MemTotal: {}", facts.memory.meminfo.source())),
         };
-        let mut map = Self { ram, zswap, zram, swap, capacity: Fact::absent(""), since: None, advice: None };
+        let mut map = Self { ram, zswap, zram, swap, capacity: Fact::absent(""), since: None, daemon: None, advice: None };
         map.capacity = map.ram.clone().map(|_| map.capacity_with(Bytes(0)));
         map.since = Since::of(facts, &map);
         map.advice = advice::first(facts, &map);
@@ -209,6 +213,12 @@ impl MemoryMap {
             self.since = Some(since);
         }
         self
+    }
+
+    /// The same with what a daemon says of itself.
+    #[must_use]
+    pub fn with_daemon(self, daemon: Option<Report>) -> Self {
+        Self { daemon, ..self }
     }
 
     /// The map with ratios that were measured before, by compressor and allocator, in the place of assumed ones; `zpool` is zswap's.

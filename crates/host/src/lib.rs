@@ -9,6 +9,7 @@ pub mod cgroup;
 pub mod checkpoint;
 pub mod child;
 pub mod counted;
+pub mod daemon_status;
 mod error_chain;
 mod folder_guardian;
 pub mod inspect;

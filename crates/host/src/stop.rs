@@ -16,19 +16,46 @@ const INTERRUPTED: i32 = 130;
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
+/// A flag that SIGHUP raises where it does not ask to stop: in a service, it asks to read the configuration anew.
+#[derive(Clone, Debug, Default)]
+pub struct Reload(Arc<AtomicBool>);
+
+impl Reload {
+    /// True once after each signal.
+    #[must_use]
+    pub fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
 impl Stop {
+    /// The same for a service: SIGHUP raises another flag.
+    ///
+    /// # Errors
+    /// As [`Stop::on_signals`].
+    pub fn on_signals_of_a_service() -> io::Result<(Self, Reload)> {
+        let (stop, reload) = (Self::default(), Reload::default());
+        for signal in [SIGINT, SIGTERM] {
+            stop.raised_by(signal)?;
+        }
+        flag::register(SIGHUP, Arc::clone(&reload.0))?;
+        Ok((stop, reload))
+    }
+
     /// From now on SIGINT, SIGTERM and SIGHUP raise the flag instead of ending the process; the second one ends it.
     ///
     /// # Errors
     /// What the kernel says; it does not refuse these signals.
     pub fn on_signals() -> io::Result<Self> {
         let stop = Self::default();
-        for signal in SIGNALS {
-            // In this order: the first signal finds the flag down and raises it.
-            flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop.0))?;
-            flag::register(signal, Arc::clone(&stop.0))?;
-        }
+        SIGNALS.into_iter().try_for_each(|signal| stop.raised_by(signal))?;
         Ok(stop)
+    }
+
+    fn raised_by(&self, signal: i32) -> io::Result<()> {
+        // In this order: the first signal finds the flag down and raises it.
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&self.0))?;
+        flag::register(signal, Arc::clone(&self.0)).map(|_| ())
     }
 
     /// From now on these signals do nothing to this process.

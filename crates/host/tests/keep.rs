@@ -9,19 +9,20 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Burst, Figures, Laws, Wanted};
+use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes};
 use swaptune_core::profiles::auto::pool_bounds;
 use swaptune_double::{KILL_AT, install};
 use swaptune_host::aside::Aside;
+use swaptune_host::daemon_status::{PAUSE_FILE, pause, read, resume};
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::keep::burst::{BurstError, Ended, carry_out};
 use swaptune_host::keep::canary::Canaries;
-use swaptune_host::keep::status::{Mode, PAUSE_FILE, Report, pause, resume};
-use swaptune_host::keep::{KeepError, Options, run};
+use swaptune_host::keep::{Caller, KeepError, Options, run};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TemporaryError, TemporarySettings, guardian};
@@ -212,7 +213,71 @@ fn keep_time(fixture: &Fixture, over: &AtomicBool) {
 
 fn laws() -> Laws {
     let wanted = Wanted { limit: true, pacing: false, reclaim: false };
-    Laws::new(Figures::default(), wanted, pool_bounds, Vec::new(), Budget::default(), Budget::default())
+    Laws::new(Wishes { wanted, ..Wishes::default() }, pool_bounds, Budget::default(), Budget::default())
+}
+
+/// Hears nothing, and has nothing to say.
+struct Quiet;
+
+impl Caller for Quiet {
+    fn tell(&mut self, _: &Entry) {}
+
+    fn reload(&mut self) -> Option<Result<Wishes, String>> {
+        None
+    }
+}
+
+/// Keeps what it hears.
+struct Hears<'a>(&'a mut Vec<String>);
+
+impl Caller for Hears<'_> {
+    fn tell(&mut self, entry: &Entry) {
+        self.0.push(entry.did.clone());
+    }
+
+    fn reload(&mut self) -> Option<Result<Wishes, String>> {
+        None
+    }
+}
+
+/// Hands over configurations, one a time.
+struct Hands(Receiver<Result<Wishes, String>>);
+
+impl Caller for Hands {
+    fn tell(&mut self, _: &Entry) {}
+
+    fn reload(&mut self) -> Option<Result<Wishes, String>> {
+        self.0.try_recv().ok()
+    }
+}
+
+#[test]
+fn another_configuration_takes_effect_without_a_gap() {
+    install();
+    let fixture = growing();
+    let (machine, stop, over) = (fixture.machine(), Stop::default(), AtomicBool::new(false));
+    let (hand, taken) = channel();
+    let limit = || fixture.text(LIMIT).trim().to_owned();
+    let last = || read(&machine).ok().and_then(|report| report.log.back().cloned());
+    std::thread::scope(|scope| {
+        scope.spawn(|| keep_time(&fixture, &over));
+        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Hands(taken)));
+        until("it rises", || limit() == "22");
+        hand.send(Err("x.toml:3: unknown key `limt`".into())).unwrap();
+        until("it says why", || last().is_some_and(|entry| entry.why.contains("limt")));
+        assert_ne!(limit(), "20", "the one before goes on");
+        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        hand.send(Ok(Wishes { wanted: none, ..Wishes::default() })).unwrap();
+        until("the limit is back", || limit() == "20");
+        until("it says so", || last().is_some_and(|entry| entry.did == "read anew"));
+        hand.send(Ok(Wishes { wanted: Wanted { limit: true, ..none }, ..Wishes::default() })).unwrap();
+        until("it rises again", || limit() == "22");
+        stop.ask();
+        let report = daemon.join().unwrap().unwrap();
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(report.mode, Mode::Stopped);
+    });
+    assert_eq!(limit(), "20");
 }
 
 /// Waits for something that comes within some ticks.
@@ -235,15 +300,13 @@ fn the_limit_moves_and_steps_back_for_others() {
     let limit = || fixture.text(LIMIT).trim().to_owned();
     std::thread::scope(|scope| {
         scope.spawn(|| keep_time(&fixture, &over));
-        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut |_| ()));
+        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Quiet));
         until("it rises", || limit() == "22");
-        until("it says so", || {
-            Report::read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "22"))
-        });
+        until("it says so", || read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "22")));
         // What is configured is what a plan starts from.
         let facts = inspect(&machine, Scope::STATUS);
         assert_eq!(facts.zswap.value().unwrap().configured("max_pool_percent"), Some("20"));
-        let second = run(&fixture.machine(), laws(), Options::default(), &Stop::default(), &mut |_| ());
+        let second = run(&fixture.machine(), laws(), Options::default(), &Stop::default(), &mut Quiet);
         assert!(matches!(second, Err(KeepError::Running { .. })));
         {
             let _aside = Aside::ask(&machine).unwrap();
@@ -254,7 +317,7 @@ fn the_limit_moves_and_steps_back_for_others() {
         until("it goes on", || limit() != "20");
         pause(&machine).unwrap();
         until("a pause", || limit() == "20");
-        until("it says so", || Report::read(&machine).is_ok_and(|report| report.mode == Mode::Paused));
+        until("it says so", || read(&machine).is_ok_and(|report| report.mode == Mode::Paused));
         resume(&machine).unwrap();
         until("it goes on", || limit() != "20");
         stop.ask();
@@ -275,7 +338,7 @@ fn a_dry_run_changes_nothing() {
     std::thread::scope(|scope| {
         scope.spawn(|| keep_time(&fixture, &over));
         let options = Options { dry_run: true, once: true };
-        run(&fixture.machine(), laws(), options, &Stop::default(), &mut |entry| said.push(entry.did.clone())).unwrap();
+        run(&fixture.machine(), laws(), options, &Stop::default(), &mut Hears(&mut said)).unwrap();
         over.store(true, Ordering::Relaxed);
     });
     assert_eq!(said, ["would move 20 % → 22 %"]);

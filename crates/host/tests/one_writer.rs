@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("folder_guardian.rs", "removes a folder of our own when we are gone"),
     ("work_trace.rs", "an instance of tracefs of its own, gone with it"),
     ("keep/canary.rs", "starts the process of the canary pages"),
-    ("keep/status.rs", "the state folder: what the daemon says of itself"),
+    ("daemon_status.rs", "the state folder: what the daemon says of itself"),
     ("keep/units.rs", "has the kernel reclaim memory, which is no setting"),
     ("journal/", "the state folder"),
     ("lock.rs", "the state folder"),

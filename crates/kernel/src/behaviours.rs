@@ -248,7 +248,9 @@ mod tests {
                 read(name, &path, found);
             } else if shown.ends_with(".rs") && !shown.contains("tests") && !shown.contains("/cases/") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned();
+                let tests = ["", "pub(super) "].map(|visible| format!("#[cfg(test)]\n{visible}mod tests {{"));
+                let end = tests.iter().filter_map(|begin| text.find(begin)).min().unwrap_or(text.len());
+                let text = text.get(..end).unwrap().to_owned();
                 found.push((name.to_owned(), shown, text));
             }
         }

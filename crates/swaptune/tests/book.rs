@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use swaptune_core::adopt::IMPORTERS;
 use swaptune_core::findings::{self, Severity};
 use swaptune_core::settings::read_toml;
 
@@ -180,6 +181,20 @@ fn the_guide_to_the_configuration_names_every_key() {
     // What a profile says about its own values.
     let missing: Vec<_> = all.filter(|(_, key)| key != "remarks" && !words.contains(key.as_str())).collect();
     assert!(missing.is_empty(), "in no document: {missing:?}");
+}
+
+#[test]
+fn the_guide_to_taking_over_lists_every_importer_in_its_order() {
+    let text = read(Path::new("docs/guides/adopt.md"));
+    let rows = text.lines().skip_while(|line| !line.starts_with("| importer |")).skip(2).take_while(|line| line.starts_with('|'));
+    let told: Vec<(String, String)> = rows
+        .map(|row| {
+            let cells: Vec<String> = row.split('|').map(|cell| cell.trim().replace('`', "")).collect();
+            (cells[1].clone(), cells[2].clone())
+        })
+        .collect();
+    let importers = IMPORTERS.iter().map(|importer| (importer.name.to_owned(), importer.files.to_owned()));
+    assert_eq!(told, importers.collect::<Vec<_>>());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio};
 
 use libtest_mimic::Failed;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use swaptune_trials::{TestResult, children, needing, root, run, swap_lock, wait_for};
 
@@ -21,9 +22,10 @@ const HELD_MIB: u64 = 2048;
 const ECHO: &str = "echo ready; while read line; do echo done; done";
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("services_that_fit_are_counted", counted),
         ("a_service_that_is_too_slow_does_not_fit", slow),
+        ("in_place_nothing_is_set_and_a_daemon_goes_on", in_place),
         ("a_service_that_ends_does_not_fit", ended),
         ("what_cannot_be_measured_changes_nothing", refused),
         ("killed_half_way_it_leaves_nothing", killed),
@@ -113,6 +115,33 @@ fn slow() -> Result<(), Failed> {
     let p99 = round["levels"][0]["wake"]["p99"].as_u64();
     // Twenty wakes of one service, due within a fifth of a second, wait for each other.
     ensure(p99 > Some(200_000_000 * 18), round)
+}
+
+fn in_place() -> Result<(), Failed> {
+    let program = env!("CARGO_BIN_EXE_swaptune");
+    let mut daemon = Command::new(program).arg("daemon").stderr(Stdio::null()).spawn()?;
+    let status = || Command::new(program).args(["daemon", "status", "--json"]).output();
+    let works = || status().is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("\"working\""));
+    let began = wait_for("the daemon works", works);
+    // It looks at settings and at the daemon while it is woken, which a benchmark that takes the machine would change.
+    let seen = tempfile::NamedTempFile::new()?;
+    let look = format!("{program} daemon status --json | grep '\"mode\"' >> {}; cat /proc/swaps >> {0}", seen.path().display());
+    let script = format!("echo ready; while read line; do {look}; echo done; done");
+    let words = ["bench", "density", "--in-place", "--json", "--no-save", "--heap", "1024G", "--at", "1,2", "--rounds", "1"];
+    let more = ["--wakes", "20", "--rate", "100", "--bound", "600s", "--seed", "1", "--", "/bin/sh", "-c", &script];
+    let output = Command::new(program).args(words).args(more).output();
+    kill_process(Pid::from_child(&daemon), Signal::TERM)?;
+    ensure(daemon.wait()?.success(), &Value::Null)?;
+    began?;
+    let answer = answer(&output?)?;
+    let figures = &answer["measurements"][0]["figures"];
+    ensure(figures["variant"] == "now" && figures["limit"] == "in-place" && figures["fits"]["value"] == 2.0, figures)?;
+    let said = figures["settings"][0].as_str().unwrap_or_default();
+    ensure(said.starts_with("swaptune daemon ran: 0 moves"), figures)?;
+    let seen = fs::read_to_string(seen.path())?;
+    let modes: Vec<&str> = seen.lines().filter(|line| line.contains("mode")).collect();
+    let all_work = modes.len() >= 40 && modes.iter().all(|line| line.contains("working"));
+    if all_work { Ok(()) } else { Err(seen.into()) }
 }
 
 fn ended() -> Result<(), Failed> {

@@ -3,6 +3,7 @@
 //! Nothing here changes the machine. What is written is a file that was asked for: a recording, or a text file for node_exporter.
 #![forbid(unsafe_code)]
 
+mod daemon;
 mod pace;
 pub mod record;
 pub mod screen;

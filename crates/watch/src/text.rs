@@ -3,10 +3,12 @@
 use swaptune_core::metrics::{Look, Metric, ProcessUse, Reading, Unit, all};
 use swaptune_core::{Bytes, Fact};
 
+use crate::daemon::decision;
+
 /// The most processes that are listed.
 const PROCESSES: usize = 10;
 
-/// A line for each value, and for each of the processes that have most in swap.
+/// A line for each value, for each of the processes that have most in swap, and for each of the daemon's last decisions.
 #[must_use]
 pub fn once(look: &Look<'_>) -> String {
     let mut rows: Vec<[String; 3]> =
@@ -17,6 +19,15 @@ pub fn once(look: &Look<'_>) -> String {
     match &look.now.processes {
         Fact::Known { value, .. } => rows.extend(value.iter().take(PROCESSES).map(process)),
         Fact::Absent { absent } => rows.push(["processes".to_owned(), "-".to_owned(), absent.clone()]),
+    }
+    if let Fact::Known { value: report, .. } = &look.now.daemon {
+        rows.extend(
+            report
+                .log
+                .iter()
+                .map(|entry| decision(report, entry))
+                .map(|(ago, what)| [format!("daemon_decision[{ago}]"), String::new(), what]),
+        );
     }
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let (names, values) = (width(0), width(1));

@@ -1,5 +1,5 @@
 
-# Third boot: as if swaptune had never been here.
+# Third boot, with every disk: as if swaptune had never been here.
 STORE=/var/lib/guest-test
 expect "system" running "$(systemctl is-system-running --wait)"
 file_state > /run/files

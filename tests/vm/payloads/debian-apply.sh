@@ -1,9 +1,7 @@
 
 # First boot of the circle: keep a picture of everything, then apply for now and for every boot.
 STORE=/var/lib/guest-test
-mkdir -p $STORE /etc/swaptune
-install -m 755 swaptune /usr/local/bin/swaptune
-cp config.toml /etc/swaptune/config.toml
+mkdir -p $STORE
 # Under emulation the real one takes minutes; what it is called with is kept instead.
 [ -f $STORE/update-initramfs ] || cp /usr/sbin/update-initramfs $STORE/update-initramfs
 cat > /usr/sbin/update-initramfs << 'STUB'
@@ -23,12 +21,29 @@ if [ -d /boot/grub ]; then
 fi
 sync
 cp /etc/fstab /run/fstab
-file_state > $STORE/files
-live_state > $STORE/live
+picture() {
+	file_state > $STORE/files
+	live_state > $STORE/live
+}
+configure() {
+	mkdir -p /etc/swaptune
+	cp config.toml /etc/swaptune/config.toml
+}
+# Purging the package takes the configuration along, so that the picture is without it; a rollback leaves it.
+if [ -f swaptune-1.deb ]; then
+	picture
+	expect_status 0 env DEBIAN_FRONTEND=noninteractive dpkg --install swaptune-1.deb
+	configure
+else
+	install -m 755 swaptune /usr/local/bin/swaptune
+	configure
+	picture
+fi
+file_state > /run/files-installed
 quiet_status 0 swaptune inspect
 expect_status 0 swaptune plan
 file_state > /run/files
-expect_same "files after plan" $STORE/files /run/files
+expect_same "files after plan" /run/files-installed /run/files
 expect_status 0 swaptune apply --yes
 
 # fstab: every other line as it was; one line for each area, by its UUID, in the place of the one by partition too.
@@ -74,4 +89,13 @@ expect "link of the service" /etc/systemd/system/swaptune.service \
 	"$(readlink /etc/systemd/system/swap.target.wants/swaptune.service)"
 expect_status 0 swaptune history
 expect "transactions" 1 "$(grep -c ' applied .* idle-guide ' /run/last-output)"
+
+# From the package: a further disk, that may be pulled out.
+if [ -f swaptune-1.deb ]; then
+	expect_status 0 swaptune device prepare /dev/vdc --encrypt none --optional --priority 100 --yes
+	expect "areas" "10 10 10 100" "$(awk 'NR > 1 { print $5 }' /proc/swaps | sort | xargs)"
+	udevadm settle
+	expect_status 0 swaptune plan
+	expect_line "nothing is left to do" "^Nothing to do" /run/last-output
+fi
 finish

@@ -1,6 +1,7 @@
 
 # The package from installation to purge: upgraded with its work in effect, removed with that taken back, and kept where asked.
 systemctl is-system-running --wait
+install -m 755 guest-tool /usr/local/bin/guest-tool
 system_state() {
 	file_state
 	live_state
@@ -33,11 +34,67 @@ expect_line "version" "^[0-9.]*-2\$" "$(dpkg-query -W -f '${Version}\n' swaptune
 expect_status 0 swaptune verify
 expect "zswap after the upgrade" Y "$(cat $ZSWAP/enabled)"
 
+# The daemon as a service: thirty idle services give memory, everybody can read what it says, and what it sets goes with it.
+running() { systemctl show swaptuned --property "$1" --value; }
+said() { swaptune watch --once --json | tr -d ' \n' | grep -o "\"$1\":{[^}]*}" | grep -o '"value":[0-9.]*' | cut -d: -f2; }
+for number in $(seq 30); do
+	systemd-run --quiet --unit="idle-$number" guest-tool hold 8 c || fail "start of idle-$number"
+done
+expect "idle services" 30 "$(systemctl list-units --plain --no-legend --state=active 'idle-*.service' | wc -l)"
+swaptune status > /run/status
+expect_line "no word of a daemon that nobody wants" "^RAM" /run/status
+expect "no word of it" 0 "$(grep -c '^Daemon' /run/status)"
+live_state > /run/live-before
+expect_status 0 systemctl enable --now swaptuned
+expect "state, for which READY=1 was heard" active "$(systemctl is-active swaptuned)"
+tries=300
+until [ "$(swaptune daemon status --json 2> /dev/null | grep -c '"probes": [1-9][0-9]')" = 1 ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+if [ $tries -gt 0 ]; then ok "idle services have given memory"; else fail "no probes in time"; fi
+expect_status 0 swaptune daemon status
+expect_status 0 runuser -u nobody -- swaptune status
+expect_line "status says what it took" "taken from idle units in [1-9]" /run/last-output
+expect_line "and how much of it is out" "of it still in" /run/last-output
+expect_line "and which laws work" "laws at work: .*reclaim" /run/last-output
+taken=$(said daemon_taken_bytes)
+if [ "${taken:-0}" -gt 1000000 ]; then ok "watch counts $taken B taken"; else fail "watch says '$taken' was taken"; fi
+expect "watch says that it runs" 1 "$(said daemon_running)"
+swaptune watch --once > /run/watch
+expect_line "watch shows decisions" "^daemon_decision.*reclaim: took .* from .*idle-" /run/watch
+swaptune watch --once --json > /run/watch.json
+expect_line "and so do programs see them" '"law": "reclaim"' /run/watch.json
+expect "starts by itself" 0 "$(running NRestarts)"
+if [ "$(running WatchdogTimestampMonotonic)" -gt "$(running ActiveEnterTimestampMonotonic)" ]; then ok "the watchdog is fed"; else fail "the watchdog is not fed"; fi
+running StatusText > /run/told
+expect_line "what systemd is told" "given back by units" /run/told
+quiet_status 0 systemd-analyze --no-pager --threshold=30 security swaptuned.service
+# A program that is gone without a word is started again, and nothing of it is left meanwhile.
+systemctl kill --signal=KILL swaptuned
+tries=120
+until [ "$(running NRestarts)" = 1 ] && [ "$(systemctl is-active swaptuned)" = active ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+expect "starts by itself after a kill" 1 "$(running NRestarts)"
+expect_status 0 systemctl stop swaptuned
+expect "result" success "$(running Result)"
+live_state > /run/live-after
+expect_same "settings after the daemon" /run/live-before /run/live-after
+expect "groups of the daemon" "" "$(find /sys/fs/cgroup -type d -name 'swaptune-*' ! -name '*.service' ! -name '*.socket')"
+expect_status 0 swaptune status
+expect_line "it is enabled and does not run" "not running" /run/last-output
+expect_status 0 systemctl start swaptuned
+expect_status 0 systemctl stop 'idle-*.service'
+
 # Removal takes it back, and leaves the administrator's file; purge leaves nothing.
 expect_status 0 env DEBIAN_FRONTEND=noninteractive dpkg --remove swaptune
 expect "configuration after removal" /etc/swaptune/config.toml "$(ls /etc/swaptune/*)"
 expect_status 0 env DEBIAN_FRONTEND=noninteractive dpkg --purge swaptune
 expect "files after purge" "" "$(remains)"
+expect "files of this boot after purge" "" "$(ls -d /run/swaptune 2> /dev/null)"
+expect "processes after purge" "" "$(grep -l swaptune /proc/[0-9]*/comm 2> /dev/null)"
 system_state > /run/after
 expect_same "system after purge" /run/before /run/after
 

@@ -1,5 +1,6 @@
 
-# Second boot: everything is in effect, the service turns it off and on, then it is taken back.
+# Second boot: everything is in effect, the service turns it off and on, then it is taken back; where it came as a package, by that going,
+# and without the disk that was prepared.
 STORE=/var/lib/guest-test
 
 # in_effect: read from the kernel, without swaptune's help
@@ -27,6 +28,14 @@ expect "words that it could not take" 0 "$(grep -ci 'zswap: .*not available' /ru
 in_effect
 expect_status 0 swaptune verify --prove
 expect_line "pages went through zswap" "as planned: .*zswap" /run/last-output
+if [ -f swaptune-1.deb ]; then
+	expect "disk" gone "$([ -b /dev/vdc ] && echo there || echo gone)"
+	expect_line "what is missing is worth knowing" "fstab-optional-missing" /run/last-output
+	expect "login" active "$(systemctl is-active serial-getty@ttyS0.service)"
+	area=$(sed -n 's/^UUID=\([^ ]*\) none swap sw,pri=100,.*/\1/p' /etc/fstab)
+	device=$(systemd-escape -p --suffix device "/dev/disk/by-uuid/$area")
+	expect "wait for $area" 10s "$(systemctl show --value -p JobRunningTimeoutUSec "$device")"
+fi
 expect_status 0 swaptune status
 expect_line "status says that it is on" "zswap: on, zstd" /run/last-output
 expect_status 0 swaptune apply --yes
@@ -36,6 +45,11 @@ expect "zswap after stop" N "$(cat $ZSWAP/enabled)"
 expect_status 0 systemctl start swaptune
 in_effect
 expect_status 0 swaptune verify
+if [ -f swaptune-1.deb ]; then
+	purge_package '^/sys/block/vdc/'
+	expect_line "the disk held nothing up" "vdc is not there: what was made on it stays" /run/purged
+	finish
+fi
 expect_status 0 swaptune rollback --yes
 expect_status 0 swaptune history
 expect "transactions that are taken back" 1 "$(grep -c ' rolled back .* idle-guide ' /run/last-output)"

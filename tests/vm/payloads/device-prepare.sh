@@ -1,20 +1,26 @@
 
-# First boot with three blank disks: they become swap, one with a random key, one as a LUKS volume, one in clear text.
+# First boot with three blank disks: the package, zstd for now and for every boot, then the disks become swap, one with a random key, one as a LUKS volume, one in clear text.
 STORE=/var/lib/guest-test
-mkdir -p $STORE /etc/swaptune
-install -m 755 swaptune /usr/local/bin/swaptune
-cp config.toml /etc/swaptune/config.toml
+mkdir -p $STORE
 systemctl is-system-running --wait
-quiet_status 0 swaptune apply --yes
 sync
 file_state > $STORE/files
 live_state > $STORE/live
+expect_status 0 env DEBIAN_FRONTEND=noninteractive dpkg --install swaptune-1.deb
+mkdir -p /etc/swaptune
+cp config.toml /etc/swaptune/config.toml
+expect_status 0 swaptune apply --yes
+sed -n 's/^GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT \(.*\)"$/\1/p' /etc/default/grub.d/99-swaptune.cfg > $STORE/words
+expect_line "words for the kernel" "^zswap.enabled=1 " $STORE/words
+sync
+file_state > $STORE/files-applied
+live_state > $STORE/live-applied
 
 # Shown first, and nothing is changed by that.
 expect_status 0 swaptune device plan /dev/vdc --encrypt random --optional
 expect_line "the plan says what XTS lacks" "no integrity" /run/last-output
 file_state > /run/files
-expect_same "files after device plan" $STORE/files /run/files
+expect_same "files after device plan" $STORE/files-applied /run/files
 # What carries anything is refused, and so is what is in use, whatever is typed.
 echo "something that is needed" > /dev/vdc
 expect_status 3 swaptune device prepare /dev/vdc --yes
@@ -38,6 +44,7 @@ find /var/lib/swaptune -type f | while read -r file; do
 	hex "$file" | grep -q "$key" && echo "$file"
 done > /run/leaks
 expect "files of the journal with the key" "" "$(cat /run/leaks)"
+udevadm settle
 expect_status 0 swaptune plan
 expect_line "nothing is left to do" "^Nothing to do" /run/last-output
 expect_status 0 swaptune verify --prove

@@ -54,7 +54,7 @@ impl Full {
             spares: Vec::new(),
             pulled: Vec::new(),
             ssh: None,
-            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(3600) },
+            limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(1800) },
         }
     }
 

@@ -49,7 +49,7 @@ impl Minimal {
             memory: 768,
             cpus: 1,
             words: String::new(),
-            limits: Limits { boot: Duration::from_secs(300), total: Duration::from_secs(2400) },
+            limits: Limits { boot: Duration::from_secs(300), total: Duration::from_secs(1800) },
         }
     }
 

@@ -23,8 +23,10 @@ const TRACE_LINES: usize = 90;
 /// How the machine came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// QEMU ended by itself: power-off, or a panic (then there is no status).
+    /// QEMU ended by itself: a power-off.
     Ended,
+    /// The kernel died.
+    Panicked,
     /// The script did not start within the boot limit.
     Stalled,
     /// The script started and was not done within the limit.
@@ -56,17 +58,50 @@ pub struct Outcome {
     /// How long it took.
     pub times: Times,
     files: Vec<(String, String)>,
+    impossible_flags: Option<String>,
+}
+
+/// The kernel of a guest died in a state that no processor can be in: what the test asked was not answered.
+#[derive(Debug)]
+pub struct EmulatorFault(String);
+
+impl fmt::Display for EmulatorFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EmulatorFault {}
+
+/// What a kernel says when it dies; its last words, unless `panic=` keeps it from standing still.
+const PANIC: &str = "Kernel panic - not syncing";
+
+/// Whether the console shows that the kernel died.
+///
+/// # Errors
+///
+/// When the console cannot be read.
+pub fn panicked(console: &Path) -> Result<bool> {
+    Ok(text_of(console)?.contains(PANIC))
 }
 
 impl Outcome {
     /// Reads the two port files of a machine that has ended.
     pub fn read(output: &Path, console: &Path, end: End, times: Times) -> Result<Self> {
         let text = text_of(output)?;
-        let mut outcome =
-            Self { status: None, end, output: String::new(), console_tail: String::new(), times, files: Vec::new() };
+        let console = text_of(console)?;
+        let mut outcome = Self {
+            status: None,
+            end,
+            output: String::new(),
+            console_tail: String::new(),
+            times,
+            files: Vec::new(),
+            impossible_flags: impossible_flags(&console),
+        };
         outcome.sort_lines(&text);
         let lines = if outcome.status.is_some() { CONSOLE_LINES } else { TRACE_LINES };
-        outcome.console_tail = last_lines(&text_of(console)?, lines);
+        outcome.console_tail = last_lines(&console, lines);
         Ok(outcome)
     }
 
@@ -75,8 +110,19 @@ impl Outcome {
         self.status == Some(0) && self.end == End::Ended
     }
 
-    /// An error with everything that is known, unless the script succeeded.
+    /// An error with everything that is known, unless the script succeeded; an [`EmulatorFault`] when no assertion had failed before the
+    /// emulator did.
+    ///
+    /// # Errors
+    ///
+    /// When the script did not run to its end with status 0.
     pub fn ensure_success(&self) -> Result<()> {
+        let has_failed = self.output.lines().any(|line| line.starts_with("FAIL"));
+        if let (End::Panicked, Some(flags), false) = (self.end, &self.impossible_flags, has_failed) {
+            return Err(
+                EmulatorFault(format!("EFLAGS {flags} has bits that no processor sets: the emulator's fault\n{self}")).into()
+            );
+        }
         ensure!(self.succeeded(), "{self}");
         Ok(())
     }
@@ -127,6 +173,7 @@ impl fmt::Display for Outcome {
             (Some(status), End::Ended) => format!("status {status}"),
             (Some(status), _) => format!("status {status}, but the guest did not go off"),
             (None, End::Ended) => "the guest ended before the script did".to_owned(),
+            (None, End::Panicked) => "the kernel died before the script ended".to_owned(),
             (None, End::Stalled) => "the guest did not reach the script".to_owned(),
             (None, End::TimedOut) => "the script was not done in time".to_owned(),
         };
@@ -145,6 +192,15 @@ impl fmt::Display for Outcome {
     }
 }
 
+/// Bits of EFLAGS that are always zero: 3, 5, 15 and 22 to 31 (Intel SDM 1, 3.4.3).
+const RESERVED_FLAGS: u32 = 0xffc0_8028;
+
+/// The first EFLAGS in a kernel's trace that no processor can have.
+fn impossible_flags(console: &str) -> Option<String> {
+    let flags = console.lines().filter_map(|line| line.split_once(" EFLAGS: ")?.1.split_whitespace().next());
+    flags.filter(|flags| u32::from_str_radix(flags, 16).is_ok_and(|bits| bits & RESERVED_FLAGS != 0)).map(str::to_owned).next()
+}
+
 fn first_number(text: &str) -> Option<i32> {
     text.split_whitespace().next()?.parse().ok()
 }
@@ -160,11 +216,29 @@ mod tests {
     use super::*;
 
     fn outcome(text: &str) -> Outcome {
+        with_console(text, "a\r\nb\r\n", End::Ended)
+    }
+
+    fn with_console(text: &str, words: &str, end: End) -> Outcome {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let (output, console) = (folder.path().join("output"), folder.path().join("console"));
         fs::write(&output, text).expect("write the output");
-        fs::write(&console, "a\r\nb\r\n").expect("write the console");
-        Outcome::read(&output, &console, End::Ended, Times::default()).expect("read both")
+        fs::write(&console, words).expect("write the console");
+        Outcome::read(&output, &console, end, Times::default()).expect("read both")
+    }
+
+    fn is_emulators(outcome: &Outcome) -> bool {
+        outcome.ensure_success().expect_err("it died").downcast_ref::<EmulatorFault>().is_some()
+    }
+
+    #[test]
+    fn only_an_impossible_state_is_the_emulators_fault() {
+        let trace = |flags: &str| format!("[ 115.1] RSP: 0018:ff55ea460074bcf0 EFLAGS: {flags}\r\n[ 115.2] {PANIC}: Fatal\r\n");
+        let dead = |text: &str, flags: &str| with_console(text, &trace(flags), End::Panicked);
+        assert!(is_emulators(&dead("@@START 1\nok a\n", "b10b7302")));
+        assert!(!is_emulators(&dead("@@START 1\nok a\n", "00010246")), "a kernel's own fault");
+        assert!(!is_emulators(&dead("@@START 1\nFAIL a\n", "b10b7302")), "an assertion had failed");
+        assert!(!is_emulators(&with_console("@@START 1\n", &trace("b10b7302"), End::TimedOut)), "it lived on");
     }
 
     #[test]

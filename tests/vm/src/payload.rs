@@ -5,11 +5,11 @@
 //! may touch. They are plain POSIX shell, for busybox and for dash alike.
 
 macro_rules! payloads {
-    ($($(#[$doc:meta])* $name:ident = $file:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident = $($file:literal),+;)*) => {$(
         $(#[$doc])*
         pub const $name: &str = concat!(
             include_str!("../payloads/lib.sh"),
-            include_str!(concat!("../payloads/", $file)),
+            $(include_str!(concat!("../payloads/", $file)),)+
         );
     )*};
 }
@@ -31,14 +31,16 @@ payloads! {
     MEASURE = "measure.sh";
     /// The daemon: drains the pool, reclaims idle groups, puts everything back.
     KEEP = "keep.sh";
+    /// How many idle services fit, at a fixed limit or with the daemon.
+    KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.
     CAPTURE = "capture.sh";
     /// Debian, first boot: picture, apply.
     DEBIAN_APPLY = "debian-apply.sh";
-    /// Debian, second boot: verify, service, rollback.
-    DEBIAN_VERIFY = "debian-verify.sh";
+    /// Debian, second boot: verify, service, rollback; of the package, purge.
+    DEBIAN_VERIFY = "purge.sh", "debian-verify.sh";
     /// Debian, third boot: everything as in the picture.
     DEBIAN_AFTER = "debian-after.sh";
     /// Debian, first boot after it was configured as an image.
@@ -51,12 +53,12 @@ payloads! {
     DEBIAN_PACKAGE = "debian-package.sh";
     /// Debian: benchmarks on a whole system.
     DEBIAN_BENCH = "debian-bench.sh";
-    /// Debian, first boot with three further disks: prepared, proved, filled with a canary.
+    /// Debian, first boot with three further disks: the package, apply, prepared, proved, filled with a canary.
     DEVICE_PREPARE = "device-prepare.sh";
     /// Debian, booted with one of them gone and one damaged.
     DEVICE_MISSING = "device-missing.sh";
-    /// Debian, booted with all of them back: on again, then retired.
-    DEVICE_RETIRE = "device-retire.sh";
+    /// Debian, booted with all of them back: on again, retired, the package purged.
+    DEVICE_RETIRE = "purge.sh", "device-retire.sh";
     /// Debian, booted without a disk that the configuration calls optional.
     DEBIAN_MISSING = "debian-missing.sh";
 }

@@ -4,7 +4,8 @@
 //! for ever in its first instructions, so its presence proves nothing. The
 //! process dies with the thread that started it, whatever ends that thread, and
 //! it is waited for in short steps up to two limits: one for reaching the
-//! script, one for the whole.
+//! script, one for the whole. A kernel that panics is not waited for: a real
+//! system has no `panic=` on its command line and would stand there for ever.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ use anyhow::{Context, Result};
 
 use crate::architecture::{Architecture, Output};
 use crate::command::command;
-use crate::outcome::{End, Outcome, Times};
+use crate::outcome::{self, End, Outcome, Times};
 
 const STEP: Duration = Duration::from_millis(100);
+/// Between two looks at the console.
+const CONSOLE_STEP: Duration = Duration::from_secs(2);
 
 /// EFI firmware for a virtual machine (Debian's ovmf).
 const EFI_CODE: &str = "/usr/share/OVMF/OVMF_CODE_4M.fd";
@@ -110,7 +113,7 @@ impl Machine {
         }
         let started = Instant::now();
         let guest = Guest(self.command(folder, &console, &output).spawn().context("start QEMU")?);
-        Ok(Running { guest, output, console, started, boot: None, limits: self.limits })
+        Ok(Running { guest, output, console, started, boot: None, looked: Duration::ZERO, limits: self.limits })
     }
 
     fn command(&self, folder: &Path, console: &Path, output: &Path) -> Command {
@@ -166,6 +169,7 @@ pub struct Running {
     console: PathBuf,
     started: Instant,
     boot: Option<Duration>,
+    looked: Duration,
     limits: Limits,
 }
 
@@ -197,9 +201,18 @@ impl Running {
     /// How it has come to its end, if it has.
     fn end(&mut self) -> Result<Option<End>> {
         if self.guest.0.try_wait()?.is_some() {
-            return Ok(Some(End::Ended));
+            let panicked = outcome::panicked(&self.console)?;
+            return Ok(Some(if panicked { End::Panicked } else { End::Ended }));
         }
         let elapsed = self.started.elapsed();
+        if elapsed > self.looked + CONSOLE_STEP {
+            self.looked = elapsed;
+            if outcome::panicked(&self.console)? {
+                // For the rest of its trace.
+                std::thread::sleep(CONSOLE_STEP);
+                return Ok(Some(End::Panicked));
+            }
+        }
         if self.boot.is_none() && has_started(&self.output)? {
             self.boot = Some(elapsed);
         }

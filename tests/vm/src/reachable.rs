@@ -17,6 +17,8 @@ use crate::mounted::Mounted;
 pub const USER: &str = "manager";
 
 /// Run in the image, between what the host's apt needs to reach its mirror and the removal of that.
+///
+/// Two emulated machines that boot at once are slower than the 90 s that systemd waits for the disk of a swap area.
 const INSTALL: &str = "\
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q update
@@ -26,6 +28,8 @@ useradd --create-home --shell /bin/sh manager
 echo 'manager ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/manager
 printf '[Match]\\nType=ether\\n\\n[Network]\\nAddress=10.0.2.15/24\\nIPv6AcceptRA=no\\nLinkLocalAddressing=no\\n' > /etc/systemd/network/lan.network
 echo \"127.0.1.1 $(cat /etc/hostname)\" >> /etc/hosts
+mkdir -p /etc/systemd/system.conf.d
+printf '[Manager]\\nDefaultDeviceTimeoutSec=900\\n' > /etc/systemd/system.conf.d/emulated.conf
 systemctl enable systemd-networkd
 systemctl disable systemd-networkd-wait-online
 systemctl mask sshd-keygen.service

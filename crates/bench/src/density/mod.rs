@@ -28,7 +28,7 @@ use thiserror::Error;
 use crate::order::shuffled;
 use crate::sample;
 use crate::space::{Space, SpaceError, Wish};
-use crate::variant::{Preparation, Variant, prepare, switch_off};
+use crate::variant::{NOW, Preparation, Variant, prepare, switch_off};
 use cell::Bench;
 use service::{Service, Wait};
 
@@ -190,6 +190,46 @@ pub fn sample_service(machine: &Machine, facts: &Facts, launch: &Launch) -> Resu
     Ok(figures
         .filter(|figures| figures.sampled >= ENOUGH)
         .map(|figures| SampleFigures { of: SampleFigures::ALL.into(), ..figures }))
+}
+
+/// Measures this machine as it is: nothing is set, nothing is held, and a daemon goes on. `show` and `stop` as for [`run`].
+///
+/// # Errors
+/// [`DensityError::Service`], [`DensityError::Lock`].
+pub fn run_in_place(
+    machine: &Machine,
+    facts: &Facts,
+    launch: &Launch,
+    options: &Options,
+    stop: &Stop,
+    show: &mut dyn FnMut(&Progress<'_>),
+) -> Result<Outcome, DensityError> {
+    child::lock_memory().map_err(DensityError::Lock)?;
+    let variant = Variant { name: NOW.into(), algorithm: None, settings: None };
+    let has_zswap = facts.knob("zswap.enabled") == Some("Y");
+    let pool_percent = facts.knob("zswap.max_pool_percent").and_then(|percent| percent.parse().ok()).filter(|_| has_zswap);
+    let preparation = Preparation { changes: Vec::new(), pool_percent };
+    let mut row = Row { variant: &variant, preparation, rounds: Vec::new(), refused: None };
+    let space = Space::as_it_is(options.memory, ("density", &launch.holder));
+    let bench = Bench { machine, options, launch, space, stop };
+    let (begun, of) = (Instant::now(), options.rounds as usize);
+    let mut outcome = Outcome::default();
+    for done in 0..of {
+        let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
+        let mut tell = |services| show(&Progress { variant: NOW, services, done, of, left });
+        match bench.round(row.first(&bench), options.seed.wrapping_add(done as u64), &mut tell)? {
+            Some(found) => row.rounds.push(found),
+            None => outcome.stopped = true,
+        }
+        if outcome.stopped {
+            break;
+        }
+    }
+    match row.finish(DensityLimit::InPlace, launch, options) {
+        Ok(figures) => outcome.figures.push(figures),
+        Err(skipped) => outcome.skipped.push(skipped),
+    }
+    Ok(outcome)
 }
 
 /// Measures variants on this machine. `facts` are of it as it is; variants were resolved for what [`pose`](crate::variant::pose) makes of them. `show` is

@@ -1,5 +1,6 @@
 //! Which laws a machine allows, and why the others are off.
 
+use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
@@ -26,7 +27,7 @@ pub struct Ground {
 }
 
 /// The laws by their names in `[keep]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The limit moves.
     pub limit: bool,
@@ -37,8 +38,9 @@ pub struct Wanted {
 }
 
 impl Default for Wanted {
+    /// The limit does not move unless it is asked for: no real kernel has shown yet that it gains (docs/evidence/keep.md).
     fn default() -> Self {
-        Self { limit: true, pacing: true, reclaim: true }
+        Self { limit: false, pacing: true, reclaim: true }
     }
 }
 
@@ -114,7 +116,7 @@ pub(super) mod tests {
     #[test]
     fn each_reason_switches_off_what_it_must() {
         let off = |ground: Ground| {
-            let wanted = Wanted::default();
+            let wanted = Wanted { limit: true, ..Wanted::default() };
             [limit_is_off(wanted, &ground), pacing_is_off(wanted, &ground), reclaim_is_off(wanted, &ground)]
                 .map(|why| why.is_some())
         };

@@ -11,6 +11,7 @@ pub mod limit;
 pub mod moment;
 pub mod pacing;
 pub mod reclaim;
+pub mod report;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
 pub use pacing::{Burst, Pacing};
 pub use reclaim::{Probe, Reclaim};
+pub use report::{Entry, Mode, Report, Totals};
 
 use crate::units::Bytes;
 
@@ -48,6 +50,8 @@ pub enum Decision {
 /// What each law says of this moment: what it does, or why it does nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
+    /// Which laws are wanted and work on this machine; the others say why they are off.
+    pub works: Wanted,
     /// Of the limit.
     pub limit: String,
     /// Of pacing.
@@ -59,6 +63,17 @@ pub struct Standing {
 /// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
 /// rule is that of the plan.
 pub type PoolRule = fn(Option<f64>) -> (u64, u64);
+
+/// What a configuration asks of the laws.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// What they go by.
+    pub figures: Figures,
+    /// Which of them are to work.
+    pub wanted: Wanted,
+    /// Names of units, or of any group on the way to one, that are never reclaimed.
+    pub never: Vec<String>,
+}
 
 /// All laws of one machine.
 #[derive(Clone, Debug)]
@@ -84,7 +99,8 @@ pub struct Laws {
 impl Laws {
     /// Laws that remember nothing but budgets.
     #[must_use]
-    pub fn new(figures: Figures, wanted: Wanted, rule: PoolRule, never: Vec<String>, written: Budget, taken: Budget) -> Self {
+    pub fn new(wishes: Wishes, rule: PoolRule, written: Budget, taken: Budget) -> Self {
+        let Wishes { figures, wanted, never } = wishes;
         Self {
             figures,
             wanted,
@@ -95,6 +111,13 @@ impl Laws {
             stalled: VecDeque::new(),
             standing: Standing::default(),
         }
+    }
+
+    /// Goes by another configuration from now on. What was learnt of units, and what budgets have spent, stays.
+    pub fn configure(&mut self, wishes: Wishes) {
+        let Wishes { figures, wanted, never } = wishes;
+        (self.figures, self.wanted) = (figures, wanted);
+        self.reclaim.leave_alone(never);
     }
 
     /// What is to be done at this moment, in this order. `home` is the limit that is configured.
@@ -111,14 +134,18 @@ impl Laws {
         self.standing.limit = said(&limit, |moved| moved.why.clone());
 
         let may_rise = limit_works && Limit::may_rise(figures, bounds, &span, now);
-        let pacing = match ground::pacing_is_off(self.wanted, ground) {
+        let pacing_off = ground::pacing_is_off(self.wanted, ground);
+        let pacing_works = pacing_off.is_none();
+        let pacing = match pacing_off {
             Some(why) => Err(why),
             None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
             None => self.pacing.begin(figures, &span, now),
         };
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
-        let reclaim = ground::reclaim_is_off(self.wanted, ground).map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
+        let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
+        self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
 
         decisions.extend(limit.ok().map(Decision::Limit));

@@ -60,6 +60,8 @@ pub struct UnitMoment {
     pub memory: Bytes,
     /// `memory.zswap.current`: what it has in the pool, compressed.
     pub pooled: Bytes,
+    /// `memory.swap.current`: slots, those of pages in zswap included; `None` where the kernel does not count them by group.
+    pub swapped: Option<Bytes>,
     /// What `memory.min` and `memory.low` protect.
     pub protected: Bytes,
     /// Anonymous pages and pages of files that came back since it began.

@@ -55,6 +55,9 @@ struct Unit {
     /// How long it is left alone the next time, s; 0 at first.
     backoff_s: u64,
     probed: bool,
+    /// Of what probes took, what may still be in swap.
+    out: Bytes,
+    counts_swap: bool,
 }
 
 /// What the law remembers.
@@ -73,6 +76,11 @@ impl Reclaim {
         Self { never, budget, ..Self::default() }
     }
 
+    /// Never probes these from now on.
+    pub fn leave_alone(&mut self, never: Vec<String>) {
+        self.never = never;
+    }
+
     /// What probes took, by hour.
     #[must_use]
     pub fn budget(&self) -> &Budget {
@@ -83,6 +91,13 @@ impl Reclaim {
     #[must_use]
     pub fn idle(&self, figures: &Figures) -> usize {
         self.units.values().filter(|unit| is_idle(figures, unit)).count()
+    }
+
+    /// Of what probes took, how much the same units have in swap at most; `None` where no unit says what it has there.
+    #[must_use]
+    pub fn out(&self) -> Option<Bytes> {
+        let counted = || self.units.values().filter(|unit| unit.counts_swap);
+        counted().next().map(|_| Bytes(counted().map(|unit| unit.out.0).sum()))
     }
 
     /// Learns what units did since they were last read. To be called at each moment.
@@ -134,6 +149,7 @@ impl Reclaim {
             let pause_s = if taken < LEAST { figures.reclaim_backoff_s } else { figures.reclaim_pause_s };
             unit.next_ms = at_ms + pause_s * 1000;
             unit.probed = true;
+            unit.out.0 += taken.0;
         }
     }
 }
@@ -151,6 +167,7 @@ fn first(unit: &UnitMoment) -> Unit {
         cpu_us: unit.cpu_us,
         active_ms: unit.at_ms,
         refaults: unit.refaults,
+        counts_swap: unit.swapped.is_some(),
         ..Unit::default()
     }
 }
@@ -166,6 +183,9 @@ fn next(figures: &Figures, mut known: Unit, unit: &UnitMoment) -> Unit {
         known.next_ms = unit.at_ms + known.backoff_s * 1000;
         known.probed = false;
     }
+    // What came back once is out no more, whatever is swapped later; pages of files that were dropped are not in swap.
+    known.counts_swap = unit.swapped.is_some();
+    known.out = known.out.min(unit.swapped.unwrap_or_default());
     (known.seen_ms, known.cpu_us, known.refaults) = (unit.at_ms, unit.cpu_us, unit.refaults);
     known
 }

@@ -31,14 +31,9 @@ fn later(moment: &Moment) -> Moment {
 }
 
 fn laws(figures: Figures) -> Laws {
-    Laws::new(
-        figures,
-        Wanted::default(),
-        crate::profiles::auto::pool_bounds,
-        vec!["never.service".into()],
-        Budget::default(),
-        Budget::default(),
-    )
+    let wishes =
+        Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, never: vec!["never.service".into()] };
+    Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 
 fn unit(path: &str, memory: Bytes) -> UnitMoment {
@@ -168,6 +163,27 @@ fn a_group_that_was_made_again_begins_anew() {
         assert_eq!(laws.decide(&ground(), 43, &now, &next), []);
         now = next;
     }
+}
+
+#[test]
+fn what_is_still_out_is_at_most_what_was_taken_and_what_is_in_swap() {
+    let mut reclaim = Reclaim::default();
+    let figures = Figures::default();
+    let mut at_ms = 1000;
+    let mut see = |reclaim: &mut Reclaim, swapped: Option<u64>| {
+        at_ms += 1000;
+        let unit = UnitMoment { at_ms, swapped: swapped.map(Bytes::from_mib), ..unit("/a.service", Bytes::from_mib(100)) };
+        reclaim.learn(&figures, &Moment { units: vec![unit], ..quiet() });
+        reclaim.out()
+    };
+    assert_eq!(reclaim.out(), None, "nothing was read yet");
+    assert_eq!(see(&mut reclaim, None), None, "swap is not counted by group");
+    assert_eq!(see(&mut reclaim, Some(50)), Some(Bytes(0)), "what was in swap before is not ours");
+    let probe = Probe { path: "/a.service".into(), id: 7, bytes: Bytes::from_mib(5), why: String::new() };
+    reclaim.took(&figures, &probe, 3000, Bytes::from_mib(5));
+    assert_eq!(see(&mut reclaim, Some(54)), Some(Bytes::from_mib(5)));
+    assert_eq!(see(&mut reclaim, Some(3)), Some(Bytes::from_mib(3)), "it came back");
+    assert_eq!(see(&mut reclaim, Some(60)), Some(Bytes::from_mib(3)), "what is swapped later is not ours");
 }
 
 /// What happens to a machine in a tick.

@@ -35,6 +35,8 @@ pub enum DensityLimit {
     Group,
     /// The rest of RAM was held by a locked process: the kernel itself has no more, and reclaims for the whole machine.
     Machine,
+    /// Nothing: the machine as it was, with all of its RAM and a daemon if one ran.
+    InPlace,
 }
 
 /// The services and how they are used.

@@ -1,10 +1,11 @@
 //! THE table of what is watched: each row is a column of the screen, a field of JSON, a column of CSV and a metric of OpenMetrics.
 //!
 //! A row says how its value follows from a [`Look`], which is one sample and the one before it. What a kernel lacks is absent with
-//! its reason, never zero. A counter is the sum since the kernel or the device began; its rate is the difference of two samples by the
+//! its reason, never zero. A counter is the sum since the kernel, the device or the daemon began; its rate is the difference of two samples by the
 //! time between them, and there is none where it began anew.
 
 mod csv;
+mod daemon;
 mod memory;
 mod openmetrics;
 mod report;
@@ -27,7 +28,7 @@ use crate::fact::Fact;
 use crate::units::Bytes;
 
 /// Rows by family, in the order in which they are shown.
-pub const TABLE: &[&[Metric]] = &[memory::ROWS, zswap::ROWS, swap::ROWS, zram::ROWS, units::ROWS];
+pub const TABLE: &[&[Metric]] = &[memory::ROWS, zswap::ROWS, swap::ROWS, zram::ROWS, units::ROWS, daemon::ROWS];
 
 /// Whether a value may fall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::fact::Fact;
 /// Version of this form; raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// Everything that the table says of a look, and the processes that have most in swap.
+/// Everything that the table says of a look, the processes that have most in swap, and the daemon.
 #[must_use]
 pub fn report(look: &Look<'_>) -> Value {
     let metrics: Map<String, Value> = all().map(|metric| (metric.name.to_owned(), values(metric, look))).collect();
@@ -20,6 +20,10 @@ pub fn report(look: &Look<'_>) -> Value {
         Fact::Known { source, .. } => json!({ "source": source }),
         Fact::Absent { absent } => json!({ "absent": absent }),
     };
+    let daemon = match &look.now.daemon {
+        Fact::Known { value, .. } => json!(value),
+        Fact::Absent { absent } => json!({ "absent": absent }),
+    };
     json!({
         "schema": SCHEMA,
         "unix_ms": look.now.unix_ms,
@@ -27,6 +31,7 @@ pub fn report(look: &Look<'_>) -> Value {
         "metrics": metrics,
         "units": units,
         "processes": processes,
+        "daemon": daemon,
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::Report;
 use crate::fact::Fact;
 use crate::facts::Facts;
 use crate::memory_map::MemoryMap;
@@ -25,6 +26,9 @@ pub struct Sample {
     pub units: Fact<Vec<UnitUse>>,
     /// Processes with memory in swap, the largest first.
     pub processes: Fact<Vec<ProcessUse>>,
+    /// What the daemon says of itself, with its last decisions; absent where none has run, and in older recordings.
+    #[serde(default)]
+    pub daemon: Fact<Report>,
 }
 
 /// What one control group has outside of RAM. A file that was not read this time keeps its earlier value.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::control::{Mode, Report, Totals};
 use crate::facts::{Pressure, SwapArea, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 use crate::parse::block_stat::BlockStat;
 use crate::parse::keyed;
@@ -52,6 +53,9 @@ fn sample(step: u64) -> Sample {
     });
     let stat = BlockStat { reads: 10 * step, read: Bytes(40_960 * step), read_ms: 30 * step, ..BlockStat::default() };
     sample.disks.insert("vda3".into(), stat);
+    let totals = Totals { taken: Bytes::from_mib(step), bursts: 4 * step, decisions: 6 * step, ..Totals::default() };
+    let daemon = Report { totals, limit_percent: 45, home_percent: 43, out: Some(Bytes(4096)), ..Report::default() };
+    sample.daemon = Fact::known(daemon, "/run/swaptune/daemon.json");
     sample.units =
         Fact::known(vec![UnitUse { name: "a\"b.service".into(), swap: Some(Bytes(4096)), ..UnitUse::default() }], "test");
     sample
@@ -101,6 +105,12 @@ fn gauges_and_what_is_derived() {
         ("compressed_effective_ratio", 256.0 / 84.0),
         ("ram_saved_bytes", mib(256.0 - 84.0)),
         ("zswap_written_back_bytes", 4.0 * 4096.0),
+        ("daemon_running", 1.0),
+        ("daemon_paused", 0.0),
+        ("daemon_pool_limit_ratio", 0.45),
+        ("daemon_pool_limit_configured_ratio", 0.43),
+        ("daemon_taken_bytes", mib(1.0)),
+        ("daemon_still_swapped_bytes", 4096.0),
     ] {
         assert!((value(name) - expect).abs() < 1e-9, "{name}: {} is not {expect}", value(name));
     }
@@ -119,6 +129,7 @@ fn rates_are_differences_by_the_time_between() {
     assert_eq!(rate("zswap_in_bytes", "").value(), Some(&(512.0 * 4096.0 / 2.0)));
     assert_eq!(rate("swap_in_bytes", "device").value(), Some(&(10.0 * 4096.0 / 2.0)));
     assert_eq!(rate("zswap_out_bytes", "").value(), Some(&0.0));
+    assert_eq!(rate("daemon_bursts", "").value(), Some(&2.0));
     assert_eq!(rate("zswap_rejected", "alloc_fail").value(), Some(&3.5));
     assert_eq!(rate("memory_stall_some_seconds", "").value(), Some(&0.25));
     assert_eq!(of(&look, "area_read_latency_seconds", "/dev/vda3").value.value(), Some(&0.003));
@@ -127,6 +138,19 @@ fn rates_are_differences_by_the_time_between() {
         Some("no request ended between the two samples")
     );
     assert!(one(&look, "zswap_pool_bytes").per_second.is_none(), "a gauge has no rate");
+}
+
+#[test]
+fn a_daemon_that_ended_keeps_its_sums_and_has_no_state() {
+    let mut sample = sample(3);
+    let Fact::Known { value, .. } = &mut sample.daemon else { panic!() };
+    value.mode = Mode::Gone;
+    let look = Look::new(&sample, None);
+    assert_eq!(one(&look, "daemon_running").value.value(), Some(&0.0));
+    assert_eq!(one(&look, "daemon_bursts").value.value(), Some(&12.0));
+    for name in ["daemon_paused", "daemon_pool_limit_ratio", "daemon_still_swapped_bytes", "daemon_idle_units"] {
+        assert!(one(&look, name).value.source().ends_with("the daemon does not run"), "{name}");
+    }
 }
 
 #[test]
@@ -241,6 +265,7 @@ fn json_has_a_source_or_a_reason_at_each_value() {
     assert!(metric("zswap_same_filled_bytes")["absent"].is_string());
     assert_eq!(metric("area_used_bytes")["/dev/vda3"]["value"], 209_715_200);
     assert_eq!(json["seconds"], 2);
+    assert_eq!((&json["daemon"]["mode"], &json["daemon"]["totals"]["bursts"]), (&"working".into(), &8.into()));
 }
 
 proptest::proptest! {

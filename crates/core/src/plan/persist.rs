@@ -35,7 +35,7 @@ fn sysctls(draft: &mut Draft<'_>) {
             Provenance::Simulated { .. } => {
                 "simulated for this machine; `swaptune plan --simulate --explain` says how".to_owned()
             }
-            other => other.to_string(),
+            other => other.lasting(),
         };
         entries.push((row.name, setting.value.as_str(), why));
         silence(draft, name, &setting.value, &mut silenced);

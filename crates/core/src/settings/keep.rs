@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Setting;
 use crate::control::figures::{self, Figure, Figures};
-use crate::control::ground::Wanted;
+use crate::control::{Wanted, Wishes};
 
 /// Keys of `[keep]` that switch a law.
 pub(super) const LAWS: [&str; 3] = ["limit", "pacing", "reclaim"];
@@ -43,11 +43,22 @@ impl KeepSettings {
         self.never = above.never.or(self.never.take());
     }
 
+    /// All that it asks for.
+    #[must_use]
+    pub fn wishes(&self) -> Wishes {
+        Wishes { figures: self.figures(), wanted: self.wanted(), never: self.never() }
+    }
+
     /// Which laws are wanted.
     #[must_use]
     pub fn wanted(&self) -> Wanted {
-        let is_on = |law: &str| self.laws.get(law).is_none_or(|setting| setting.value);
-        Wanted { limit: is_on("limit"), pacing: is_on("pacing"), reclaim: is_on("reclaim") }
+        let usual = Wanted::default();
+        let is_on = |law: &str, usual| self.laws.get(law).map_or(usual, |setting| setting.value);
+        Wanted {
+            limit: is_on("limit", usual.limit),
+            pacing: is_on("pacing", usual.pacing),
+            reclaim: is_on("reclaim", usual.reclaim),
+        }
     }
 
     /// The figures, defaults where none is written.
@@ -75,9 +86,13 @@ mod tests {
 
     #[test]
     fn laws_figures_and_names_are_read() {
-        let text = "[keep]\nlimit = false\nnever = [\"db.service\"]\npacing_budget = \"2G\"\nreclaim_idle_s = 30\n";
+        let text =
+            "[keep]\nlimit = true\npacing = false\nnever = [\"db.service\"]\npacing_budget = \"2G\"\nreclaim_idle_s = 30\n";
         let keep = read_toml("x", text, None).unwrap().keep;
-        assert_eq!((keep.wanted().limit, keep.wanted().pacing), (false, true));
+        let wanted = keep.wanted();
+        assert_eq!((wanted.limit, wanted.pacing, wanted.reclaim), (true, false, true));
+        let usual = read_toml("x", "", None).unwrap().keep.wanted();
+        assert_eq!((usual.limit, usual.pacing, usual.reclaim), (false, true, true));
         assert_eq!((keep.figures().pacing_budget, keep.figures().reclaim_idle_s), (2 << 30, 30));
         assert_eq!(keep.never(), ["db.service"]);
         assert!(!keep.is_empty());

@@ -76,6 +76,15 @@ impl Provenance {
         }
     }
 
+    /// The origin as a file keeps it: without the line, which moves when something is written above it.
+    #[must_use]
+    pub fn lasting(&self) -> String {
+        match self {
+            Self::File { path, .. } => path.clone(),
+            other => other.to_string(),
+        }
+    }
+
     /// The same with more that it rests on; what a person asked for rests on nothing.
     #[must_use]
     pub fn and_evidence(mut self, more: &str) -> Self {

@@ -140,6 +140,7 @@ fn unit_at(machine: &Machine, path: &str, at_ms: u64) -> Option<UnitMoment> {
         cpu_us: counts("cpu.stat").get("usage_usec").copied().unwrap_or(0),
         memory: Bytes(current.saturating_sub(pooled.0)),
         pooled,
+        swapped: text("memory.swap.current").map(|text| limit(&text)),
         protected: number("memory.min").max(number("memory.low")),
         refaults: count("workingset_refault_anon") + count("workingset_refault_file"),
         anon: Bytes(count("anon")),

@@ -7,23 +7,22 @@ pub mod burst;
 pub mod canary;
 mod look;
 mod notify;
-pub mod status;
 mod units;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Burst, Decision, Laws, Moment, Move, Probe};
+use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, Wishes};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
 
 use canary::Canary;
 use look::Looker;
 use notify::Notify;
-use status::{Mode, Report};
 
 use crate::aside::{self, Asked};
+use crate::daemon_status as status;
 use crate::error_chain;
 use crate::inspect::boot_id;
 use crate::lock::{Lock, LockError};
@@ -40,6 +39,8 @@ const SLICE: Duration = Duration::from_millis(100);
 const STEPS: usize = 64;
 /// How long a law that failed is left alone, ticks.
 const PENALTY: u32 = 60;
+/// What the log calls a reload.
+const CONFIGURATION: &str = "configuration";
 const LIMIT: &str = "zswap.max_pool_percent";
 
 /// How it runs.
@@ -68,6 +69,15 @@ pub enum KeepError {
     Settings(#[from] TemporaryError),
 }
 
+/// Who runs it: hears what it decides, and is asked for the configuration.
+pub trait Caller {
+    /// A decision that was made.
+    fn tell(&mut self, entry: &Entry);
+
+    /// What the configuration asks for, where it is to be read anew now; the reason where it cannot be used.
+    fn reload(&mut self) -> Option<Result<Wishes, String>>;
+}
+
 /// A daemon at work.
 struct Keeper<'a> {
     machine: &'a Machine,
@@ -84,17 +94,11 @@ struct Keeper<'a> {
     dry_run: bool,
 }
 
-/// Runs until it is asked to stop. Everything is as it was before when this returns. `tell` hears each decision.
+/// Runs until it is asked to stop. Everything is as it was before when this returns.
 ///
 /// # Errors
 /// [`KeepError`]; another daemon that runs, or something that could not be put back.
-pub fn run(
-    machine: &Machine,
-    laws: Laws,
-    options: Options,
-    stop: &Stop,
-    tell: &mut dyn FnMut(&status::Entry),
-) -> Result<Report, KeepError> {
+pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller: &mut dyn Caller) -> Result<Report, KeepError> {
     let _lock = if options.dry_run { None } else { Some(begin(machine)?) };
     let notify = Notify::of_environment();
     let asked = Asked::new(machine);
@@ -106,6 +110,9 @@ pub fn run(
         let told = keeper.report.log.back().cloned();
         keeper.report.unix_ms = unix_ms();
         keeper.report.mode = mode;
+        if let Some(wishes) = caller.reload() {
+            keeper.reload(wishes, &notify);
+        }
         let now = keeper.look();
         if matches!(mode, Mode::Paused | Mode::Aside) {
             keeper.let_go();
@@ -113,7 +120,7 @@ pub fn run(
             keeper.tick(was, &now, stop);
         }
         let new = keeper.report.log.iter().rev().take_while(|entry| Some(*entry) != told.as_ref()).count();
-        keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(&mut *tell);
+        keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(|entry| caller.tell(entry));
         keeper.publish(&now, &notify);
         let is_last = options.once && before.is_some();
         before = (!matches!(mode, Mode::Paused | Mode::Aside)).then_some(now);
@@ -188,6 +195,25 @@ impl<'a> Keeper<'a> {
             false if status::is_paused(self.machine) => Mode::Paused,
             false => Mode::Working,
         }
+    }
+
+    /// Goes by another configuration without a gap: what is set stays set, but for the limit where it shall not move any more.
+    fn reload(&mut self, wishes: Result<Wishes, String>, notify: &Notify) {
+        notify.say("RELOADING=1\n");
+        match wishes {
+            Ok(wishes) => {
+                if !wishes.wanted.limit && self.moved.is_some() {
+                    self.let_go();
+                }
+                self.laws.configure(wishes);
+                self.report.log(CONFIGURATION, "read anew".into(), "SIGHUP");
+            }
+            Err(why) => {
+                warn!("{CONFIGURATION}: {why}");
+                self.report.log(CONFIGURATION, "goes on with the one before".into(), &why);
+            }
+        }
+        notify.say("READY=1\n");
     }
 
     fn look(&mut self) -> Moment {
@@ -366,6 +392,7 @@ impl<'a> Keeper<'a> {
         report.home_percent = self.moved.map_or(now.limit_percent, |(home, _)| home);
         report.units = now.units.len();
         report.idle = self.laws.reclaim.idle(&self.laws.figures);
+        report.out = self.laws.reclaim.out();
         report.say(&self.laws.standing);
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
@@ -381,7 +408,7 @@ impl<'a> Keeper<'a> {
 
     /// A dry run says nothing to others: it may be one beside a daemon that works.
     fn write(&self) {
-        if let Err(error) = if self.dry_run { Ok(()) } else { self.report.write(self.machine) } {
+        if let Err(error) = if self.dry_run { Ok(()) } else { status::write(self.machine, &self.report) } {
             warn!("{DAEMON_STATUS}: {error}");
         }
     }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat, openat2};
+use rustix::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, fstat, open, openat};
 use rustix::io::Errno;
 use swaptune_core::Bytes;
 use swaptune_kernel::{KernelVersion, behaviours};
@@ -64,11 +65,15 @@ pub(super) fn reclaim(machine: &Machine, path: &str, id: u64, bytes: Bytes, word
     }
 }
 
-fn folder(top: &Path, path: &str) -> Result<rustix::fd::OwnedFd, Errno> {
+/// Opens the folder at `path` below `top`, name by name: none may be a link or lead up. openat2(2) would do it at once, but a service with
+/// systemd's RestrictSUIDSGID= has none.
+fn folder(top: &Path, path: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::PATH | OFlags::CLOEXEC;
     let top = open(top, flags, Mode::empty())?;
-    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    openat2(&top, path.trim_start_matches('/'), flags | OFlags::NOFOLLOW, Mode::empty(), inside)
+    path.split('/').filter(|name| !name.is_empty()).try_fold(top, |folder, name| match name {
+        "." | ".." => Err(Errno::NOENT),
+        name => openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty()),
+    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use swaptune_core::facts::Facts;
 use swaptune_core::metrics::Sample;
 use swaptune_core::parse::block_stat;
 
+use crate::daemon_status;
 use crate::inspect::Steady;
 use crate::machine::Machine;
 
@@ -25,6 +26,8 @@ const TURNS: u64 = 5;
 const WALK: u64 = 10;
 /// The largest, which are read at every look.
 const LARGEST: usize = 40;
+/// Decisions of the daemon that a sample has.
+const DECISIONS: usize = 10;
 
 /// What of the groups and processes is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,10 @@ impl<'a> Sampler<'a> {
             disks: disks(self.machine, &facts),
             units: self.groups.look(self.machine, wanted, turn),
             processes: if wanted.processes { self.tasks.look(self.machine, turn) } else { Fact::absent("not asked for") },
+            daemon: daemon_status::look(self.machine).map(|mut report| {
+                report.keep(DECISIONS);
+                report
+            }),
             facts,
         }
     }

@@ -85,6 +85,7 @@ fn half_made(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog
     let (id, state) = (journal.transaction().id.clone(), journal.state());
     match undo::take_back(run, state, &id, seq, log)? {
         UndoState::Saved | UndoState::Ours => make_again(run, journal, seq, log),
+        UndoState::Away => Err(preflight::conflict(&log.step.change, undo::AWAY.into())),
         UndoState::Other(found) => Err(preflight::conflict(&log.step.change, found)),
     }
 }

@@ -109,7 +109,8 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool, skip:
         );
         return Err(ApplyError::RollbackFailed { id, cause, rollback, left });
     }
-    if left.is_empty() {
+    // What stands may be taken back later, and needs what was captured.
+    if !journal.transaction().steps.iter().any(StepLog::is_standing) {
         journal.state().forget(&id);
     }
     Ok(RollbackReport { id, steps: undoing.steps, warnings })

@@ -34,6 +34,8 @@ pub enum UndoOutcome {
         /// What was expected.
         expected: String,
     },
+    /// The device is not there. What was made on it stays on it, until it is there again and this is undone once more.
+    Away,
     /// It could not be undone.
     Failed {
         /// The reason, as one sentence for the user.
@@ -45,6 +47,9 @@ pub enum UndoOutcome {
         why: String,
     },
 }
+
+/// What the journal says of a device that is not there.
+pub(super) const AWAY: &str = "not there";
 
 /// One step that was undone, or not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -144,6 +149,7 @@ impl Undone {
     fn note(&mut self, journal: &mut Journal<'_>, seq: usize, outcome: UndoOutcome) {
         let record = match &outcome {
             UndoOutcome::Left { found, .. } => Some(JournalRecord::Left { seq, found: found.clone(), set_aside: false }),
+            UndoOutcome::Away => Some(JournalRecord::Left { seq, found: AWAY.into(), set_aside: false }),
             UndoOutcome::SetAside { why } => Some(JournalRecord::Left { seq, found: why.clone(), set_aside: true }),
             UndoOutcome::Failed { why } => Some(JournalRecord::Failed { seq, error: why.clone() }),
             _ => Some(JournalRecord::Undone { seq }),
@@ -176,6 +182,8 @@ fn undo_one(
     let handler = handler(&log.step.change);
     let outcome = match handler.undo_state(cx, recorded)? {
         UndoState::Saved => UndoOutcome::AlreadyThere,
+        UndoState::Away => return Ok(Some(UndoOutcome::Away)),
+        UndoState::Other(_) if is_of_an_older(run, journal, &log.step.change)? => UndoOutcome::AlreadyThere,
         UndoState::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
         UndoState::Other(found) if !options.force => {
             return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
@@ -189,11 +197,28 @@ fn undo_one(
     Ok(Some(outcome))
 }
 
+/// True for a file that is, byte for byte, as an older apply that stands found or made it: nothing of this one is in it any more.
+/// `device retire` leaves it so, when it takes out what several applies have put in.
+fn is_of_an_older(run: &Run<'_>, journal: &Journal<'_>, change: &Change) -> Result<bool, StepError> {
+    let Change::File { path, .. } = change else { return Ok(false) };
+    let found = run.read(&run.real(path)?)?;
+    let id = &journal.transaction().id;
+    let all = crate::journal::all(journal.state())?;
+    let older = all.iter().take_while(|other| other.id != *id).flat_map(|other| &other.steps).filter(|step| step.is_standing());
+    Ok(older.into_iter().any(|step| match &step.step.change {
+        Change::File { path: other, before, after, .. } if other == path => {
+            [before, after].iter().any(|side| side.as_deref().map(str::as_bytes) == found.as_deref())
+        }
+        _ => false,
+    }))
+}
+
 fn confirm(change: &Change, found: UndoState) -> Result<UndoOutcome, StepError> {
     let found = match found {
         UndoState::Saved => return Ok(UndoOutcome::Restored),
         UndoState::Ours => change.sides().1,
         UndoState::Other(found) => found,
+        UndoState::Away => AWAY.into(),
     };
     Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
 }

@@ -74,6 +74,37 @@ fn a_wiped_device_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn udev_is_told_of_a_new_header() {
+    let fixture = Fixture::new();
+    let uevent = "sys/class/block/vdb/uevent";
+    fs::create_dir_all(fixture.path(uevent).parent().unwrap()).unwrap();
+    fs::write(fixture.path(uevent), "").unwrap();
+    let id = apply(&fixture, &plan(vec![header("/dev/vdb", None, UUIDS[0], true)])).unwrap().id.unwrap();
+    assert_eq!(fixture.text(uevent).trim(), "change");
+    fs::write(fixture.path(uevent), "").unwrap();
+    undo(&fixture, &id, false).unwrap();
+    assert_eq!(fixture.text(uevent).trim(), "change");
+}
+
+#[test]
+fn a_device_that_was_pulled_out_holds_up_no_rollback_and_comes_back_with_a_second() {
+    let fixture = Fixture::new();
+    write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);
+    let before = fixture.picture();
+    let changes = vec![header("/dev/vdb", None, UUIDS[0], true), knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100")];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    let (there, away) = (fixture.path("dev/vdb"), fixture.path("away"));
+    fs::rename(&there, &away).unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert!(report.left().is_empty() && report.steps[1].outcome == UndoOutcome::Away, "{report:?}");
+    assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
+    fs::rename(&away, &there).unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    assert_eq!(report.steps[0].outcome, UndoOutcome::Restored, "{report:?}");
+    assert_same(&fixture.picture(), &before, "after the second rollback");
+}
+
+#[test]
 fn a_header_replaces_the_one_that_is_expected() {
     let fixture = Fixture::new();
     let before = fixture.picture();

@@ -27,6 +27,24 @@ fn a_rollback_leaves_alone_what_another_program_changed() {
     assert_same(&fixture.picture(), &before, "after a forced rollback");
 }
 
+/// `device retire` takes lines out that several applies have put in.
+#[test]
+fn a_file_that_is_as_an_older_apply_left_it_is_as_before() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let first = fixture.text("etc/fstab");
+    let texts: Vec<String> = (0..4).map(|lines| first.clone() + &"# a line\n".repeat(lines)).collect();
+    let edit =
+        |pair: &[String]| apply(&fixture, &plan(vec![file("/etc/fstab", Some(&pair[0]), Some(&pair[1]))])).unwrap().id.unwrap();
+    let ids: Vec<String> = texts.windows(2).map(edit).collect();
+    fs::write(fixture.path("etc/fstab"), &texts[1]).unwrap();
+    for id in ids.iter().rev() {
+        let report = undo(&fixture, id, false).unwrap();
+        assert!(report.left().is_empty(), "{id}: {report:?}");
+    }
+    assert_same(&fixture.picture(), &before, "after all rollbacks");
+}
+
 #[test]
 fn after_a_reboot_volatile_changes_are_gone_and_that_is_fine() {
     let fixture = Fixture::new();

@@ -1,12 +1,16 @@
 //! `swaptune daemon`: keeps a machine at its best, and shows what it does.
 
-use swaptune_core::control::{Budget, Laws};
+use std::path::Path;
+
+use swaptune_core::Fact;
+use swaptune_core::control::{Budget, Entry, Laws, Wishes};
 use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_host::daemon_status as status;
 use swaptune_host::error_chain;
 use swaptune_host::inspect::boot_id;
-use swaptune_host::keep::status::{self, Report};
-use swaptune_host::keep::{self, KeepError, Options, canary};
-use swaptune_host::stop::Stop;
+use swaptune_host::keep::{self, Caller, KeepError, Options, canary};
+use swaptune_host::machine::Machine;
+use swaptune_host::stop::{Reload, Stop};
 
 use super::{Context, temporary};
 use crate::cli::{DaemonAction, DaemonArgs};
@@ -35,39 +39,65 @@ fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
         let failure = Failure::new(REFUSED, "only root may set what the daemon sets");
         return Err(failure.hint("`swaptune daemon --dry-run` says what it would do"));
     }
-    let keep = configuration::keep(machine, args.config.as_deref())?;
-    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
+    let wishes = configuration::keep(machine, args.config.as_deref())?.wishes();
+    let (stop, reload) = signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let (written, taken) = budgets(context);
-    let laws = Laws::new(keep.figures(), keep.wanted(), pool_bounds, keep.never(), written, taken);
+    let laws = Laws::new(wishes, pool_bounds, written, taken);
     let options = Options { dry_run: args.dry_run, once: args.once };
-    let report = keep::run(machine, laws, options, &stop, &mut |entry| output::message(&output::daemon::line(entry)))?;
+    let report = keep::run(machine, laws, options, &stop, &mut Service { machine, config: args.config.as_deref(), reload })?;
     if context.json && args.once {
         output::json_versioned(&report)?;
     } else if args.once {
-        output::data(&output::daemon::text(&report, false))?;
+        output::data(&output::daemon::text(&report))?;
     }
     Ok(0)
 }
 
+/// A service manager asks by SIGHUP to read the configuration; a terminal says by it that it is gone.
+fn signals() -> std::io::Result<(Stop, Reload)> {
+    match std::env::var_os("NOTIFY_SOCKET") {
+        Some(_) => Stop::on_signals_of_a_service(),
+        None => Ok((Stop::on_signals()?, Reload::default())),
+    }
+}
+
+/// Prints decisions, and reads the configuration when it is asked to.
+struct Service<'a> {
+    machine: &'a Machine,
+    config: Option<&'a Path>,
+    reload: Reload,
+}
+
+impl Caller for Service<'_> {
+    fn tell(&mut self, entry: &Entry) {
+        output::message(&output::daemon::line(entry));
+    }
+
+    fn reload(&mut self) -> Option<Result<Wishes, String>> {
+        let read = || configuration::keep(self.machine, self.config).map(|keep| keep.wishes());
+        self.reload.take().then(|| read().map_err(|failure| failure.message))
+    }
+}
+
 /// What an earlier daemon of this boot has spent.
 fn budgets(context: &Context) -> (Budget, Budget) {
-    let earlier = Report::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
+    let earlier = status::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
     earlier.map(|report| (report.written, report.taken)).unwrap_or_default()
 }
 
 fn show(context: &Context) -> Result<u8, Failure> {
-    let none = |why: String| Failure::new(FINDINGS, why).hint("sudo systemctl enable --now swaptuned");
-    let report = Report::read(&context.machine).map_err(|error| match error.missing {
-        true => none("no daemon has run since the machine booted".into()),
-        false => none(error.to_string()),
-    })?;
-    let is_alive = report.is_alive(&context.machine);
+    let report = match status::look(&context.machine) {
+        Fact::Known { value, .. } => value,
+        Fact::Absent { absent } => {
+            return Err(Failure::new(FINDINGS, absent).hint("sudo systemctl enable --now swaptuned"));
+        }
+    };
     if context.json {
         output::json_versioned(&report)?;
     } else {
-        output::data(&output::daemon::text(&report, is_alive))?;
+        output::data(&output::daemon::text(&report))?;
     }
-    Ok(if is_alive { 0 } else { FINDINGS })
+    Ok(if report.mode.is_running() { 0 } else { FINDINGS })
 }
 
 fn control(result: std::io::Result<()>, done: &str) -> Result<u8, Failure> {

@@ -88,6 +88,10 @@ fn text(report: &RollbackReport) -> String {
             UndoOutcome::Left { found, expected } => {
                 format!("left alone: {} is {found}, expected {expected}: it was changed since the apply", step.change.target())
             }
+            UndoOutcome::Away => {
+                let target = step.change.target();
+                format!("{target} is not there: what was made on it stays; with it, `swaptune rollback {}` goes on", report.id)
+            }
             UndoOutcome::Failed { why } => format!("failed: step {}, {} ({why})", step.number, step.change),
             UndoOutcome::SetAside { why } if why.is_empty() => format!("set aside: step {}, {}", step.number, step.change),
             UndoOutcome::SetAside { why } => format!("set aside: step {}, {} ({why})", step.number, step.change),

@@ -1,6 +1,7 @@
 //! `swaptune status`: what memory really is.
 
 use swaptune_core::memory_map::MemoryMap;
+use swaptune_host::daemon_status;
 use swaptune_host::inspect::{Scope, inspect};
 
 use super::Context;
@@ -18,7 +19,7 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
         return Err(Failure::new(REFUSED, message).hint("`swaptune plan` shows what it would be set up with"));
     }
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
-    let map = MemoryMap::from_facts(&facts).with_costs(&evidence);
+    let map = MemoryMap::from_facts(&facts).with_costs(&evidence).with_daemon(daemon_status::expected(&context.machine));
     if context.json {
         output::json_versioned(&map)?;
     } else {

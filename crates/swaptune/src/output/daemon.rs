@@ -1,8 +1,8 @@
-//! What the daemon says: a line a decision, and its status.
+//! What the daemon says: a line a decision, its status, and what `swaptune status` tells of it.
 
-use swaptune_host::keep::status::{Entry, Mode, Report};
+use swaptune_core::control::{Entry, Mode, Report};
 
-use super::text::{columns, count, labelled};
+use super::text::{columns, count, labelled, wrap};
 
 /// Decisions that a status shows.
 const SHOWN: usize = 10;
@@ -13,21 +13,9 @@ pub fn line(entry: &Entry) -> String {
 }
 
 /// The status of a daemon.
-pub fn text(report: &Report, is_alive: bool) -> String {
-    let state = match report.mode {
-        Mode::Working if !is_alive => "ended without a word; `sudo swaptune verify` looks at what is set",
-        Mode::Working => "at work",
-        Mode::DryRun => "a dry run: nothing is set",
-        Mode::Paused => "paused: everything is as configured, until `swaptune daemon resume`",
-        Mode::Aside => "stands aside: a command that changes the machine runs",
-        Mode::Stopped => "not running",
-    };
-    let since = age(report.unix_ms.saturating_sub(report.since_unix_ms));
-    let mut out = format!("Daemon, process {}, for {since}: {state}\n", report.pid);
-    let limit = match report.limit_percent == report.home_percent {
-        true => format!("{} % of RAM, as configured", report.limit_percent),
-        false => format!("{} % of RAM, {} % as configured", report.limit_percent, report.home_percent),
-    };
+pub fn text(report: &Report) -> String {
+    let mut out = head(report);
+    let limit = limit(report);
     for (law, said) in
         [("limit", format!("{limit}; {}", report.limit)), ("pacing", report.pacing.clone()), ("reclaim", report.reclaim.clone())]
     {
@@ -38,6 +26,7 @@ pub fn text(report: &Report, is_alive: bool) -> String {
     let rows = [
         ("taken from units", totals.taken.to_string(), count_of(totals.probes, "probe")),
         ("less in RAM by that", totals.freed.to_string(), String::new()),
+        ("still in swap, at most", still_out(report), String::new()),
         ("drained from the pool", totals.drained.to_string(), count_of(totals.bursts, "burst")),
         ("written in bursts", totals.written.to_string(), String::new()),
         ("moves of the limit", totals.moves.to_string(), String::new()),
@@ -58,6 +47,79 @@ pub fn text(report: &Report, is_alive: bool) -> String {
     out
 }
 
+/// What came of it since it began, in a few lines: what the kernel counted, beside what the laws do now.
+pub fn summary(report: &Report) -> String {
+    if report.mode == Mode::Missing {
+        let text = "Daemon: enabled, and none has run since the machine booted; `systemctl status swaptuned` says why";
+        return wrap(text, 0);
+    }
+    let totals = &report.totals;
+    let taken = match totals.probes {
+        0 => "nothing taken from idle units".to_owned(),
+        probes => format!(
+            "{} taken from idle units in {}, {} less in RAM by that; {} of it still in swap, at most",
+            totals.taken,
+            count_of(probes, "probe"),
+            totals.freed,
+            still_out(report)
+        ),
+    };
+    let drained = match totals.bursts {
+        0 => "nothing drained from the pool".to_owned(),
+        bursts => {
+            format!(
+                "{} drained from the pool in {}, {} written by that",
+                totals.drained,
+                count_of(bursts, "burst"),
+                totals.written
+            )
+        }
+    };
+    let mut lines = vec![taken, drained];
+    if report.mode.is_running() {
+        lines.push(format!("limit of the pool {}", limit(report)));
+        lines.push(laws(report));
+    }
+    if totals.failures > 0 {
+        lines.push(format!("{}; `swaptune daemon status` says which", count_of(totals.failures, "failure")));
+    }
+    lines.iter().fold(head(report), |out, line| out + &labelled("", line, 2))
+}
+
+/// Which process, since when, and what it does.
+fn head(report: &Report) -> String {
+    let state = match report.mode {
+        Mode::Working => "at work",
+        Mode::DryRun => "a dry run: nothing is set",
+        Mode::Paused => "paused: everything is as configured, until `swaptune daemon resume`",
+        Mode::Aside => "stands aside: a command that changes the machine runs",
+        Mode::Stopped => "not running; everything was put back when it ended",
+        Mode::Gone => "ended without a word; `sudo swaptune verify` looks at what is set",
+        Mode::Missing => "not running",
+    };
+    let since = age(report.unix_ms.saturating_sub(report.since_unix_ms));
+    let ran = if report.mode.is_running() { "for" } else { "ran for" };
+    wrap(&format!("Daemon, process {}, {ran} {since}: {state}", report.pid), 0)
+}
+
+fn limit(report: &Report) -> String {
+    match report.limit_percent == report.home_percent {
+        true => format!("{} % of RAM, as configured", report.limit_percent),
+        false => format!("{} % of RAM, {} % as configured", report.limit_percent, report.home_percent),
+    }
+}
+
+fn laws(report: &Report) -> String {
+    let (on, off): (Vec<_>, Vec<_>) = report.laws().into_iter().partition(|(_, works, _)| *works);
+    let on: Vec<&str> = on.into_iter().map(|(law, ..)| law).collect();
+    let on = if on.is_empty() { "none".to_owned() } else { on.join(", ") };
+    off.into_iter().fold(format!("laws at work: {on}"), |text, (law, _, why)| format!("{text}; {law} is off ({why})"))
+}
+
+fn still_out(report: &Report) -> String {
+    report.out.map_or_else(|| "an unknown part".to_owned(), |out| out.to_string())
+}
+
 fn count_of(number: u64, noun: &str) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
@@ -76,7 +138,7 @@ fn age(ms: u64) -> String {
 mod tests {
     use super::*;
     use swaptune_core::Bytes;
-    use swaptune_host::keep::status::Totals;
+    use swaptune_core::control::{Totals, Wanted};
 
     #[test]
     fn a_status_names_what_is_not_as_configured() {
@@ -92,11 +154,46 @@ mod tests {
             log: [entry].into(),
             ..Report::default()
         };
-        let text = text(&report, true);
+        let text = text(&report);
         for part in
             ["process 7, for 2 min: at work", "45 % of RAM, 43 % as configured", "5 MiB  1 probe", "70 s ago", "43 % → 45 %"]
         {
             assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+    #[test]
+    fn a_summary_says_what_was_given_back_and_which_laws_are_off() {
+        let totals = Totals { taken: Bytes::from_mib(42), freed: Bytes::from_mib(14), probes: 37, ..Totals::default() };
+        let report = Report {
+            unix_ms: 130_000,
+            limit_percent: 43,
+            home_percent: 43,
+            out: Some(Bytes::from_mib(35)),
+            pacing: "zswap's shrinker is on".into(),
+            works: Wanted { limit: true, pacing: false, reclaim: true },
+            totals,
+            ..Report::default()
+        };
+        let said = |report: &Report| summary(report).split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in [
+            "for 2 min: at work",
+            "42 MiB taken from idle units in 37 probes, 14 MiB less in RAM by that; 35 MiB of it still in swap, at most",
+            "nothing drained from the pool",
+            "limit of the pool 43 % of RAM, as configured",
+            "laws at work: limit, reclaim; pacing is off (zswap's shrinker is on)",
+        ] {
+            assert!(said(&report).contains(part), "{part}\n{}", summary(&report));
+        }
+        assert!(said(&Report { out: None, ..report.clone() }).contains("an unknown part of it still in swap"));
+        for (mode, part) in [
+            (Mode::Paused, "paused: everything is as configured"),
+            (Mode::Gone, "ran for 2 min: ended without a word"),
+            (Mode::Stopped, "not running; everything was put back"),
+            (Mode::Missing, "enabled, and none has run"),
+        ] {
+            let said = said(&Report { mode, ..report.clone() });
+            assert!(said.contains(part), "{part}\n{said}");
+            assert_eq!(said.contains("laws at work"), mode.is_running(), "{said}");
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use swaptune_bench::density::{Outcome, Progress, ratio};
+use swaptune_core::Bytes;
+use swaptune_core::control::Report;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
 
@@ -15,6 +17,20 @@ const BAR: f64 = 32.0;
 pub fn progress(now: &Progress<'_>) -> String {
     let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
     format!("{}: {}{left}", now.variant, text::count(now.services as usize, "service"))
+}
+
+/// What a daemon did from one of its reports to the next.
+pub fn kept(before: &Report, after: &Report) -> String {
+    let (was, is) = (&before.totals, &after.totals);
+    format!(
+        "swaptune daemon ran: {} moves of the limit, {} bursts that drained {}, {} probes that took {}, {} of it out of RAM",
+        is.moves.saturating_sub(was.moves),
+        is.bursts.saturating_sub(was.bursts),
+        Bytes(is.drained.0.saturating_sub(was.drained.0)),
+        is.probes.saturating_sub(was.probes),
+        Bytes(is.taken.0.saturating_sub(was.taken.0)),
+        Bytes(is.freed.0.saturating_sub(was.freed.0)),
+    )
 }
 
 /// What the services' pages are like.
@@ -33,6 +49,7 @@ pub fn text(outcome: &Outcome) -> String {
         let limit = match first.limit {
             DensityLimit::Group => "a control group",
             DensityLimit::Machine => "this machine, the rest of its RAM held",
+            DensityLimit::InPlace => "this machine as it is",
         };
         page += &text::wrap(
             &format!(
@@ -41,19 +58,15 @@ pub fn text(outcome: &Outcome) -> String {
             ),
             0,
         );
-        page += &bars(&outcome.figures);
-        if load.at.is_empty() {
-            page += "\nAt that number, and at the next\n";
-            page += &levels(&outcome.figures);
-        } else {
-            page += "\np50 / p99 of a wake at each number, medians of the rounds that got there\n";
-            page += &by_number(&outcome.figures, &load.at);
-        }
+        let names: Vec<&str> = outcome.figures.iter().map(|row| row.variant.as_str()).collect();
+        page += &text::named(&names, |names| tables(&outcome.figures, names, &load.at));
         page += &verdict(&outcome.figures);
     }
     let mut notes: Vec<String> =
         outcome.skipped.iter().map(|skipped| format!("not measured: {}: {}", skipped.variant, skipped.why)).collect();
     notes.extend(outcome.figures.iter().filter_map(pool));
+    let in_place = outcome.figures.iter().filter(|figures| figures.limit == DensityLimit::InPlace);
+    notes.extend(in_place.flat_map(|figures| figures.settings.clone()));
     if outcome.stopped {
         notes.push(
             "stopped: what was measured in whole rounds until then is kept, and everything that was set is put back".into(),
@@ -66,42 +79,51 @@ pub fn text(outcome: &Outcome) -> String {
     page
 }
 
-fn bars(figures: &[DensityFigures]) -> String {
+fn tables(figures: &[DensityFigures], names: &[String], at: &[u32]) -> String {
+    let (head, more) = match at {
+        [] => ("At that number, and at the next", levels(figures, names)),
+        at => ("p50 / p99 of a wake at each number, medians of the rounds that got there", by_number(figures, names, at)),
+    };
+    format!("{}\n{head}\n{more}", bars(figures, names))
+}
+
+fn bars(figures: &[DensityFigures], names: &[String]) -> String {
     let most = figures.iter().map(|row| row.fits.value).fold(1.0, f64::max);
     let rows: Vec<Vec<String>> = figures
         .iter()
-        .map(|row| {
+        .zip(names)
+        .map(|(row, name)| {
             let bar = "█".repeat((row.fits.value / most * BAR).round() as usize);
             let range = format!("{:.0}–{:.0}", row.fits.low, row.fits.high);
             let range = if row.rounds.len() > 1 { range } else { "1 round".into() };
-            vec![row.variant.clone(), format!("{:.0}", row.fits.value), range, bar]
+            vec![name.clone(), format!("{:.0}", row.fits.value), range, bar]
         })
         .collect();
     text::columns(&rows, &[1], 2)
 }
 
 /// The level that was held and the first that was not, of the round in the middle.
-fn levels(figures: &[DensityFigures]) -> String {
-    let head = ["VARIANT", "SERVICES", "", "p50", "p99", "READS/wake", "LOADS/wake", "WRITTEN BACK", "STALLED"];
+fn levels(figures: &[DensityFigures], names: &[String]) -> String {
+    let head = ["VARIANT", "SERVICES", "", "p50", "p99", "READS/wake", "LOADS/wake", "WRITEBACK", "STALL"];
     let mut cells = vec![head.map(str::to_owned).to_vec()];
-    for row in figures {
+    for (row, name) in figures.iter().zip(names) {
         let Some(round) = row.rounds.iter().min_by_key(|round| (f64::from(round.fits) - row.fits.value).abs() as u64) else {
             continue;
         };
         let held = round.levels.iter().find(|level| level.services == round.fits && level.end == DensityEnd::Held);
         let next = round.levels.iter().filter(|level| level.end != DensityEnd::Held && level.services > round.fits);
-        cells.extend(held.into_iter().chain(next.min_by_key(|level| level.services)).map(|level| self::level(row, level)));
+        cells.extend(held.into_iter().chain(next.min_by_key(|level| level.services)).map(|level| self::level(name, level)));
     }
     text::columns(&cells, &[1, 3, 4, 5, 6, 7, 8], 2)
 }
 
 /// One line for each configuration, one column for each number that was asked for.
-fn by_number(figures: &[DensityFigures], at: &[u32]) -> String {
+fn by_number(figures: &[DensityFigures], names: &[String], at: &[u32]) -> String {
     let head = std::iter::once("VARIANT".to_owned()).chain(at.iter().map(u32::to_string));
     let mut cells: Vec<Vec<String>> = vec![head.collect()];
-    for row in figures {
+    for (row, name) in figures.iter().zip(names) {
         let wake = |services: &u32| wake_at(row, *services).unwrap_or_else(|| "–".into());
-        cells.push(std::iter::once(row.variant.clone()).chain(at.iter().map(wake)).collect());
+        cells.push(std::iter::once(name.clone()).chain(at.iter().map(wake)).collect());
     }
     text::columns(&cells, &(1..=at.len()).collect::<Vec<_>>(), 2)
 }
@@ -122,13 +144,13 @@ fn wake_at(row: &DensityFigures, services: u32) -> Option<String> {
     Some(format!("{} / {}", middle(|wake| wake.p50)?, middle(|wake| wake.p99)?))
 }
 
-fn level(row: &DensityFigures, level: &DensityLevel) -> Vec<String> {
+fn level(name: &str, level: &DensityLevel) -> Vec<String> {
     let each =
         |count: u64| level.wake.map_or_else(|| "–".into(), |wake| format!("{:.0}", count as f64 / wake.samples.max(1) as f64));
     let counts = &level.counts;
     let stalled = counts.some_stall_us as f64 / 1e4 / level.seconds.max(f64::MIN_POSITIVE);
     vec![
-        row.variant.clone(),
+        name.to_owned(),
         level.services.to_string(),
         level.end.word().into(),
         level.wake.map_or_else(|| "–".into(), |wake| wake.p50.to_string()),

@@ -3,6 +3,7 @@
 use swaptune_core::memory_map::{Capacity, MemoryMap, Since, Spent, ZramPool, ZswapPool};
 use swaptune_core::{Bytes, Fact};
 
+use super::daemon;
 use super::text::{columns, count, wrap};
 
 /// The screen.
@@ -15,6 +16,9 @@ pub fn text(map: &MemoryMap) -> String {
     }
     if let Some(since) = &map.since {
         out += &format!("\n{}", wrap(&since_text(since), 0));
+    }
+    if let Some(daemon) = &map.daemon {
+        out += &format!("\n{}", daemon::summary(daemon));
     }
     if let Some(advice) = &map.advice {
         out += &format!("\n{}", wrap(&format!("advice: {}", advice.text), 0));

@@ -47,6 +47,22 @@ pub fn columns(rows: &[Vec<String>], right: &[usize], indent: usize) -> String {
     out
 }
 
+/// A page whose tables begin their rows with these names. Where that is wider than the terminal, numbers stand for them, and are told first.
+pub fn named(names: &[&str], page: impl Fn(&[String]) -> String) -> String {
+    named_within(width(), names, page)
+}
+
+fn named_within(width: usize, names: &[&str], page: impl Fn(&[String]) -> String) -> String {
+    let full: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let whole = page(&full);
+    if whole.lines().all(|line| line.chars().count() <= width) {
+        return whole;
+    }
+    let numbers: Vec<String> = (1..=names.len()).map(|number| format!("#{number}")).collect();
+    let rows: Vec<Vec<String>> = numbers.iter().zip(full).map(|(number, name)| vec![number.clone(), name]).collect();
+    format!("{}\n{}", columns(&rows, &[], 2), page(&numbers))
+}
+
 /// `1 change`, `2 changes`.
 pub fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
@@ -63,6 +79,15 @@ pub fn minutes(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_too_wide_are_numbered() {
+        let page =
+            |names: &[String]| columns(&names.iter().map(|name| vec![name.clone(), "1.0 s".into()]).collect::<Vec<_>>(), &[], 2);
+        assert_eq!(named_within(20, &["disk", "zswap"], page), "  disk   1.0 s\n  zswap  1.0 s\n");
+        let told = "  #1  disk\n  #2  zswap:lz4,pool=25%\n\n  #1  1.0 s\n  #2  1.0 s\n";
+        assert_eq!(named_within(20, &["disk", "zswap:lz4,pool=25%"], page), told);
+    }
 
     #[test]
     fn columns_line_up() {

@@ -7,12 +7,13 @@ use ratatui::widgets::Paragraph;
 use swaptune_core::metrics::{Look, Unit, UnitUse, find};
 use swaptune_core::{Bytes, Fact};
 
+use super::decisions;
 use super::view::{Sort, View, per_second};
 use super::words::{RATES, WORDS};
 use crate::text::{rate, shown};
 
 /// Columns of words, values and what is left for history at 80.
-const WORD: usize = 13;
+pub(super) const WORD: usize = 13;
 const VALUE: usize = 11;
 /// Longest line of the parts of RAM: six marks, words, values of five characters and blanks.
 const LEGEND: usize = 76;
@@ -25,6 +26,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &View) {
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     let mut lines = vec![head(view, width)];
     match (&view.help, view.look()) {
+        (None, look) if view.decisions => lines.extend(decisions::page(view, look.as_ref(), width)),
         (Some(from), look) => lines.extend(help(view, look.as_ref(), usize::from(*from), width, height.saturating_sub(2))),
         (None, Some(look)) => lines.extend(body(view, &look, width, height.saturating_sub(2))),
         (None, None) => lines.push(Line::from("waiting for the first sample")),
@@ -49,14 +51,17 @@ fn head(view: &View, width: usize) -> Line<'static> {
 fn keys(view: &View) -> Line<'static> {
     let text = if view.help.is_some() {
         "? back   up/down scroll   q end"
+    } else if view.decisions {
+        "d back   ? what the words mean   q end"
     } else {
-        "q end   r record   p pause   s sort   ? what the words mean"
+        "q end   r record   p pause   s sort   d daemon   ? what the words mean"
     };
     Line::styled(text, view.marks.heading())
 }
 
 fn body(view: &View, look: &Look<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines = memory(view, look, width);
+    lines.extend(decisions::lines(view, look, width));
     lines.extend(RATES.iter().enumerate().map(|(index, _)| history(view, look, index, width)));
     lines.extend(areas(view, look, width));
     lines.extend(devices(view, look, width));
@@ -278,7 +283,7 @@ fn help(view: &View, look: Option<&Look<'_>>, from: usize, width: usize, height:
     lines.into_iter().skip(from.min(last)).take(height).collect()
 }
 
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let line = lines.last().map_or(0, |line| line.chars().count());
@@ -313,7 +318,7 @@ fn shares(parts: &[u64], room: usize) -> Vec<usize> {
 }
 
 /// At most `width` characters; what is cut off is marked.
-fn cut(text: &str, width: usize) -> String {
+pub(super) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }

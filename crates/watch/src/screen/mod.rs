@@ -1,5 +1,6 @@
 //! The screen: a loop of samples, keys and drawing. What is drawn is a function of [`View`]; only this file touches a terminal.
 
+mod decisions;
 mod draw;
 mod marks;
 #[cfg(test)]
@@ -134,6 +135,7 @@ fn key(event: &Event) -> Option<Key> {
         KeyCode::Char('r') => Some(Key::Record),
         KeyCode::Char('p' | ' ') => Some(Key::Pause),
         KeyCode::Char('s') => Some(Key::Sort),
+        KeyCode::Char('d') => Some(Key::Decisions),
         KeyCode::Char('?' | 'h') => Some(Key::Help),
         KeyCode::Down | KeyCode::Char('j') => Some(Key::Scroll(1)),
         KeyCode::Up | KeyCode::Char('k') => Some(Key::Scroll(-1)),

@@ -8,6 +8,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
+use swaptune_core::control::{Report, Totals, Wanted};
 use swaptune_core::facts::{Pressure, SwapArea, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 use swaptune_core::metrics::{ProcessUse, Sample, UnitUse};
 use swaptune_core::parse::block_stat::BlockStat;
@@ -80,7 +81,27 @@ fn sample(step: u64) -> Sample {
         Fact::known(vec![unit("web.service", 900, 200), unit("database.service", 1200, 100), unit("/box", 0, 0)], "test");
     let process = |pid, name: &str, swap| ProcessUse { pid, name: name.into(), swap: Bytes::from_mib(swap) };
     sample.processes = Fact::known(vec![process(7, "postgres", 800), process(1234, "python3", 700)], "test");
+    sample.daemon = Fact::known(daemon(step), "test");
     sample
+}
+
+/// A daemon that has probed a unit at each step.
+fn daemon(step: u64) -> Report {
+    let totals = Totals { taken: Bytes::from_mib(step), drained: Bytes::from_mib(25), ..Totals::default() };
+    let mut report = Report {
+        out: Some(Bytes::from_mib(step / 2)),
+        works: Wanted { limit: true, pacing: false, reclaim: true },
+        limit: "the pool is far from its limit".into(),
+        pacing: "zswap's shrinker is on".into(),
+        reclaim: "2 of 3 units are idle, and none of them has memory to give now".into(),
+        totals,
+        ..Report::default()
+    };
+    report.unix_ms = 1000 * step;
+    report.log("limit", "43 % → 45 %".into(), "RAM is not short");
+    report.log("reclaim", "took 1 MiB from /system.slice/web.service, 600 KiB less in RAM".into(), "idle for 601 s");
+    report.unix_ms += 12_000;
+    report
 }
 
 const PLAIN: Marks = Marks { colour: false, ascii: false };
@@ -158,6 +179,27 @@ fn the_help_explains_every_word_that_the_screen_shows() {
 }
 
 #[test]
+fn a_key_shows_what_the_daemon_decided_and_what_its_laws_say() {
+    let mut view = view(PLAIN, 30);
+    view.press(Key::Decisions);
+    let drawn = text(&view, 80, 24);
+    for part in ["at work", "off: zswap's shrinker is on", "2 of 3 units are idle", "12 s ago", "43 % → 45 %", "idle for 601 s"]
+    {
+        assert!(drawn.contains(part), "{part}\n{drawn}");
+    }
+    assert!(!drawn.contains("stores"), "{drawn}");
+    view.press(Key::Help);
+    assert!(view.help.is_some() && !view.decisions, "one page at a time");
+    view.press(Key::Decisions);
+    view.press(Key::Decisions);
+    assert!(text(&view, 80, 24).contains("stores"));
+    view.push(Sample { daemon: Fact::absent("no daemon has run"), ..sample(31) });
+    assert!(!text(&view, 80, 24).contains("decided"), "no line without a daemon");
+    view.press(Key::Decisions);
+    assert!(text(&view, 80, 24).contains("no daemon has run"));
+}
+
+#[test]
 fn any_size_can_be_drawn() {
     let view = view(PLAIN, 3);
     for (width, height) in [(1, 1), (10, 3), (40, 10), (79, 23), (300, 100)] {
@@ -189,7 +231,9 @@ fn keys_sort_and_units_follow() {
     view.press(Key::Sort);
     assert_eq!(first(&view), "web.service");
     assert!(view.wanted().pool && !view.wanted().refaults, "only what is shown is read");
-    for (code, expect) in [('q', Key::Quit), ('r', Key::Record), ('p', Key::Pause), ('?', Key::Help), ('s', Key::Sort)] {
+    for (code, expect) in
+        [('q', Key::Quit), ('r', Key::Record), ('p', Key::Pause), ('?', Key::Help), ('s', Key::Sort), ('d', Key::Decisions)]
+    {
         assert_eq!(key(&Event::Key(KeyEvent::new(KeyCode::Char(code), KeyModifiers::NONE))), Some(expect));
     }
     assert_eq!(key(&Event::Resize(80, 24)), None);

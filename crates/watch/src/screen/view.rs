@@ -57,6 +57,8 @@ pub enum Key {
     Sort,
     /// Show the words, or go back.
     Help,
+    /// Show what the daemon decided, or go back.
+    Decisions,
     /// Down and up in the words.
     Scroll(i16),
 }
@@ -78,6 +80,8 @@ pub struct View {
     pub sort: Sort,
     /// The words are shown, from this line on.
     pub help: Option<u16>,
+    /// What the daemon decided is shown.
+    pub decisions: bool,
     /// The file that is recorded to.
     pub recording: Option<String>,
     /// What went wrong last.
@@ -96,6 +100,7 @@ impl View {
             paused: false,
             sort: Sort::default(),
             help: None,
+            decisions: false,
             recording: None,
             complaint: None,
         }
@@ -134,7 +139,8 @@ impl View {
         match key {
             Key::Pause => self.paused = !self.paused,
             Key::Sort => self.sort = self.sort.next(),
-            Key::Help => self.help = if self.help.is_some() { None } else { Some(0) },
+            Key::Help => (self.help, self.decisions) = (if self.help.is_some() { None } else { Some(0) }, false),
+            Key::Decisions => (self.help, self.decisions) = (None, !self.decisions),
             Key::Scroll(lines) => self.help = self.help.map(|line| line.saturating_add_signed(lines)),
             Key::Quit | Key::Record => {}
         }

@@ -50,6 +50,8 @@ pub const WORDS: &[Word] = &[
     row("saved", "ram_saved_bytes"),
     row("effective", "compressed_effective_ratio"),
     row("incompressible", "zswap_incompressible_ratio"),
+    own("daemon", "What `swaptune daemon` does, and what it took from idle units and drained from the pool since it began"),
+    own("decided", "The last thing that it did, and why; `d` lists those before it, and what each of its laws says now"),
     row("stores", "zswap_out_bytes"),
     row("loads", "zswap_in_bytes"),
     row("written back", "zswap_written_back_bytes"),

@@ -59,6 +59,18 @@ pub fn circle(release: Release) -> Result<()> {
     Ok(())
 }
 
+/// The same from the package and with a disk that is pulled out before the second boot and back in the third: the package goes without it.
+pub fn circle_of_package(release: Release) -> Result<()> {
+    let config = CONFIG.replace("THIRD", "/dev/vda5");
+    let mut guest = release.guest()?.file(package::deb(1)?, "swaptune-1.deb").text("config.toml", &config)?;
+    guest.plug(96)?;
+    guest.boot(payload::DEBIAN_APPLY)?.ensure_success().context("boot 1, install, apply, prepare")?;
+    guest.pull(0);
+    guest.boot(payload::DEBIAN_VERIFY)?.ensure_success().context("boot 2, without the disk, purge")?;
+    guest.plug_back();
+    guest.boot(payload::DEBIAN_AFTER)?.ensure_success().context("boot 3, as before")
+}
+
 const IMAGE_CONFIG: &str = r#"profile = "idle-guide"
 
 [machine]
@@ -123,11 +135,20 @@ compressor = "zstd"
 
 [boot]
 kernel_arguments = false
+
+[keep]
+reclaim_idle_s = 5
+reclaim_pause_s = 1
+reclaim_probe_percent = 30
+reclaim_floor = "2M"
+# Under emulation the services' own start is a stall that lasts.
+reclaim_stall_us = 100000
 "#;
 
-/// The package: installed, upgraded with its work in effect, removed with that taken back, purged, and kept where asked.
+/// The package: installed, upgraded with its work in effect, its daemon beside thirty idle services, removed with all of it taken back, purged,
+/// and kept where asked.
 pub fn package(release: Release) -> Result<()> {
-    let mut guest = release.guest()?.text("config.toml", PACKAGE_CONFIG)?;
+    let mut guest = release.guest()?.file(swaptune::guest_tool()?, "guest-tool").text("config.toml", PACKAGE_CONFIG)?;
     for revision in [1, 2] {
         guest = guest.file(package::deb(revision)?, &format!("swaptune-{revision}.deb"));
     }

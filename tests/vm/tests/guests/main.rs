@@ -34,7 +34,12 @@ fn main() -> std::process::ExitCode {
 }
 
 fn all() -> Vec<Trial> {
-    let mut trials = vec![runner("status", runner::status), runner("panic", runner::panic), runner("endless", runner::endless)];
+    let mut trials = vec![
+        runner("status", runner::status),
+        runner("panic", runner::panic),
+        runner("standing-panic", runner::standing_panic),
+        runner("endless", runner::endless),
+    ];
     trials.push(cross("same_answers", cross::same_answers));
     trials.push(cross("circle", || cross::circle(LARGE_PAGES)));
     // On request until it was seen to its end: a plan and a check were; the first proof found no swap area on.
@@ -51,18 +56,24 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("measure", kernel, measure::run));
             if keep::runs_on(kernel) {
                 trials.push(minimal("keep", kernel, keep::run));
+                // Figures for docs/evidence/keep.md, a quarter of an hour each.
+                trials.extend(keep::DENSITIES.map(|(name, limit, how)| {
+                    let test = minimal(&format!("density-{name}"), kernel, move |kernel| keep::density(kernel, limit, how));
+                    test.with_ignored_flag(true)
+                }));
             }
         }
     }
     for release in RELEASES {
-        trials.push(full("circle", release, debian::circle));
         if release.loader == Loader::SystemdBoot {
+            trials.push(full("circle", release, debian::circle_of_package));
             continue;
         }
+        trials.push(full("circle", release, debian::circle));
         trials.push(full("missing-disk", release, debian::missing_disk));
-        trials.push(full("package", release, debian::package));
         trials.push(full("device", release, device::prepared));
         if release.name == "debian13" {
+            trials.push(full("package", release, debian::package));
             trials.push(full("bench", release, debian::bench));
             trials.push(full("image", release, debian::image));
             trials.push(full("quickstart", release, debian::quickstart));

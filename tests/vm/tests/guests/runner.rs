@@ -17,11 +17,20 @@ pub fn status() -> Result<()> {
 
 /// A kernel that dies has no status, and its last words are kept.
 pub fn panic() -> Result<()> {
-    let outcome = guest("echo c > /proc/sysrq-trigger")?.run()?;
-    ensure!(without_status(&outcome, End::Ended), "{outcome}");
+    let outcome = guest(DIE)?.run()?;
+    ensure!(without_status(&outcome, End::Panicked), "{outcome}");
     ensure!(outcome.console_tail.contains("Kernel panic"), "{outcome}");
     Ok(())
 }
+
+/// One that dies and stands still, as on a real system, is not waited for.
+pub fn standing_panic() -> Result<()> {
+    let outcome = guest(DIE)?.command_line("panic=0").run()?;
+    ensure!(without_status(&outcome, End::Panicked), "{outcome}");
+    Ok(())
+}
+
+const DIE: &str = "echo c > /proc/sysrq-trigger";
 
 /// A script that does not end is ended at the limit.
 pub fn endless() -> Result<()> {

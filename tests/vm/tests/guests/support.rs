@@ -5,9 +5,10 @@ use swaptune_trials::{Trial, is_asked_for, lacks, trial_or_fail};
 use swaptune_vm::command::{find_program, is_root};
 use swaptune_vm::debian::Release;
 use swaptune_vm::kernels::Kernel;
+use swaptune_vm::outcome::EmulatorFault;
 
 /// A test in a minimal guest of one kernel.
-pub fn minimal(group: &str, kernel: Kernel, test: fn(Kernel) -> Result<()>) -> Trial {
+pub fn minimal(group: &str, kernel: Kernel, test: impl Fn(Kernel) -> Result<()> + Send + 'static) -> Trial {
     trial(format!("minimal::{group}::{}", kernel.name), &MINIMAL_PROGRAMS, move || test(kernel))
         .with_ignored_flag(kernel.left_out())
 }
@@ -28,7 +29,7 @@ pub fn full(group: &str, release: Release, test: fn(Release) -> Result<()>) -> T
 }
 
 /// A test of what the compiler of Debian stable builds for other architectures.
-pub fn cross(name: &str, test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+pub fn cross(name: &str, test: impl Fn() -> Result<()> + Send + 'static) -> Trial {
     trial(format!("cross::{name}"), &CROSS_PROGRAMS, move || {
         if !is_root() {
             bail!(Missing("building a Debian root needs root".to_owned()));
@@ -91,14 +92,26 @@ const MINIMAL_PROGRAMS: [&str; 11] =
 const REQUIRE: &str = "SWAPTUNE_VM_REQUIRE";
 
 /// Wraps a test: ignored with the reason when the machine cannot run it, failed where guests are required.
-fn trial(name: String, programs: &'static [&'static str], test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
+fn trial(name: String, programs: &'static [&'static str], test: impl Fn() -> Result<()> + Send + 'static) -> Trial {
     let is_required = is_asked_for(std::env::var_os(REQUIRE).as_deref());
+    let shown = name.clone();
     trial_or_fail(name, is_required, move || {
-        let result = present(programs).and_then(|()| test());
+        let result = present(programs).and_then(|()| once_more_after_a_fault(&shown, &test));
         result.or_else(|error| match lack(&error) {
             Some(reason) => lacks(reason),
             None => Err(format!("{error:#}").into()),
         })
+    })
+}
+
+/// A test that the emulator ended begins anew, once, with everything made anew; one that failed does not.
+fn once_more_after_a_fault(name: &str, test: &impl Fn() -> Result<()>) -> Result<()> {
+    test().or_else(|error| match error.downcast_ref::<EmulatorFault>() {
+        Some(fault) => {
+            eprintln!("{name} begins once more: {fault}");
+            test()
+        }
+        None => Err(error),
     })
 }
 

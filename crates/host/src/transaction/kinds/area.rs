@@ -45,7 +45,7 @@ impl ChangeHandler for Area<'_> {
             return Ok(UndoState::Saved);
         }
         if found.is_none() && !cx.run.exists(real) {
-            return Ok(UndoState::Other("not there any more".into()));
+            return Ok(if real.starts_with("/dev/") { UndoState::Away } else { UndoState::Other("not there any more".into()) });
         }
         // A change of priority goes through off.
         let half = recorded.torn && found.is_none();

@@ -80,7 +80,7 @@ impl ChangeHandler for Format<'_> {
     fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
         let Saved::Device { at: real, ranges, partitions: parts } = recorded.saved else { return Err(mismatch(self.path)) };
         if !cx.run.exists(real) {
-            return Ok(UndoState::Other("not there any more".into()));
+            return Ok(UndoState::Away);
         }
         let found = found(&cx.run, real)?;
         let is = |side: Option<&DeviceFormat>| side.is_some_and(|side| found.iter().any(|found| found == side.uuid()));

@@ -58,6 +58,7 @@ impl ChangeHandler for Header<'_> {
         let (_, ranges) = self.new_bytes(cx, &real)?;
         cx.run.overwrite(&real, &file, &ranges)?;
         drop(file);
+        announce(&cx.run, &real);
         let found = current(&cx.run, &real)?;
         if !same(found.as_ref(), self.after) {
             let (wanted, found) = (words(self.after), words(found.as_ref()));
@@ -73,7 +74,11 @@ impl ChangeHandler for Header<'_> {
             // After a run that was cut short, a file that had no header and is gone was deleted, and has none again. Otherwise its file
             // system may only be unmounted, as a device may be unplugged: both come back with what stands on them, so it is told.
             let has_none = is_zram || recorded.torn && self.before.is_none() && !real.starts_with("/dev/");
-            return Ok(if has_none { UndoState::Saved } else { UndoState::Other("not there any more".into()) });
+            return Ok(match () {
+                () if has_none => UndoState::Saved,
+                () if real.starts_with("/dev/") => UndoState::Away,
+                () => UndoState::Other("not there any more".into()),
+            });
         }
         let (file, size) = open(&cx.run, real)?;
         // A zram device that was reset since holds nothing of before and nothing of ours.
@@ -101,6 +106,8 @@ impl ChangeHandler for Header<'_> {
         let bytes = ranges.iter().map(load).collect::<Result<Vec<_>, StepError>>()?;
         let file = cx.run.open_exclusive(real)?;
         cx.run.overwrite(real, &file, &bytes)?;
+        drop(file);
+        announce(&cx.run, real);
         Ok(Restored::Whole)
     }
 }
@@ -159,6 +166,17 @@ impl Header<'_> {
             }
         }
         Ok(true)
+    }
+}
+
+/// Has udev look at a device again (Documentation/ABI/stable/sysfs-uevent). It does so by itself once something that wrote to it closes
+/// it, but not before it has seen the device, and a partition that was just made may not have come that far. Without
+/// udev, or with a read-only sysfs, nothing is lost: the next boot looks.
+fn announce(run: &Run<'_>, real: &str) {
+    let Some(name) = real.strip_prefix("/dev/") else { return };
+    let uevent = format!("/sys/class/block/{}/uevent", name.replace('/', "!"));
+    if run.exists_inside(&uevent) {
+        let _ = run.set(&uevent, "change");
     }
 }
 

@@ -48,6 +48,8 @@ pub(crate) enum UndoState {
     Ours,
     /// Neither: what is there, in words.
     Other(String),
+    /// The device that it was made on is not there: it may be plugged in again.
+    Away,
 }
 
 /// What became of an attempt to bring back what was saved.

@@ -16,6 +16,9 @@ pub struct DensityArgs {
     /// Memory that the services have, zswap's pool included [default: 1G, or what is available if that is less]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Bytes>,
+    /// Measure this machine as it is, with all of its memory: nothing is set or switched off, and `swaptune daemon` goes on
+    #[arg(long, conflicts_with_all = ["variant", "memory", "limit", "dir"])]
+    pub in_place: bool,
     /// What makes memory small: a control group, or a process that holds the rest of it from the whole machine
     #[arg(long, value_enum, default_value = "best")]
     pub limit: LimitArg,
@@ -131,6 +134,7 @@ const EXAMPLES: &str = "Examples:
   sudo swaptune bench density --variant mine.toml --variant auto --memory 2G
   sudo swaptune bench density --at 24,36,46,56 --rounds 3       how each of them does at these numbers, past what fits too
   sudo swaptune bench density --service node --heap 80M --bound 250ms
+  sudo swaptune bench density --in-place --at 24,36,46          this machine as it is: once with the daemon, once without
   sudo swaptune bench density -- ./service.sh                   a service of your own";
 
 const HARM: &str = "Services are the first to be killed when memory ends, and other programs may be swapped out meanwhile. Swap that is on is \

@@ -1,7 +1,7 @@
 //! `swaptune bench density`.
 
 use swaptune_bench::density::{
-    DensityError, KINDS, Launch, Options, Outcome, check, run as measure, sample_service, try_service,
+    DensityError, KINDS, Launch, Options, Outcome, check, run as measure, run_in_place, sample_service, try_service,
 };
 use swaptune_bench::results::Recorder;
 use swaptune_bench::sample::fresh_seed;
@@ -9,6 +9,7 @@ use swaptune_bench::space::SpaceError;
 use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, pose, split};
 use swaptune_core::measurement::{Evidence, Figures, Measurement};
 use swaptune_core::{Bytes, Facts};
+use swaptune_host::daemon_status;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::stop::Stop;
 
@@ -29,12 +30,53 @@ const QUICK: (u32, u32) = (60, 20);
 pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Result<u8, Failure> {
     needs_live(context)?;
     let facts = inspect(&context.machine, Scope::PLAN);
-    check(&context.machine, &facts)?;
+    if !args.in_place {
+        check(&context.machine, &facts)?;
+    }
     let launch = launch(args)?;
     try_service(&launch)?;
     let options = options(args, &facts);
+    let mut recorder = recorder(context, results, &command(args, options.seed));
+    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
+    let outcome = match args.in_place {
+        true => as_it_is(context, &facts, &launch, &options, &stop)?,
+        false => compared(context, args, &facts, &launch, &options, &stop)?,
+    };
+    if let Some(what) = &outcome.recovered {
+        output::message(what);
+    }
+    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Density))?;
+    print(context, &outcome, &measurements)?;
+    Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
+}
+
+/// The machine as it is, with its daemon if one runs.
+fn as_it_is(context: &Context, facts: &Facts, launch: &Launch, options: &Options, stop: &Stop) -> Result<Outcome, Failure> {
+    let daemon = || daemon_status::look(&context.machine).value().filter(|report| report.mode.is_running()).cloned();
+    let before = daemon();
+    let progress = Progress::start();
+    let mut outcome = run_in_place(&context.machine, facts, launch, options, stop, &mut |now| {
+        progress.show(&density::progress(now), now.done, now.of);
+    })?;
+    // What a daemon did meanwhile belongs to the result.
+    if let Some((before, after)) = before.zip(daemon()) {
+        let said = density::kept(&before, &after);
+        outcome.figures.iter_mut().for_each(|figures| figures.settings.push(said.clone()));
+    }
+    Ok(outcome)
+}
+
+/// Configurations one after another, each set for a moment.
+fn compared(
+    context: &Context,
+    args: &DensityArgs,
+    facts: &Facts,
+    launch: &Launch,
+    options: &Options,
+    stop: &Stop,
+) -> Result<Outcome, Failure> {
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
-    let evidence = match sample_service(&context.machine, &facts, &launch)? {
+    let evidence = match sample_service(&context.machine, facts, launch)? {
         Some(sample) => {
             output::message(&density::sampled(&sample));
             evidence.and(
@@ -44,21 +86,11 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
         }
         None => evidence,
     };
-    let variants = variants(args, &pose(&facts, options.memory), &evidence)?;
-    let mut recorder = recorder(context, results, &command(args, options.seed));
-    let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    let outcome = {
-        let progress = Progress::start();
-        measure(&context.machine, (&facts, &evidence), (&variants, &launch), &options, &stop, &mut |now| {
-            progress.show(&density::progress(now), now.done, now.of);
-        })?
-    };
-    if let Some(what) = &outcome.recovered {
-        output::message(what);
-    }
-    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Density))?;
-    print(context, &outcome, &measurements)?;
-    Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
+    let variants = variants(args, &pose(facts, options.memory), &evidence)?;
+    let progress = Progress::start();
+    Ok(measure(&context.machine, (facts, &evidence), (&variants, launch), options, stop, &mut |now| {
+        progress.show(&density::progress(now), now.done, now.of);
+    })?)
 }
 
 fn print(context: &Context, outcome: &Outcome, measurements: &[Measurement]) -> Result<(), Failure> {
@@ -89,7 +121,7 @@ fn options(args: &DensityArgs, facts: &Facts) -> Options {
     let available = facts.memory.get("MemAvailable").unwrap_or(USUAL);
     let (wakes, step_percent) = if args.quick { QUICK } else { (args.wakes, args.step) };
     Options {
-        memory: args.memory.unwrap_or(USUAL.min(available)),
+        memory: args.memory.unwrap_or(if args.in_place { available } else { USUAL.min(available) }),
         limit: args.limit.into(),
         bound: args.bound,
         wakes_per_second: args.rate,
@@ -140,6 +172,7 @@ impl From<DensityError> for Failure {
             DensityError::Refused { why, hint } => Self::new(REFUSED, why).hint(hint),
             DensityError::Temporary(error) => error.into(),
             DensityError::Space(error) => error.into(),
+            DensityError::Lock(_) => Self::new(REFUSED, error).hint("run as root: what measures must stay in RAM"),
             DensityError::Service { .. } => {
                 let hint = "a service writes a line when it is ready, and one for each line that it reads; what it says on \
                             standard error is not shown";

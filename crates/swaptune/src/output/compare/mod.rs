@@ -23,10 +23,10 @@ pub fn text(outcome: &Outcome, options: &Options) -> String {
         let memory = options.memory.map_or_else(String::new, |memory| format!(", in {memory} of memory"));
         page += &text::wrap(&format!("{}{memory}", spoken(&options.command)), 0);
         page.push('\n');
-        page += &verdicts(&outcome.figures, &first.variant);
-        page += "\nMedians of a run\n";
-        page += &costs(&outcome.figures);
-        page.push('\n');
+        let names: Vec<&str> = outcome.figures.iter().map(|row| row.variant.as_str()).collect();
+        page += &text::named(&names, |names| {
+            format!("{}\nMedians of a run\n{}\n", verdicts(&outcome.figures, names), costs(&outcome.figures, names))
+        });
         page += &other(&outcome.figures).map_or_else(String::new, |other| text::wrap(&other, 0));
         page += &text::wrap(&told_apart(first, options), 0);
     }
@@ -41,10 +41,10 @@ pub fn text(outcome: &Outcome, options: &Options) -> String {
     page
 }
 
-fn verdicts(figures: &[CompareFigures], first: &str) -> String {
-    let head = ["", "ELAPSED", "", &format!("AGAINST {first} (95 %)"), "ENDED", "VERDICT"].map(str::to_owned).to_vec();
-    let mut rows = vec![head];
-    for row in figures {
+fn verdicts(figures: &[CompareFigures], names: &[String]) -> String {
+    let against = names.first().map_or_else(String::new, |first| format!("AGAINST {first} (95 %)"));
+    let mut rows = vec![["", "ELAPSED", "", &against, "ENDED", "VERDICT"].map(str::to_owned).to_vec()];
+    for (row, name) in figures.iter().zip(names) {
         let (ratio, verdict) = match &row.comparison {
             Some(comparison) => {
                 let ratio = comparison.ratio;
@@ -56,7 +56,7 @@ fn verdicts(figures: &[CompareFigures], first: &str) -> String {
         let elapsed = row.elapsed.map_or_else(|| "–".into(), |elapsed| format!("{:.1} s", elapsed.value));
         let range = row.elapsed.map_or_else(String::new, |elapsed| format!("{:.1}–{:.1}", elapsed.low, elapsed.high));
         let ended = format!("{} of {}", ended(row).count(), row.runs.len());
-        rows.push(vec![row.variant.clone(), elapsed, range, ratio, ended, verdict.into()]);
+        rows.push(vec![name.clone(), elapsed, range, ratio, ended, verdict.into()]);
     }
     text::columns(&rows, &[1], 2)
 }
@@ -91,12 +91,12 @@ impl Cost {
 static COSTS: &[Cost] = &[
     Cost::usual("USER", |run| Some(run.user_s), seconds),
     Cost::usual("SYSTEM", |run| Some(run.system_s), seconds),
-    Cost::usual("STALLED", |run| Some(run.counts.some_stall_us as f64 / 1e6), seconds),
+    Cost::usual("STALL", |run| Some(run.counts.some_stall_us as f64 / 1e6), seconds),
     Cost::usual("DISK IN", |run| Some(run.counts.swap_reads as f64), pages),
     Cost::usual("DISK OUT", |run| Some(run.counts.swap_writes as f64), pages),
     Cost::usual("POOL IN", |run| Some(run.counts.loads as f64), pages),
     Cost::usual("POOL OUT", |run| Some(run.counts.stores as f64), pages),
-    Cost::usual(OTHER, |run| Some(run.bystander?.p99.0 as f64 / 1e6), |ms| format!("{ms:.1} ms")),
+    Cost::usual(OTHER, |run| Some(run.bystander?.p99.0 as f64 / 1e6), milliseconds),
     Cost { head: "KILLS", of: |run| Some(run.counts.oom_kills as f64), shown: |kills| format!("{kills:.0}"), is_rare: true },
 ];
 
@@ -121,6 +121,10 @@ fn seconds(seconds: f64) -> String {
     format!("{seconds:.1} s")
 }
 
+fn milliseconds(ms: f64) -> String {
+    if ms < 100.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
+}
+
 /// Pages by count: the size of a page is the machine's own matter.
 fn pages(pages: f64) -> String {
     match pages {
@@ -130,12 +134,12 @@ fn pages(pages: f64) -> String {
     }
 }
 
-fn costs(figures: &[CompareFigures]) -> String {
+fn costs(figures: &[CompareFigures], names: &[String]) -> String {
     let costs = costs_of(figures);
     let head = std::iter::once(String::new()).chain(costs.iter().map(|cost| cost.head.to_owned()));
     let mut rows: Vec<Vec<String>> = vec![head.collect()];
-    for row in figures {
-        rows.push(std::iter::once(row.variant.clone()).chain(costs.iter().map(|cost| cost.cell(row))).collect());
+    for (row, name) in figures.iter().zip(names) {
+        rows.push(std::iter::once(name.clone()).chain(costs.iter().map(|cost| cost.cell(row))).collect());
     }
     text::columns(&rows, &(1..=costs.len()).collect::<Vec<_>>(), 2)
 }

@@ -1,7 +1,8 @@
 //! The helper program of the guests.
 //!
 //! `hold MB KIND [huge|small]` fills memory with pages of one kind, prints
-//! "ready", and verifies every page each time it gets SIGUSR1. `swapon PRIO DEV`
+//! "ready", and verifies every page each time it gets SIGUSR1. `serve` is a service of
+//! `swaptune bench density` with such memory. `swapon PRIO DEV`
 //! and `swapoff DEV` are the plain system calls, because the swapon of busybox
 //! knows no priority. A page's content is a function of its number, so that
 //! verification needs no second copy.
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
-const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | swapon PRIO DEV | swapoff DEV";
+const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | serve | swapon PRIO DEV | swapoff DEV";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["hold", size, kind] => hold(size, kind, "small"),
         ["hold", size, kind, pages] => hold(size, kind, pages),
+        ["serve"] => serve(),
         ["swapon", priority, device] => swapon(priority, device),
         ["swapoff", device] => swapoff(device),
         _ => Err((2, USAGE.to_owned())),
@@ -74,6 +76,30 @@ fn hold(size: &str, kind: &str, pages: &str) -> Outcome {
         }
         say("verified");
     }
+}
+
+/// Answers each line after a walk over a part of its memory, the next part each time.
+fn serve() -> Outcome {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let of_environment = |name: &str| number(name).ok_or((2, format!("{name}: not a number")));
+    let (heap, work) = (of_environment("SWAPTUNE_HEAP")?, of_environment("SWAPTUNE_WORK")?);
+    let memory = sys::map(heap, false).map_err(|error| (1, format!("mmap: {error}")))?;
+    let first = of_environment("SWAPTUNE_SEED")? << 20;
+    for (number, page) in memory.chunks_exact_mut(WORDS).enumerate() {
+        fill(first + number, Kind::Compressible, page);
+    }
+    say("ready");
+    let pages = (memory.len() / WORDS).max(1);
+    let mut next = 0;
+    for _ in std::io::stdin().lines() {
+        for _ in 0..pages * work / 100 {
+            // Written, as a session that is used is: the page must be compressed again.
+            memory[next * WORDS + WORDS - 1] += 1;
+            next = (next + 1) % pages;
+        }
+        say("done");
+    }
+    Ok(())
 }
 
 fn fill(number: usize, kind: Kind, page: &mut [u64]) {

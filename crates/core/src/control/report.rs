@@ -1,0 +1,186 @@
+//! What a daemon says of itself: what it does, what each law says, what came of it since it began, and its last decisions.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::Standing;
+use super::budget::Budget;
+use super::ground::Wanted;
+use crate::facts::Moved;
+use crate::units::Bytes;
+
+/// Decisions that are kept.
+const LOG: usize = 100;
+
+/// What the daemon does at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The laws work.
+    #[default]
+    Working,
+    /// It says what it would do.
+    DryRun,
+    /// `swaptune daemon pause`.
+    Paused,
+    /// A command that changes the machine runs.
+    Aside,
+    /// It has ended, and everything is as it was.
+    Stopped,
+    /// Its process is gone, and it has not said that it ended. No daemon says this of itself.
+    Gone,
+    /// It starts with the machine, and none has run since the boot. No daemon says this of itself.
+    Missing,
+}
+
+impl Mode {
+    /// Whether there is a process.
+    #[must_use]
+    pub fn is_running(self) -> bool {
+        !matches!(self, Self::Stopped | Self::Gone | Self::Missing)
+    }
+}
+
+/// One thing that was done, or would be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, milliseconds since 1970.
+    pub unix_ms: u64,
+    /// Which law.
+    pub law: String,
+    /// What was done.
+    pub did: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Sums since the daemon began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Totals {
+    /// Moves of the limit.
+    pub moves: u64,
+    /// Bursts.
+    pub bursts: u64,
+    /// Bytes that left the pool in bursts.
+    pub drained: Bytes,
+    /// Bytes that zswap wrote to the disk in bursts.
+    pub written: Bytes,
+    /// Canaries that were offered.
+    pub canaries: u64,
+    /// Probes of units.
+    pub probes: u64,
+    /// Bytes that probes took from units.
+    pub taken: Bytes,
+    /// By how much less RAM they had then, their part of the pool included.
+    pub freed: Bytes,
+    /// Decisions that were written down, those that left something alone included.
+    pub decisions: u64,
+    /// What could not be carried out.
+    pub failures: u64,
+}
+
+/// All of it. A field that an older daemon did not write is as a new daemon begins with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    /// Process number.
+    pub pid: u32,
+    /// The boot that all of it belongs to.
+    pub boot: String,
+    /// When it began, milliseconds since 1970.
+    pub since_unix_ms: u64,
+    /// When this was written.
+    pub unix_ms: u64,
+    /// What it does.
+    pub mode: Mode,
+    /// What the pool takes.
+    pub pool: Bytes,
+    /// The limit that is configured, percent of RAM.
+    pub home_percent: u64,
+    /// The limit now.
+    pub limit_percent: u64,
+    /// Units that are looked at.
+    pub units: usize,
+    /// Those that are idle.
+    pub idle: usize,
+    /// Of what probes took, how much these units have in swap now at most (`memory.swap.current`), zswap's pool included. A unit that has
+    /// ended counts no more. `None` where the kernel does not count swap by group, or before the first unit was read.
+    pub out: Option<Bytes>,
+    /// Which laws are wanted and work on this machine; what the others say is why they are off.
+    pub works: Wanted,
+    /// What each law says.
+    pub limit: String,
+    /// What each law says.
+    pub pacing: String,
+    /// What each law says.
+    pub reclaim: String,
+    /// Settings that are not as they were found.
+    pub moved: Vec<Moved>,
+    /// Sums.
+    pub totals: Totals,
+    /// What zswap wrote back in 24 hours, by hour.
+    pub written: Budget,
+    /// What was taken in 24 hours, by hour.
+    pub taken: Budget,
+    /// The last decisions, the oldest first.
+    pub log: VecDeque<Entry>,
+}
+
+impl Report {
+    /// Takes over what the laws say.
+    pub fn say(&mut self, standing: &Standing) {
+        self.works = standing.works;
+        self.limit.clone_from(&standing.limit);
+        self.pacing.clone_from(&standing.pacing);
+        self.reclaim.clone_from(&standing.reclaim);
+    }
+
+    /// Writes down a decision; the oldest is forgotten.
+    pub fn log(&mut self, law: &str, did: String, why: &str) {
+        self.totals.decisions += 1;
+        self.log.push_back(Entry { unix_ms: self.unix_ms, law: law.to_owned(), did, why: why.to_owned() });
+        self.keep(LOG);
+    }
+
+    /// Drops the oldest decisions beyond `most`.
+    pub fn keep(&mut self, most: usize) {
+        self.log.drain(..self.log.len().saturating_sub(most));
+    }
+
+    /// The laws with whether they work and what they say, in the order in which they decide.
+    #[must_use]
+    pub fn laws(&self) -> [(&'static str, bool, &str); 3] {
+        [
+            ("limit", self.works.limit, &self.limit),
+            ("pacing", self.works.pacing, &self.pacing),
+            ("reclaim", self.works.reclaim, &self.reclaim),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_decisions_are_forgotten_and_still_counted() {
+        let mut report = Report::default();
+        for number in 0..LOG + 5 {
+            report.log("limit", number.to_string(), "a test");
+        }
+        assert_eq!((report.log.len(), report.totals.decisions), (LOG, LOG as u64 + 5));
+        assert_eq!((report.log[0].did.as_str(), report.log[LOG - 1].did.as_str()), ("5", "104"));
+        report.keep(2);
+        assert_eq!(report.log.iter().map(|entry| entry.did.as_str()).collect::<Vec<_>>(), ["103", "104"]);
+    }
+
+    #[test]
+    fn what_an_older_daemon_wrote_is_understood() {
+        let text = r#"{"pid":7,"mode":"paused","totals":{"probes":3}}"#;
+        let report: Report = serde_json::from_str(text).unwrap();
+        assert_eq!((report.pid, report.mode, report.totals.probes, report.out), (7, Mode::Paused, 3, None));
+        assert!(report.mode.is_running() && !Mode::Gone.is_running() && !Mode::Missing.is_running());
+    }
+}

@@ -1,0 +1,53 @@
+
+# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP|MOVES SEED N,N". Prints one result as JSON.
+for module in lz4 zstd; do modprobe $module 2> /dev/null; done
+CGROUPS=/sys/fs/cgroup
+read -r LIMIT HOW SEED NUMBERS < /density
+
+echo 0 > /sys/block/vda/queue/rotational
+mkswap /dev/vda > /dev/null
+guest-tool swapon 10 /dev/vda || fail "swapon"
+echo lz4 > $ZSWAP/compressor
+echo "$LIMIT" > $ZSWAP/max_pool_percent
+echo N > $ZSWAP/shrinker_enabled
+echo Y > $ZSWAP/enabled
+echo 100 > /proc/sys/vm/swappiness
+echo 0 > /proc/sys/vm/page-cluster
+echo +memory > $CGROUPS/cgroup.subtree_control
+# Each service is a group of its own, as a service manager makes it.
+mkdir $CGROUPS/apps
+echo +memory > $CGROUPS/apps/cgroup.subtree_control
+cat > /bin/service << END
+#!/bin/sh
+mkdir $CGROUPS/apps/\$\$
+echo \$\$ > $CGROUPS/apps/\$\$/cgroup.procs
+exec guest-tool serve
+END
+chmod 755 /bin/service
+
+live_state > /run/before
+if [ "$HOW" != FIXED ]; then
+	if [ "$HOW" = MOVES ]; then limit=true; else limit=false; fi
+	printf '[keep]\nlimit = %s\n' $limit > /run/keep.toml
+	swaptune daemon --config /run/keep.toml 2> /run/daemon-said &
+	daemon=$!
+	while ! swaptune daemon status > /dev/null 2>&1; do sleep 1; done
+fi
+# Emulation is slow: what is counted is pages, and no wake is too late.
+swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --wakes 40 --rate 1 --rounds 1 --bound 1000s --stall 100 \
+	--seed "$SEED" -- /bin/service > /run/result 2> /run/said
+status=$?
+expect "exit status of bench density" 0 $status
+[ $status = 0 ] || sed 's/^/    /' /run/said
+echo "limit $LIMIT % of RAM, $HOW, seed $SEED"
+sed 's/^/    /' /run/result
+if [ "$HOW" != FIXED ]; then
+	swaptune daemon status | sed 's/^/    /'
+	kill $daemon
+	wait $daemon
+	expect "exit status of the daemon" 0 $?
+	sed 's/^/    /' /run/daemon-said
+	live_state > /run/after
+	expect_same "settings after the daemon" /run/before /run/after
+fi
+finish
