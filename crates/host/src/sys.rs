@@ -7,11 +7,13 @@
 pub mod child;
 mod chroot;
 mod inherited;
+mod own;
 pub mod pages;
 mod shared;
 
 pub use chroot::{own_world, rooted};
 pub use inherited::inherited_listener;
+pub use own::lock_what_is_used;
 
 use std::ffi::{CString, c_int};
 use std::io;

@@ -88,6 +88,24 @@ fn everything_is_set_and_put_back() {
 }
 
 #[test]
+fn without_memory_settings_are_made_and_swap_is_not() {
+    let fixture = Fixture::new();
+    std::fs::write(fixture.path("proc/meminfo"), "MemTotal: 480000 kB\nMemAvailable: 2400 kB\n").unwrap();
+    let before = fixture.picture();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    temporary.knob("vm.page-cluster", "0").unwrap();
+    let refused = |result: Result<(), TemporaryError>| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains("2.3 MiB of memory are available"), "{error}");
+    };
+    refused(temporary.swap_file(Path::new("/new/folder"), Bytes::from_mib(1), TOP_PRIORITY).map(drop));
+    refused(temporary.zram("lz4", Bytes::from_mib(1), Some(100)).map(drop));
+    temporary.zram("lz4", Bytes::from_mib(1), None).unwrap();
+    temporary.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
+}
+
+#[test]
 fn what_is_dropped_or_unwound_is_put_back() {
     let fixture = Fixture::new();
     let (machine, before) = (fixture.machine(), fixture.picture());

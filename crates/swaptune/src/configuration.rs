@@ -68,7 +68,13 @@ fn layers(machine: &Machine, wanted: &WantedArgs) -> Result<Vec<Settings>, Failu
 
 /// What flags say, and the file that they name, lowest first.
 pub fn asked_for(wanted: &WantedArgs) -> Result<Vec<Settings>, Failure> {
-    let mut layers = wanted.config.iter().map(|path| file(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut layers = Vec::new();
+    if let Some(path) = &wanted.config {
+        if wanted.config_read.get().is_none() {
+            let _ = wanted.config_read.set(file(path)?);
+        }
+        layers.extend(wanted.config_read.get().cloned());
+    }
     if let Some(name) = &wanted.profile {
         let profile = Setting::new(name.clone(), Provenance::Flag("--profile".into()));
         layers.push(Settings { profile: Some(profile), ..Settings::default() });

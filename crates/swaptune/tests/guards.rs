@@ -52,6 +52,17 @@ fn a_node_of_kubernetes_gets_swap_only_where_the_administrator_answers_for_it() 
 }
 
 #[test]
+fn a_configuration_from_a_pipe_is_read_once_and_counts() {
+    let host = machine("debian13-6.12");
+    let script = r#"printf '[knobs]\n"vm.swappiness" = 33\n' | "$0" plan --explain --config /dev/stdin --root "$1""#;
+    let mut shell = Command::new("sh");
+    let output = shell.args(["-c", script, env!("CARGO_BIN_EXE_swaptune")]).arg(host.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("vm.swappiness: 60 → 33"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("/dev/stdin:2"), "{text}");
+}
+
+#[test]
 fn names_and_sizes_of_a_configuration_are_refused_by_the_table_of_exit_codes() {
     let host = machine("debian13-6.12");
     let config = |text: &str| {

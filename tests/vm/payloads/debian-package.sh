@@ -67,6 +67,8 @@ swaptune watch --once --json > /run/watch.json
 expect_line "and so do programs see them" '"law": "reclaim"' /run/watch.json
 expect "starts by itself" 0 "$(running NRestarts)"
 if [ "$(running WatchdogTimestampMonotonic)" -gt "$(running ActiveEnterTimestampMonotonic)" ]; then ok "the watchdog is fed"; else fail "the watchdog is not fed"; fi
+locked=$(awk '$1 == "Locked:" { print $2 }' "/proc/$(running MainPID)/smaps_rollup")
+if [ "$locked" -gt 500 ] && [ "$locked" -le 6144 ]; then ok "its own memory is locked: $locked kB"; else fail "$locked kB of it are locked"; fi
 running StatusText > /run/told
 expect_line "what systemd is told" "given back by units" /run/told
 quiet_status 0 systemd-analyze --no-pager --threshold=30 security swaptuned.service

@@ -1,8 +1,8 @@
 
-# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP|MOVES SEED N,N". Prints one result as JSON.
+# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP|MOVES SEED RATE N,N". Prints one result as JSON.
 for module in lz4 zstd; do modprobe $module 2> /dev/null; done
 CGROUPS=/sys/fs/cgroup
-read -r LIMIT HOW SEED NUMBERS < /density
+read -r LIMIT HOW SEED RATE NUMBERS < /density
 
 echo 0 > /sys/block/vda/queue/rotational
 mkswap /dev/vda > /dev/null
@@ -34,12 +34,12 @@ if [ "$HOW" != FIXED ]; then
 	while ! swaptune daemon status > /dev/null 2>&1; do sleep 1; done
 fi
 # Emulation is slow: what is counted is pages, and no wake is too late.
-swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --wakes 40 --rate 1 --rounds 1 --bound 1000s --stall 100 \
+swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --wakes 40 --rate "$RATE" --rounds 1 --bound 1000s --stall 100 \
 	--seed "$SEED" -- /bin/service > /run/result 2> /run/said
 status=$?
 expect "exit status of bench density" 0 $status
 [ $status = 0 ] || sed 's/^/    /' /run/said
-echo "limit $LIMIT % of RAM, $HOW, seed $SEED"
+echo "limit $LIMIT % of RAM, $HOW, seed $SEED, $RATE wakes a second"
 sed 's/^/    /' /run/result
 if [ "$HOW" != FIXED ]; then
 	swaptune daemon status | sed 's/^/    /'

@@ -19,9 +19,13 @@ use crate::full::{Full, copy_sparse};
 use crate::image::{self, Loader};
 use crate::payload;
 
-/// Packages of the guest beside mmdebstrap's minimal set and its loader.
-const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,linux-image-amd64,initramfs-tools,\
+/// Packages of the guest beside mmdebstrap's minimal set, what makes its initramfs and its loader.
+const PACKAGES: &str = "systemd,systemd-sysv,udev,dbus,linux-image-amd64,INITRAMFS,\
                         util-linux,fdisk,e2fsprogs,kmod,procps,zstd,busybox,cryptsetup-bin,fio";
+
+/// dracut looks for drivers at the machine that it runs on; the first one is made on another. The image itself has its own settings.
+const ANY_MACHINE: &str = "etc/dracut.conf.d/any-machine.conf";
+const DRACUT_HOOK: &str = "mkdir -p \"$1/etc/dracut.conf.d\" && echo 'hostonly=no' > \"$1/etc/dracut.conf.d/any-machine.conf\"";
 
 /// Where the test program is in the guest.
 const RUNNER: &str = "usr/local/lib/guest-test";
@@ -62,16 +66,28 @@ pub struct Release {
     pub suite: &'static str,
     /// What reads crypttab, where that is a package of its own.
     crypttab: &'static str,
+    /// Package of what makes its initramfs.
+    pub initramfs: &'static str,
     /// What starts its kernel.
     pub loader: Loader,
 }
 
 /// The releases under test.
-pub const RELEASES: [Release; 3] = [
-    Release { name: "debian12", suite: "bookworm", crypttab: "", loader: Loader::Grub },
-    Release { name: "debian13", suite: "trixie", crypttab: ",systemd-cryptsetup", loader: Loader::Grub },
-    Release { name: "debian13-efi", suite: "trixie", crypttab: "", loader: Loader::SystemdBoot },
+pub const RELEASES: [Release; 4] = [
+    Release { name: "debian12", suite: "bookworm", crypttab: "", initramfs: "initramfs-tools", loader: Loader::Grub },
+    Release {
+        name: "debian13",
+        suite: "trixie",
+        crypttab: ",systemd-cryptsetup",
+        initramfs: "initramfs-tools",
+        loader: Loader::Grub,
+    },
+    Release { name: "debian13-efi", suite: "trixie", crypttab: "", initramfs: "initramfs-tools", loader: Loader::SystemdBoot },
+    Release { name: "debian13-dracut", suite: "trixie", crypttab: "", initramfs: DRACUT, loader: Loader::Grub },
 ];
+
+/// The other maker of an initramfs that Debian has.
+pub const DRACUT: &str = "dracut";
 
 impl Release {
     /// A guest of this release on a copy of its image.
@@ -110,13 +126,17 @@ impl Release {
 
     /// The root file system as a tar.
     fn root(&self) -> Result<PathBuf> {
-        let packages = format!("{PACKAGES},{}{}", self.loader.package(), self.crypttab);
+        let packages = PACKAGES.replace("INITRAMFS", self.initramfs);
+        let packages = format!("{packages},{}{}", self.loader.package(), self.crypttab);
         let key = cache::hash(&format!("{} {packages}", self.suite));
         let folder = cache::entry(&format!("debian/{}-root-{key}", self.name), |target| {
             // Tells a mirror that cannot be reached from a root that cannot be made.
             apt::Tree::open(self.suite)?;
             let mut mmdebstrap = command("mmdebstrap");
             mmdebstrap.args(["--quiet", "--mode=root", "--variant=minbase", "--format=tar"]).arg(format!("--include={packages}"));
+            if self.initramfs == DRACUT {
+                mmdebstrap.arg(format!("--essential-hook={DRACUT_HOOK}"));
+            }
             for option in apt::system_options() {
                 mmdebstrap.arg(format!("--aptopt={option}"));
             }
@@ -137,6 +157,9 @@ fn customise(root: &Path, release: &Release) -> Result<()> {
     write("etc/fstab", &image::fstab(release.loader))?;
     if release.loader == Loader::Grub {
         write("etc/default/grub", GRUB_DEFAULTS)?;
+    }
+    if release.initramfs == DRACUT {
+        fs::remove_file(root.join(ANY_MACHINE)).context(ANY_MACHINE)?;
     }
     write("etc/systemd/system/guest-test.service", UNIT)?;
     write(RUNNER, payload::DEBIAN_RUNNER)?;

@@ -47,6 +47,12 @@ payloads! {
     IMAGE_VERIFY = "image-verify.sh";
     /// Debian, booted after that was taken back in the image.
     IMAGE_AFTER = "image-after.sh";
+    /// Debian with dracut, first boot: applied, the compressor in the initramfs.
+    DRACUT_APPLY = "dracut-apply.sh";
+    /// Debian with dracut, second boot: taken by the kernel, proved, rolled back.
+    DRACUT_VERIFY = "dracut-verify.sh";
+    /// Debian with dracut, third boot: as before.
+    DRACUT_AFTER = "dracut-after.sh";
     /// Debian: `quickstart --yes`, and taken back.
     DEBIAN_QUICKSTART = "debian-quickstart.sh";
     /// Debian: the package installed, upgraded, removed, purged.

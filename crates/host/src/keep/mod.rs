@@ -28,6 +28,7 @@ use crate::inspect::boot_id;
 use crate::lock::{Lock, LockError};
 use crate::machine::Machine;
 use crate::stop::Stop;
+use crate::sys;
 use crate::temporary::{TemporaryError, TemporarySettings};
 
 /// From one look to the next.
@@ -104,6 +105,7 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
     let asked = Asked::new(machine);
     let mut keeper = Keeper::new(machine, laws, options);
     let mut before: Option<Moment> = None;
+    let mut is_locked = false;
     notify.say("READY=1\nSTATUS=looking\n");
     while !stop.is_asked() {
         let mode = keeper.mode(&asked);
@@ -124,6 +126,10 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
         keeper.publish(&now, &notify);
         let is_last = options.once && before.is_some();
         before = (!matches!(mode, Mode::Paused | Mode::Aside)).then_some(now);
+        // After the first look, so that what only the start needed is given up. A daemon that waits for its own pages is of no use.
+        if machine.is_live() && !std::mem::replace(&mut is_locked, true) {
+            sys::lock_what_is_used().unwrap_or_else(|error| info!("its memory is not locked: {error}"));
+        }
         if is_last || !rest(stop, || !options.dry_run && asked.is_asked() && mode != Mode::Aside) {
             break;
         }

@@ -99,7 +99,6 @@ impl TemporarySettings {
         privileges(&run(&machine, &*kernel))?;
         let state = StateDir::temporary(&machine);
         let locks = Locks::take(&machine, &state)?;
-        enough_memory(&run(&machine, &*kernel))?;
         let recovered = put_back_left(&machine, &*kernel, &state)?;
         let beginning = Beginning {
             kind: TransactionKind::Temporary,
@@ -156,6 +155,7 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]: refused where the file system has too little room or takes no swap files. No file is left then.
     pub fn swap_file(&mut self, folder: &Path, size: Bytes, priority: i32) -> Result<PathBuf, TemporaryError> {
+        enough_memory(&run(&self.machine, &*self.kernel))?;
         let folder = self.inside(folder);
         let path = self.free_name(&folder);
         let page = self.kernel.page_size();
@@ -176,6 +176,7 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]: refused when it is in use.
     pub fn swap_on(&mut self, path: &Path, priority: i32) -> Result<(), TemporaryError> {
+        enough_memory(&run(&self.machine, &*self.kernel))?;
         let path = self.inside(path);
         let found = {
             let run = run(&self.machine, &*self.kernel);
@@ -194,6 +195,7 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]; the device is as before then.
     pub fn zram(&mut self, algorithm: &str, size: Bytes, swap_priority: Option<i32>) -> Result<String, TemporaryError> {
+        swap_priority.map_or(Ok(()), |_| enough_memory(&run(&self.machine, &*self.kernel)))?;
         let name = self.free_zram();
         let path = format!("/dev/{name}");
         let page = self.kernel.page_size();

@@ -1,11 +1,13 @@
 //! The command line: what was typed. Nothing here does anything.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
 use swaptune_core::emit::{FORMATS, Format};
+use swaptune_core::settings::Settings;
 
 mod bench;
 mod compare;
@@ -191,6 +193,9 @@ pub struct WantedArgs {
     /// Read this file instead of /etc/swaptune/config.toml and config.d/*.toml
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// What that file said: it may be a pipe, which says it once.
+    #[arg(skip)]
+    pub config_read: OnceCell<Settings>,
     /// Set one value over everything else, for example vm.swappiness=100, zswap.pool=3G or safety.kubelet=allow
     #[arg(long = "set", value_name = "KNOB=VALUE")]
     pub set: Vec<String>,

@@ -121,6 +121,31 @@ pub fn image(release: Release) -> Result<()> {
     guest.boot(payload::IMAGE_AFTER)?.ensure_success().context("boot 2, as before")
 }
 
+const DRACUT_CONFIG: &str = r#"profile = "idle-guide"
+
+[zswap]
+compressor = "zstd"
+max_pool_percent = 30
+
+[boot]
+kernel_arguments = true
+initramfs = true
+"#;
+
+/// The compressor in an initramfs that the machine's own dracut makes, booted, proved, taken back, booted.
+pub fn dracut(release: Release) -> Result<()> {
+    need_commands(&["plan", "apply", "verify", "rollback"])?;
+    let guest = release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", DRACUT_CONFIG)?;
+    for (boot, script) in [
+        ("boot 1, apply", payload::DRACUT_APPLY),
+        ("boot 2, verify and roll back", payload::DRACUT_VERIFY),
+        ("boot 3, as before", payload::DRACUT_AFTER),
+    ] {
+        guest.boot(script)?.ensure_success().context(boot)?;
+    }
+    Ok(())
+}
+
 /// From nothing to a proved configuration in one sitting, and back.
 pub fn quickstart(release: Release) -> Result<()> {
     need_commands(&["quickstart", "verify", "status", "plan", "rollback"])?;

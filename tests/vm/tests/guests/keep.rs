@@ -29,29 +29,29 @@ pub fn run(kernel: Kernel) -> Result<()> {
 }
 
 /// Limits of the pool, percent of RAM: fixed, beside a daemon as it comes, or moved by it.
-pub const DENSITIES: [(&str, u32, &str); 5] = [
+pub const DENSITIES: [(&str, u32, &str); 6] = [
     ("fixed-25", 25, "FIXED"),
     ("fixed-47", 47, "FIXED"),
     ("fixed-70", 70, "FIXED"),
+    ("fixed-85", 85, "FIXED"),
     ("keep-70", 70, "KEEP"),
     ("moves-47", 47, "MOVES"),
 ];
-/// Numbers of services of 8 MiB: from what fits with a small pool to more than any holds.
-const NUMBERS: &str = "64,88,104,120";
-/// What moments are drawn from, unless the environment says otherwise.
-const SEED: &str = "SWAPTUNE_VM_SEED";
+/// What the environment may change, and what counts where it does not: what moments are drawn from, wakes a second, numbers of services of
+/// 8 MiB from what fits with a small pool to more than any holds.
+const LOAD: [(&str, &str); 3] = [("SWAPTUNE_VM_SEED", "1"), ("SWAPTUNE_VM_RATE", "1"), ("SWAPTUNE_VM_NUMBERS", "64,88,104,120")];
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave
 /// everything as it was.
 pub fn density(kernel: Kernel, limit: u32, how: &str) -> Result<()> {
     need_commands(&["bench", "daemon"])?;
-    let seed = std::env::var(SEED).unwrap_or_else(|_| "1".into());
+    let load = LOAD.map(|(name, usual)| std::env::var(name).unwrap_or_else(|_| usual.into())).join(" ");
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_DENSITY)
         .memory(MEMORY)
         .disks(&[2048])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/density", format!("{limit} {how} {seed} {NUMBERS}\n"))
+        .text("/density", format!("{limit} {how} {load}\n"))
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()

@@ -19,8 +19,13 @@ mod support;
 mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
+<<<<<<< HEAD
 use support::{cross, full, managed, minimal, runner};
 use swaptune_vm::debian::RELEASES;
+=======
+use support::{cross, full, minimal, runner};
+use swaptune_vm::debian::{DRACUT, RELEASES};
+>>>>>>> main
 use swaptune_vm::image::Loader;
 use swaptune_vm::kernels::{KERNELS, LARGE_PAGES};
 
@@ -65,6 +70,11 @@ fn all() -> Vec<Trial> {
         }
     }
     for release in RELEASES {
+        if release.initramfs == DRACUT {
+            // Emulated, dracut takes minutes.
+            trials.push(full("initramfs", release, debian::dracut).with_ignored_flag(true));
+            continue;
+        }
         if release.loader == Loader::SystemdBoot {
             trials.push(full("circle", release, debian::circle_of_package));
             continue;
