@@ -19,13 +19,8 @@ mod support;
 mod swapping;
 
 use libtest_mimic::{Arguments, Trial};
-<<<<<<< HEAD
 use support::{cross, full, managed, minimal, runner};
-use swaptune_vm::debian::RELEASES;
-=======
-use support::{cross, full, minimal, runner};
 use swaptune_vm::debian::{DRACUT, RELEASES};
->>>>>>> main
 use swaptune_vm::image::Loader;
 use swaptune_vm::kernels::{KERNELS, LARGE_PAGES};
 
