@@ -1,8 +1,9 @@
 
-# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT FIXED|KEEP|MOVES SEED RATE N,N". Prints one result as JSON.
+# How many idle services fit, at a fixed limit of the pool or with the daemon: /density holds "LIMIT LAW SEED RATE N,N", where LAW is the one
+# that works, or none. Prints one result as JSON.
 for module in lz4 zstd; do modprobe $module 2> /dev/null; done
 CGROUPS=/sys/fs/cgroup
-read -r LIMIT HOW SEED RATE NUMBERS < /density
+read -r LIMIT LAW SEED RATE NUMBERS < /density
 
 echo 0 > /sys/block/vda/queue/rotational
 mkswap /dev/vda > /dev/null
@@ -26,9 +27,12 @@ END
 chmod 755 /bin/service
 
 live_state > /run/before
-if [ "$HOW" != FIXED ]; then
-	if [ "$HOW" = MOVES ]; then limit=true; else limit=false; fi
-	printf '[keep]\nlimit = %s\n' $limit > /run/keep.toml
+works() { if [ "$LAW" = "$1" ]; then echo "$1 = true"; else echo "$1 = false"; fi; }
+if [ "$LAW" != none ]; then
+	{
+		echo '[keep]'
+		for law in limit pacing reclaim; do works $law; done
+	} > /run/keep.toml
 	swaptune daemon --config /run/keep.toml 2> /run/daemon-said &
 	daemon=$!
 	while ! swaptune daemon status > /dev/null 2>&1; do sleep 1; done
@@ -39,9 +43,9 @@ swaptune bench density --in-place --json --no-save --heap 8M --at "$NUMBERS" --w
 status=$?
 expect "exit status of bench density" 0 $status
 [ $status = 0 ] || sed 's/^/    /' /run/said
-echo "limit $LIMIT % of RAM, $HOW, seed $SEED, $RATE wakes a second"
+echo "limit $LIMIT % of RAM, law: $LAW, seed $SEED, $RATE wakes a second"
 sed 's/^/    /' /run/result
-if [ "$HOW" != FIXED ]; then
+if [ "$LAW" != none ]; then
 	swaptune daemon status | sed 's/^/    /'
 	kill $daemon
 	wait $daemon

@@ -104,26 +104,20 @@ figures! {
     limit_raise_at_percent: Percent, 75, 50 => 99,
         "Share of the limit that the pool fills when the limit is raised",
         "below pacing_start_percent: a pool that may grow is not written to the disk";
-    limit_step_percent: Percent, 2, 1 => 10,
+    limit_step_percent: Percent, 5, 1 => 10,
         "By how much of RAM the limit moves at once",
-        "max_pool_percent has steps of 1 %; two of them outgrow a burst of stores between two ticks";
-    limit_every_s: Seconds, 5, 1 => 3600,
+        "assumed: what one application stores at once when it goes to sleep";
+    limit_every_s: Seconds, 2, 1 => 3600,
         "Time from one move of the limit to the next",
-        "PSI averages over 10 s and shows half of a change in five";
+        "the kernel sums up waiting times every two seconds (PSI_FREQ)";
     limit_max_percent: Percent, 70, 1 => 90,
         "The limit is never raised above this share of RAM",
         "docs/evidence/pool-limit.md: with 90 % processes were killed, and nothing between was tried";
-    limit_reserve_percent: Percent, 15, 5 => 60,
-        "Share of RAM that must be available for the limit to be raised",
-        "assumed: what kswapd and a waking application take at once";
-    limit_raise_stall_us: Stall, 10_000, 100 => 500_000,
-        "Most time that some task waits for memory when the limit is raised",
-        "assumed: a tenth of what Fedora's systemd-oomd tolerates before it acts, and a tenth of that again";
     limit_lower_stall_us: Stall, 50_000, 200 => 900_000,
-        "Time that some task waits for memory from which the limit is lowered",
-        "assumed: five times the bound for raising, so that one does not undo the other";
+        "Time that some task waits for memory from which the limit is lowered, where more pages of files come back than of swap",
+        "assumed: a tenth of what Fedora's systemd-oomd tolerates before it acts";
     limit_refaults: Pages, 200, 1 => 1_000_000,
-        "Most pages a second that come back from disks (swap and files) when the limit is raised",
+        "Most pages of files a second that come back, where they are more than those of swap, when the limit is raised",
         "assumed: 800 KiB a second of 4 KiB pages";
     pacing_start_percent: Percent, 80, 10 => 100,
         "Share of the limit from which the pool is drained",

@@ -1,15 +1,17 @@
 //! The law of the limit: `max_pool_percent` follows the load.
 //!
-//! A fixed limit is a compromise (docs/evidence/pool-limit.md): a large one holds more idle applications and leaves too little RAM to run
-//! in when they wake, a small one is robust and sends pages to the disk that would have fitted. So the limit
+//! What comes back tells which part of RAM is too small. Pages that come from the swap disks while the pool is full would have been in it,
+//! had it been larger; pages of files that come back would have stayed, had it been smaller. Time that tasks wait for memory says neither:
+//! both make it. So the limit
 //!
-//! - **rises** by a step while the pool nears it and the rest of RAM is not short: hardly any stall, hardly any pages from disks, RAM
-//!   available beyond a reserve, slots left. Never above the largest that leaves RAM to run in at the ratio that pages compress to now;
-//! - **falls** by a step while tasks stall, at most to what the pool holds: a limit below the pool would send the hottest pages, those
-//!   that are stored now, to the disk. What is in it already is the law of pacing's to take out;
+//! - **rises** by a step while the pool nears it, unless more comes back from files, or slots run out. Never above the largest that leaves
+//!   RAM to run in at the ratio that pages compress to now (docs/evidence/pool-limit.md);
+//! - **falls** by a step while tasks wait and more comes back from files than from swap, at most to what the pool holds: a limit below
+//!   the pool would send the hottest pages, those that are stored now, to the disk. What is in it already is the law of pacing's to take out;
 //! - **goes back** to the configured one when the pool has fallen to half of that, for then it says nothing.
 //!
-//! Between the two bounds on stall nothing moves, and after each move it waits: that is the hysteresis.
+//! After each move it waits. An earlier law lowered the limit whenever tasks waited: with as many services as any limit held, each wake read
+//! up to twice as many pages from the disk as with the limit left alone (docs/evidence/keep.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -81,14 +83,10 @@ impl Limit {
 /// Where the limit should be, and why; `Err` where it is right.
 fn wanted(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment, stall: f64) -> Result<(u64, String), String> {
     let (from, step) = (now.limit_percent, figures.limit_step_percent);
-    if stall >= figures.limit_lower_stall_us as f64 {
+    if let Some(why) = files_short(figures, span).filter(|_| stall >= figures.limit_lower_stall_us as f64) {
         let to = from.saturating_sub(step).max(bounds.floor).max(now.pool_percent());
-        let why = format!(
-            "some task waits for memory {} of the time, from {} on it falls",
-            share(stall),
-            share_of(figures.limit_lower_stall_us)
-        );
-        return if to < from { Ok((to, why)) } else { Err(format!("{why}, but no further: the pool holds {}", now.pool)) };
+        let why = format!("some task waits for memory {} of the time, and {why}", share(stall));
+        return if to < from { Ok((to, why)) } else { Err(format!("{why}, but the pool holds {}", now.pool)) };
     }
     let full = now.pool.0 * 100 / now.limit().0.max(1);
     if from != bounds.home && now.pool < now.of_ram(bounds.home).percent(HOME_PERCENT) {
@@ -102,25 +100,30 @@ fn wanted(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment, stall: f
     }
     match shortage(figures, span, now) {
         Some(why) => Err(format!("the pool fills {full} % of it, but {why}")),
-        None => Ok(((from + step).min(bounds.ceiling), format!("the pool fills {full} % of it and RAM is not short"))),
+        None => Ok(((from + step).min(bounds.ceiling), format!("the pool fills {full} % of it{}", from_swap(span)))),
     }
 }
 
-/// Why the rest of RAM is too short for a larger pool.
+/// Why a larger pool would not help.
 fn shortage(figures: &Figures, span: &Span, now: &Moment) -> Option<String> {
-    let stall = span.memory_stall.unwrap_or(f64::MAX);
-    let reserve = now.ram.percent(figures.limit_reserve_percent);
-    let from_disk = span.swapped_in + span.refaults;
-    if stall > figures.limit_raise_stall_us as f64 {
-        Some(format!("some task waits for memory {} of the time", share(stall)))
-    } else if now.available < reserve {
-        Some(format!("{} of RAM are available, less than {reserve}", now.available))
-    } else if from_disk > figures.limit_refaults as f64 {
-        Some(format!("{from_disk:.0} pages a second come back from disks"))
-    } else if now.swap_free < now.swap.percent(5) {
-        Some(format!("only {} of swap are free, and each page in the pool keeps a slot", now.swap_free))
+    if now.swap_free < now.swap.percent(5) {
+        return Some(format!("only {} of swap are free, and each page in the pool keeps a slot", now.swap_free));
+    }
+    files_short(figures, span)
+}
+
+/// Says that the rest of RAM is the part that is too small, when it is.
+fn files_short(figures: &Figures, span: &Span) -> Option<String> {
+    let is_short = span.refaults > figures.limit_refaults as f64 && span.refaults > span.swapped_in;
+    is_short.then(|| format!("{:.0} pages of files a second come back, {:.0} from swap disks", span.refaults, span.swapped_in))
+}
+
+/// What a larger pool would have kept, as the end of a sentence.
+fn from_swap(span: &Span) -> String {
+    if span.swapped_in < 1.0 {
+        String::new()
     } else {
-        None
+        format!(", and {:.0} pages a second come from swap disks", span.swapped_in)
     }
 }
 

@@ -11,8 +11,6 @@ pub struct Moment {
     pub at_ms: u64,
     /// `MemTotal`.
     pub ram: Bytes,
-    /// `MemAvailable`.
-    pub available: Bytes,
     /// Size of a page.
     pub page: Bytes,
     /// `Zswap` of meminfo: what the pool takes.

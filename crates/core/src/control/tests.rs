@@ -11,7 +11,6 @@ fn quiet() -> Moment {
     Moment {
         at_ms: 1_000_000,
         ram: Bytes::from_gib(4),
-        available: Bytes::from_gib(2),
         page: Bytes(PAGE),
         pool: Bytes::from_mib(1700),
         stored: Bytes::from_mib(4200),
@@ -41,7 +40,7 @@ fn unit(path: &str, memory: Bytes) -> UnitMoment {
 }
 
 #[test]
-fn the_limit_rises_while_ram_is_left_and_falls_under_stall() {
+fn the_limit_follows_what_comes_back() {
     let mut laws = laws(Figures::default());
     let before = quiet();
     let now = later(&before);
@@ -50,16 +49,31 @@ fn the_limit_rises_while_ram_is_left_and_falls_under_stall() {
         _ => None,
     };
     // 1700 MiB are 97 % of 43 %: near its limit.
-    assert_eq!(moved(&laws.decide(&ground(), 43, &before, &now)), Some((43, 45)));
+    assert_eq!(moved(&laws.decide(&ground(), 43, &before, &now)), Some((43, 48)));
     // It has just moved.
     let next = later(&now);
     assert_eq!(moved(&laws.decide(&ground(), 43, &now, &next)), None);
-    // 6 % of the time some task waits: it falls, but not below the pool, which takes 41.5 %.
-    let stalled = Moment { at_ms: next.at_ms + 5000, memory_stall_us: Some(300_000), limit_percent: 43, ..next.clone() };
-    assert_eq!(moved(&laws.decide(&ground(), 43, &next, &stalled)), Some((43, 42)), "{:?}", laws.standing);
-    // What this process waited itself is no stall of others.
-    let ours = Moment { at_ms: stalled.at_ms + 6000, memory_stall_us: Some(600_000), ours_us: 300_000, ..stalled.clone() };
-    assert_eq!(moved(&laws.decide(&ground(), 43, &stalled, &ours)), Some((43, 45)));
+    // Tasks wait for pages of swap: a larger pool would have kept them.
+    let swaps = Moment {
+        at_ms: next.at_ms + 5000,
+        memory_stall_us: Some(600_000),
+        pswpin: next.pswpin + 20_000,
+        refault_file: next.refault_file + 5000,
+        ..next.clone()
+    };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &next, &swaps)), Some((43, 48)), "{:?}", laws.standing);
+    // They wait for pages of files: a smaller one would; but not below the pool, which takes 41.5 %.
+    let files = Moment {
+        at_ms: swaps.at_ms + 5000,
+        memory_stall_us: Some(1_200_000),
+        refault_file: swaps.refault_file + 20_000,
+        ..swaps.clone()
+    };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &swaps, &files)), Some((43, 42)), "{:?}", laws.standing);
+    // The same pages without waiting lower nothing, and raise nothing.
+    let idle = Moment { at_ms: files.at_ms + 5000, refault_file: files.refault_file + 20_000, ..files.clone() };
+    assert_eq!(moved(&laws.decide(&ground(), 43, &files, &idle)), None, "{:?}", laws.standing);
+    assert!(laws.standing.limit.contains("4000 pages of files a second come back"), "{}", laws.standing.limit);
 }
 
 #[test]
@@ -191,7 +205,7 @@ fn what_is_still_out_is_at_most_what_was_taken_and_what_is_in_swap() {
 struct Event {
     pool_mib: u64,
     ratio_tenths: u64,
-    available_mib: u64,
+    files: u64,
     stall_us: u64,
     swapped_in: u64,
     wait_ms: u64,
@@ -199,10 +213,10 @@ struct Event {
 
 fn event() -> impl Strategy<Value = Event> {
     (0_u64..3000, 10_u64..60, 0_u64..4096, prop_oneof![Just(0), 0_u64..300_000], prop_oneof![Just(0), 0_u64..5000], 1_u64..10_000)
-        .prop_map(|(pool_mib, ratio_tenths, available_mib, stall_us, swapped_in, wait_ms)| Event {
+        .prop_map(|(pool_mib, ratio_tenths, files, stall_us, swapped_in, wait_ms)| Event {
             pool_mib,
             ratio_tenths,
-            available_mib,
+            files,
             stall_us,
             swapped_in,
             wait_ms,
@@ -215,7 +229,7 @@ fn happen(now: &Moment, event: &Event, limit_percent: u64) -> Moment {
         at_ms: now.at_ms + event.wait_ms,
         pool,
         stored: Bytes(pool.0 * event.ratio_tenths / 10),
-        available: Bytes::from_mib(event.available_mib),
+        refault_file: now.refault_file + event.files,
         memory_stall_us: now.memory_stall_us.map(|us| us + event.stall_us),
         pswpin: now.pswpin + event.swapped_in,
         limit_percent,

@@ -68,7 +68,6 @@ impl<'a> Looker<'a> {
         Moment {
             at_ms: uptime_ms(&text("/proc/uptime")),
             ram: size("MemTotal"),
-            available: size("MemAvailable"),
             page: self.page,
             pool: size("Zswap"),
             stored: size("Zswapped"),

@@ -28,14 +28,15 @@ pub fn run(kernel: Kernel) -> Result<()> {
         .ensure_success()
 }
 
-/// Limits of the pool, percent of RAM: fixed, beside a daemon as it comes, or moved by it.
-pub const DENSITIES: [(&str, u32, &str); 6] = [
-    ("fixed-25", 25, "FIXED"),
-    ("fixed-47", 47, "FIXED"),
-    ("fixed-70", 70, "FIXED"),
-    ("fixed-85", 85, "FIXED"),
-    ("keep-70", 70, "KEEP"),
-    ("moves-47", 47, "MOVES"),
+/// Limits of the pool, percent of RAM, and the law of the daemon that works beside them.
+pub const DENSITIES: [(&str, u32, &str); 7] = [
+    ("fixed-25", 25, "none"),
+    ("fixed-47", 47, "none"),
+    ("fixed-70", 70, "none"),
+    ("fixed-85", 85, "none"),
+    ("paced-70", 70, "pacing"),
+    ("moves-25", 25, "limit"),
+    ("moves-47", 47, "limit"),
 ];
 /// What the environment may change, and what counts where it does not: what moments are drawn from, wakes a second, numbers of services of
 /// 8 MiB from what fits with a small pool to more than any holds.
@@ -43,7 +44,7 @@ const LOAD: [(&str, &str); 3] = [("SWAPTUNE_VM_SEED", "1"), ("SWAPTUNE_VM_RATE",
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave
 /// everything as it was.
-pub fn density(kernel: Kernel, limit: u32, how: &str) -> Result<()> {
+pub fn density(kernel: Kernel, limit: u32, law: &str) -> Result<()> {
     need_commands(&["bench", "daemon"])?;
     let load = LOAD.map(|(name, usual)| std::env::var(name).unwrap_or_else(|_| usual.into())).join(" ");
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_DENSITY)
@@ -51,7 +52,7 @@ pub fn density(kernel: Kernel, limit: u32, how: &str) -> Result<()> {
         .disks(&[2048])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/density", format!("{limit} {how} {load}\n"))
+        .text("/density", format!("{limit} {law} {load}\n"))
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()

@@ -57,8 +57,8 @@ fn all() -> Vec<Trial> {
             if keep::runs_on(kernel) {
                 trials.push(minimal("keep", kernel, keep::run));
                 // Figures for docs/evidence/keep.md, a quarter of an hour each.
-                trials.extend(keep::DENSITIES.map(|(name, limit, how)| {
-                    let test = minimal(&format!("density-{name}"), kernel, move |kernel| keep::density(kernel, limit, how));
+                trials.extend(keep::DENSITIES.map(|(name, limit, law)| {
+                    let test = minimal(&format!("density-{name}"), kernel, move |kernel| keep::density(kernel, limit, law));
                     test.with_ignored_flag(true)
                 }));
             }
