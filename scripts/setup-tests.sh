@@ -22,13 +22,14 @@ set -eu
 #   prometheus                  promtool, which checks metrics and alerts (its
 #                               service, which nothing here uses, comes with it)
 #   python3-venv                ansible-core and Ray, which run what is in contrib
+#   openssh-client              ansible's way into guests
 #   chromium-headless-shell     the browser that reads reports (--html)
 #   fonts-dejavu-core           what it writes with
 PACKAGES="qemu-system-x86 seabios busybox-static cpio kmod xz-utils zstd
 mmdebstrap fdisk e2fsprogs dosfstools mtools ovmf debian-archive-keyring
 qemu-user-static qemu-system-arm lintian
 util-linux gcc libc6-dev fio mount cryptsetup-bin groff-base nix-bin prometheus
-python3-venv chromium-headless-shell fonts-dejavu-core"
+python3-venv openssh-client chromium-headless-shell fonts-dejavu-core"
 
 say() { echo "setup-tests: $*"; }
 

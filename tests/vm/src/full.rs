@@ -17,7 +17,7 @@ use crate::command::{command, run};
 use crate::image::Loader;
 use crate::mounted::Mounted;
 use crate::outcome::Outcome;
-use crate::qemu::{Boot, Drive, Limits, Machine, sparse_disk};
+use crate::qemu::{Boot, Drive, Limits, Machine, Running, sparse_disk};
 
 /// A guest with a disk that keeps its content from boot to boot.
 pub struct Full {
@@ -27,6 +27,7 @@ pub struct Full {
     files: Vec<(PathBuf, String)>,
     spares: Vec<PathBuf>,
     pulled: Vec<usize>,
+    ssh: Option<u16>,
     limits: Limits,
 }
 
@@ -52,6 +53,7 @@ impl Full {
             files: Vec::new(),
             spares: Vec::new(),
             pulled: Vec::new(),
+            ssh: None,
             limits: Limits { boot: Duration::from_secs(600), total: Duration::from_secs(1800) },
         }
     }
@@ -102,8 +104,23 @@ impl Full {
         Mounted::of(&self.disk, self.loader)
     }
 
+    /// Gives it a network of its own, whose sshd this port of the host's loopback leads to.
+    pub fn reached_by(mut self, port: u16) -> Self {
+        self.ssh = Some(port);
+        self
+    }
+
     /// Boots the guest with this script and waits until it is off.
     pub fn boot(&self, script: &str) -> Result<Outcome> {
+        self.machine(script)?.run(self.work.path())
+    }
+
+    /// Boots the guest with this script and does not wait.
+    pub fn start(&self, script: &str) -> Result<Running> {
+        self.machine(script)?.start(self.work.path())
+    }
+
+    fn machine(&self, script: &str) -> Result<Machine> {
         let payload = self.work.path().join("payload.tar");
         self.pack(script, &payload)?;
         let mut drives = vec![drive(&self.disk, "system", false), drive(&payload, "payload", true)];
@@ -114,9 +131,8 @@ impl Full {
             Loader::Grub => Boot::FirstDrive,
             Loader::SystemdBoot => Boot::Efi,
         };
-        let machine =
-            Machine { architecture: AMD64, memory: 1024, cpus: 1, translation_cache: 512, boot, drives, limits: self.limits };
-        machine.run(self.work.path())
+        let (ssh, limits) = (self.ssh, self.limits);
+        Ok(Machine { architecture: AMD64, memory: 1024, cpus: 1, translation_cache: 512, boot, drives, ssh, limits })
     }
 
     /// A raw tar is a block device's content as it is: no file system, no mount.

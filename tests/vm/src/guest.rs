@@ -143,6 +143,7 @@ impl Minimal {
                 command_line: format!("{} {COMMAND_LINE}{}", architecture.words, self.words),
             },
             drives,
+            ssh: None,
             limits: self.limits,
         };
         let prepare = started.elapsed();

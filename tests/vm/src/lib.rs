@@ -22,5 +22,6 @@ pub mod outcome;
 pub mod package;
 pub mod payload;
 pub mod qemu;
+pub mod reachable;
 pub mod swaptune;
 pub mod toolchain;

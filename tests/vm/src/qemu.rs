@@ -79,6 +79,8 @@ pub struct Machine {
     pub boot: Boot,
     /// Its disks in order: /dev/vda, /dev/vdb, …
     pub drives: Vec<Drive>,
+    /// Port of the host's loopback that leads to its sshd; without one it has no network.
+    pub ssh: Option<u16>,
     /// The limits.
     pub limits: Limits,
 }
@@ -98,48 +100,20 @@ impl Machine {
     }
 
     fn run_once(&self, folder: &Path) -> Result<Outcome> {
-        let output = folder.join("output");
-        let console = folder.join("console");
+        self.start(folder)?.wait()
+    }
+
+    /// Starts the machine; it runs until it is off, or until what is returned is dropped.
+    pub fn start(&self, folder: &Path) -> Result<Running> {
+        let (output, console) = (folder.join("output"), folder.join("console"));
         File::create(&output)?;
         File::create(&console)?;
         if matches!(self.boot, Boot::Efi) {
             fs::copy(EFI_VARIABLES, folder.join("variables")).with_context(|| format!("copy {EFI_VARIABLES}"))?;
         }
         let started = Instant::now();
-        let mut guest = Guest(self.command(folder, &console, &output).spawn().context("start QEMU")?);
-        let mut boot = None;
-        let mut looked = Duration::ZERO;
-        let end = loop {
-            if guest.0.try_wait()?.is_some() {
-                break if outcome::panicked(&console)? { End::Panicked } else { End::Ended };
-            }
-            let elapsed = started.elapsed();
-            if elapsed > looked + CONSOLE_STEP {
-                looked = elapsed;
-                if outcome::panicked(&console)? {
-                    // For the rest of its trace.
-                    std::thread::sleep(CONSOLE_STEP);
-                    break End::Panicked;
-                }
-            }
-            if boot.is_none() && has_started(&output)? {
-                boot = Some(elapsed);
-            }
-            if boot.is_none() && elapsed > self.limits.boot {
-                break End::Stalled;
-            }
-            if elapsed > self.limits.total {
-                break End::TimedOut;
-            }
-            std::thread::sleep(STEP);
-        };
-        drop(guest);
-        let total = started.elapsed();
-        if boot.is_none() && has_started(&output)? {
-            boot = Some(total);
-        }
-        let times = Times { prepare: Duration::ZERO, boot, total };
-        Outcome::read(&output, &console, end, times)
+        let guest = Guest(self.command(folder, &console, &output).spawn().context("start QEMU")?);
+        Ok(Running { guest, output, console, started, boot: None, looked: Duration::ZERO, limits: self.limits })
     }
 
     fn command(&self, folder: &Path, console: &Path, output: &Path) -> Command {
@@ -148,7 +122,7 @@ impl Machine {
         qemu.args(["--pdeathsig", "KILL", "--", self.architecture.emulator])
             .args(self.architecture.machine)
             .args(["-display", "none", "-vga", "none"])
-            .args(["-nodefaults", "-no-user-config", "-no-reboot", "-nic", "none"])
+            .args(["-nodefaults", "-no-user-config", "-no-reboot"])
             .args(["-monitor", "none"])
             .arg("-accel")
             .arg(format!("tcg,thread=multi,tb-size={}", self.translation_cache))
@@ -172,6 +146,7 @@ impl Machine {
             qemu.arg("-drive").arg(format!("if=pflash,format=raw,readonly=on,file={EFI_CODE}"));
             qemu.arg("-drive").arg(format!("if=pflash,format=raw,file={}", folder.join("variables").display()));
         }
+        qemu.args(network_arguments(self.ssh));
         for (number, drive) in self.drives.iter().enumerate() {
             qemu.args(drive_arguments(number, drive));
         }
@@ -187,14 +162,102 @@ pub fn sparse_disk(file: &Path, mebibytes: u64) -> Result<()> {
     Ok(())
 }
 
+/// A machine that was started; ended when this is dropped.
+pub struct Running {
+    guest: Guest,
+    output: PathBuf,
+    console: PathBuf,
+    started: Instant,
+    boot: Option<Duration>,
+    looked: Duration,
+    limits: Limits,
+}
+
+impl Running {
+    /// Waits until the machine is off, or one of its limits is over.
+    pub fn wait(mut self) -> Result<Outcome> {
+        let end = loop {
+            if let Some(end) = self.end()? {
+                break end;
+            }
+            std::thread::sleep(STEP);
+        };
+        self.outcome(end)
+    }
+
+    /// Waits until the script has printed this line. Gives the outcome where the machine ends before, or one of its limits is over.
+    pub fn wait_for(&mut self, line: &str) -> Result<Option<Outcome>> {
+        loop {
+            if let Some(end) = self.end()? {
+                return self.outcome(end).map(Some);
+            }
+            if String::from_utf8_lossy(&fs::read(&self.output)?).lines().any(|printed| printed.trim_end() == line) {
+                return Ok(None);
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+
+    /// How it has come to its end, if it has.
+    fn end(&mut self) -> Result<Option<End>> {
+        if self.guest.0.try_wait()?.is_some() {
+            let panicked = outcome::panicked(&self.console)?;
+            return Ok(Some(if panicked { End::Panicked } else { End::Ended }));
+        }
+        let elapsed = self.started.elapsed();
+        if elapsed > self.looked + CONSOLE_STEP {
+            self.looked = elapsed;
+            if outcome::panicked(&self.console)? {
+                // For the rest of its trace.
+                std::thread::sleep(CONSOLE_STEP);
+                return Ok(Some(End::Panicked));
+            }
+        }
+        if self.boot.is_none() && has_started(&self.output)? {
+            self.boot = Some(elapsed);
+        }
+        if self.boot.is_none() && elapsed > self.limits.boot {
+            return Ok(Some(End::Stalled));
+        }
+        Ok((elapsed > self.limits.total).then_some(End::TimedOut))
+    }
+
+    fn outcome(&mut self, end: End) -> Result<Outcome> {
+        self.guest.stop();
+        let total = self.started.elapsed();
+        if self.boot.is_none() && has_started(&self.output)? {
+            self.boot = Some(total);
+        }
+        let times = Times { prepare: Duration::ZERO, boot: self.boot, total };
+        Outcome::read(&self.output, &self.console, end, times)
+    }
+}
+
 /// A running QEMU; ended when it is dropped.
 struct Guest(Child);
 
-impl Drop for Guest {
-    fn drop(&mut self) {
+impl Guest {
+    fn stop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Its own network, from which nothing else is reached: the guest is 10.0.2.15 there. `romfile=`: nothing boots from it.
+fn network_arguments(ssh: Option<u16>) -> Vec<String> {
+    let Some(port) = ssh else { return vec!["-nic".to_owned(), "none".to_owned()] };
+    vec![
+        "-netdev".to_owned(),
+        format!("user,id=n0,restrict=on,hostfwd=tcp:127.0.0.1:{port}-10.0.2.15:22"),
+        "-device".to_owned(),
+        "virtio-net-pci,netdev=n0,romfile=".to_owned(),
+    ]
 }
 
 fn drive_arguments(number: usize, drive: &Drive) -> [String; 4] {

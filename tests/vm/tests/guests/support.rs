@@ -38,6 +38,17 @@ pub fn cross(name: &str, test: impl Fn() -> Result<()> + Send + 'static) -> Tria
     })
 }
 
+/// A test of whole Debians that are managed over ssh from this machine, by the given program.
+pub fn managed(name: &str, by: &'static str, test: fn() -> Result<()>) -> Trial {
+    trial(name.to_owned(), &FULL_PROGRAMS, move || {
+        present(&[by, "ssh", "ssh-keygen"])?;
+        if !is_root() {
+            bail!(Missing("building a Debian root needs root".to_owned()));
+        }
+        test()
+    })
+}
+
 /// The test is ignored while swaptune has not all of these commands.
 pub fn need_commands(commands: &[&str]) -> Result<()> {
     for command in commands {
