@@ -73,7 +73,7 @@ pub struct Release {
 }
 
 /// The releases under test.
-pub const RELEASES: [Release; 4] = [
+pub const RELEASES: [Release; 5] = [
     Release { name: "debian12", suite: "bookworm", crypttab: "", initramfs: "initramfs-tools", loader: Loader::Grub },
     Release {
         name: "debian13",
@@ -83,6 +83,7 @@ pub const RELEASES: [Release; 4] = [
         loader: Loader::Grub,
     },
     Release { name: "debian13-efi", suite: "trixie", crypttab: "", initramfs: "initramfs-tools", loader: Loader::SystemdBoot },
+    Release { name: "debian13-grub-efi", suite: "trixie", crypttab: "", initramfs: "initramfs-tools", loader: Loader::GrubEfi },
     Release { name: "debian13-dracut", suite: "trixie", crypttab: "", initramfs: DRACUT, loader: Loader::Grub },
 ];
 
@@ -155,7 +156,7 @@ fn customise(root: &Path, release: &Release) -> Result<()> {
     };
     write("etc/hostname", &format!("{}\n", release.name))?;
     write("etc/fstab", &image::fstab(release.loader))?;
-    if release.loader == Loader::Grub {
+    if release.loader != Loader::SystemdBoot {
         write("etc/default/grub", GRUB_DEFAULTS)?;
     }
     if release.initramfs == DRACUT {

@@ -129,7 +129,7 @@ impl Full {
         }
         let boot = match self.loader {
             Loader::Grub => Boot::FirstDrive,
-            Loader::SystemdBoot => Boot::Efi,
+            Loader::GrubEfi | Loader::SystemdBoot => Boot::Efi,
         };
         let (ssh, limits) = (self.ssh, self.limits);
         Ok(Machine { architecture: AMD64, memory: 1024, cpus: 1, translation_cache: 512, boot, drives, ssh, limits })

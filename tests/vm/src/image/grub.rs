@@ -1,5 +1,5 @@
-//! GRUB for a BIOS, written by hand, because grub-install wants a block device: its core image goes to the BIOS boot partition, and the
-//! two sectors that hold addresses are patched.
+//! GRUB, written by hand, because grub-install wants a block device: for a BIOS its core image goes to the BIOS boot partition, and the
+//! two sectors that hold addresses are patched; for EFI firmware it is a file on the EFI system partition.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -7,20 +7,36 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{FIRST_START, ROOT_UUID, SECTOR, kernel_release};
+use super::{FIRST_START, ROOT_UUID, SECTOR, esp, kernel_release};
 use crate::command::{command, run};
 
 /// Size of the BIOS boot partition.
 pub const SECTORS: u64 = 2048;
 /// Its GPT type.
 pub const PARTITION_TYPE: &str = "21686148-6449-6E6F-744E-656564454649";
+/// Line of the EFI system partition in the guest's fstab.
+pub const FSTAB: &str = "LABEL=ESP /boot/efi vfat umask=0077 0 1\n";
+
+/// What GRUB is built for.
+#[derive(Debug, Clone, Copy)]
+pub struct Platform {
+    /// GRUB's name of it.
+    name: &'static str,
+    /// Modules of the core image that only it needs.
+    module: &'static str,
+}
+
+/// A BIOS.
+pub const BIOS: Platform = Platform { name: "i386-pc", module: "biosdisk" };
+/// EFI firmware.
+pub const EFI: Platform = Platform { name: "x86_64-efi", module: "fat" };
 
 /// Puts GRUB's modules and a first configuration into the root; update-grub replaces the latter.
-pub fn prepare(root: &Path) -> Result<()> {
+pub fn prepare(root: &Path, platform: Platform) -> Result<()> {
     let grub = root.join("boot/grub");
-    let modules = grub.join("i386-pc");
+    let modules = grub.join(platform.name);
     fs::create_dir_all(&modules)?;
-    for entry in fs::read_dir(root.join("usr/lib/grub/i386-pc"))? {
+    for entry in fs::read_dir(root.join("usr/lib/grub").join(platform.name))? {
         let file = entry?.path();
         if file.extension().is_some_and(|end| end == "mod" || end == "lst") {
             let name = file.file_name().context("a file has a name")?;
@@ -38,10 +54,17 @@ pub fn prepare(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Writes the core image where EFI firmware looks for one.
+pub fn write_efi(root: &Path, work: &Path, disk: &File) -> Result<()> {
+    let core = work.join("core.img");
+    run_grub_mkimage(root, &core, EFI)?;
+    esp::write(work, disk, &[], &[(core, esp::FALLBACK.to_owned())])
+}
+
 /// Writes the core image and the boot sector.
 pub fn write(root: &Path, work: &Path, disk: &File) -> Result<()> {
     let core = work.join("core.img");
-    let image = run_grub_mkimage(root, &core)?;
+    let image = run_grub_mkimage(root, &core, BIOS)?;
     let sectors = u16::try_from(image.len() as u64 / SECTOR)?;
     let mut image = image;
     // The block list of the first sector: where the rest lies, how long it is, where it is loaded.
@@ -59,16 +82,16 @@ pub fn write(root: &Path, work: &Path, disk: &File) -> Result<()> {
 }
 
 /// The core image, padded to whole sectors.
-fn run_grub_mkimage(root: &Path, core: &Path) -> Result<Vec<u8>> {
+fn run_grub_mkimage(root: &Path, core: &Path, platform: Platform) -> Result<Vec<u8>> {
     run(command("chroot").arg(root).args([
         "grub-mkimage",
         "-O",
-        "i386-pc",
+        platform.name,
         "-p",
         "(hd0,gpt2)/boot/grub",
         "-o",
         "/tmp/core.img",
-        "biosdisk",
+        platform.module,
         "part_gpt",
         "ext2",
         "normal",

@@ -3,8 +3,9 @@
 //! GPT with what the loader needs, an ext4 root and three swap partitions of
 //! 256 MiB: two of them in fstab with one priority, the third blank for the test.
 //! mke2fs fills the root from a folder at an offset; the loader goes into the first
-//! partition (`grub`, `systemd_boot`).
+//! partition (`grub`, `systemd_boot`; with EFI firmware `esp`).
 
+mod esp;
 mod grub;
 mod systemd_boot;
 
@@ -46,6 +47,8 @@ const TYPE_SWAP: &str = "0657FD6D-A4AB-43C4-84E5-0933C84B4F4F";
 pub enum Loader {
     /// GRUB, started by a BIOS.
     Grub,
+    /// GRUB, started by EFI firmware.
+    GrubEfi,
     /// systemd-boot, started by EFI firmware.
     SystemdBoot,
 }
@@ -55,6 +58,7 @@ impl Loader {
     pub const fn package(self) -> &'static str {
         match self {
             Self::Grub => "grub-pc",
+            Self::GrubEfi => "grub-efi-amd64",
             Self::SystemdBoot => "systemd-boot",
         }
     }
@@ -63,7 +67,7 @@ impl Loader {
     const fn sectors(self) -> u64 {
         match self {
             Self::Grub => grub::SECTORS,
-            Self::SystemdBoot => systemd_boot::SECTORS,
+            Self::GrubEfi | Self::SystemdBoot => esp::SECTORS,
         }
     }
 
@@ -71,7 +75,7 @@ impl Loader {
     const fn partition_type(self) -> &'static str {
         match self {
             Self::Grub => grub::PARTITION_TYPE,
-            Self::SystemdBoot => systemd_boot::PARTITION_TYPE,
+            Self::GrubEfi | Self::SystemdBoot => esp::PARTITION_TYPE,
         }
     }
 
@@ -95,9 +99,11 @@ pub fn fstab(loader: Loader) -> String {
         "# <file system> <mount point> <type> <options> <dump> <pass>\n\
          UUID={ROOT_UUID} / ext4 errors=remount-ro 0 1\n"
     );
-    if loader == Loader::SystemdBoot {
-        text += systemd_boot::FSTAB;
-    }
+    text += match loader {
+        Loader::Grub => "",
+        Loader::GrubEfi => grub::FSTAB,
+        Loader::SystemdBoot => systemd_boot::FSTAB,
+    };
     for uuid in SWAP_UUIDS {
         text += &format!("UUID={uuid} none swap sw,pri=10 0 0\n");
     }
@@ -107,7 +113,8 @@ pub fn fstab(loader: Loader) -> String {
 /// Builds the image `disk` from an unpacked root; `work` takes scratch files.
 pub fn build(root: &Path, work: &Path, disk: &Path, loader: Loader) -> Result<()> {
     match loader {
-        Loader::Grub => grub::prepare(root)?,
+        Loader::Grub => grub::prepare(root, grub::BIOS)?,
+        Loader::GrubEfi => grub::prepare(root, grub::EFI)?,
         Loader::SystemdBoot => systemd_boot::prepare(root)?,
     }
     sparse_disk(disk, ((loader.swap_start(SWAPS) + END_SECTORS) * SECTOR) >> 20)?;
@@ -127,6 +134,7 @@ pub fn build(root: &Path, work: &Path, disk: &Path, loader: Loader) -> Result<()
     }
     match loader {
         Loader::Grub => grub::write(root, work, &file),
+        Loader::GrubEfi => grub::write_efi(root, work, &file),
         Loader::SystemdBoot => systemd_boot::write(root, work, &file),
     }
 }

@@ -72,6 +72,11 @@ fn all() -> Vec<Trial> {
             trials.push(full("initramfs", release, debian::dracut).with_ignored_flag(true));
             continue;
         }
+        if release.loader == Loader::GrubEfi {
+            // What swaptune does differs in nothing from GRUB on a BIOS; on request.
+            trials.push(full("circle", release, debian::circle).with_ignored_flag(true));
+            continue;
+        }
         if release.loader == Loader::SystemdBoot {
             trials.push(full("circle", release, debian::circle_of_package));
             continue;
