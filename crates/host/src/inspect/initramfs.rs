@@ -222,8 +222,8 @@ fn note(found: &mut BTreeSet<String>, path: &str) {
 mod tests {
     use std::io::Write;
 
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     /// One archive with empty files of these names.
     fn archive(names: &[&str]) -> Vec<u8> {
