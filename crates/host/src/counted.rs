@@ -34,34 +34,27 @@ fn write(run: &Run<'_>, counted: &Counted) -> Result<(), StepError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::inspect::BOOT_ID;
     use crate::kernel::LiveKernel;
-
-    fn put(root: &std::path::Path, path: &str, text: &str) {
-        let path = root.join(path.trim_start_matches('/'));
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    use crate::testing::write;
 
     #[test]
     fn counters_are_kept_for_one_boot() {
         let dir = tempfile::tempdir().unwrap();
-        put(dir.path(), "/proc/vmstat", "pswpout 700\nnr_free_pages 5\n");
+        write(dir.path(), "/proc/vmstat", "pswpout 700\nnr_free_pages 5\n");
         let machine = Machine::at(dir.path());
         let known = || inspect(&machine, SCOPE).memory.counted;
         assert_eq!(keep(&machine, &LiveKernel, "apply a"), None);
         assert!(!known().is_known(), "without a boot id it belongs to no known boot");
-        put(dir.path(), BOOT_ID, "one\n");
+        write(dir.path(), BOOT_ID, "one\n");
         assert_eq!(keep(&machine, &LiveKernel, "apply b"), None);
         let counted = known().value().cloned().unwrap();
         assert_eq!((counted.by.as_str(), counted.boot.as_str()), ("apply b", "one"));
         assert_eq!(counted.vmstat, [("pswpout".to_owned(), 700)].into(), "only what grows is kept");
-        put(dir.path(), BOOT_ID, "two\n");
+        write(dir.path(), BOOT_ID, "two\n");
         assert!(known().source().contains("of another boot"), "{:?}", known());
-        put(dir.path(), COUNTERS, "{");
+        write(dir.path(), COUNTERS, "{");
         assert!(!known().is_known());
     }
 }

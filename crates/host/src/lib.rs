@@ -27,6 +27,8 @@ pub mod stop;
 pub mod swap_header;
 pub mod sys;
 pub mod temporary;
+#[cfg(test)]
+mod testing;
 pub mod transaction;
 pub mod work_trace;
 

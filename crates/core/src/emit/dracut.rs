@@ -2,7 +2,6 @@
 
 use super::{Emitted, HEADER, Values};
 use crate::facts::{Availability, InitramfsTool};
-use crate::plan::initramfs_file;
 
 pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
     if !values.settings.wants_zswap() {
@@ -14,11 +13,11 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
     let modules = modules(values);
     if let Some(compressor) = &modules {
         let names = [compressor.as_str(), &format!("{compressor}_compress")];
-        let (_, file, _) = initramfs_file(InitramfsTool::Dracut, &names);
+        let file = InitramfsTool::Dracut.builder().text(&names);
         file.lines().filter(|line| !line.starts_with('#')).for_each(|line| text += &format!("{line}\n"));
     }
     text += &format!("kernel_cmdline+=\" {} \"\n", words.join(" "));
-    emitted.file("/etc/dracut.conf.d/50-swaptune.conf", text);
+    emitted.file(InitramfsTool::Dracut.builder().file, text);
     emitted.note(
         "kernel_cmdline counts for unified images and for what dracut embeds; another boot loader has arguments of its own",
     );

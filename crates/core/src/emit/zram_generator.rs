@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::{Emitted, HEADER, Values};
+use crate::settings::ZramWanted;
 
 /// The main file of the generator.
 pub(super) const PATH: &str = "/etc/systemd/zram-generator.conf";
@@ -22,16 +23,17 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
 pub(super) fn devices(values: &Values<'_>, emitted: &mut Emitted) {
     let mut text = HEADER.to_owned();
     for (number, zram) in values.zrams.iter().enumerate() {
+        let ZramWanted { size, algorithm, priority, mem_limit } = zram;
         let _ = write!(text, "\n[zram{number}]\n");
         // MiB, an expression; it rounds up to pages by itself.
-        let _ = writeln!(text, "zram-size = {}", zram.size.0.div_ceil(1 << 20));
-        if let Some(algorithm) = zram.algorithm.first() {
+        let _ = writeln!(text, "zram-size = {}", size.0.div_ceil(1 << 20));
+        if let Some(algorithm) = algorithm.first() {
             let _ = writeln!(text, "compression-algorithm = {algorithm}");
         }
-        if zram.mem_limit.0 > 0 {
-            let _ = writeln!(text, "zram-resident-limit = {}", zram.mem_limit.0.div_ceil(1 << 20));
+        if mem_limit.0 > 0 {
+            let _ = writeln!(text, "zram-resident-limit = {}", mem_limit.0.div_ceil(1 << 20));
         }
-        let _ = writeln!(text, "swap-priority = {}", zram.priority);
+        let _ = writeln!(text, "swap-priority = {}", priority);
     }
     emitted.file(PATH, text);
 }

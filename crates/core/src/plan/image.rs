@@ -87,10 +87,7 @@ pub(super) fn why_not_initramfs(draft: &Draft<'_>, tool: InitramfsTool) -> Optio
             return Some((why, "initramfs.conf(5)".into()));
         }
         InitramfsTool::Dracut | InitramfsTool::Mkinitcpio => {
-            return Some((
-                "it takes the drivers of the machine that makes it".into(),
-                "dracut.conf(5), mkinitcpio.conf(5)".into(),
-            ));
+            return Some(("it takes the drivers of the machine that makes it".into(), tool.builder().manual.into()));
         }
     }
     (!facts.initramfs.image.is_known()).then(|| (facts.initramfs.image.source().to_owned(), "/boot".into()))

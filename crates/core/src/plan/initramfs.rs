@@ -1,7 +1,8 @@
 //! The compressor's modules in the initramfs: the file that brings them there, and when the image is made anew.
 
 use super::draft::{Draft, Why};
-use super::{When, image, owned};
+use super::initramfs_tools::InitramfsBuilder;
+use super::{When, image};
 use crate::change::Change;
 use crate::facts::{Availability, Facts, InitramfsTool};
 
@@ -19,12 +20,12 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
         return draft.note("initramfs", format!("{name} is built in: nothing to add"), "modules.builtin");
     }
     let Some(rebuild) = rebuild(draft, &name) else { return };
-    let InitramfsText { path, text, mode } = initramfs_text(*tool, &name);
-    let why = |reason: String| Why::rule(reason, "initramfs-tools(7), dracut.conf(5), mkinitcpio.conf(5)");
-    draft.file(path, Some(text), mode, why(rebuild.clone()));
+    let builder = tool.builder();
+    let why = |reason: String| Why::rule(reason, builder.manual);
+    draft.file(builder.file, Some(text(builder, &name)), builder.mode, why(rebuild.clone()));
     let release = facts.kernel.release.value().cloned().unwrap_or_default();
     let outputs = facts.initramfs.image.value().cloned().into_iter().collect();
-    let command = owned::initramfs_command(*tool, &release);
+    let command = builder.command(&release);
     if let Some(why) = image::why_not_initramfs(draft, *tool) {
         return image::leave(draft, "initramfs", &command, why);
     }
@@ -36,16 +37,15 @@ fn asks_for_initramfs(draft: &Draft<'_>) -> bool {
     draft.settings().boot.initramfs.as_ref().is_some_and(|on| on.value) && draft.settings().wants_zswap()
 }
 
-/// The file that brings a compressor into the initramfs.
-struct InitramfsText {
-    path: &'static str,
-    text: String,
-    mode: u32,
+/// What our file says to bring a compressor into the initramfs.
+fn text(builder: &InitramfsBuilder, compressor: &str) -> String {
+    builder.text(&[compressor, &format!("{compressor}_compress")])
 }
 
-fn initramfs_text(tool: InitramfsTool, compressor: &str) -> InitramfsText {
-    let (path, text, mode) = owned::initramfs_file(tool, &[compressor, &format!("{compressor}_compress")]);
-    InitramfsText { path, text, mode }
+/// Whether our file is as it must be for this compressor.
+fn is_in_place(draft: &Draft<'_>, tool: InitramfsTool, compressor: &str) -> bool {
+    let builder = tool.builder();
+    draft.facts().file(builder.file) == Some(&text(builder, compressor))
 }
 
 /// Whether the initramfs of the next boot is one that this plan makes, with a compressor in it, or one that an earlier plan
@@ -58,23 +58,20 @@ pub(super) fn is_made_with(draft: &Draft<'_>, compressor: &str) -> bool {
 
 /// Our file is in place, so the image was made with it, and what is in the image cannot be read.
 fn is_in_the_dark(draft: &Draft<'_>, tool: InitramfsTool, compressor: &str) -> bool {
-    let wanted = initramfs_text(tool, compressor);
-    let is_in_place = draft.facts().file(wanted.path) == Some(&wanted.text);
-    asks_for_initramfs(draft) && is_in_place && !draft.facts().initramfs.contents.is_known()
+    asks_for_initramfs(draft) && is_in_place(draft, tool, compressor) && !draft.facts().initramfs.contents.is_known()
 }
 
 /// Why the initramfs is to be made anew with a compressor in it; `None` when it is not.
 fn rebuild(draft: &Draft<'_>, compressor: &str) -> Option<String> {
     let initramfs = &draft.facts().initramfs;
     let tool = *initramfs.tool.value().filter(|_| asks_for_initramfs(draft))?;
-    let wanted = initramfs_text(tool, compressor);
-    if draft.facts().file(wanted.path) != Some(&wanted.text) {
+    if !is_in_place(draft, tool, compressor) {
         return Some(format!("{compressor} is loadable before the root file system is there"));
     }
     let contents = initramfs.contents.value()?;
     let has = |entry: &String| entry.strip_prefix(compressor).is_some_and(|ending| ending.starts_with(".ko"));
     let lacks = !contents.iter().any(has);
-    lacks.then(|| format!("{} is there, but {compressor} is not in {}", wanted.path, initramfs.contents.source()))
+    lacks.then(|| format!("{} is there, but {compressor} is not in {}", tool.builder().file, initramfs.contents.source()))
 }
 
 pub(super) fn is_built_in(facts: &Facts, compressor: &str) -> bool {

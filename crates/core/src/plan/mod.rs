@@ -13,6 +13,7 @@ mod draft;
 mod encryption;
 mod image;
 mod initramfs;
+mod initramfs_tools;
 mod kubernetes;
 mod live;
 mod managers;
@@ -38,8 +39,8 @@ pub use capacity::{CAPACITY, CapacityChange, SLOTS};
 use draft::Draft;
 pub use draft::Request;
 pub use image::assume;
+pub use initramfs_tools::{INITRAMFS_BUILDERS, InitramfsBuilder};
 pub use managers::treats_manager;
-pub(crate) use owned::initramfs_file;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 pub use sizes::FILE_RESERVE;
 

@@ -2,8 +2,6 @@
 //!
 //! Owned drop-ins come first wherever a system reads them: to take one back is to delete it.
 
-use crate::facts::InitramfsTool;
-
 /// What the last apply resolved; the boot service switches on exactly this.
 pub const APPLIED_FILE: &str = "/etc/swaptune/applied.toml";
 /// What the last `apply --now` resolved; a reboot takes it away together with what it describes.
@@ -79,47 +77,6 @@ pub fn zram_generator(devices: &[&str]) -> String {
     header() + &devices.iter().map(|name| format!("[{name}]\nhost-memory-limit = 0\n")).collect::<String>()
 }
 
-/// Path, text and mode of the file that puts a compressor module into the initramfs.
-#[must_use]
-pub fn initramfs_file(tool: InitramfsTool, modules: &[&str]) -> (&'static str, String, u32) {
-    let list = modules.join(" ");
-    match tool {
-        InitramfsTool::InitramfsTools => ("/etc/initramfs-tools/hooks/swaptune", initramfs_tools_hook(&list), 0o755),
-        InitramfsTool::Dracut => {
-            ("/etc/dracut.conf.d/50-swaptune.conf", format!("{}add_drivers+=\" {list} \"\n", header()), 0o644)
-        }
-        InitramfsTool::Mkinitcpio => {
-            ("/etc/mkinitcpio.conf.d/50-swaptune.conf", format!("{}MODULES+=({list})\n", header()), 0o644)
-        }
-    }
-}
-
-/// Debian's initramfs lacks liblzma, without which its kmod cannot unpack `.ko.xz` before `/sys` is mounted; so the hook
-/// brings the library along with the modules.
-fn initramfs_tools_hook(modules: &str) -> String {
-    format!(
-        "#!/bin/sh\n{}\
-         if [ \"$1\" = prereqs ]; then echo; exit 0; fi\n\
-         . /usr/share/initramfs-tools/hook-functions\n\
-         manual_add_modules {modules}\n\
-         for library in /usr/lib/*/liblzma.so.5 /lib/*/liblzma.so.5; do\n\
-         \x20   if [ -e \"$library\" ]; then copy_exec \"$library\"; break; fi\n\
-         done\n",
-        header()
-    )
-}
-
-/// The command that rebuilds the initramfs of one kernel release.
-#[must_use]
-pub fn initramfs_command(tool: InitramfsTool, release: &str) -> Vec<String> {
-    let words: &[&str] = match tool {
-        InitramfsTool::InitramfsTools => &["update-initramfs", "-u", "-k", release],
-        InitramfsTool::Dracut => &["dracut", "--force", "--kver", release],
-        InitramfsTool::Mkinitcpio => &["mkinitcpio", "-P"],
-    };
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,13 +94,5 @@ mod tests {
         assert!(!unit.lines().any(|line| line.starts_with("After=") && line.contains(".target")));
         assert!(!unit.contains("shutdown.target"), "a shutdown must not wait for it");
         assert!(unit.contains("ExecStart=/usr/local/bin/swaptune service start\n"));
-    }
-
-    #[test]
-    fn hooks_carry_the_modules() {
-        for tool in [InitramfsTool::InitramfsTools, InitramfsTool::Dracut, InitramfsTool::Mkinitcpio] {
-            let (path, text, _) = initramfs_file(tool, &["zstd", "zstd_compress"]);
-            assert!(path.contains("swaptune") && text.contains("zstd zstd_compress"));
-        }
     }
 }

@@ -105,10 +105,11 @@ pub(crate) fn swap_area(text: &mut String, area: &SwapWanted) {
 }
 
 fn zram_device(text: &mut String, zram: &ZramWanted) {
-    let size = quoted(&zram.size.compact());
-    let _ = write!(text, "\n[[zram]]\nsize = {size}\nalgorithm = {}\npriority = {}\n", names(&zram.algorithm), zram.priority);
-    if zram.mem_limit.0 > 0 {
-        let _ = writeln!(text, "mem_limit = {}", quoted(&zram.mem_limit.compact()));
+    let ZramWanted { size, algorithm, priority, mem_limit } = zram;
+    let (size, algorithm) = (quoted(&size.compact()), names(algorithm));
+    let _ = write!(text, "\n[[zram]]\nsize = {size}\nalgorithm = {algorithm}\npriority = {priority}\n");
+    if mem_limit.0 > 0 {
+        let _ = writeln!(text, "mem_limit = {}", quoted(&mem_limit.compact()));
     }
 }
 

@@ -142,12 +142,7 @@ mod tests {
     use super::*;
 
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
-        let root = tempfile::tempdir().unwrap();
-        for (file, text) in files {
-            let path = root.path().join(file);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
+        let root = crate::testing::tree(files);
         let machine = Machine::at(root.path());
         (root, machine)
     }

@@ -229,8 +229,8 @@ fn with_files(machine: &Machine, folders: &[&'static str], ending: &str) -> Opti
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     fn boot(files: &[(&str, &str)]) -> BootFacts {
         let dir = tree(files);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use swaptune_core::plan::INITRAMFS_BUILDERS;
 use swaptune_core::{Fact, Facts};
 
 use crate::machine::Machine;
@@ -37,11 +38,9 @@ const FILES: [&str; 27] = [
     "/usr/share/zswap-cli/zswap-cli.conf",
 ];
 /// Folders, with what a name in them must contain and how it must end.
-const FOLDERS: [(&str, &str, &str); 25] = [
+const FOLDERS: [(&str, &str, &str); 23] = [
     ("/etc/default/grub.d", "", ".cfg"),
-    ("/etc/dracut.conf.d", "swaptune", ".conf"),
     ("/etc/initramfs-tools/conf.d", "swaptune", ""),
-    ("/etc/mkinitcpio.conf.d", "swaptune", ".conf"),
     ("/etc/modules-load.d", "swaptune", ".conf"),
     ("/etc/rpi", "swap.conf", ".conf"),
     ("/etc/rpi/swap.conf.d", "", ".conf"),
@@ -73,8 +72,9 @@ pub(super) fn inspect(machine: &Machine, facts: &Facts) -> BTreeMap<String, Fact
         let is_named = move |path: &String| path.rsplit('/').next().is_some_and(|name| name.contains(part));
         machine.files_in(folder, ending).into_iter().filter(is_named)
     });
+    let ours = INITRAMFS_BUILDERS.iter().map(|builder| builder.file.to_owned()).filter(|path| machine.exists(path));
     let fixed = FILES.iter().map(|path| (*path).to_owned());
-    let paths: BTreeSet<String> = fixed.chain(listed).chain(setters).chain(arguments).collect();
+    let paths: BTreeSet<String> = fixed.chain(listed).chain(ours).chain(setters).chain(arguments).collect();
     paths
         .into_iter()
         .map(|path| {

@@ -145,8 +145,8 @@ fn device(machine: &Machine) -> Fact<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     #[test]
     fn the_newest_kernel_comes_first_and_removed_ones_do_not_count() {

@@ -10,6 +10,7 @@ use swaptune_core::Fact;
 use swaptune_core::facts::{InitramfsFacts, InitramfsTool, KernelFacts};
 use swaptune_core::parse::cpio::{Fed, Scanner};
 use swaptune_core::parse::shell;
+use swaptune_core::plan::{INITRAMFS_BUILDERS, InitramfsBuilder};
 
 use super::boot::OSTREE;
 use crate::machine::{Machine, ReadError};
@@ -64,20 +65,20 @@ fn tool(machine: &Machine) -> Fact<InitramfsTool> {
     if machine.exists(OSTREE) {
         return Fact::absent(format!("{OSTREE}: the initramfs belongs to the deployment; see rpm-ostree initramfs"));
     }
-    let tools = [
-        ("/usr/sbin/update-initramfs", InitramfsTool::InitramfsTools),
-        ("/usr/bin/dracut", InitramfsTool::Dracut),
-        ("/usr/sbin/dracut", InitramfsTool::Dracut),
-        ("/usr/bin/mkinitcpio", InitramfsTool::Mkinitcpio),
-    ];
-    let found = tools.into_iter().find(|(path, tool)| {
-        // Debian's dracut package brings an update-initramfs of its own.
-        machine.exists(path) && (*tool != InitramfsTool::InitramfsTools || machine.exists("/usr/sbin/mkinitramfs"))
-    });
-    match found {
-        Some((path, tool)) => Fact::known(tool, path),
-        None => Fact::absent("no update-initramfs, dracut or mkinitcpio"),
-    }
+    let is_here = |builder: &&InitramfsBuilder| builder.beside.is_empty() || machine.exists(builder.beside);
+    let program = |builder: &InitramfsBuilder| {
+        let path = builder.programs.iter().find(|path| machine.exists(path))?;
+        Some(Fact::known(builder.tool, *path))
+    };
+    INITRAMFS_BUILDERS.iter().filter(is_here).find_map(program).unwrap_or_else(|| Fact::absent(none()))
+}
+
+/// Says which programs were looked for.
+fn none() -> String {
+    let name = |builder: &InitramfsBuilder| builder.programs.first().and_then(|path| path.rsplit('/').next());
+    let names: Vec<&str> = INITRAMFS_BUILDERS.iter().filter_map(name).collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("no {} or {last}", others.join(", "))
 }
 
 /// `MODULES=` after `initramfs.conf` and its drop-ins, in the order of mkinitramfs(8).
@@ -221,8 +222,8 @@ fn note(found: &mut BTreeSet<String>, path: &str) {
 mod tests {
     use std::io::Write;
 
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     /// One archive with empty files of these names.
     fn archive(names: &[&str]) -> Vec<u8> {

@@ -197,8 +197,8 @@ fn cpus(machine: &Machine) -> Fact<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     #[test]
     fn processors_online() {

@@ -223,8 +223,8 @@ fn config(flags: &[(String, Said)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::residents::Process;
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     const UNIT: (&str, &str) =
         ("etc/systemd/system/multi-user.target.wants/kubelet.service", "-> /usr/lib/systemd/system/kubelet.service");

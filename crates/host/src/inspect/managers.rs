@@ -146,8 +146,8 @@ fn is_ours(service: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<(String, bool)> {
         let dir = tree(files);

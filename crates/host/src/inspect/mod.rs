@@ -22,8 +22,6 @@ mod swap;
 mod sysctl;
 mod system;
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 mod writers;
 mod zram;

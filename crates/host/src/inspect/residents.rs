@@ -134,8 +134,8 @@ pub(super) fn kept<T: Serialize + DeserializeOwned>(machine: &Machine, name: &st
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<Resident> {
         let dir = tree(files);

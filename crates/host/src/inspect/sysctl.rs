@@ -55,8 +55,8 @@ fn order(machine: &Machine, system: &SystemFacts) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     fn winners(files: &[(&str, &str)]) -> Vec<(String, usize, String)> {
         let dir = tree(files);

@@ -192,8 +192,8 @@ fn cgroups(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLine]) -> (Fa
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
+    use crate::testing::tree;
 
     fn system(files: &[(&str, &str)]) -> SystemFacts {
         let dir = tree(files);

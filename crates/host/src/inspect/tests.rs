@@ -3,9 +3,9 @@
 use swaptune_core::Fact;
 use swaptune_core::facts::{Availability, BootLoader, Encryption, InitSystem, SwapKind, Transport};
 
-use super::testing::tree;
 use super::*;
 use crate::capture::capture;
+use crate::testing::tree;
 
 /// A Debian 12 laptop: LUKS with swap on LVM, a swap file with an odd name, zram, two RAID-less disks, no debugfs.
 const LAPTOP: &[(&str, &str)] = &[

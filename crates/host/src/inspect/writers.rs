@@ -184,9 +184,9 @@ fn texts(machine: &Machine, unit: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::tree;
     use super::*;
     use crate::capture::capture;
+    use crate::testing::tree;
 
     const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 

@@ -184,12 +184,7 @@ fn uptime_ms(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn write(root: &std::path::Path, path: &str, text: &str) {
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
+    use crate::testing::write;
 
     #[test]
     fn a_moment_is_read_of_files() {

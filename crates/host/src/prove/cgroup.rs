@@ -43,18 +43,12 @@ fn own_group(machine: &Machine) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn the_tightest_limit_on_the_way_up_counts() {
         let root = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = root.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let write = |path: &str, text: &str| crate::testing::write(root.path(), path, text);
         write("proc/self/cgroup", "12:memory:/old\n0::/a/b\n");
         write("proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
         write("sys/fs/cgroup/a/b/memory.swap.max", "max\n");

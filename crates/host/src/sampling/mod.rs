@@ -109,13 +109,8 @@ fn is_turn(number: u64, look: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::write;
     use swaptune_core::metrics::{Look, find};
-
-    fn write(root: &std::path::Path, path: &str, text: &str) {
-        let path = root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
 
     fn machine() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();

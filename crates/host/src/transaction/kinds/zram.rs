@@ -169,12 +169,13 @@ fn add(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
 }
 
 fn set_up(cx: StepContext<'_>, name: &str, wanted: &ZramState) -> Result<(), StepError> {
+    let ZramState { algorithm, disksize, mem_limit } = wanted;
     reset(cx, name)?;
-    cx.run.set(&path(name, "comp_algorithm"), &wanted.algorithm)?;
-    if wanted.mem_limit.0 > 0 {
-        cx.run.set(&path(name, "mem_limit"), &wanted.mem_limit.0.to_string())?;
+    cx.run.set(&path(name, "comp_algorithm"), algorithm)?;
+    if mem_limit.0 > 0 {
+        cx.run.set(&path(name, "mem_limit"), &mem_limit.0.to_string())?;
     }
-    cx.run.set(&path(name, "disksize"), &wanted.disksize.0.to_string())?;
+    cx.run.set(&path(name, "disksize"), &disksize.0.to_string())?;
     let found = state(cx, name)?;
     if same(cx, found.as_ref(), Some(wanted)) {
         return Ok(());
@@ -219,14 +220,10 @@ fn path(name: &str, attribute: &str) -> String {
 /// The driver rounds sizes up to whole pages.
 fn same(cx: StepContext<'_>, a: Option<&ZramState>, b: Option<&ZramState>) -> bool {
     let page = cx.run.kernel.page_size();
-    let pages = |bytes: Bytes| bytes.0.div_ceil(page);
-    match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => {
-            a.algorithm == b.algorithm && pages(a.disksize) == pages(b.disksize) && pages(a.mem_limit) == pages(b.mem_limit)
-        }
-        _ => false,
-    }
+    let pages = |bytes: &Bytes| bytes.0.div_ceil(page);
+    let rounded =
+        |ZramState { algorithm, disksize, mem_limit }: &ZramState| (algorithm.clone(), pages(disksize), pages(mem_limit));
+    a.map(rounded) == b.map(rounded)
 }
 
 fn words(state: Option<&ZramState>) -> String {
