@@ -41,7 +41,7 @@ fn all() -> Vec<Trial> {
         runner("endless", runner::endless),
     ];
     trials.push(cross("same_answers", cross::same_answers));
-    // On request until it was seen to its end: a plan and a check were; the first proof found no swap area on.
+    // Two machines at once, for a quarter of an hour and more: on request.
     trials.push(managed("ansible::roll_out", ansible::PLAYBOOK, ansible::roll_out).with_ignored_flag(true));
     for kernel in KERNELS {
         trials.push(minimal("probe", kernel, probe::run));
