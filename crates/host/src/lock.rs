@@ -63,8 +63,8 @@ impl Lock {
     }
 }
 
-/// Says who holds it, over the number of the one before: a file that was emptied first would give its block away on a file system without
-/// room, where what was set must still be put back. Without room for a number the lock is held all the same, by nobody who is named.
+/// Writes our process number over the one before. Truncating first would free the block, and on a full file system another program takes
+/// it: then nothing could be locked, and nothing put back. If the write fails, the lock is held and names no process.
 fn name_us(file: &File) {
     let line = format!("{}\n", std::process::id());
     if file.write_all_at(line.as_bytes(), 0).and_then(|()| file.set_len(line.len() as u64)).is_err() {

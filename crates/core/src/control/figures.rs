@@ -112,7 +112,7 @@ figures! {
         "the kernel sums up waiting times every two seconds (PSI_FREQ)";
     limit_max_percent: Percent, 70, 1 => 90,
         "The limit is never raised above this share of RAM",
-        "docs/evidence/pool-limit.md: with 90 % processes were killed, and nothing between was tried";
+        "docs/evidence/keep.md: with 85 % services were killed where 70 % held them, and nothing between was tried";
     limit_lower_stall_us: Stall, 50_000, 200 => 900_000,
         "Time that some task waits for memory from which the limit is lowered, where more pages of files come back than of swap",
         "assumed: a tenth of what Fedora's systemd-oomd tolerates before it acts";

@@ -10,8 +10,8 @@
 //!   the pool would send the hottest pages, those that are stored now, to the disk. What is in it already is the law of pacing's to take out;
 //! - **goes back** to the configured one when the pool has fallen to half of that, for then it says nothing.
 //!
-//! After each move it waits. An earlier law lowered the limit whenever tasks waited: with as many services as any limit held, each wake read
-//! up to twice as many pages from the disk as with the limit left alone (docs/evidence/keep.md).
+//! After each move it waits. An earlier law lowered the limit whenever tasks waited: in guests each wake then read
+//! 1.2 to 2.5 times as many pages from the disk as with the limit left alone (docs/evidence/keep.md).
 
 use serde::{Deserialize, Serialize};
 

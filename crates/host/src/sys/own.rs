@@ -42,7 +42,7 @@ fn unchanged(smaps: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The range of a mapping, where its words say that it is a file's and private, and nobody writes to it.
+/// Address and length, if the mapping is of a file, private and read-only.
 fn read_only_file<'a>(range: &str, mut words: impl Iterator<Item = &'a str>) -> Option<(usize, usize)> {
     let (from, to) = range.split_once('-')?;
     let is_read_only = matches!(words.next()?, "r-xp" | "r--p") && words.nth(3).is_some_and(|path| path.starts_with('/'));

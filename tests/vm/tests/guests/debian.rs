@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use swaptune_vm::command::{command, run};
 use swaptune_vm::debian::Release;
+use swaptune_vm::full::Full;
 use swaptune_vm::image::ROOT_UUID;
 use swaptune_vm::{package, payload, swaptune};
 
@@ -49,11 +50,12 @@ pub fn circle(release: Release) -> Result<()> {
     need_commands(&["inspect", "plan", "apply", "verify", "rollback", "history"])?;
     let guest =
         release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", &CONFIG.replace("THIRD", "/dev/vda5"))?;
-    for (boot, script) in [
-        ("boot 1, apply", payload::DEBIAN_APPLY),
-        ("boot 2, verify and roll back", payload::DEBIAN_VERIFY),
-        ("boot 3, as before", payload::DEBIAN_AFTER),
-    ] {
+    there_and_back(&guest, [payload::DEBIAN_APPLY, payload::DEBIAN_VERIFY, payload::DEBIAN_AFTER])
+}
+
+/// Three boots: applied, verified and rolled back, as before.
+fn there_and_back(guest: &Full, scripts: [&str; 3]) -> Result<()> {
+    for (boot, script) in ["boot 1, apply", "boot 2, verify and roll back", "boot 3, as before"].into_iter().zip(scripts) {
         guest.boot(script)?.ensure_success().context(boot)?;
     }
     Ok(())
@@ -136,14 +138,7 @@ initramfs = true
 pub fn dracut(release: Release) -> Result<()> {
     need_commands(&["plan", "apply", "verify", "rollback"])?;
     let guest = release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", DRACUT_CONFIG)?;
-    for (boot, script) in [
-        ("boot 1, apply", payload::DRACUT_APPLY),
-        ("boot 2, verify and roll back", payload::DRACUT_VERIFY),
-        ("boot 3, as before", payload::DRACUT_AFTER),
-    ] {
-        guest.boot(script)?.ensure_success().context(boot)?;
-    }
-    Ok(())
+    there_and_back(&guest, [payload::DRACUT_APPLY, payload::DRACUT_VERIFY, payload::DRACUT_AFTER])
 }
 
 /// From nothing to a proved configuration in one sitting, and back.
