@@ -9,6 +9,9 @@
 //! been compiling gave 6 748 after eight attempts. The pool's limit is a percentage of all RAM, held or not, and is scaled by
 //! `pool_percent`.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use swaptune_core::Bytes;
 use swaptune_core::measurement::DensityLimit;
 use swaptune_core::parse::keyed;
@@ -118,7 +121,7 @@ impl<'a> Space<'a> {
     pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
         match self.limit {
             DensityLimit::Group | DensityLimit::InPlace => Ok(Held { _holder: None }),
-            DensityLimit::Machine => lock(self.program, rest(machine, self.memory)?),
+            DensityLimit::Machine => lock(self.program, rest_in_time(machine, self.memory)?),
         }
     }
 
@@ -141,6 +144,20 @@ fn lock(program: &Program, size: Bytes) -> Result<Held, SpaceError> {
         return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
     }
     Ok(Held { _holder: Some(holder) })
+}
+
+/// How long memory that others use for a moment is waited for: an hour of runs is not given up for a compiler that was started beside it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// [`rest`], once enough is there.
+fn rest_in_time(machine: &Machine, memory: Bytes) -> Result<Bytes, SpaceError> {
+    let begin = Instant::now();
+    loop {
+        match rest(machine, memory) {
+            Err(SpaceError::Refused { .. }) if begin.elapsed() < PATIENCE => thread::sleep(Duration::from_secs(1)),
+            result => return result,
+        }
+    }
 }
 
 /// What new programs could have without swapping (`MemAvailable`), less `memory`.

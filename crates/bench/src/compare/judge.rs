@@ -28,6 +28,13 @@ pub fn judge(pairs: &[Vec<(f64, f64)>], same: &[(f64, f64)], delta: f64) -> Vec<
     judged.map(|(test, p)| Some(verdict(test?.0, p?, resolution, delta))).collect()
 }
 
+/// The fewest blocks with which a difference from the first can be proved when `others` are compared with it: however clear, the exact test
+/// gives no chance below 2 of 2ⁿ, and Holm's correction multiplies it.
+pub fn blocks_needed(others: usize) -> usize {
+    let smallest = |blocks: &usize| 0.5_f64.powi(*blocks as i32 - 1) * others.max(1) as f64;
+    (1..=64).find(|blocks| smallest(blocks) <= LEVEL).unwrap_or(64)
+}
+
 /// The ratio that two runs of the same configuration may show: smaller differences are this machine's, not the configuration's. `None`
 /// without two pairs.
 pub fn resolution(same: &[(f64, f64)]) -> Option<f64> {
@@ -131,6 +138,17 @@ mod tests {
     fn verdicts(factors: &[f64], count: usize, spread: f64, seed: u64) -> Vec<CompareVerdict> {
         let (pairs, same) = blocks(factors, count, spread, seed);
         judge(&pairs, &same, 0.03).into_iter().map(|found| found.unwrap().verdict).collect()
+    }
+
+    #[test]
+    fn a_clear_difference_is_proved_with_the_fewest_blocks_and_not_with_one_less() {
+        for others in [1, 3, 8] {
+            let needed = blocks_needed(others);
+            let found = |blocks| verdicts(&vec![0.2; others], blocks, 0.001, 3);
+            assert_eq!(found(needed), vec![CompareVerdict::Better; others], "{needed} blocks");
+            assert!(!found(needed - 1).contains(&CompareVerdict::Better), "{others} others: {needed} blocks are too many");
+        }
+        assert_eq!([1, 2, 3, 5].map(blocks_needed), [6, 7, 7, 8]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ use command::{Job, Ran};
 use look::Counters;
 
 pub use bystander::SIZE as BYSTANDER;
+pub use judge::blocks_needed;
 pub use keep::{Header, Journal, ResumeError};
 
 /// How long a run waits at most for the machine to be quiet after the one before.
@@ -323,6 +324,8 @@ impl Blocks<'_> {
     /// Sets a configuration, runs the command, and puts everything back.
     fn once(&self, temporary: &mut TemporarySettings, preparation: &Preparation) -> Result<Once, CompareError> {
         let mark = temporary.mark()?;
+        // What is available is an estimate that leaves out part of the caches: without them it is near to what is there.
+        self.drop_caches();
         // Before swap is on, so that no configuration is in the way of it.
         let held = self.space.as_ref().map(|space| space.hold(self.machine)).transpose()?;
         match temporary.make(preparation.changes.clone()) {
@@ -348,12 +351,17 @@ impl Blocks<'_> {
         self.job.run(self.machine, group.as_ref(), self.stop)
     }
 
-    /// Drops file caches where that is wanted, and waits until no task waits for memory.
-    fn settle(&self) {
+    /// Drops file caches where that is wanted.
+    fn drop_caches(&self) {
         if self.options.drops_caches {
             rustix::fs::sync();
             let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
         }
+    }
+
+    /// Drops file caches, and waits until no task waits for memory.
+    fn settle(&self) {
+        self.drop_caches();
         let until = Instant::now() + SETTLE;
         while Instant::now() < until && !self.stop.is_asked() {
             let before = Counters::read(self.machine);

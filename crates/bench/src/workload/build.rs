@@ -7,16 +7,23 @@ use std::{fs, io};
 
 use super::Ask;
 
-/// Compilers at a time.
+/// Compilers at a time, at least.
 const JOBS: u64 = 2;
-/// Files of the program.
-const FILES: u64 = 8;
+/// Files for each compiler that runs at a time.
+const FILES: u64 = 2;
 /// Memory that gcc 12 takes for such a file without functions, and for each function: the size that is asked for is that of all compilers
 /// that run at a time, about.
 const OF_A_FILE: u64 = 25 << 20;
-const OF_A_FUNCTION: u64 = 115 << 10;
-/// Functions of a file in any case.
+const OF_A_FUNCTION: u64 = 104 << 10;
+/// Functions of a file at least, and at most: with 4000 gcc collects its garbage and takes no more than with 2800.
 const LEAST: u64 = 10;
+const MOST: u64 = 2000;
+
+/// How many compilers run at a time, and functions of a file, for a size in bytes.
+fn shape(size: u64) -> (u64, u64) {
+    let jobs = size.div_ceil(OF_A_FILE + MOST * OF_A_FUNCTION).max(JOBS);
+    (jobs, ((size / jobs).saturating_sub(OF_A_FILE) / OF_A_FUNCTION).max(LEAST))
+}
 
 /// Writes the files, compiles them, and takes them away.
 pub(super) fn run(ask: &Ask) -> io::Result<()> {
@@ -28,13 +35,13 @@ pub(super) fn run(ask: &Ask) -> io::Result<()> {
 }
 
 fn build(ask: &Ask, folder: &Path) -> io::Result<()> {
-    let functions = ((ask.size.0 / JOBS).saturating_sub(OF_A_FILE) / OF_A_FUNCTION).max(LEAST);
-    for file in 0..FILES {
+    let (jobs, functions) = shape(ask.size.0);
+    for file in 0..jobs * FILES {
         fs::write(folder.join(format!("{file}.c")), source(file, functions, ask.seed))?;
     }
     let mut running: Vec<(u64, Child)> = Vec::new();
-    for file in 0..FILES {
-        if running.len() as u64 == JOBS {
+    for file in 0..jobs * FILES {
+        if running.len() as u64 == jobs {
             done(running.remove(0))?;
         }
         let compiler = Command::new("cc")
@@ -66,4 +73,21 @@ fn source(file: u64, functions: u64, seed: u64) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_memory_is_more_compilers_of_a_size_that_gcc_really_takes() {
+        let mib = |count: u64| count << 20;
+        assert_eq!(shape(mib(2)), (2, LEAST));
+        for size in [mib(200), mib(456), mib(600), mib(1024), mib(8192)] {
+            let (jobs, functions) = shape(size);
+            let taken = jobs * (OF_A_FILE + functions * OF_A_FUNCTION);
+            assert!(functions <= MOST && size - taken <= jobs * OF_A_FUNCTION, "{size}: {jobs} compilers, {functions} functions");
+        }
+        assert_eq!(shape(mib(1024)).0, 5);
+    }
 }

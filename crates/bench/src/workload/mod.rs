@@ -51,7 +51,7 @@ pub const WORKLOADS: [Workload; 3] = [
     },
     Workload {
         name: "build",
-        doc: "compiles a C program made for it, with cc, two compilers at a time",
+        doc: "compiles a C program made for it, with as many compilers (cc) at a time as take its size, two at least",
         percent: 100,
         run: build::run,
     },

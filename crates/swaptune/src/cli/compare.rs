@@ -26,7 +26,7 @@ pub struct CompareArgs {
     /// What makes memory small: a control group, or a process that holds the rest of it from the whole machine
     #[arg(long, value_enum, default_value = "best", requires = "memory")]
     pub limit: LimitArg,
-    /// Runs of each configuration: with fewer than six no difference can be proved
+    /// Runs of each configuration: with fewer than six no difference can be proved, and with more configurations it takes some more
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub runs: u32,
     /// Differences within this are called equivalent, in percent

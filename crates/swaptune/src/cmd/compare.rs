@@ -57,13 +57,19 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
         Some(resumed) => resumed,
         None => (Journal::create(&file(&store(context, &args.results), recorder.run()), &header)?, Vec::new()),
     };
-    let outcome = {
+    let mut is_any_kept = !before.is_empty();
+    let measured = {
         let mut show = |now: &Where<'_>| progress.show(&compare::progress(now), now.done, now.of);
-        let mut keep = |kept: &Kept| journal.keep(kept);
+        let mut keep = |kept: &Kept| journal.keep(kept).inspect(|()| is_any_kept = true);
         let mut watchers = Watchers { show: &mut show, keep: &mut keep, output: said.as_ref() };
-        measure(&context.machine, (&facts, &evidence), (&variants, &helpers), &options, before, &stop, &mut watchers)?
+        measure(&context.machine, (&facts, &evidence), (&variants, &helpers), &options, before, &stop, &mut watchers)
     };
     drop(progress);
+    let go_on = format!("go on with it: swaptune compare --resume {}", journal.path().display());
+    if measured.is_err() && is_any_kept {
+        output::message(&go_on);
+    }
+    let outcome = measured?;
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
@@ -73,7 +79,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
         report::write(path, &compare::html(&outcome, &options, &measurements))?;
     }
     if outcome.stopped {
-        output::message(&format!("go on with it: swaptune compare --resume {}", journal.path().display()));
+        output::message(&go_on);
     }
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }

@@ -14,7 +14,7 @@ pub fn html(outcome: &Outcome, options: &Options, measurements: &[Measurement]) 
     let mut page = Page::begin(&format!("swaptune compare: {command}"), &format!("Compared: {command}"));
     if let Some(first) = outcome.figures.first() {
         let memory = options.memory.map_or_else(String::new, |memory| format!(" In {memory} of memory."));
-        page.paragraph(&format!("{}{memory}", told_apart(first, options)));
+        page.paragraph(&format!("{}{memory}", told_apart(first, outcome.figures.len().saturating_sub(1), options)));
         verdicts(&mut page, &outcome.figures);
         pictures(&mut page, &outcome.figures);
         costs(&mut page, &outcome.figures);

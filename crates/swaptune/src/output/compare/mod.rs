@@ -2,7 +2,7 @@
 
 mod html;
 
-use swaptune_bench::compare::{BYSTANDER, Options, Outcome, Progress, spoken};
+use swaptune_bench::compare::{BYSTANDER, Options, Outcome, Progress, blocks_needed, spoken};
 use swaptune_core::measurement::{CompareFigures, CompareRun};
 use swaptune_core::stats::median;
 
@@ -28,7 +28,7 @@ pub fn text(outcome: &Outcome, options: &Options) -> String {
             format!("{}\nMedians of a run\n{}\n", verdicts(&outcome.figures, names), costs(&outcome.figures, names))
         });
         page += &other(&outcome.figures).map_or_else(String::new, |other| text::wrap(&other, 0));
-        page += &text::wrap(&told_apart(first, options), 0);
+        page += &text::wrap(&told_apart(first, outcome.figures.len().saturating_sub(1), options), 0);
     }
     let skipped = outcome.skipped.iter().map(|skipped| format!("not compared: {}: {}", skipped.variant, skipped.why));
     let pools = outcome.figures.iter().filter_map(|row| {
@@ -145,14 +145,15 @@ fn costs(figures: &[CompareFigures], names: &[String]) -> String {
 }
 
 /// What this machine can tell apart, and how much was run.
-fn told_apart(first: &CompareFigures, options: &Options) -> String {
+fn told_apart(first: &CompareFigures, others: usize, options: &Options) -> String {
     let count = first.runs.iter().filter(|run| !run.again).count();
     let blocks = text::count(count, "block");
     let apart = match first.resolution {
         Some(resolution) => format!("two runs of {} differ by up to {:.1} % here", first.variant, (resolution - 1.0) * 100.0),
         None => "too few to say what this machine tells apart".into(),
     };
-    let few = if count < 6 { "; with fewer than six blocks no difference can be proved" } else { "" };
+    let needed = blocks_needed(others);
+    let few = if count < needed { format!("; a difference can be proved with {needed} blocks or more") } else { String::new() };
     format!(
         "{blocks} in random order, disk and pool in pages; {apart}; within {:.1} % is equivalent{few}.",
         options.delta * 100.0
