@@ -158,3 +158,11 @@ pub struct SystemFacts {
     /// True when this process is root.
     pub root: bool,
 }
+
+impl SystemFacts {
+    /// Whether systemd is process 1: only it reads our units.
+    #[must_use]
+    pub fn has_systemd(&self) -> bool {
+        self.init.value() == Some(&InitSystem::Systemd)
+    }
+}

@@ -547,8 +547,10 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
         text = fstab::set_swap(&text, &SwapLine { spec: line.spec.clone(), options }, same);
     }
     if text != before {
-        let reason = "the areas come up at each boot, by UUID, with an explicit priority; the machine boots without a missing one, \
-                      after systemd has waited for it";
+        let missing = if draft.facts().system.has_systemd() { ", after systemd has waited for it" } else { "" };
+        let reason = format!(
+            "the areas come up at each boot, by UUID, with an explicit priority; the machine boots without a missing one{missing}"
+        );
         draft.file(FSTAB, Some(text), 0o644, Why::rule(reason, "fstab(5), swapon(8), systemd.swap(5)"));
     }
 }

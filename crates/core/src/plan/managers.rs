@@ -3,7 +3,7 @@
 use super::draft::{Draft, Why};
 use super::{When, owned};
 use crate::change::Change;
-use crate::facts::{InitSystem, Manager};
+use crate::facts::Manager;
 use crate::parse::zram_generator;
 
 /// What a manager sets up at boot.
@@ -139,7 +139,7 @@ fn silence(draft: &mut Draft<'_>, row: &Row, manager: &Manager, reason: &str) {
             manager.evidence.clone(),
         );
     }
-    let systemd = draft.facts().system.init.value() == Some(&InitSystem::Systemd);
+    let systemd = draft.facts().system.has_systemd();
     let why = Why::rule(format!("{} would act at the next boot: {reason}", row.name), manager.evidence.clone());
     match row.silence {
         Silence::Generator => generator(draft, manager, why),

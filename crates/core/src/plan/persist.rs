@@ -6,7 +6,7 @@ use super::draft::{Draft, Why};
 use super::{When, image, initramfs, owned};
 use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
-use crate::facts::{BootLoader, Facts, InitSystem, KernelArgStore, SysctlSource};
+use crate::facts::{BootLoader, Facts, KernelArgStore, SysctlSource};
 use crate::knobs::{self, Knob};
 use crate::settings::{Provenance, Wanted, ZswapSettings, to_toml};
 
@@ -75,10 +75,6 @@ fn silence(draft: &mut Draft<'_>, name: &str, value: &str, silenced: &mut Silenc
     }
 }
 
-fn init_is_systemd(facts: &Facts) -> bool {
-    facts.system.init.value() == Some(&InitSystem::Systemd)
-}
-
 /// What was resolved: for the next boot, or, when only the running system is changed, for as long as that runs.
 pub(super) fn record(draft: &mut Draft<'_>) {
     let text = format!("{}{}", owned::header(), to_toml(draft.settings()));
@@ -94,7 +90,7 @@ pub(super) fn record(draft: &mut Draft<'_>) {
 
 /// The service that switches them on.
 fn service(draft: &mut Draft<'_>) {
-    if !init_is_systemd(draft.facts()) {
+    if !draft.facts().system.has_systemd() {
         let needs = draft.settings().wants_zram()
             || draft.settings().knobs.keys().any(|name| !knobs::find(name).is_some_and(knobs::Knob::is_sysctl));
         if needs {
@@ -108,7 +104,7 @@ fn service(draft: &mut Draft<'_>) {
             "systemd.special(7)",
         )
     };
-    if !init_is_systemd(draft.facts()) {
+    if !draft.facts().system.has_systemd() {
         return;
     }
     if !draft.request.installed {

@@ -66,7 +66,7 @@ pub(super) fn add(draft: &mut Draft<'_>, area: &Area, mapping: Option<(&str, Str
         return draft.refuse(FSTAB, why, "mend the line (findmnt --verify shows all), then try again");
     }
     let text = fstab::set_swap(&before, &area.line(), |entry| entry.spec == area.spec);
-    let why = if area.optional {
+    let why = if area.optional && draft.facts().system.has_systemd() {
         "it comes up at each boot; nothing else waits for it, and it is given up after 10 s"
     } else {
         "it comes up at each boot; nothing else waits for it"
@@ -78,7 +78,8 @@ pub(super) fn add(draft: &mut Draft<'_>, area: &Area, mapping: Option<(&str, Str
 
 /// What a boot has given up comes up all the same when it appears after that, and so does what is plugged in.
 fn arrival(draft: &mut Draft<'_>, area: &Area) {
-    let Some(partuuid) = area.partuuid.as_ref().filter(|_| area.optional) else { return };
+    let comes_late = area.optional && draft.facts().system.has_systemd();
+    let Some(partuuid) = area.partuuid.as_ref().filter(|_| comes_late) else { return };
     for (path, target) in arrival_links(partuuid, &area.spec) {
         let why = "a disk that is slower than the time-out, or plugged in later, comes up when it is there";
         let change = Change::Link { path, before: None, after: Some(target) };

@@ -305,7 +305,7 @@ fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
 
 /// Without systemd nothing runs our unit, so the kernel's own command line must carry zswap.
 fn boot(facts: &Facts) -> BootSettings {
-    let systemd = facts.system.init.value() == Some(&crate::facts::InitSystem::Systemd);
+    let systemd = facts.system.has_systemd();
     let kernel_arguments = (!systemd && facts.boot.arguments.is_known()).then(|| {
         derived(true, "without systemd only the kernel command line sets zswap at boot", facts.system.init.source().to_owned())
     });
