@@ -49,12 +49,12 @@ payloads! {
     IMAGE_VERIFY = "image-verify.sh";
     /// Debian, booted after that was taken back in the image.
     IMAGE_AFTER = "image-after.sh";
-    /// Debian with dracut, first boot: applied, the compressor in the initramfs.
-    DRACUT_APPLY = "dracut-apply.sh";
-    /// Debian with dracut, second boot: taken by the kernel, proved, rolled back.
-    DRACUT_VERIFY = "dracut-verify.sh";
-    /// Debian with dracut, third boot: as before.
-    DRACUT_AFTER = "dracut-after.sh";
+    /// Debian with dracut, or MODULES=dep of initramfs-tools, first boot: applied, the compressor in the initramfs.
+    INITRAMFS_APPLY = "initramfs-apply.sh";
+    /// The same, second boot: taken by the kernel, proved, rolled back.
+    INITRAMFS_VERIFY = "initramfs-verify.sh";
+    /// The same, third boot: as before.
+    INITRAMFS_AFTER = "initramfs-after.sh";
     /// Debian: `quickstart --yes`, and taken back.
     DEBIAN_QUICKSTART = "debian-quickstart.sh";
     /// Debian: the package installed, upgraded, removed, purged.

@@ -123,7 +123,7 @@ pub fn image(release: Release) -> Result<()> {
     guest.boot(payload::IMAGE_AFTER)?.ensure_success().context("boot 2, as before")
 }
 
-const DRACUT_CONFIG: &str = r#"profile = "idle-guide"
+const INITRAMFS_CONFIG: &str = r#"profile = "idle-guide"
 
 [zswap]
 compressor = "zstd"
@@ -134,11 +134,12 @@ kernel_arguments = true
 initramfs = true
 "#;
 
-/// The compressor in an initramfs that the machine's own dracut makes, booted, proved, taken back, booted.
-pub fn dracut(release: Release) -> Result<()> {
+/// The compressor in an initramfs that the machine makes itself, by dracut or by initramfs-tools with MODULES=dep; booted, proved, taken back,
+/// booted.
+pub fn initramfs(release: Release) -> Result<()> {
     need_commands(&["plan", "apply", "verify", "rollback"])?;
-    let guest = release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", DRACUT_CONFIG)?;
-    there_and_back(&guest, [payload::DRACUT_APPLY, payload::DRACUT_VERIFY, payload::DRACUT_AFTER])
+    let guest = release.guest()?.file(swaptune::binary()?, "swaptune").text("config.toml", INITRAMFS_CONFIG)?;
+    there_and_back(&guest, [payload::INITRAMFS_APPLY, payload::INITRAMFS_VERIFY, payload::INITRAMFS_AFTER])
 }
 
 /// From nothing to a proved configuration in one sitting, and back.

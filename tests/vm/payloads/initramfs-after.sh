@@ -1,5 +1,5 @@
 
-# Third boot: the machine starts with what dracut made last, as if nothing had been done to it.
+# Third boot: the machine starts with what was made last, as if nothing had been done to it.
 STORE=/var/lib/guest-test
 expect "system" running "$(systemctl is-system-running --wait)"
 file_state | grep -v '/boot/initrd.img' > /run/files
