@@ -126,6 +126,12 @@ pub fn mapping_open(name: &str, state: &MappingState) -> Vec<String> {
     words
 }
 
+/// What cryptsetup(8) is told to find out whether a key opens a volume; nothing is opened by it.
+#[must_use]
+pub fn key_test(key_file: &str, device: &str) -> Vec<String> {
+    ["--batch-mode", "open", "--test-passphrase", "--type", "luks", "--key-file", key_file, device].map(str::to_owned).to_vec()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,14 @@ const VIEWS: &[View] = &[
 /// What is made of the configuration of another program, on the machines that have one.
 const ADOPTED: View = ("adopt.txt", &["plan", "--adopt", "--explain"]);
 
+/// What a disk that nothing uses would become, and what one in use is refused for.
+const DEVICES: &[View] = &[
+    ("device-random.txt", &["device", "plan", "/dev/vdb", "--encrypt", "random", "--optional"]),
+    ("device-luks.txt", &["device", "plan", "/dev/vdb", "--encrypt", "luks"]),
+    ("device-divided.txt", &["device", "plan", "/dev/vdb", "--encrypt", "none", "--swap", "60%", "--rest", "cache"]),
+    ("device-in-use.txt", &["device", "plan", "/dev/vda", "--wipe"]),
+];
+
 type View = (&'static str, &'static [&'static str]);
 
 fn main() -> ExitCode {
@@ -34,7 +42,8 @@ fn main() -> ExitCode {
         let facts = host.clone();
         let name = format!("{}::facts", host.name);
         let adopted = host.name.starts_with("adopt-").then_some(&ADOPTED);
-        let views = VIEWS.iter().chain(adopted).map(move |view| trial(host.clone(), *view));
+        let devices = if host.name == "spare-disk" { DEVICES } else { &[] };
+        let views = VIEWS.iter().chain(adopted).chain(devices).map(move |view| trial(host.clone(), *view));
         std::iter::once(Trial::test(name, move || compare_facts(&facts))).chain(views)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()

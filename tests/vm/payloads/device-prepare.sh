@@ -29,7 +29,26 @@ expect_status 3 swaptune device prepare /dev/vda --wipe --yes
 expect_line "it says what uses the disk" "mounted at" /run/last-output
 
 expect_status 0 swaptune device prepare /dev/vdc --encrypt random --optional --priority 100 --wipe --yes
+lasting() {
+	ls -d /etc/fstab /etc/crypttab /etc/swaptune/config.toml /etc/swaptune/applied.toml /etc/systemd/system/*.device.wants/* 2> /dev/null
+}
+lasting > $STORE/lasting
+xargs tar -C / -cPf $STORE/lasting.tar < $STORE/lasting
 expect_status 0 swaptune device prepare /dev/vdd --encrypt luks --optional --priority 90 --yes
+# As if that volume had been made and opened by hand: no line has it, and it is taken in with a key that opens it and no other.
+volume=$(sed -n 's/ .*luks.*//p' /etc/crypttab)
+cp /etc/crypttab $STORE/crypttab
+lasting | grep -vxFf $STORE/lasting | xargs rm
+tar -C / -xPf $STORE/lasting.tar
+expect "lines of the volume" 0 "$(cat /etc/fstab /etc/crypttab | grep -c "$volume")"
+expect_status 3 swaptune device adopt "/dev/mapper/$volume" --optional --priority 90 --yes
+expect_line "it says what to type" "adopt /dev/mapper/$volume --key-file FILE" /run/last-output
+(umask 077 && echo wrong > /root/wrong.key)
+expect_status 3 swaptune device adopt "/dev/mapper/$volume" --key-file /root/wrong.key --optional --priority 90 --yes
+expect_line "the key was tried" "it does not open /dev/vdd1" /run/last-output
+rm /root/wrong.key
+expect_status 0 swaptune device adopt "/dev/mapper/$volume" --key-file /etc/swaptune/keys/"$volume".key --optional --priority 90 --yes
+expect_same "crypttab as prepare wrote it" $STORE/crypttab /etc/crypttab
 expect_status 0 swaptune device prepare /dev/vde --swap 60% --rest cache --encrypt none --optional --priority 80 --yes
 cat /etc/fstab /etc/crypttab
 lsblk -o NAME,SIZE,TYPE,PARTLABEL,PARTUUID

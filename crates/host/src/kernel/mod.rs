@@ -19,6 +19,7 @@ use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
 pub use image::ImageKernel;
 pub use live::LiveKernel;
+pub use storage::unfit_key;
 
 use crate::machine::Machine;
 

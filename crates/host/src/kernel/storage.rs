@@ -3,11 +3,12 @@
 //! What they are told is built by pure functions. They run supervised: when we are killed, they are too.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use swaptune_core::change::{DeviceFormat, MappingKey, MappingState};
-use swaptune_core::device::{LUKS_HEADER, luks_format, mapping_open, partition_name, sfdisk_script};
+use swaptune_core::device::{LUKS_HEADER, key_test, luks_format, mapping_open, partition_name, sfdisk_script};
 
 use super::supervise;
 
@@ -58,6 +59,25 @@ pub(super) fn open_mapping(name: &str, state: &MappingState) -> io::Result<()> {
         return wait_for(std::iter::once(format!("/dev/mapper/{name}")));
     }
     Ok(())
+}
+
+/// Why a key file cannot open a LUKS volume at each boot: it is not there, others can read it, or the volume does not take it. Nothing is
+/// opened.
+#[must_use]
+pub fn unfit_key(key_file: &str, volume: &str) -> Option<String> {
+    let found = match std::fs::metadata(key_file) {
+        Ok(found) => found,
+        Err(error) => return Some(format!("it cannot be read: {error}")),
+    };
+    let (mode, owner) = (found.mode() & 0o7777, found.uid());
+    if !found.is_file() {
+        return Some("it is no file".to_owned());
+    }
+    if mode & 0o077 != 0 || owner != 0 {
+        return Some(format!("others can read it: owner {owner}, mode {mode:o}, and root's own with mode 600 is expected"));
+    }
+    let tried = cryptsetup(&key_test(key_file, volume));
+    tried.err().map(|error| format!("it does not open {volume}: {error}"))
 }
 
 pub(super) fn close_mapping(name: &str) -> io::Result<()> {

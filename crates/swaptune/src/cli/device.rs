@@ -27,7 +27,7 @@ pub enum DeviceCommand {
     Prepare(ApplyPrepareArgs),
     /// Take a swap partition or an open mapping into fstab and the configuration, as it is; nothing on it is touched
     #[command(
-        after_help = "Examples:\n  sudo swaptune device adopt /dev/sdb1\n  sudo swaptune device adopt /dev/mapper/cryptswap --optional"
+        after_help = "Examples:\n  sudo swaptune device adopt /dev/sdb1\n  sudo swaptune device adopt /dev/mapper/cryptswap --optional\n  sudo swaptune device adopt /dev/mapper/vault --key-file /root/vault.key   a LUKS volume that nothing opens at boot yet"
     )]
     Adopt(AdoptArgs),
     /// Take a device out: swap off, mapping closed, every line of it gone, its keys destroyed
@@ -97,6 +97,9 @@ pub struct ApplyPrepareArgs {
 pub struct AdoptArgs {
     /// A swap partition, or an open mapping with swap in it
     pub device: String,
+    /// Key file that shall open a LUKS volume at each boot; it is tried first
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<String>,
     /// It may be missing: a boot gives it up after 10 s, and `verify` takes that as it is
     #[arg(long)]
     pub optional: bool,

@@ -27,7 +27,7 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
         Some(path) => plan::reviewed(context, path)?,
         None => plan::make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?.plan,
     };
-    refuse(&plan)?;
+    refuse(&plan, "swaptune plan")?;
     if plan.is_empty() {
         print_plan(context, &plan)?;
         return Ok(0);
@@ -56,11 +56,11 @@ fn print_plan(context: &Context, plan: &Plan) -> Result<(), Failure> {
     if context.json { output::json(plan) } else { output::data(&output::plan::steps(plan, false)) }
 }
 
-/// A plan with refusals changes nothing.
-pub fn refuse(plan: &Plan) -> Result<(), Failure> {
+/// A plan with refusals changes nothing; the command `shown_by` shows all of them.
+pub fn refuse(plan: &Plan, shown_by: &str) -> Result<(), Failure> {
     let Some(first) = plan.refusals.first() else { return Ok(()) };
     let more = plan.refusals.len() - 1;
-    let others = if more == 0 { String::new() } else { format!(" (and {more} more: swaptune plan)") };
+    let others = if more == 0 { String::new() } else { format!(" (and {more} more: {shown_by})") };
     Err(Failure::new(REFUSED, format!("{}: {}{others}", first.what, first.why)).hint(&first.hint))
 }
 

@@ -1,13 +1,14 @@
 //! `swaptune device`: a swap device from its partition table to its end.
 
-use swaptune_core::facts::{Facts, SwapPlace};
+use swaptune_core::facts::{Encryption, Facts, SwapPlace};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::device::{Programs, Wish, adopt, prepare, retire};
+use swaptune_core::plan::device::{KeyFile, Programs, Wish, adopt, prepare, retire};
 use swaptune_core::plan::{Plan, Request, When};
 use swaptune_core::settings::{EncryptRule, Settings, SwapWanted};
 use swaptune_host::counted;
 use swaptune_host::inspect::{Scope, inspect, look_at_places};
 use swaptune_host::journal::{StateDir, TransactionKind};
+use swaptune_host::kernel::unfit_key;
 use swaptune_host::transaction::{ApplyOptions, execute};
 
 use super::apply::refuse;
@@ -27,6 +28,7 @@ pub fn run(context: &Context, args: &DeviceArgs) -> Result<u8, Failure> {
         encrypt: EncryptRule::None,
         optional: false,
         priority: 0,
+        key_file: None,
         programs: programs(context),
     };
     match &args.what {
@@ -37,7 +39,8 @@ pub fn run(context: &Context, args: &DeviceArgs) -> Result<u8, Failure> {
             carry_out(context, make, args.yes, "Prepare this device?", TransactionKind::Apply)
         }
         DeviceCommand::Adopt(args) => {
-            let wish = Wish { optional: args.optional, priority: args.priority, ..plain(&args.device) };
+            let key_file = args.key_file.clone().map(|path| KeyFile { path, unfit: None });
+            let wish = Wish { optional: args.optional, priority: args.priority, key_file, ..plain(&args.device) };
             let make = || plan(context, adopt, &wish, false);
             carry_out(context, make, args.yes, "Take this area into the configuration?", TransactionKind::Apply)
         }
@@ -60,6 +63,7 @@ fn wish<'a>(context: &Context, args: &'a PrepareArgs) -> Wish<'a> {
         },
         optional: args.optional,
         priority: args.priority,
+        key_file: None,
         programs: programs(context),
     }
 }
@@ -80,12 +84,20 @@ fn programs(context: &Context) -> Programs {
 fn plan(context: &Context, make: fn(&Request<'_>, &Wish<'_>) -> Plan, wish: &Wish<'_>, wipe: bool) -> Result<Plan, Failure> {
     let mut facts = inspect(&context.machine, Scope::PLAN);
     facts.swap_places = places(context, &facts, wish.device);
+    let wish = &Wish { key_file: wish.key_file.as_ref().map(|key| tried(&facts, wish.device, key)), ..wish.clone() };
     let settings = configuration::of_files(&context.machine)?;
     let (evidence, unread) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let named = [wish.device.to_owned()];
     let mut plan = make(&request(context, &facts, &settings, &evidence, if wipe { &named } else { &[] }), wish);
     plan.notes.extend(unread);
     Ok(plan)
+}
+
+/// The key file after the volume was asked whether it takes it.
+fn tried(facts: &Facts, device: &str, key: &KeyFile) -> KeyFile {
+    let volume = facts.device_named(device).filter(|device| matches!(device.dm_crypt(), Some(Encryption::Luks { .. })));
+    let below = volume.and_then(|volume| facts.block_device(volume.lies_on.first()?));
+    KeyFile { unfit: below.and_then(|below| unfit_key(&key.path, &below.node())), ..key.clone() }
 }
 
 fn request<'a>(
@@ -142,7 +154,7 @@ fn carry_out(
     temporary::recover(context)?;
     super::history::remind(context)?;
     let plan = make()?;
-    refuse(&plan)?;
+    refuse(&plan, "swaptune device plan")?;
     if plan.is_empty() {
         return show(context, &plan);
     }

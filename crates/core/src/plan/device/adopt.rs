@@ -3,7 +3,7 @@
 use super::super::draft::{Draft, Why};
 use super::super::{Plan, Request, When};
 use super::lines::{self, Area};
-use super::{Wish, begin, finish};
+use super::{KeyFile, Wish, begin, finish};
 use crate::change::{Change, SwapState};
 use crate::facts::{BlockDevice, Encryption, Holds, SwapKind};
 use crate::parse::crypttab;
@@ -34,9 +34,7 @@ fn take(draft: &mut Draft<'_>, wish: &Wish<'_>) {
         };
         return draft.refuse(device.node(), "it is no swap area", hint);
     };
-    if !opens_at_boot(draft, device) {
-        return;
-    }
+    let Ok(mapping) = crypttab_line(draft, device, wish) else { return };
     if active.is_none_or(|area| area.priority != wish.priority) {
         let before = active.map(|area| SwapState { priority: area.priority, discard_once: false });
         let after = Some(SwapState { priority: wish.priority, discard_once: false });
@@ -57,7 +55,7 @@ fn take(draft: &mut Draft<'_>, wish: &Wish<'_>) {
             below.and_then(|below| below.partuuid.clone())
         }),
     };
-    lines::add(draft, &area, None);
+    lines::add(draft, &area, mapping.as_ref().map(|(name, line)| (name.as_str(), line.clone())));
 }
 
 fn rule(device: &BlockDevice) -> EncryptRule {
@@ -77,14 +75,52 @@ fn swap_uuid(draft: &Draft<'_>, device: &BlockDevice, wish: &Wish<'_>) -> Option
     }
 }
 
-/// A mapping that nothing opens at boot would be missing from the next boot on.
-fn opens_at_boot(draft: &mut Draft<'_>, device: &BlockDevice) -> bool {
-    let Some(name) = device.dm_name.as_ref().filter(|_| device.dm_crypt().is_some()) else { return true };
+/// A mapping's name and its line.
+type Line = (String, String);
+
+/// The line of crypttab that an encrypted mapping lacks: one that nothing opens would be missing from the next boot on. `Err` after a
+/// refusal.
+fn crypttab_line(draft: &mut Draft<'_>, device: &BlockDevice, wish: &Wish<'_>) -> Result<Option<Line>, ()> {
+    let name = device.dm_name.clone().unwrap_or_default();
     let known = crypttab::parse(draft.facts().file(lines::CRYPTTAB).unwrap_or_default());
-    let is_listed = known.iter().any(|mapping| mapping.name == *name);
-    if !is_listed {
-        let hint = format!("write a line for {name} into /etc/crypttab, crypttab(5), or prepare its device anew");
-        draft.refuse(device.node(), "no line of /etc/crypttab opens it at boot", hint);
-    }
-    is_listed
+    let is_listed = known.iter().any(|mapping| mapping.name == name);
+    let leave_out = || "leave out --key-file".to_owned();
+    let (why, hint) = match (device.dm_crypt(), is_listed, &wish.key_file) {
+        (None, _, None) | (Some(_), true, None) => return Ok(None),
+        (None, ..) => ("it is not encrypted, and no key opens it", leave_out()),
+        (Some(_), true, Some(_)) => ("a line of /etc/crypttab opens it already", leave_out()),
+        (Some(Encryption::Luks { .. }), false, Some(KeyFile { path, unfit: None })) => {
+            return Ok(Some(volume_line(draft, device, wish, &name, path)));
+        }
+        (Some(Encryption::Luks { .. }), false, Some(KeyFile { unfit: Some(why), path })) => {
+            let hint = format!("chmod 600 {path}; cryptsetup luksAddKey {} {path}", source(draft, device));
+            (why.as_str(), hint)
+        }
+        (Some(Encryption::Luks { .. }), false, None) => {
+            (NOT_LISTED, format!("swaptune device adopt {} --key-file FILE, a file that opens it", device.node()))
+        }
+        (Some(_), false, _) => {
+            (NOT_LISTED, format!("write a line for {name} into /etc/crypttab, crypttab(5), or prepare its device anew"))
+        }
+    };
+    draft.refuse(device.node(), why, hint);
+    Err(())
+}
+
+const NOT_LISTED: &str = "no line of /etc/crypttab opens it at boot";
+
+/// What the volume lies on.
+fn source(draft: &Draft<'_>, device: &BlockDevice) -> String {
+    let below = device.lies_on.first();
+    below.and_then(|name| draft.facts().block_device(name)).map_or_else(|| "DEVICE".to_owned(), BlockDevice::node)
+}
+
+/// Found by the partition where there is one, else by the volume's own UUID, which no swap header erases. Discards go through as they do now.
+fn volume_line(draft: &Draft<'_>, device: &BlockDevice, wish: &Wish<'_>, name: &str, key: &str) -> Line {
+    let below = device.lies_on.first().and_then(|name| draft.facts().block_device(name));
+    let by = |tag: &str, id: &Option<String>| id.as_ref().map(|id| format!("{tag}={id}"));
+    let spec = below.and_then(|below| by("PARTUUID", &below.partuuid).or_else(|| by("UUID", &below.uuid)));
+    let spec = spec.unwrap_or_else(|| source(draft, device));
+    let options = lines::mapping_options("luks,headless=true", device.discard.value() == Some(&true), wish.optional);
+    (name.to_owned(), format!("{name} {spec} {key} {options}"))
 }

@@ -38,6 +38,15 @@ pub struct Programs {
     pub crypttab: bool,
 }
 
+/// A key file that shall open a volume at each boot, and what was found of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFile {
+    /// Its path.
+    pub path: String,
+    /// What speaks against it: it is not there, others can read it, or it does not open the volume.
+    pub unfit: Option<String>,
+}
+
 /// What is wanted of a device.
 #[derive(Clone, Debug)]
 pub struct Wish<'a> {
@@ -53,6 +62,8 @@ pub struct Wish<'a> {
     pub optional: bool,
     /// Swap priority.
     pub priority: i32,
+    /// What opens a volume that is adopted and that crypttab does not list.
+    pub key_file: Option<KeyFile>,
     /// What is there to do it with.
     pub programs: Programs,
 }

@@ -11,7 +11,16 @@ use crate::settings::Settings;
 const ALL: Programs = Programs { sfdisk: true, cryptsetup: true, crypttab: true };
 
 fn wish(device: &str) -> Wish<'_> {
-    Wish { device, swap: None, cache: false, encrypt: EncryptRule::Random, optional: true, priority: 10, programs: ALL }
+    Wish {
+        device,
+        swap: None,
+        cache: false,
+        encrypt: EncryptRule::Random,
+        optional: true,
+        priority: 10,
+        key_file: None,
+        programs: ALL,
+    }
 }
 
 fn prepared(facts: &Facts, wish: &Wish<'_>, wipe: bool) -> Plan {
@@ -291,4 +300,67 @@ fn an_area_that_is_there_is_adopted_as_it_is() {
     assert!(file(&plan, "/etc/fstab").unwrap().ends_with(line));
     let other = adopt(&request(&facts, &settings, &[]), &wish("/dev/vda4"));
     assert!(refused(&other, "it is no swap area") && other.refusals[0].hint.contains("device prepare /dev/vda4"));
+}
+
+/// The server with a volume on vda4 that holds swap, opened by hand.
+fn volume(kind: &str) -> Facts {
+    let mut facts = server();
+    facts.block_devices[3].partuuid = Some("4-4".into());
+    facts.block_devices.push(BlockDevice {
+        name: "dm-0".into(),
+        dm_name: Some("vault".into()),
+        dm_uuid: Some(format!("CRYPT-{kind}-vault")),
+        lies_on: vec!["vda4".into()],
+        uuid: Some("5e5e".into()),
+        contents: Fact::known("swap".into(), "t"),
+        discard: Fact::known(true, "t"),
+        ..BlockDevice::default()
+    });
+    facts
+}
+
+fn key(unfit: Option<&str>) -> Option<KeyFile> {
+    Some(KeyFile { path: "/root/swap.key".into(), unfit: unfit.map(str::to_owned) })
+}
+
+#[test]
+fn a_volume_that_nothing_opens_is_adopted_with_its_key() {
+    let facts = volume("LUKS2");
+    let settings = Settings::default();
+    let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file: key(None), ..wish("/dev/mapper/vault") });
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+    let line = "vault PARTUUID=4-4 /root/swap.key luks,headless=true,nofail,discard,x-systemd.device-timeout=10s\n";
+    assert_eq!(file(&plan, "/etc/crypttab"), Some(line));
+    assert!(file(&plan, "/etc/fstab").unwrap().contains("/dev/mapper/vault none swap sw,pri=10,nofail,"), "{:?}", shown(&plan));
+    let by_uuid = |facts: &mut Facts| (facts.block_devices[3].partuuid, facts.block_devices[3].uuid) = (None, Some("v-1".into()));
+    let mut facts = facts;
+    by_uuid(&mut facts);
+    let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file: key(None), ..wish("/dev/mapper/vault") });
+    assert!(file(&plan, "/etc/crypttab").unwrap().starts_with("vault UUID=v-1 "));
+}
+
+#[test]
+fn a_key_that_does_not_fit_changes_nothing() {
+    let listed = |facts: &mut Facts| {
+        facts.files.insert("/etc/crypttab".into(), Fact::known("vault PARTUUID=4-4 /k luks\n".into(), "t"));
+    };
+    type Case = (&'static str, &'static str, bool, Option<KeyFile>, &'static str, &'static str);
+    let cases: [Case; 6] = [
+        ("LUKS2", "/dev/mapper/vault", false, None, "no line of /etc/crypttab", "--key-file FILE"),
+        ("LUKS2", "/dev/mapper/vault", false, key(Some("others can read it")), "others can read it", "chmod 600 /root/swap.key"),
+        ("LUKS2", "/dev/mapper/vault", true, key(None), "opens it already", "leave out"),
+        ("PLAIN", "/dev/mapper/vault", false, key(None), "no line of /etc/crypttab", "crypttab(5)"),
+        ("LUKS2", "/dev/vda3", false, key(None), "not encrypted", "leave out"),
+        ("LUKS2", "/dev/vda4", false, key(None), "it is no swap area", "swaptune device adopt /dev/mapper/vault"),
+    ];
+    for (kind, device, is_listed, key_file, why, hint) in cases {
+        let mut facts = volume(kind);
+        if is_listed {
+            listed(&mut facts);
+        }
+        let settings = Settings::default();
+        let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file, ..wish(device) });
+        assert!(refused(&plan, why) && plan.refusals[0].hint.contains(hint), "{kind} {device}: {:?}", plan.refusals);
+        assert!(plan.steps.is_empty(), "{kind} {device}: {:?}", shown(&plan));
+    }
 }

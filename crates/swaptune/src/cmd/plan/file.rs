@@ -84,7 +84,7 @@ pub fn read(context: &Context, path: &Path) -> Result<Plan, Failure> {
     }
     let now = again(context, path, &reviewed)?;
     // What forbids it now is the better answer.
-    crate::cmd::apply::refuse(&now)?;
+    crate::cmd::apply::refuse(&now, "swaptune plan")?;
     let (planned, left) = (deeds(&reviewed.plan), deeds(&now));
     // Done already: a second run changes nothing.
     if left.is_empty() {

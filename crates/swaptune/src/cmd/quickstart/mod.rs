@@ -150,7 +150,7 @@ fn offers(context: &Context, facts: &Facts, evidence: &Evidence, forecast: &Fore
         let plan = |when: &WhenArgs| for_settings(context, facts, basis, when, Record(true), &[]);
         let (mut live, whole) = (plan(&WhenArgs { now: true, boot: false }), plan(&WhenArgs::default()));
         live.gain = followed.gain();
-        match refuse(&whole).and_then(|()| not_installed(context, &whole)) {
+        match refuse(&whole, "swaptune plan").and_then(|()| not_installed(context, &whole)) {
             Ok(()) => offers.push(Offer { forecast: row.clone(), live, settings, followed }),
             Err(why) => _ = refused.get_or_insert(why),
         }
@@ -292,7 +292,7 @@ impl Sitting<'_> {
         let seed = fresh_seed(self.context);
         let basis = Basis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed), seed };
         let plan = for_settings(self.context, &facts, basis, &WhenArgs::default(), Record(true), &[]);
-        refuse(&plan)?;
+        refuse(&plan, "swaptune plan")?;
         self.execute(&plan)
     }
 
