@@ -10,6 +10,7 @@ pub mod ground;
 pub mod limit;
 pub mod moment;
 pub mod pacing;
+pub mod policies;
 pub mod reclaim;
 pub mod report;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use ground::{Ground, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
 pub use pacing::{Burst, Pacing};
+pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};
 
@@ -71,8 +73,8 @@ pub struct Wishes {
     pub figures: Figures,
     /// Which of them are to work.
     pub wanted: Wanted,
-    /// Names of units, or of any group on the way to one, that are never reclaimed.
-    pub never: Vec<String>,
+    /// What is said of single units.
+    pub units: Policies,
 }
 
 /// All laws of one machine.
@@ -100,14 +102,14 @@ impl Laws {
     /// Laws that remember nothing but budgets.
     #[must_use]
     pub fn new(wishes: Wishes, rule: PoolRule, written: Budget, taken: Budget) -> Self {
-        let Wishes { figures, wanted, never } = wishes;
+        let Wishes { figures, wanted, units } = wishes;
         Self {
             figures,
             wanted,
             rule,
             limit: Limit::default(),
             pacing: Pacing::with_budget(written),
-            reclaim: Reclaim::new(never, taken),
+            reclaim: Reclaim::new(units, taken),
             stalled: VecDeque::new(),
             standing: Standing::default(),
         }
@@ -115,9 +117,9 @@ impl Laws {
 
     /// Goes by another configuration from now on. What was learnt of units, and what budgets have spent, stays.
     pub fn configure(&mut self, wishes: Wishes) {
-        let Wishes { figures, wanted, never } = wishes;
+        let Wishes { figures, wanted, units } = wishes;
         (self.figures, self.wanted) = (figures, wanted);
-        self.reclaim.leave_alone(never);
+        self.reclaim.heed(units);
     }
 
     /// What is to be done at this moment, in this order. `home` is the limit that is configured.

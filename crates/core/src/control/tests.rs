@@ -30,8 +30,9 @@ fn later(moment: &Moment) -> Moment {
 }
 
 fn laws(figures: Figures) -> Laws {
-    let wishes =
-        Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, never: vec!["never.service".into()] };
+    let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
+    let units = [("never.service".to_owned(), never)].into_iter().collect();
+    let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, units };
     Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 
@@ -164,6 +165,32 @@ fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
         assert!(!of_idle, "{second}: {decisions:?}");
         now = next;
     }
+}
+
+#[test]
+fn a_unit_is_reclaimed_by_its_own_figures() {
+    let mut laws = laws(Figures { reclaim_idle_s: 60, ..Figures::default() });
+    let soon = UnitPolicy { idle_s: Some(20), floor: Some(Bytes::from_mib(90)), ..UnitPolicy::default() };
+    laws.reclaim.heed([("soon.slice".to_owned(), soon)].into_iter().collect());
+    let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+    let (mut left, mut probes) = ([Bytes::from_mib(100); 2], Vec::new());
+    for second in 0..300 {
+        let mut next = later(&now);
+        let units = ["/soon.slice/a.service", "/b.service"];
+        next.units =
+            units.iter().zip(left).map(|(path, memory)| UnitMoment { at_ms: next.at_ms, ..unit(path, memory) }).collect();
+        for decision in laws.decide(&ground(), 43, &now, &next) {
+            let Decision::Reclaim(probe) = decision else { panic!("{decision:?}") };
+            let asked = units.iter().position(|path| *path == probe.path).unwrap();
+            left[asked].0 -= probe.bytes.0;
+            laws.reclaim.took(&laws.figures, &probe, next.at_ms, probe.bytes);
+            probes.push((asked, second));
+        }
+        now = next;
+    }
+    let first = |unit| probes.iter().find(|(asked, _)| *asked == unit).map(|(_, second)| *second);
+    assert_eq!((first(0), first(1)), (Some(20), Some(60)), "{probes:?}");
+    assert!(left[0] >= Bytes::from_mib(90) && left[1] < Bytes::from_mib(20), "{left:?}");
 }
 
 #[test]
