@@ -24,6 +24,38 @@ pub struct Ground {
     pub writeback_switch: bool,
     /// `memory.reclaim` is there.
     pub reclaim_file: bool,
+    /// Pages of other processes can be paged out: the kernel has process_madvise(2), and we may use it.
+    pub page_out: bool,
+}
+
+/// How memory is taken from what is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Groups of version 2 are asked for it: `memory.reclaim`.
+    Groups,
+    /// Pages of processes are paged out: process_madvise(2), `MADV_PAGEOUT`.
+    Processes,
+}
+
+impl Mechanism {
+    /// In words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Groups => "groups, by memory.reclaim",
+            Self::Processes => "processes, by process_madvise",
+        }
+    }
+}
+
+/// How memory is taken on this machine; `None` where it cannot be. Groups say what an administrator protects, so that they come first.
+#[must_use]
+pub fn mechanism(ground: &Ground) -> Option<Mechanism> {
+    match ground.memory_groups {
+        true => ground.reclaim_file.then_some(Mechanism::Groups),
+        false => ground.page_out.then_some(Mechanism::Processes),
+    }
 }
 
 /// The laws by their names in `[keep]`.
@@ -48,6 +80,8 @@ const CONFIGURED: &str = "switched off under [keep]";
 const NO_ZSWAP: &str = "zswap is off";
 const NO_AREA: &str = "no swap area is on";
 const NO_GROUPS: &str = "no control groups of version 2 with the memory controller";
+const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory controller, and processes cannot be asked instead: that takes \
+                           process_madvise, CAP_SYS_NICE and CAP_SYS_PTRACE, which the service has not by itself (docs/guides/keep.md)";
 
 /// Why the limit does not move on this machine.
 #[must_use]
@@ -86,8 +120,8 @@ pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
         (!wanted.reclaim, CONFIGURED),
         (ground.areas == 0, NO_AREA),
         (!ground.zswap && !ground.only_zram, "zswap is off and swap is no zram: what is reclaimed would go to the disk"),
-        (!ground.memory_groups, NO_GROUPS),
-        (!ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
+        (!ground.memory_groups && !ground.page_out, NO_PAGE_OUT),
+        (ground.memory_groups && !ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
     ])
 }
 
@@ -128,8 +162,20 @@ pub(super) mod tests {
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
         assert_eq!(off(Ground { kernel: Some(v(6, 7)), ..good() }), [false, true, false]);
         assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
+        assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
         let none = Wanted { limit: false, pacing: false, reclaim: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
+    }
+
+    #[test]
+    fn processes_are_asked_only_where_groups_cannot_be() {
+        let by = |memory_groups, reclaim_file, page_out| {
+            mechanism(&Ground { memory_groups, reclaim_file, page_out, ..Ground::default() })
+        };
+        assert_eq!((by(true, true, true), by(true, true, false)), (Some(Mechanism::Groups), Some(Mechanism::Groups)));
+        // What memory.low protects there would not be heeded.
+        assert_eq!((by(true, false, true), by(false, false, true)), (None, Some(Mechanism::Processes)));
+        assert_eq!(by(false, false, false), None);
     }
 }

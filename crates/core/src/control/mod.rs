@@ -10,6 +10,7 @@ pub mod ground;
 pub mod limit;
 pub mod moment;
 pub mod pacing;
+pub mod processes;
 pub mod reclaim;
 pub mod report;
 #[cfg(test)]
@@ -21,7 +22,7 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use figures::Figures;
-pub use ground::{Ground, Wanted};
+pub use ground::{Ground, Mechanism, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
 pub use pacing::{Burst, Pacing};
@@ -58,6 +59,8 @@ pub struct Standing {
     pub pacing: String,
     /// Of idle units.
     pub reclaim: String,
+    /// How memory is taken from idle units, where that law works.
+    pub mechanism: Option<Mechanism>,
 }
 
 /// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
@@ -145,6 +148,7 @@ impl Laws {
 
         let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
         self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        self.standing.mechanism = ground::mechanism(ground).filter(|_| reclaim_off.is_none());
         let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
 

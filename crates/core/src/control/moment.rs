@@ -46,15 +46,15 @@ pub struct Moment {
 /// One unit at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnitMoment {
-    /// Path of its group below the mount point.
+    /// Path of its group below the mount point, or what stands for it where processes are asked ([`super::processes`]).
     pub path: String,
-    /// Inode of its folder: a group that was removed and made again is another one.
+    /// Inode of its folder, or when its first process began: a group that was removed and made again is another one.
     pub id: u64,
     /// When it was read.
     pub at_ms: u64,
     /// Processor time that it used, µs.
     pub cpu_us: u64,
-    /// Memory that is not compressed: `memory.current` less `memory.zswap.current`.
+    /// Memory that is not compressed: `memory.current` less `memory.zswap.current`; of processes their anonymous memory alone.
     pub memory: Bytes,
     /// `memory.zswap.current`: what it has in the pool, compressed.
     pub pooled: Bytes,
@@ -66,7 +66,7 @@ pub struct UnitMoment {
     pub refaults: u64,
     /// Anonymous memory in RAM.
     pub anon: Bytes,
-    /// Whether its memory may be swapped (`memory.swap.max` is not 0, `memory.zswap.max` neither).
+    /// Whether its memory may be swapped (`memory.swap.max` is not 0, `memory.zswap.max` neither), or that of one of its processes.
     pub may_swap: bool,
 }
 

@@ -7,19 +7,21 @@ pub mod burst;
 pub mod canary;
 mod look;
 mod notify;
+mod processes;
 mod units;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, Wishes};
+use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, UnitMoment, Wishes};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
 
 use canary::Canary;
 use look::Looker;
 use notify::Notify;
+use units::ReclaimError;
 
 use crate::aside::{self, Asked};
 use crate::daemon_status as status;
@@ -337,16 +339,13 @@ impl<'a> Keeper<'a> {
             self.report.log("reclaim", format!("would take {bytes} from {}", probe.path), &probe.why);
             return self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, bytes);
         }
-        let began = Instant::now();
-        let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
-        self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
-        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
-        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
-        // What went into the pool still takes RAM there.
-        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
-        self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, taken);
+        let result = match self.looker.processes().is_some() {
+            true => self.take_from_processes(probe, bytes),
+            false => self.take_from_group(probe, bytes, &fresh),
+        };
+        self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, result.as_ref().map_or(Bytes(0), |(taken, _)| *taken));
         match result {
-            Ok(()) => {
+            Ok((taken, freed)) => {
                 self.report.totals.probes += 1;
                 self.report.totals.taken.0 += taken.0;
                 self.report.totals.freed.0 += freed.0;
@@ -354,6 +353,28 @@ impl<'a> Keeper<'a> {
             }
             Err(error) => self.report.log("reclaim", format!("left {} alone", probe.path), &error.to_string()),
         }
+    }
+
+    /// Says what was taken, and by how much less RAM there is in use by that.
+    fn take_from_group(&mut self, probe: &Probe, bytes: Bytes, fresh: &UnitMoment) -> Result<(Bytes, Bytes), ReclaimError> {
+        let began = Instant::now();
+        let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
+        self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
+        result?;
+        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
+        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
+        // What went into the pool still takes RAM there.
+        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
+        Ok((taken, freed))
+    }
+
+    /// The same of processes. Nothing says what each of them has in the pool: what that grew by meanwhile, through others too, counts as
+    /// theirs. The kernel does not count this call as waiting for memory (mm/vmscan.c, `reclaim_pages`).
+    fn take_from_processes(&mut self, probe: &Probe, bytes: Bytes) -> Result<(Bytes, Bytes), ReclaimError> {
+        let pool = self.looker.within_burst().pool;
+        let taken = self.looker.processes().ok_or(ReclaimError::Other)?.take(&probe.path, bytes)?;
+        let grew = self.looker.within_burst().pool.0.saturating_sub(pool.0);
+        Ok((taken, Bytes(taken.0.saturating_sub(grew))))
     }
 
     /// Temporary settings that can be added to; a journal that has grown long is begun anew when none of it stands.
