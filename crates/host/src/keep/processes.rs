@@ -28,6 +28,8 @@ const WINDOW: usize = 256 << 20;
 const MOST: u64 = 16 << 30;
 /// Windows of one probe at most; mappings may be small.
 const WINDOWS: usize = 1024;
+/// What seldom changes of a process, its name, its group and its protection, is read at every tenth look.
+const TURNS: u64 = 10;
 
 /// Whether pages of others can be paged out here.
 pub(super) fn may_page_out(machine: &Machine) -> bool {
@@ -43,6 +45,7 @@ pub(super) struct Processes<'a> {
     machine: &'a Machine,
     page: Bytes,
     tick_us: u64,
+    looks: u64,
     returned: Returned,
     /// By the path of the unit that they stand for.
     units: BTreeMap<String, Vec<ProcessMoment>>,
@@ -56,7 +59,7 @@ impl<'a> Processes<'a> {
         let page = machine.page_size();
         let tick_us = 1_000_000 / rustix::param::clock_ticks_per_second().max(1);
         let (units, from) = (BTreeMap::new(), BTreeMap::new());
-        Self { machine, page, tick_us, returned: Returned::new(page), units, locator: Locator::new(), from }
+        Self { machine, page, tick_us, looks: 0, returned: Returned::new(page), units, locator: Locator::new(), from }
     }
 
     /// Reads all of them, and says what units they make.
@@ -65,7 +68,10 @@ impl<'a> Processes<'a> {
             std::mem::take(&mut self.units).into_values().flatten().map(|process| (process.id, process)).collect();
         let pids = self.machine.list("/proc").unwrap_or_default();
         let pids = pids.iter().filter_map(|name| name.parse().ok());
-        let found: Vec<ProcessMoment> = pids.filter_map(|pid| self.read(pid, |id| known.get(&id))).collect();
+        let turn = self.looks % TURNS;
+        let earlier = |id: ProcessId| known.get(&id).filter(|_| u64::from(id.pid) % TURNS != turn);
+        let found: Vec<ProcessMoment> = pids.filter_map(|pid| self.read(pid, earlier)).collect();
+        self.looks += 1;
         self.returned.learn_all(&found);
         self.from.retain(|id, _| found.iter().any(|process| process.id == *id));
         for process in found {
@@ -281,6 +287,21 @@ mod tests {
         play(dir.path(), others[1], 1, 7, 0);
         write(dir.path(), "sys/fs/cgroup/memory/box/memory.swappiness", "0\n");
         assert!(Processes::new(&machine).look(4000).values().all(|unit| !unit.may_swap));
+    }
+
+    #[test]
+    fn a_process_that_was_moved_is_found_where_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let pid = std::process::id() + 1;
+        play(dir.path(), pid, 1, 5, 0);
+        let machine = Machine::at(dir.path());
+        let mut processes = Processes::new(&machine);
+        let mut paths = || processes.look(1000).into_keys().collect::<Vec<_>>();
+        assert_eq!(paths(), ["/system.slice/web.service"]);
+        write(dir.path(), &format!("proc/{pid}/cgroup"), "1:name=systemd:/system.slice/db.service\n");
+        let looks = (0..TURNS).map(|_| paths()).collect::<Vec<_>>();
+        assert!(looks.iter().any(|paths| *paths == ["/system.slice/web.service"]), "it is not read anew each time");
+        assert_eq!(looks.last().unwrap(), &["/system.slice/db.service"]);
     }
 
     #[test]
