@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
+use super::pacing::Worker;
+
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
@@ -107,10 +109,24 @@ pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
     if !ground.rotational.is_empty() {
         return Some(format!("{} spins: write-back seeks between the reads of others", ground.rotational.join(", ")));
     }
-    if ground.kernel.is_some_and(|kernel| !behaviours::WRITEBACK_SWITCH.is_in(kernel)) {
-        return Some("this kernel keeps no group from the disk (memory.zswap.writeback, Linux 6.8): the pages that ask for write-back would be written themselves".into());
+    if ground.kernel.is_some_and(|kernel| !behaviours::ZSMALLOC_WRITES_BACK.is_in(kernel)) {
+        return Some("before Linux 6.2 zsmalloc cannot write back, and pools of such kernels are not drained".into());
+    }
+    if worker(ground).writes_canaries() {
+        return None;
     }
     first([(!ground.memory_groups, NO_GROUPS), (!ground.writeback_switch, "no group has memory.zswap.writeback")])
+}
+
+/// How this kernel answers a store that it refuses.
+#[must_use]
+pub fn worker(ground: &Ground) -> Worker {
+    let does = |row: &behaviours::Behaviour| ground.kernel.is_none_or(|kernel| row.is_in(kernel));
+    match (does(&behaviours::WRITEBACK_SWITCH), does(&behaviours::WORKER_TO_THRESHOLD)) {
+        (true, _) => Worker::Kept,
+        (false, true) => Worker::ToThreshold,
+        (false, false) => Worker::OnePage,
+    }
 }
 
 /// Why idle units are not reclaimed on this machine.
@@ -160,12 +176,23 @@ pub(super) mod tests {
         assert_eq!(off(Ground { areas: 0, ..good() }), [true; 3]);
         assert_eq!(off(Ground { shrinker: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
-        assert_eq!(off(Ground { kernel: Some(v(6, 7)), ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { kernel: Some(v(6, 1)), ..good() }), [false, true, false]);
+        // Canaries that are written need no group.
+        let old = Ground { kernel: Some(v(6, 7)), memory_groups: false, writeback_switch: false, ..good() };
+        assert_eq!(off(old), [false, false, true]);
         assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
         assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
         let none = Wanted { limit: false, pacing: false, reclaim: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
+    }
+
+    #[test]
+    fn the_worker_is_that_of_the_kernel() {
+        let of = |kernel| worker(&Ground { kernel, ..good() });
+        assert_eq!([v(6, 2), v(6, 4)].map(|kernel| of(Some(kernel))), [Worker::OnePage; 2]);
+        assert_eq!([v(6, 5), v(6, 7)].map(|kernel| of(Some(kernel))), [Worker::ToThreshold; 2]);
+        assert_eq!([Some(v(6, 8)), None].map(of), [Worker::Kept; 2]);
     }
 
     #[test]

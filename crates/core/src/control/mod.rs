@@ -25,7 +25,7 @@ pub use figures::Figures;
 pub use ground::{Ground, Mechanism, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
-pub use pacing::{Burst, Pacing};
+pub use pacing::{Burst, Pacing, Worker};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};
 
@@ -142,7 +142,7 @@ impl Laws {
         let pacing = match pacing_off {
             Some(why) => Err(why),
             None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
-            None => self.pacing.begin(figures, &span, now),
+            None => self.pacing.begin(figures, ground::worker(ground), &span, now),
         };
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
