@@ -145,6 +145,10 @@ table! {
         "A group can be kept from the disk (memory.zswap.writeback): what zswap refuses of it stays in RAM",
         "Documentation/admin-guide/cgroup-v2.rst; mm/page_io.c, swap_writeout()";
 
+    WORKER_TO_THRESHOLD: "zswap-worker-to-threshold", since(6, 5), ["core"],
+        "A store that is refused above the limit has the worker write back until the pool is below the threshold; before, one page",
+        "mm/zswap.c, shrink_worker(); before, zpool_shrink(pool, 1)";
+
     // Control groups.
     RECLAIM_SWAPPINESS: "reclaim-swappiness", since(6, 11), ["host"],
         "memory.reclaim takes swappiness=0 to 200 (not in 6.9, in 6.11)",

@@ -157,7 +157,7 @@ figures! {
         "assumed; TMO takes 0.05 % of a unit that works, these are idle";
     reclaim_probe: Bytes, 16 * MIB, 64 << 10 => GIB,
         "What one probe takes at most",
-        "assumed: it is one write of memory.reclaim, and a tick waits for it";
+        "assumed: it is one write of memory.reclaim or some calls of process_madvise, and a tick waits for it";
     reclaim_stall_us: Stall, 1_000, 10 => 500_000,
         "Most time that some task waits for memory, or for I/O, while units are reclaimed",
         "TMO, ASPLOS 2022: 0.1 % of memory pressure";
@@ -168,7 +168,7 @@ figures! {
         "How long it is left alone then; twice as long each time, up to a day",
         "assumed";
     reclaim_floor: Bytes, 4 * MIB, 0 => 1 << 50,
-        "No unit is brought below this much memory",
+        "No unit is brought below this much memory; where processes are asked, anonymous memory",
         "assumed: its code and kernel memory, which are shared or cannot go";
     reclaim_budget: Bytes, 32 * GIB, 0 => 1 << 50,
         "What probes take from units in 24 hours at most",

@@ -11,6 +11,7 @@ pub mod limit;
 pub mod moment;
 pub mod pacing;
 pub mod policies;
+pub mod processes;
 pub mod reclaim;
 pub mod report;
 #[cfg(test)]
@@ -22,10 +23,10 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use figures::Figures;
-pub use ground::{Ground, Wanted};
+pub use ground::{Ground, Mechanism, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
-pub use pacing::{Burst, Pacing};
+pub use pacing::{Burst, Pacing, Worker};
 pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};
@@ -60,6 +61,8 @@ pub struct Standing {
     pub pacing: String,
     /// Of idle units.
     pub reclaim: String,
+    /// How memory is taken from idle units, where that law works.
+    pub mechanism: Option<Mechanism>,
 }
 
 /// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
@@ -141,12 +144,13 @@ impl Laws {
         let pacing = match pacing_off {
             Some(why) => Err(why),
             None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
-            None => self.pacing.begin(figures, &span, now),
+            None => self.pacing.begin(figures, ground::worker(ground), &span, now),
         };
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
         let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
         self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        self.standing.mechanism = ground::mechanism(ground).filter(|_| reclaim_off.is_none());
         let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
 

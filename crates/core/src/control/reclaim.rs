@@ -9,7 +9,8 @@
 //! - for one unit, as soon as it runs; when it takes pages back faster than a bound it is left alone, and for twice as long each time.
 //!
 //! A unit is never brought below what `memory.min` and `memory.low` protect, nor below a floor: `memory.reclaim` of a group does not heed
-//! its own protection (mm/memcontrol.c, `mem_cgroup_calculate_protection`), so that this law must.
+//! its own protection (mm/memcontrol.c, `mem_cgroup_calculate_protection`), so that this law must. Where no such groups are, units are idle
+//! processes ([`super::processes`]), and a probe pages out a part of their anonymous memory.
 
 use std::collections::BTreeMap;
 
@@ -32,9 +33,9 @@ const OVERSHOOT: Bytes = Bytes::from_mib(1);
 /// A probe of one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Path of its group.
+    /// Path of the unit.
     pub path: String,
-    /// Inode of its folder; another group at this path is left alone.
+    /// Its [`UnitMoment::id`]; another one at this path is left alone.
     pub id: u64,
     /// What to take.
     pub bytes: Bytes,

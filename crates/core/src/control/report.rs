@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Standing;
 use super::budget::Budget;
-use super::ground::Wanted;
+use super::ground::{Mechanism, Wanted};
 use crate::facts::Moved;
 use crate::units::Bytes;
 
@@ -116,6 +116,8 @@ pub struct Report {
     pub pacing: String,
     /// What each law says.
     pub reclaim: String,
+    /// How memory is taken from idle units, where that law works.
+    pub mechanism: Option<Mechanism>,
     /// Settings that are not as they were found.
     pub moved: Vec<Moved>,
     /// Sums.
@@ -135,6 +137,7 @@ impl Report {
         self.limit.clone_from(&standing.limit);
         self.pacing.clone_from(&standing.pacing);
         self.reclaim.clone_from(&standing.reclaim);
+        self.mechanism = standing.mechanism;
     }
 
     /// Writes down a decision; the oldest is forgotten.

@@ -17,7 +17,7 @@ pub fn text(report: &Report) -> String {
     let mut out = head(report);
     let limit = limit(report);
     for (law, said) in
-        [("limit", format!("{limit}; {}", report.limit)), ("pacing", report.pacing.clone()), ("reclaim", report.reclaim.clone())]
+        [("limit", format!("{limit}; {}", report.limit)), ("pacing", report.pacing.clone()), ("reclaim", reclaim(report))]
     {
         out += &labelled(&format!("  {law}"), &said, 12);
     }
@@ -109,6 +109,10 @@ fn limit(report: &Report) -> String {
     }
 }
 
+fn reclaim(report: &Report) -> String {
+    report.mechanism.map_or_else(|| report.reclaim.clone(), |mechanism| format!("{}; {}", mechanism.about(), report.reclaim))
+}
+
 fn laws(report: &Report) -> String {
     let (on, off): (Vec<_>, Vec<_>) = report.laws().into_iter().partition(|(_, works, _)| *works);
     let on: Vec<&str> = on.into_iter().map(|(law, ..)| law).collect();
@@ -138,7 +142,7 @@ fn age(ms: u64) -> String {
 mod tests {
     use super::*;
     use swaptune_core::Bytes;
-    use swaptune_core::control::{Totals, Wanted};
+    use swaptune_core::control::{Mechanism, Totals, Wanted};
 
     #[test]
     fn a_status_names_what_is_not_as_configured() {
@@ -150,14 +154,21 @@ mod tests {
             home_percent: 43,
             limit: "it is at its largest".into(),
             pacing: "zswap is off".into(),
+            reclaim: "0 of 9 units are idle".into(),
+            mechanism: Some(Mechanism::Processes),
             totals: Totals { moves: 1, taken: Bytes::from_mib(5), probes: 1, ..Totals::default() },
             log: [entry].into(),
             ..Report::default()
         };
         let text = text(&report);
-        for part in
-            ["process 7, for 2 min: at work", "45 % of RAM, 43 % as configured", "5 MiB  1 probe", "70 s ago", "43 % → 45 %"]
-        {
+        for part in [
+            "process 7, for 2 min: at work",
+            "45 % of RAM, 43 % as configured",
+            "5 MiB  1 probe",
+            "70 s ago",
+            "43 % → 45 %",
+            "processes, by process_madvise; 0 of 9",
+        ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
