@@ -30,8 +30,11 @@ fn later(moment: &Moment) -> Moment {
 }
 
 fn laws(figures: Figures) -> Laws {
-    let wishes =
-        Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, never: vec!["never.service".into()] };
+    let wishes = Wishes {
+        figures,
+        wanted: Wanted { limit: true, pacing: true, reclaim: true, zram: true },
+        never: vec!["never.service".into()],
+    };
     Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 

@@ -9,7 +9,7 @@ use crate::control::figures::{self, Figure, Figures};
 use crate::control::{Wanted, Wishes};
 
 /// Keys of `[keep]` that switch a law.
-pub(super) const LAWS: [&str; 3] = ["limit", "pacing", "reclaim"];
+pub(super) const LAWS: [&str; 4] = ["limit", "pacing", "reclaim", "zram"];
 /// Key of the list of units that are never reclaimed.
 pub(super) const NEVER: &str = "never";
 
@@ -58,6 +58,7 @@ impl KeepSettings {
             limit: is_on("limit", usual.limit),
             pacing: is_on("pacing", usual.pacing),
             reclaim: is_on("reclaim", usual.reclaim),
+            zram: is_on("zram", usual.zram),
         }
     }
 
