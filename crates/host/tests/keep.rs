@@ -248,7 +248,7 @@ fn keep_time(fixture: &Fixture, over: &AtomicBool) {
 }
 
 fn laws() -> Laws {
-    let wanted = Wanted { limit: true, pacing: false, reclaim: false };
+    let wanted = Wanted { limit: true, pacing: false, reclaim: false, zram: false };
     Laws::new(Wishes { wanted, ..Wishes::default() }, pool_bounds, Budget::default(), Budget::default())
 }
 
@@ -303,7 +303,7 @@ fn another_configuration_takes_effect_without_a_gap() {
         hand.send(Err("x.toml:3: unknown key `limt`".into())).unwrap();
         until("it says why", || last().is_some_and(|entry| entry.why.contains("limt")));
         assert_ne!(limit(), "20", "the one before goes on");
-        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
         hand.send(Ok(Wishes { wanted: none, ..Wishes::default() })).unwrap();
         until("the limit is back", || limit() == "20");
         until("it says so", || last().is_some_and(|entry| entry.did == "read anew"));

@@ -198,6 +198,9 @@ table! {
     ZRAM_RECOMPRESSION: "zram-recompression", since(6, 2), ["tiers"],
         "zram can compress pages again with another algorithm",
         "drivers/block/zram/zram_drv.c, recompress_store(); CONFIG_ZRAM_MULTI_COMP";
+    ZRAM_RECOMPRESS_PAGES: "zram-recompress-pages", since(6, 10), ["core"],
+        "How many pages zram compresses again at once can be bounded (max_pages); before, the word is ignored",
+        "drivers/block/zram/zram_drv.c, recompress_store()";
     ZRAM_WRITEBACK_BATCHES: "zram-writeback-batches", since(6, 19), ["tiers"],
         "zram's write-back has several pages under way at once (writeback_batch_size)",
         "drivers/block/zram/zram_drv.c";

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
 use super::pacing::Worker;
+use super::zram::DeviceGround;
 
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct Ground {
     pub reclaim_file: bool,
     /// Pages of other processes can be paged out: the kernel has process_madvise(2), and we may use it.
     pub page_out: bool,
+    /// zram devices that are swap.
+    pub zram: Vec<DeviceGround>,
 }
 
 /// How memory is taken from what is idle.
@@ -69,12 +72,15 @@ pub struct Wanted {
     pub pacing: bool,
     /// Idle units are reclaimed.
     pub reclaim: bool,
+    /// zram devices give up what is idle.
+    #[serde(default)]
+    pub zram: bool,
 }
 
 impl Default for Wanted {
     /// The limit does not move unless it is asked for: no real kernel has shown yet that it gains (docs/evidence/keep.md).
     fn default() -> Self {
-        Self { limit: false, pacing: true, reclaim: true }
+        Self { limit: false, pacing: true, reclaim: true, zram: true }
     }
 }
 
@@ -141,6 +147,23 @@ pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
     ])
 }
 
+/// Why zram devices are left alone on this machine.
+#[must_use]
+pub fn zram_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+    if let Some(why) = first([(!wanted.zram, CONFIGURED), (ground.zram.is_empty(), "no zram device is swap")]) {
+        return Some(why);
+    }
+    let reasons: Option<Vec<String>> = ground
+        .zram
+        .iter()
+        .map(|device| match (&device.backing, &device.secondary) {
+            (Err(why), Err(too)) => Some(format!("{}: {why}; {too}", device.name)),
+            _ => None,
+        })
+        .collect();
+    reasons.map(|reasons| reasons.join("; "))
+}
+
 fn first<const N: usize>(rules: [(bool, &str); N]) -> Option<String> {
     rules.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why.to_owned())
 }
@@ -183,7 +206,7 @@ pub(super) mod tests {
         assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
         assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
-        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
     }
 

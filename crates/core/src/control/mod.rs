@@ -1,7 +1,7 @@
 //! The control laws of the daemon: what is to be done about a machine at this moment, and why, as data.
 //!
 //! Each law is one page: [`limit`] moves the limit of zswap's pool, [`pacing`] drains it before it is full, [`reclaim`] takes memory from
-//! idle units. All they know is in [`Moment`] and in what they remember; they read no clock and touch nothing, so that the same moments
+//! idle units, [`zram`] has zram devices give up what is idle. All they know is in [`Moment`] and in what they remember; they read no clock and touch nothing, so that the same moments
 //! make the same decisions. [`figures`] is the table of what they go by, [`ground`] says on which machines they work.
 
 pub mod budget;
@@ -16,6 +16,7 @@ pub mod reclaim;
 pub mod report;
 #[cfg(test)]
 mod tests;
+pub mod zram;
 
 use std::collections::VecDeque;
 
@@ -30,6 +31,7 @@ pub use pacing::{Burst, Pacing, Worker};
 pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};
+pub use zram::{Chore, Upkeep};
 
 use crate::units::Bytes;
 
@@ -48,6 +50,8 @@ pub enum Decision {
     },
     /// A unit is probed.
     Reclaim(Probe),
+    /// A zram device gives up what is idle.
+    Zram(Chore),
 }
 
 /// What each law says of this moment: what it does, or why it does nothing.
@@ -63,6 +67,8 @@ pub struct Standing {
     pub reclaim: String,
     /// How memory is taken from idle units, where that law works.
     pub mechanism: Option<Mechanism>,
+    /// Of zram devices.
+    pub zram: String,
 }
 
 /// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
@@ -95,6 +101,8 @@ pub struct Laws {
     pub pacing: Pacing,
     /// What it remembers, with its budget.
     pub reclaim: Reclaim,
+    /// What it remembers, with its budget.
+    pub zram: Upkeep,
     /// Waiting times of the last seconds, the oldest first.
     stalled: VecDeque<Stalled>,
     /// What they say.
@@ -113,6 +121,7 @@ impl Laws {
             limit: Limit::default(),
             pacing: Pacing::with_budget(written),
             reclaim: Reclaim::new(units, taken),
+            zram: Upkeep::default(),
             stalled: VecDeque::new(),
             standing: Standing::default(),
         }
@@ -129,6 +138,7 @@ impl Laws {
     pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment) -> Vec<Decision> {
         self.reclaim.learn(&self.figures, now);
         self.pacing.spend(before, now);
+        self.zram.learn(now);
         let Some(span) = self.span(before, now) else { return Vec::new() };
         let bounds = self.bounds(home, now);
         let (figures, mut decisions) = (&self.figures, Vec::new());
@@ -149,14 +159,19 @@ impl Laws {
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
         let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
-        self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        let zram_off = ground::zram_is_off(self.wanted, ground);
+        self.standing.works =
+            Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none(), zram: zram_off.is_none() };
         self.standing.mechanism = ground::mechanism(ground).filter(|_| reclaim_off.is_none());
         let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
+        let zram = zram_off.map_or_else(|| self.zram.decide(figures, ground, &span, now), Err);
+        self.standing.zram = said(&zram, |chore| format!("{}: {}", chore.device, chore.why));
 
         decisions.extend(limit.ok().map(Decision::Limit));
         decisions.extend(pacing.ok().map(|(burst, why)| Decision::Pacing { burst, why }));
         decisions.extend(reclaim.ok().map(Decision::Reclaim));
+        decisions.extend(zram.ok().map(Decision::Zram));
         decisions
     }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::zram::DeviceMoment;
 use crate::units::Bytes;
 
 /// One look at a machine.
@@ -41,8 +42,12 @@ pub struct Moment {
     pub io_stall_us: Option<u64>,
     /// What this process itself has waited for memory while it reclaimed, µs since it began: the kernel counts that as a stall too.
     pub ours_us: u64,
+    /// The same for I/O, while it had zram write back.
+    pub ours_io_us: u64,
     /// Units and other groups with memory of their own.
     pub units: Vec<UnitMoment>,
+    /// zram devices that are swap.
+    pub zram: Vec<DeviceMoment>,
 }
 
 /// One unit at one moment.
@@ -120,14 +125,15 @@ pub struct Stalled {
     memory_us: Option<u64>,
     io_us: Option<u64>,
     ours_us: u64,
+    ours_io_us: u64,
 }
 
 impl Stalled {
     /// At this moment.
     #[must_use]
     pub fn of(moment: &Moment) -> Self {
-        let Moment { at_ms, memory_stall_us, io_stall_us, ours_us, .. } = *moment;
-        Self { at_ms, memory_us: memory_stall_us, io_us: io_stall_us, ours_us }
+        let Moment { at_ms, memory_stall_us, io_stall_us, ours_us, ours_io_us, .. } = *moment;
+        Self { at_ms, memory_us: memory_stall_us, io_us: io_stall_us, ours_us, ours_io_us }
     }
 
     /// Microseconds of a second since an earlier moment that some task waited for memory, this process left out.
@@ -140,7 +146,8 @@ impl Stalled {
     /// The same for I/O.
     #[must_use]
     pub fn io_since(&self, was: &Self) -> Option<f64> {
-        self.rate(was, self.io_us?.saturating_sub(was.io_us?))
+        let ours = self.ours_io_us.saturating_sub(was.ours_io_us);
+        self.rate(was, self.io_us?.saturating_sub(was.io_us?).saturating_sub(ours))
     }
 
     /// The kernel sums up every two seconds (`PSI_FREQ`): less time than that says nothing.

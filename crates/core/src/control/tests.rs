@@ -33,7 +33,7 @@ fn later(moment: &Moment) -> Moment {
 fn laws(figures: Figures) -> Laws {
     let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
     let units = [("never.service".to_owned(), never)].into_iter().collect();
-    let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, units };
+    let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true, zram: true }, units };
     Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 

@@ -10,7 +10,7 @@ use crate::control::{Policies, UnitPolicy, Wanted, Wishes};
 use crate::units::Bytes;
 
 /// Keys of `[keep]` that switch a law.
-pub(super) const LAWS: [&str; 3] = ["limit", "pacing", "reclaim"];
+pub(super) const LAWS: [&str; 4] = ["limit", "pacing", "reclaim", "zram"];
 /// Key of the list of units that are never reclaimed, and of one of them.
 pub(super) const NEVER: &str = "never";
 /// Key of the table of single units.
@@ -90,6 +90,7 @@ impl KeepSettings {
             limit: is_on("limit", usual.limit),
             pacing: is_on("pacing", usual.pacing),
             reclaim: is_on("reclaim", usual.reclaim),
+            zram: is_on("zram", usual.zram),
         }
     }
 

@@ -8,6 +8,7 @@ use swaptune_core::control::{Ground, Mechanism, Moment, UnitMoment};
 use swaptune_core::parse::{keyed, pressure, proc_cgroup};
 
 use super::processes::{Processes, may_page_out};
+use super::zram;
 use crate::inspect::{Scope, inspect};
 use crate::machine::Machine;
 use crate::sampling::groups::{TREE, VERSION_2, paths};
@@ -54,6 +55,7 @@ impl<'a> Looker<'a> {
         moment.memory_stall_us = self.stall("memory");
         self.read_units(moment.at_ms);
         moment.units = self.units.values().cloned().collect();
+        moment.zram = zram::moments(self.machine);
         self.ticks += 1;
         moment
     }
@@ -188,6 +190,7 @@ fn ground(machine: &Machine) -> Ground {
         only_zram: !facts.swaps.is_empty() && facts.swaps.iter().all(swaptune_core::facts::SwapArea::is_zram),
         memory_groups: machine.read_text(VERSION_2).is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")),
         writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
+        zram: zram::ground(machine, &facts),
         reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
         page_out: may_page_out(machine),
     }

@@ -9,6 +9,7 @@ mod look;
 mod notify;
 mod processes;
 mod units;
+mod zram;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -96,6 +97,7 @@ struct Keeper<'a> {
     ours_us: u64,
     /// Canaries that went to the disk.
     canaries_written: u64,
+    ours_io_us: u64,
     dry_run: bool,
 }
 
@@ -143,6 +145,8 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
         // What the worker still writes counts against the budget of the next one.
         keeper.laws.pacing.spend(&was, &Moment { canaries: keeper.canaries_written, ..keeper.looker.within_burst() });
         keeper.report.written = keeper.laws.pacing.budget().clone();
+        keeper.laws.zram.learn(&Moment { at_ms: was.at_ms, zram: zram::moments(machine), ..Moment::default() });
+        keeper.report.zram_written = keeper.laws.zram.budget().clone();
     }
     keeper.put_back()?;
     keeper.canaries = None;
@@ -194,9 +198,21 @@ impl<'a> Keeper<'a> {
         let mut looker = Looker::new(machine);
         let words = units::Words::of(looker.ground().kernel);
         let report = Report { pid: std::process::id(), boot, since_unix_ms: now, unix_ms: now, ..Report::default() };
-        let (settings, canaries, moved) = (None, None, None);
-        let (penalty, ours_us, canaries_written, dry_run) = (0, 0, 0, options.dry_run);
-        Self { machine, laws, looker, settings, canaries, words, moved, report, penalty, ours_us, canaries_written, dry_run }
+        Self {
+            machine,
+            laws,
+            looker,
+            settings: None,
+            canaries: None,
+            words,
+            moved: None,
+            report,
+            penalty: 0,
+            ours_us: 0,
+            canaries_written: 0,
+            ours_io_us: 0,
+            dry_run: options.dry_run,
+        }
     }
 
     fn mode(&self, asked: &Asked) -> Mode {
@@ -229,7 +245,8 @@ impl<'a> Keeper<'a> {
 
     fn look(&mut self) -> Moment {
         self.looker.ground();
-        Moment { ours_us: self.ours_us, canaries: self.canaries_written, ..self.looker.tick() }
+        let Self { ours_us, ours_io_us, canaries_written: canaries, .. } = *self;
+        Moment { ours_us, ours_io_us, canaries, ..self.looker.tick() }
     }
 
     fn tick(&mut self, before: &Moment, now: &Moment, stop: &Stop) {
@@ -244,6 +261,7 @@ impl<'a> Keeper<'a> {
                 Decision::Limit(moved) => self.limit(&moved, home),
                 Decision::Pacing { burst, why } => self.pace(&burst, &why, now, stop),
                 Decision::Reclaim(probe) => self.reclaim(&probe, now),
+                Decision::Zram(chore) => self.upkeep(&chore, now),
             }
         }
     }
@@ -430,6 +448,7 @@ impl<'a> Keeper<'a> {
         report.say(&self.laws.standing);
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
+        report.zram_written = self.laws.zram.budget().clone();
         let moved = |(home, set): (u64, u64)| Moved { name: LIMIT.into(), before: home.to_string(), now: set.to_string() };
         report.moved = self.moved.map(moved).into_iter().collect();
         let totals = &report.totals;
