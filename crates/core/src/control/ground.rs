@@ -89,7 +89,7 @@ const NO_ZSWAP: &str = "zswap is off";
 const NO_AREA: &str = "no swap area is on";
 const NO_GROUPS: &str = "no control groups of version 2 with the memory controller";
 const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory controller, and processes cannot be asked instead: that takes \
-                           process_madvise, CAP_SYS_NICE and CAP_SYS_PTRACE, which the service has not by itself (docs/guides/keep.md)";
+                           process_madvise, CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, which the service has not by itself (docs/guides/keep.md)";
 
 /// Why the limit does not move on this machine.
 #[must_use]

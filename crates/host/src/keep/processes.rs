@@ -18,9 +18,9 @@ use crate::machine::Machine;
 use crate::processes::{Located, Locator, Run, Unseen};
 use crate::sys::pages::{MOST_RANGES, Range, page_out};
 
-/// Bits of `CapEff` (linux/capability.h): to read the memory of any process, and to give advice about it.
-const CAP_SYS_PTRACE: u64 = 1 << 19;
-const CAP_SYS_NICE: u64 = 1 << 23;
+/// Bits of `CapEff` (linux/capability.h): to open `/proc/PID/pagemap`, which its owner alone may read, to read the memory of any process, and to
+/// give advice about it.
+const CAPABILITIES: [u64; 3] = [1 << 2, 1 << 19, 1 << 23];
 /// The score that protects a process from being killed when memory ends, and here from being paged out.
 const PROTECTED: &str = "-1000";
 /// Addresses that are searched for pages at once, and in one probe at most: a tick waits for it.
@@ -34,7 +34,7 @@ const TURNS: u64 = 10;
 /// Whether pages of others can be paged out here.
 pub(super) fn may_page_out(machine: &Machine) -> bool {
     let status = machine.read_text("/proc/self/status").ok().and_then(|text| proc_status::parse(&text));
-    let may = status.is_some_and(|status| status.capabilities & CAP_SYS_PTRACE != 0 && status.capabilities & CAP_SYS_NICE != 0);
+    let may = status.is_some_and(|status| CAPABILITIES.iter().all(|bit| status.capabilities & bit != 0));
     // Asked for nothing, the kernel says whether it knows the call, and a filter of the service whether it lets it through.
     may && machine.is_live() && pidfd_open(getpid(), PidfdFlags::empty()).is_ok_and(|us| page_out(us, &[]).is_ok())
 }
