@@ -255,7 +255,10 @@ impl Upkeep {
         let (mut due, mut resting) = (Vec::new(), Vec::new());
         for found in &now.zram {
             let can = ground.zram.iter().find(|can| can.name == found.name);
-            let Some((can, known)) = can.zip(self.devices.get_mut(&found.name)) else { continue };
+            let Some((can, known)) = can.zip(self.devices.get_mut(&found.name)) else {
+                resting.push(format!("{}: it is new, and is looked at in a moment", found.name));
+                continue;
+            };
             match next(figures, can, known, found, left, now.at_ms) {
                 Ok((work, why)) => due.push((known.next_ms, chore(found, work, why))),
                 Err(why) => resting.push(format!("{}: {why}", found.name)),
@@ -263,7 +266,8 @@ impl Upkeep {
         }
         // The one that has waited longest.
         due.sort_by_key(|(since, _)| *since);
-        due.into_iter().next().map(|(_, chore)| chore).ok_or_else(|| resting.join("; "))
+        let first = due.into_iter().next().map(|(_, chore)| chore);
+        first.ok_or_else(|| if resting.is_empty() { "no zram device is swap any more".into() } else { resting.join("; ") })
     }
 
     /// Goes on after something was done.

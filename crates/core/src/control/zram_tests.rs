@@ -139,7 +139,12 @@ fn another_device_of_the_same_name_begins_anew() {
     // One that is gone is forgotten, and what came of its last chore is no error.
     played.law.learn(&Moment::default());
     played.did(&chore, Outcome::Left);
-    assert!(played.law.decide(&played.figures, &able(), &quiet(), &Moment::default()).is_err());
+    let said = |law: &mut Upkeep, now: &Moment| law.decide(&Figures::default(), &able(), &quiet(), now).unwrap_err();
+    assert_eq!(said(&mut played.law, &Moment::default()), "no zram device is swap any more");
+    // One that came since the machine was looked at has to wait.
+    let other = moment(played.at_ms, DeviceMoment { name: "zram1".into(), ..found(500, 0) });
+    played.law.learn(&other);
+    assert!(said(&mut played.law, &other).starts_with("zram1: it is new"));
 }
 
 #[test]
