@@ -5,7 +5,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
+use swaptune_bench::keep;
+use swaptune_core::control::Wishes;
+use swaptune_core::settings::read_toml;
 use swaptune_tiers::scenario::{Point, Run, Tiering, run};
+use swaptune_tiers::trace::Trace;
+use toml::{Table, Value};
 
 use super::traces::Traces;
 use crate::output::progress::Progress;
@@ -31,7 +36,7 @@ pub fn work(jobs: &[Job], traces: &Traces, threads: Option<u16>, what: &str) -> 
             progress.show(&format!("{what}{}", job.tiering.name), finished.load(Ordering::Relaxed), jobs.len());
             done[index].get_or_init(|| {
                 let trace = traces.get(job.folder, &job.point.source)?;
-                run(job.tiering, &trace).map_err(|error| format!("tiering `{}`: {error}", job.tiering.name))
+                alone_or_kept(job, &trace).map_err(|error| format!("tiering `{}`: {error}", job.tiering.name))
             });
             let first = sharing(jobs, job).next().unwrap_or(index);
             if waiting[first].fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -44,6 +49,22 @@ pub fn work(jobs: &[Job], traces: &Traces, threads: Option<u16>, what: &str) -> 
     let threads = threads.map_or_else(usual, usize::from).min(jobs.len());
     std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(worker)));
     done.into_iter().map(|run| run.into_inner().unwrap_or_else(|| Err("it was not run".into()))).collect()
+}
+
+/// Where the tiering has a daemon, with that beside it.
+fn alone_or_kept(job: &Job, trace: &Trace) -> Result<Run, String> {
+    let run = match &job.tiering.daemon {
+        Some(keys) => keep::run(job.tiering, trace, job.point.scale, wishes(keys)?),
+        None => run(job.tiering, trace),
+    };
+    run.map_err(|error| error.to_string())
+}
+
+/// What its keys ask of a daemon: they are those of `[keep]` in a configuration.
+fn wishes(keys: &Table) -> Result<Wishes, String> {
+    let text = Table::from_iter([("keep".to_owned(), Value::Table(keys.clone()))]).to_string();
+    let settings = read_toml("daemon", &text, None).map_err(|error| error.to_string())?;
+    Ok(settings.keep.wishes())
 }
 
 /// Indices of the jobs with the same workload.
