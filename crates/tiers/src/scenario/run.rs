@@ -229,8 +229,10 @@ impl Noted {
 
     fn occupied(&mut self, model: &Model, room: i64) {
         let now = model.seen().now;
-        self.ram_time += self.taken as f64 * (now - self.looked) as f64;
-        (self.taken, self.looked) = (room - model.pools().free, now);
+        let taken = room - model.pools().free;
+        // Between two looks it changes evenly, as far as is known.
+        self.ram_time += (self.taken + taken) as f64 / 2.0 * (now - self.looked) as f64;
+        (self.taken, self.looked) = (taken, now);
     }
 }
 

@@ -72,3 +72,19 @@ fn sharing<'a>(jobs: &'a [Job], of: &'a Job) -> impl Iterator<Item = usize> + 'a
     let same = |job: &Job| job.folder == of.folder && job.point.source == of.point.source;
     jobs.iter().enumerate().filter(move |(_, job)| same(job)).map(|(index, _)| index)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_a_daemon_are_those_of_a_configuration() {
+        let read = |text: &str| wishes(&text.parse().unwrap());
+        let given = read("limit = true\nreclaim_idle_s = 30\npacing_chunk = \"16M\"").unwrap();
+        assert!(given.wanted.limit && given.wanted.pacing);
+        assert_eq!((given.figures.reclaim_idle_s, given.figures.pacing_chunk), (30, 16 << 20));
+        assert_eq!(read("").unwrap(), Wishes::default());
+        let wrong = read("reclaim_idle = 30").unwrap_err();
+        assert!(wrong.contains("did you mean `reclaim_idle_s`?"), "{wrong}");
+    }
+}
