@@ -50,6 +50,8 @@ fn run_and_tell(
     let laws = Laws::new(wishes, pool_bounds, Budget::default(), Budget::default());
     let home = play.model.seen().max_pool_percent;
     let mut keeper = Keeper { machine: Machine::new(play, scale, &tiering.settings), laws, home, kept: Kept::default() };
+    // Generators begin things at whole seconds; a daemon looks at any moment.
+    keeper.machine.pass(TICK / 2);
     let mut before: Option<Moment> = None;
     while keeper.machine.pass(TICK) {
         let now = keeper.machine.tick();

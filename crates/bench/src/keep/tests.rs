@@ -1,6 +1,6 @@
 //! The laws on a simulated machine.
 
-use swaptune_core::control::Wanted;
+use swaptune_core::settings::read_toml;
 use swaptune_tiers::generate::generate;
 use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, Source, run as run_alone};
 
@@ -9,8 +9,8 @@ use super::*;
 /// By how much the machine is smaller: it stands for one of 3 GiB.
 const SCALE: u32 = 256;
 
-/// Applications of 400 pages that wake seldom, on a machine of 3072 pages.
-fn machine(apps: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
+/// Applications of so many pages that wake seldom, on a machine of 3072 pages.
+fn machine(apps: u32, pages: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
     let text = format!(
         r#"
         title = "a test"
@@ -21,7 +21,7 @@ fn machine(apps: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
         page-cluster = 0
         [workload]
         generator = "idle"
-        with = {{ apps = {apps}, pages = 400, seconds = 2400, wake = {wake}, touch = 0.3, core = 0.5, size = 1000, poor = 0 }}
+        with = {{ apps = {apps}, pages = {pages}, seconds = 2400, wake = {wake}, touch = 0.3, core = 0.5, size = 1000, poor = 0 }}
         [[tiering]]
         name = "zswap"
         zswap = {{ compressor = "lz4", limit = {limit} }}
@@ -35,12 +35,14 @@ fn machine(apps: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
 }
 
 fn only(limit: bool, pacing: bool, reclaim: bool) -> Wishes {
-    Wishes { wanted: Wanted { limit, pacing, reclaim }, ..Wishes::default() }
+    let text = format!("[keep]\nlimit = {limit}\npacing = {pacing}\nreclaim = {reclaim}\n");
+    read_toml("a test", &text, None).unwrap().keep.wishes()
 }
 
 #[test]
 fn pacing_keeps_the_pool_below_a_limit_that_it_would_meet() {
-    let (tiering, trace) = machine(18, 400, 20);
+    // One more starts each second, and stores less than a burst takes.
+    let (tiering, trace) = machine(64, 100, 4000, 35);
     let alone = run_alone(&tiering, &trace).unwrap();
     let mut settings = Vec::new();
     let kept = run_and_tell(&tiering, &trace, SCALE, only(false, true, false), |now, _| {
@@ -49,15 +51,16 @@ fn pacing_keeps_the_pool_below_a_limit_that_it_would_meet() {
     let kept = kept.unwrap();
     let refused = |run: &Run| run.outcome.counters.pool_limit_hit + run.outcome.counters.reject_draining;
     let did = kept.kept.unwrap();
-    assert!(refused(&alone) > 0 && refused(&kept) < refused(&alone), "{} {} {did:?}", refused(&alone), refused(&kept));
+    assert!(refused(&alone) > 0);
+    assert_eq!(refused(&kept), 0, "{} alone, {did:?}", refused(&alone));
     assert!(did.bursts > 0 && did.canaries > did.bursts && did.written > 0, "{did:?}");
     assert_eq!((did.probes, did.moves), (0, 0));
-    assert!(settings.len() > 1 && settings.iter().all(|now| *now == (20, 90)), "limits are put back: {settings:?}");
+    assert!(settings.len() > 1 && settings.iter().all(|now| *now == (35, 90)), "limits are put back: {settings:?}");
 }
 
 #[test]
 fn idle_applications_give_memory_up_without_pressure() {
-    let (tiering, trace) = machine(5, 1200, 20);
+    let (tiering, trace) = machine(5, 400, 1200, 20);
     let alone = run_alone(&tiering, &trace).unwrap();
     let kept = run(&tiering, &trace, SCALE, only(false, false, true)).unwrap();
     let did = kept.kept.unwrap();
@@ -68,7 +71,7 @@ fn idle_applications_give_memory_up_without_pressure() {
 
 #[test]
 fn none_is_probed_before_it_was_idle_for_long_enough() {
-    let (tiering, trace) = machine(5, 1200, 20);
+    let (tiering, trace) = machine(5, 400, 1200, 20);
     let mut first = None;
     let wishes = only(false, false, true);
     let idle_ms = wishes.figures.reclaim_idle_s * 1000;
@@ -79,7 +82,7 @@ fn none_is_probed_before_it_was_idle_for_long_enough() {
 
 #[test]
 fn equal_runs_make_equal_decisions() {
-    let (tiering, trace) = machine(18, 400, 20);
+    let (tiering, trace) = machine(18, 400, 400, 20);
     let once = || {
         let mut all = Vec::new();
         let run = run_and_tell(&tiering, &trace, SCALE, only(true, true, true), |now, decisions| {
@@ -94,7 +97,7 @@ fn equal_runs_make_equal_decisions() {
 
 #[test]
 fn a_daemon_that_wants_nothing_changes_nothing_that_counts() {
-    let (tiering, trace) = machine(8, 400, 20);
+    let (tiering, trace) = machine(8, 400, 400, 20);
     let alone = run_alone(&tiering, &trace).unwrap();
     let kept = run(&tiering, &trace, SCALE, only(false, false, false)).unwrap();
     let counts = |run: &Run| (run.outcome.counters.accesses, run.outcome.counters.pool_limit_hit, run.kept.unwrap_or_default());
