@@ -45,7 +45,7 @@ const PROGRAMS: &[Program] = &[
         scraped: Some("127.0.0.1:19878"),
     },
     Program { name: "atop", words: &["atop", "-w", "target/bench-watch.atop", "1"], scraped: None },
-    Program { name: "below record", words: &["below", "--config", "/dev/null", "record", "--interval-s", "1"], scraped: None },
+    Program { name: "below record", words: &["below", "record", "--interval-s", "1"], scraped: None },
 ];
 
 /// What one run cost.

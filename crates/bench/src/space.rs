@@ -121,7 +121,11 @@ impl<'a> Space<'a> {
     pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
         match self.limit {
             DensityLimit::Group | DensityLimit::InPlace => Ok(Held { _holder: None }),
-            DensityLimit::Machine => lock(self.program, rest_in_time(machine, self.memory)?),
+            DensityLimit::Machine => {
+                // What is available is an estimate that leaves out part of the caches: without them it is near to what is there.
+                drop_caches();
+                lock(self.program, rest_in_time(machine, self.memory)?)
+            }
         }
     }
 
@@ -130,6 +134,13 @@ impl<'a> Space<'a> {
         let create = || Ok(LimitedGroup::create(machine, self.name, self.memory)?);
         (self.limit == DensityLimit::Group).then(create).transpose()
     }
+}
+
+/// Drops caches of files, directories and inodes; what is dirty is written before.
+pub(crate) fn drop_caches() {
+    rustix::fs::sync();
+    // Where that is not possible they stay, and nothing else changes.
+    let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
 }
 
 /// Locks so much memory. What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must

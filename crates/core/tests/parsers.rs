@@ -105,7 +105,7 @@ fn everything(text: &str) {
         member.is_in_unit(text),
         maps::parse(text),
         maps::usage(text),
-        proc_stat::started(text),
+        proc_stat::parse(text),
         proc_status::parse(text),
     ));
     black_box((swaps::parse(text), sysctl::parse(text), udevdb::parse(text), escape::unescape_hex(text)));

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes};
+use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes, Worker};
 use swaptune_core::profiles::auto::pool_bounds;
 use swaptune_double::{KILL_AT, install};
 use swaptune_host::aside::Aside;
@@ -55,7 +55,7 @@ impl Noted<'_> {
 }
 
 impl Canaries for Noted<'_> {
-    fn go(&mut self) -> io::Result<()> {
+    fn go(&mut self, _: Worker) -> io::Result<()> {
         self.note()
     }
     fn stop(&mut self) -> io::Result<u64> {
@@ -74,7 +74,14 @@ fn machine_with_zswap() -> Fixture {
 }
 
 fn burst() -> Burst {
-    Burst { limit_percent: 12, accept_percent: 80, target: Bytes(0), allowed: Bytes::from_mib(64), until_ms: 0 }
+    Burst {
+        limit_percent: 12,
+        accept_percent: 80,
+        target: Bytes(0),
+        allowed: Bytes::from_mib(64),
+        until_ms: 0,
+        worker: Worker::Kept,
+    }
 }
 
 fn settings(machine: &Machine) -> TemporarySettings {
@@ -101,7 +108,7 @@ fn a_burst_lowers_the_limits_and_puts_them_back() {
     {
         let mut canaries = Noted { root: Some(fixture.root()), ..Noted::default() };
         let mut looks = 0;
-        let mut goes_on = || {
+        let mut goes_on = |_| {
             looks += 1;
             if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
         };
@@ -115,11 +122,30 @@ fn a_burst_lowers_the_limits_and_puts_them_back() {
 }
 
 #[test]
+fn canaries_that_are_written_are_counted_before_each_look() {
+    let fixture = machine_with_zswap();
+    let mut settings = settings(&fixture.machine());
+    let mut canaries = Noted { root: Some(fixture.root()), ..Noted::default() };
+    let mut counted = Vec::new();
+    let mut goes_on = |offered| {
+        counted.push(offered);
+        if counted.len() < 3 { Ok(()) } else { Err("enough".to_owned()) }
+    };
+    let burst = Burst { worker: Worker::ToThreshold, ..burst() };
+    let ended = carry_out(&mut settings, &mut canaries, &burst, &mut || false, &mut goes_on).unwrap();
+    assert_eq!(counted, [7, 14, 21]);
+    assert_eq!(ended, Ended { why: "enough".into(), canaries: 28 });
+    // Offered all the while, and only while the limits are lowered.
+    assert_eq!(canaries.seen, vec![pair("12", "80"); 7]);
+    assert_eq!(limits(&fixture), pair("20", "90"));
+}
+
+#[test]
 fn a_burst_without_canaries_puts_the_limits_back() {
     let fixture = machine_with_zswap();
     let mut settings = settings(&fixture.machine());
     let mut canaries = Noted { root: Some(fixture.root()), fails: true, ..Noted::default() };
-    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut || Ok(())).unwrap_err();
+    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut |_| Ok(())).unwrap_err();
     assert!(matches!(error, BurstError::Canaries(_)), "{error}");
     assert_eq!(limits(&fixture), pair("20", "90"));
 }
@@ -128,7 +154,7 @@ fn a_burst_without_canaries_puts_the_limits_back() {
 fn a_limit_that_another_program_sets_in_a_burst_is_left_alone_and_named() {
     let fixture = machine_with_zswap();
     let mut settings = settings(&fixture.machine());
-    let mut goes_on = || {
+    let mut goes_on = |_| {
         std::fs::write(fixture.path(LIMIT), "33\n").unwrap();
         Err("enough".to_owned())
     };
@@ -147,7 +173,7 @@ fn worker() {
     let mut settings = settings(&machine);
     settings.knob("zswap.max_pool_percent", "24").unwrap();
     let mut looks = 0;
-    let mut goes_on = || {
+    let mut goes_on = |_| {
         looks += 1;
         if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
     };
@@ -222,7 +248,7 @@ fn keep_time(fixture: &Fixture, over: &AtomicBool) {
 }
 
 fn laws() -> Laws {
-    let wanted = Wanted { limit: true, pacing: false, reclaim: false };
+    let wanted = Wanted { limit: true, pacing: false, reclaim: false, zram: false };
     Laws::new(Wishes { wanted, ..Wishes::default() }, pool_bounds, Budget::default(), Budget::default())
 }
 
@@ -277,7 +303,7 @@ fn another_configuration_takes_effect_without_a_gap() {
         hand.send(Err("x.toml:3: unknown key `limt`".into())).unwrap();
         until("it says why", || last().is_some_and(|entry| entry.why.contains("limt")));
         assert_ne!(limit(), "20", "the one before goes on");
-        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
         hand.send(Ok(Wishes { wanted: none, ..Wishes::default() })).unwrap();
         until("the limit is back", || limit() == "20");
         until("it says so", || last().is_some_and(|entry| entry.did == "read anew"));

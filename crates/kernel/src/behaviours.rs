@@ -145,6 +145,10 @@ table! {
         "A group can be kept from the disk (memory.zswap.writeback): what zswap refuses of it stays in RAM",
         "Documentation/admin-guide/cgroup-v2.rst; mm/page_io.c, swap_writeout()";
 
+    WORKER_TO_THRESHOLD: "zswap-worker-to-threshold", since(6, 5), ["core"],
+        "A store that is refused above the limit has the worker write back until the pool is below the threshold; before, one page",
+        "mm/zswap.c, shrink_worker(); before, zpool_shrink(pool, 1)";
+
     // Control groups.
     RECLAIM_SWAPPINESS: "reclaim-swappiness", since(6, 11), ["host"],
         "memory.reclaim takes swappiness=0 to 200 (not in 6.9, in 6.11)",
@@ -194,6 +198,9 @@ table! {
     ZRAM_RECOMPRESSION: "zram-recompression", since(6, 2), ["tiers"],
         "zram can compress pages again with another algorithm",
         "drivers/block/zram/zram_drv.c, recompress_store(); CONFIG_ZRAM_MULTI_COMP";
+    ZRAM_RECOMPRESS_PAGES: "zram-recompress-pages", since(6, 10), ["core"],
+        "How many pages zram compresses again at once can be bounded (max_pages); before, the word is ignored",
+        "drivers/block/zram/zram_drv.c, recompress_store()";
     ZRAM_WRITEBACK_BATCHES: "zram-writeback-batches", since(6, 19), ["tiers"],
         "zram's write-back has several pages under way at once (writeback_batch_size)",
         "drivers/block/zram/zram_drv.c";

@@ -1,7 +1,7 @@
 //! `swaptune daemon` as a service manager runs it: it says when it is ready, reads its configuration anew when it is asked to, and ends.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -56,4 +56,33 @@ fn a_service_reads_its_configuration_anew_and_keeps_the_one_before_when_it_canno
             && of_configuration.last().is_some_and(|line| line.contains("read anew")),
         "{said:#?}"
     );
+}
+
+#[test]
+fn canaries_are_offered_at_either_pace_and_counted() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    let mut canary = command.arg("keep_canary").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
+    let mut tell = canary.stdin.take().expect("its input");
+    let mut said = BufReader::new(canary.stdout.take().expect("its output"));
+    let mut ask = |what: u8| {
+        tell.write_all(&[what]).expect("it listens");
+        let mut line = String::new();
+        said.read_line(&mut line).expect("it answers");
+        line.trim().strip_prefix("done ").and_then(|count| count.parse::<u64>().ok()).expect(&line)
+    };
+    // Once around its 64 pages, then some that are offered slowly.
+    for (pace, enough) in [(b'g', 100), (b'w', 3)] {
+        let mut offered = 0;
+        for _ in 0..10_000 {
+            assert_eq!(ask(pace), 0);
+            std::thread::sleep(Duration::from_millis(1));
+            offered += ask(b's');
+            if offered >= enough {
+                break;
+            }
+        }
+        assert!(offered >= enough, "{offered} of {enough}");
+    }
+    drop(tell);
+    assert!(canary.wait().expect("its end").success());
 }

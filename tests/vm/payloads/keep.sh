@@ -1,6 +1,7 @@
 
 # The daemon: idle groups are reclaimed within their bounds, the pool is drained to its target by the kernel's own write-back, no canary
-# reaches the disk, no page is lost, and every setting is as before when it ends, also when it is killed in a burst.
+# reaches the disk, zram writes idle pages back within a budget, no page is lost, and every setting is as before when it ends, also when it is
+# killed in a burst or while zram writes.
 set_up
 for name in one two three busy guarded never; do hold $name; done
 echo 100M > $APPS/guarded/memory.low
@@ -120,4 +121,82 @@ until_true "all is put back after a kill" 60 is_restored
 expect_same "settings after a kill" /run/before /run/after
 expect "processes of the canaries" 0 "$(ps | grep -c '[k]eep_canary')"
 for name in one two three busy guarded never; do verify $name; done
+
+echo "=== zram"
+ZRAM=/sys/block/zram0
+expect_status 0 swaptune daemon --dry-run --once
+expect_line "it says why it does nothing" "no zram device is swap" /run/last-output
+# New groups without zswap in front, so that their pages reach the device.
+for name in one two three busy guarded; do end_service $name; done
+echo N > $ZSWAP/enabled
+modprobe zram
+echo 0 > /sys/block/vdb/queue/rotational
+echo /dev/vdb > $ZRAM/backing_dev || fail "no backing device"
+echo lz4 > $ZRAM/comp_algorithm
+echo 192M > $ZRAM/disksize
+echo 5 > $ZRAM/writeback_limit
+mkswap /dev/zram0 > /dev/null
+guest-tool swapon 100 /dev/zram0 || fail "swapon"
+zram_limits() { echo "$(cat $ZRAM/writeback_limit) $(cat $ZRAM/writeback_limit_enable)"; }
+zram_written() { awk '{ print $3 }' $ZRAM/bd_stat; }
+zram_used() { awk '{ print $3 }' $ZRAM/mm_stat; }
+fill() {
+	for name in five six; do
+		for _ in 1 2 3 4; do echo 6M 2> /dev/null > $APPS/$name/memory.reclaim; done
+	done
+	echo "    zram takes $(zram_used) bytes, pages $(cat $ZRAM/mm_stat)"
+}
+hold five
+hold six
+fill
+cat > /run/zram.toml << END
+[keep]
+limit = false
+pacing = false
+reclaim = false
+zram_idle_s = 5
+zram_every_s = 2
+zram_floor = "0"
+zram_chunk = "1M"
+zram_budget = "8M"
+# Under emulation all waits are long.
+zram_stall_us = 900000
+zram_io_stall_us = 900000
+zram_pages = 100000
+zram_hold_ms = 100
+END
+settings > /run/before
+used=$(zram_used)
+start /run/zram.toml
+is_written() { [ "$(zram_written)" -ge 2048 ]; }
+until_true "idle pages are written back" 120 is_written
+# Three more rounds, with pages left and the budget spent.
+sleep 8
+expect "pages written, of a budget of 8 MiB" 2048 "$(zram_written)"
+if [ "$(zram_used)" -lt "$used" ]; then ok "zram takes less RAM"; else fail "zram took $used bytes, and takes $(zram_used)"; fi
+quiet_status 0 swaptune daemon status --json
+expect_line "it tells what was written" '"zram_written": 8388608' /run/last-output
+expect_line "pages were marked by age" "marked what is idle in zram0" /run/last-output
+expect_line "it says why it writes no more" '"zram": "zram0: 8 MiB were written in 24 hours' /run/last-output
+expect_status 0 swaptune daemon status
+stop_daemon
+expect "limit of write-back" "5 0" "$(zram_limits)"
+for name in five six; do verify $name; done
+
+echo "=== killed while zram writes"
+fill
+sed -i 's/^zram_chunk.*/zram_chunk = "64M"/; s/^zram_budget.*/zram_budget = "1G"/' /run/zram.toml
+settings > /run/before
+start /run/zram.toml
+tries=20000
+while [ "$(cat $ZRAM/writeback_limit_enable)" = 0 ] && [ $tries -gt 0 ]; do tries=$((tries - 1)); done
+kill -9 $daemon
+echo "    killed with the limit at $(zram_limits)"
+if [ $tries -gt 0 ]; then ok "it was writing"; else fail "nothing was written"; fi
+wait $daemon 2> /dev/null
+has_limits_back() { [ "$(zram_limits)" = "5 0" ]; }
+until_true "the limit of write-back is put back after a kill" 60 has_limits_back
+is_restored
+expect_same "settings after a kill" /run/before /run/after
+for name in five six; do verify $name; done
 finish

@@ -26,7 +26,7 @@ use thiserror::Error;
 
 use crate::order::shuffled;
 use crate::process::{HelperError, Program};
-use crate::space::{Space, SpaceError, Wish};
+use crate::space::{Space, SpaceError, Wish, drop_caches};
 use crate::variant::{Preparation, Variant, prepare, switch_off};
 use bystander::Beside;
 use command::{Job, Ran};
@@ -324,8 +324,6 @@ impl Blocks<'_> {
     /// Sets a configuration, runs the command, and puts everything back.
     fn once(&self, temporary: &mut TemporarySettings, preparation: &Preparation) -> Result<Once, CompareError> {
         let mark = temporary.mark()?;
-        // What is available is an estimate that leaves out part of the caches: without them it is near to what is there.
-        self.drop_caches();
         // Before swap is on, so that no configuration is in the way of it.
         let held = self.space.as_ref().map(|space| space.hold(self.machine)).transpose()?;
         match temporary.make(preparation.changes.clone()) {
@@ -351,17 +349,11 @@ impl Blocks<'_> {
         self.job.run(self.machine, group.as_ref(), self.stop)
     }
 
-    /// Drops file caches where that is wanted.
-    fn drop_caches(&self) {
-        if self.options.drops_caches {
-            rustix::fs::sync();
-            let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
-        }
-    }
-
-    /// Drops file caches, and waits until no task waits for memory.
+    /// Drops file caches where that is wanted, and waits until no task waits for memory.
     fn settle(&self) {
-        self.drop_caches();
+        if self.options.drops_caches {
+            drop_caches();
+        }
         let until = Instant::now() + SETTLE;
         while Instant::now() < until && !self.stop.is_asked() {
             let before = Counters::read(self.machine);

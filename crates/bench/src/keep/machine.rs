@@ -162,5 +162,7 @@ fn ground(settings: &Settings) -> Ground {
         memory_groups: settings.charge_zswap,
         writeback_switch: settings.charge_zswap,
         reclaim_file: settings.charge_zswap,
+        // Neither single processes nor settings of zram devices are modelled for a daemon.
+        ..Ground::default()
     }
 }

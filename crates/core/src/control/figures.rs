@@ -157,7 +157,7 @@ figures! {
         "assumed; TMO takes 0.05 % of a unit that works, these are idle";
     reclaim_probe: Bytes, 16 * MIB, 64 << 10 => GIB,
         "What one probe takes at most",
-        "assumed: it is one write of memory.reclaim, and a tick waits for it";
+        "assumed: it is one write of memory.reclaim or some calls of process_madvise, and a tick waits for it";
     reclaim_stall_us: Stall, 1_000, 10 => 500_000,
         "Most time that some task waits for memory, or for I/O, while units are reclaimed",
         "TMO, ASPLOS 2022: 0.1 % of memory pressure";
@@ -168,11 +168,41 @@ figures! {
         "How long it is left alone then; twice as long each time, up to a day",
         "assumed";
     reclaim_floor: Bytes, 4 * MIB, 0 => 1 << 50,
-        "No unit is brought below this much memory",
+        "No unit is brought below this much memory; where processes are asked, anonymous memory",
         "assumed: its code and kernel memory, which are shared or cannot go";
     reclaim_budget: Bytes, 32 * GIB, 0 => 1 << 50,
         "What probes take from units in 24 hours at most",
         "assumed";
+    zram_idle_s: Seconds, 3600, 1 => 604_800,
+        "How long a page of zram must not have been used before it is idle",
+        "assumed: what an hour did not use is seldom wanted at once";
+    zram_every_s: Seconds, 600, 1 => 86_400,
+        "Time from the end of one round over a zram device to the next",
+        "assumed: marking walks over the whole device, some milliseconds a GiB";
+    zram_floor: Bytes, 64 * MIB, 0 => 1 << 50,
+        "A zram device that takes less RAM than this is left alone",
+        "assumed: less is not worth a write to the disk";
+    zram_chunk: Bytes, 4 * MIB, 64 << 10 => GIB,
+        "What is written back at once at most, one part a second (writeback_limit)",
+        "assumed: before Linux 6.19 it is page after page, 0.1 to 1 s on a slow solid-state disk, and a tick waits for it";
+    zram_recompress_chunk: Bytes, 16 * MIB, 64 << 10 => GIB,
+        "What is compressed again at once at most, one part a second (max_pages)",
+        "assumed: 0.1 s at zstd's speed";
+    zram_budget: Bytes, 8 * GIB, 0 => 1 << 50,
+        "Once this much was written to backing devices in 24 hours, whoever asked for it, nothing more is",
+        "as pacing_budget: a twentieth of the writes that 300 TB in five years allow a day";
+    zram_stall_us: Stall, 1_000, 10 => 900_000,
+        "Most time that some task waits for memory while zram devices are worked on",
+        "as reclaim_stall_us";
+    zram_io_stall_us: Stall, 100_000, 1_000 => 900_000,
+        "Most time that some task waits for I/O meanwhile, what write-back itself waits left out",
+        "as pacing_io_stall_us";
+    zram_pages: Pages, 64, 1 => 100_000,
+        "Most pages a second that come from or go to swap meanwhile",
+        "as pacing_pages";
+    zram_hold_ms: Milliseconds, 5_000, 100 => 600_000,
+        "How long zram devices are left alone after a moment that was not quiet",
+        "assumed: nobody waits for this, unlike for room in a pool";
 }
 
 /// The row of this name.
@@ -191,7 +221,7 @@ mod tests {
             assert!((row.min..=row.max).contains(&row.default), "{}", row.name);
             assert!(!row.about.ends_with('.') && !row.source.is_empty(), "{}", row.name);
             let law = row.name.split('_').next().unwrap();
-            assert!(["limit", "pacing", "reclaim"].contains(&law), "{}", row.name);
+            assert!(["limit", "pacing", "reclaim", "zram"].contains(&law), "{}", row.name);
             let mut figures = Figures::default();
             (row.set)(&mut figures, row.max);
             assert_eq!((row.get)(&figures), row.max, "{}", row.name);

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
+use super::pacing::Worker;
+use super::zram::DeviceGround;
+
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ground {
@@ -24,6 +27,40 @@ pub struct Ground {
     pub writeback_switch: bool,
     /// `memory.reclaim` is there.
     pub reclaim_file: bool,
+    /// Pages of other processes can be paged out: the kernel has process_madvise(2), and we may use it.
+    pub page_out: bool,
+    /// zram devices that are swap.
+    pub zram: Vec<DeviceGround>,
+}
+
+/// How memory is taken from what is idle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mechanism {
+    /// Groups of version 2 are asked for it: `memory.reclaim`.
+    Groups,
+    /// Pages of processes are paged out: process_madvise(2), `MADV_PAGEOUT`.
+    Processes,
+}
+
+impl Mechanism {
+    /// In words.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Groups => "groups, by memory.reclaim",
+            Self::Processes => "processes, by process_madvise",
+        }
+    }
+}
+
+/// How memory is taken on this machine; `None` where it cannot be. Groups say what an administrator protects, so that they come first.
+#[must_use]
+pub fn mechanism(ground: &Ground) -> Option<Mechanism> {
+    match ground.memory_groups {
+        true => ground.reclaim_file.then_some(Mechanism::Groups),
+        false => ground.page_out.then_some(Mechanism::Processes),
+    }
 }
 
 /// The laws by their names in `[keep]`.
@@ -35,12 +72,15 @@ pub struct Wanted {
     pub pacing: bool,
     /// Idle units are reclaimed.
     pub reclaim: bool,
+    /// zram devices give up what is idle.
+    #[serde(default)]
+    pub zram: bool,
 }
 
 impl Default for Wanted {
     /// The limit does not move unless it is asked for: no real kernel has shown yet that it gains (docs/evidence/keep.md).
     fn default() -> Self {
-        Self { limit: false, pacing: true, reclaim: true }
+        Self { limit: false, pacing: true, reclaim: true, zram: true }
     }
 }
 
@@ -48,6 +88,8 @@ const CONFIGURED: &str = "switched off under [keep]";
 const NO_ZSWAP: &str = "zswap is off";
 const NO_AREA: &str = "no swap area is on";
 const NO_GROUPS: &str = "no control groups of version 2 with the memory controller";
+const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory controller, and processes cannot be asked instead: that takes \
+                           process_madvise, CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, which the service has not by itself (docs/guides/keep.md)";
 
 /// Why the limit does not move on this machine.
 #[must_use]
@@ -73,10 +115,24 @@ pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
     if !ground.rotational.is_empty() {
         return Some(format!("{} spins: write-back seeks between the reads of others", ground.rotational.join(", ")));
     }
-    if ground.kernel.is_some_and(|kernel| !behaviours::WRITEBACK_SWITCH.is_in(kernel)) {
-        return Some("this kernel keeps no group from the disk (memory.zswap.writeback, Linux 6.8): the pages that ask for write-back would be written themselves".into());
+    if ground.kernel.is_some_and(|kernel| !behaviours::ZSMALLOC_WRITES_BACK.is_in(kernel)) {
+        return Some("before Linux 6.2 zsmalloc cannot write back, and pools of such kernels are not drained".into());
+    }
+    if worker(ground).writes_canaries() {
+        return None;
     }
     first([(!ground.memory_groups, NO_GROUPS), (!ground.writeback_switch, "no group has memory.zswap.writeback")])
+}
+
+/// How this kernel answers a store that it refuses.
+#[must_use]
+pub fn worker(ground: &Ground) -> Worker {
+    let does = |row: &behaviours::Behaviour| ground.kernel.is_none_or(|kernel| row.is_in(kernel));
+    match (does(&behaviours::WRITEBACK_SWITCH), does(&behaviours::WORKER_TO_THRESHOLD)) {
+        (true, _) => Worker::Kept,
+        (false, true) => Worker::ToThreshold,
+        (false, false) => Worker::OnePage,
+    }
 }
 
 /// Why idle units are not reclaimed on this machine.
@@ -86,9 +142,26 @@ pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
         (!wanted.reclaim, CONFIGURED),
         (ground.areas == 0, NO_AREA),
         (!ground.zswap && !ground.only_zram, "zswap is off and swap is no zram: what is reclaimed would go to the disk"),
-        (!ground.memory_groups, NO_GROUPS),
-        (!ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
+        (!ground.memory_groups && !ground.page_out, NO_PAGE_OUT),
+        (ground.memory_groups && !ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
     ])
+}
+
+/// Why zram devices are left alone on this machine.
+#[must_use]
+pub fn zram_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+    if let Some(why) = first([(!wanted.zram, CONFIGURED), (ground.zram.is_empty(), "no zram device is swap")]) {
+        return Some(why);
+    }
+    let reasons: Option<Vec<String>> = ground
+        .zram
+        .iter()
+        .map(|device| match (&device.backing, &device.secondary) {
+            (Err(why), Err(too)) => Some(format!("{}: {why}; {too}", device.name)),
+            _ => None,
+        })
+        .collect();
+    reasons.map(|reasons| reasons.join("; "))
 }
 
 fn first<const N: usize>(rules: [(bool, &str); N]) -> Option<String> {
@@ -126,10 +199,33 @@ pub(super) mod tests {
         assert_eq!(off(Ground { areas: 0, ..good() }), [true; 3]);
         assert_eq!(off(Ground { shrinker: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
-        assert_eq!(off(Ground { kernel: Some(v(6, 7)), ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { kernel: Some(v(6, 1)), ..good() }), [false, true, false]);
+        // Canaries that are written need no group.
+        let old = Ground { kernel: Some(v(6, 7)), memory_groups: false, writeback_switch: false, ..good() };
+        assert_eq!(off(old), [false, false, true]);
         assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
+        assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
-        let none = Wanted { limit: false, pacing: false, reclaim: false };
+        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
+    }
+
+    #[test]
+    fn the_worker_is_that_of_the_kernel() {
+        let of = |kernel| worker(&Ground { kernel, ..good() });
+        assert_eq!([v(6, 2), v(6, 4)].map(|kernel| of(Some(kernel))), [Worker::OnePage; 2]);
+        assert_eq!([v(6, 5), v(6, 7)].map(|kernel| of(Some(kernel))), [Worker::ToThreshold; 2]);
+        assert_eq!([Some(v(6, 8)), None].map(of), [Worker::Kept; 2]);
+    }
+
+    #[test]
+    fn processes_are_asked_only_where_groups_cannot_be() {
+        let by = |memory_groups, reclaim_file, page_out| {
+            mechanism(&Ground { memory_groups, reclaim_file, page_out, ..Ground::default() })
+        };
+        assert_eq!((by(true, true, true), by(true, true, false)), (Some(Mechanism::Groups), Some(Mechanism::Groups)));
+        // What memory.low protects there would not be heeded.
+        assert_eq!((by(true, false, true), by(false, false, true)), (None, Some(Mechanism::Processes)));
+        assert_eq!(by(false, false, false), None);
     }
 }

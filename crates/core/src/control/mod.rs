@@ -1,7 +1,7 @@
 //! The control laws of the daemon: what is to be done about a machine at this moment, and why, as data.
 //!
 //! Each law is one page: [`limit`] moves the limit of zswap's pool, [`pacing`] drains it before it is full, [`reclaim`] takes memory from
-//! idle units. All they know is in [`Moment`] and in what they remember; they read no clock and touch nothing, so that the same moments
+//! idle units, [`zram`] has zram devices give up what is idle. All they know is in [`Moment`] and in what they remember; they read no clock and touch nothing, so that the same moments
 //! make the same decisions. [`figures`] is the table of what they go by, [`ground`] says on which machines they work.
 
 pub mod budget;
@@ -10,10 +10,13 @@ pub mod ground;
 pub mod limit;
 pub mod moment;
 pub mod pacing;
+pub mod policies;
+pub mod processes;
 pub mod reclaim;
 pub mod report;
 #[cfg(test)]
 mod tests;
+pub mod zram;
 
 use std::collections::VecDeque;
 
@@ -21,12 +24,14 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use figures::Figures;
-pub use ground::{Ground, Wanted};
+pub use ground::{Ground, Mechanism, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
-pub use pacing::{Burst, Pacing};
+pub use pacing::{Burst, Pacing, Worker};
+pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};
+pub use zram::{Chore, Upkeep};
 
 use crate::units::Bytes;
 
@@ -45,6 +50,8 @@ pub enum Decision {
     },
     /// A unit is probed.
     Reclaim(Probe),
+    /// A zram device gives up what is idle.
+    Zram(Chore),
 }
 
 /// What each law says of this moment: what it does, or why it does nothing.
@@ -58,6 +65,10 @@ pub struct Standing {
     pub pacing: String,
     /// Of idle units.
     pub reclaim: String,
+    /// How memory is taken from idle units, where that law works.
+    pub mechanism: Option<Mechanism>,
+    /// Of zram devices.
+    pub zram: String,
 }
 
 /// The smallest and the largest limit that leave RAM to run in when pages compress so, percent of RAM; without a ratio one is assumed. The
@@ -71,8 +82,8 @@ pub struct Wishes {
     pub figures: Figures,
     /// Which of them are to work.
     pub wanted: Wanted,
-    /// Names of units, or of any group on the way to one, that are never reclaimed.
-    pub never: Vec<String>,
+    /// What is said of single units.
+    pub units: Policies,
 }
 
 /// All laws of one machine.
@@ -90,6 +101,8 @@ pub struct Laws {
     pub pacing: Pacing,
     /// What it remembers, with its budget.
     pub reclaim: Reclaim,
+    /// What it remembers, with its budget.
+    pub zram: Upkeep,
     /// Waiting times of the last seconds, the oldest first.
     stalled: VecDeque<Stalled>,
     /// What they say.
@@ -100,14 +113,15 @@ impl Laws {
     /// Laws that remember nothing but budgets.
     #[must_use]
     pub fn new(wishes: Wishes, rule: PoolRule, written: Budget, taken: Budget) -> Self {
-        let Wishes { figures, wanted, never } = wishes;
+        let Wishes { figures, wanted, units } = wishes;
         Self {
             figures,
             wanted,
             rule,
             limit: Limit::default(),
             pacing: Pacing::with_budget(written),
-            reclaim: Reclaim::new(never, taken),
+            reclaim: Reclaim::new(units, taken),
+            zram: Upkeep::default(),
             stalled: VecDeque::new(),
             standing: Standing::default(),
         }
@@ -115,15 +129,16 @@ impl Laws {
 
     /// Goes by another configuration from now on. What was learnt of units, and what budgets have spent, stays.
     pub fn configure(&mut self, wishes: Wishes) {
-        let Wishes { figures, wanted, never } = wishes;
+        let Wishes { figures, wanted, units } = wishes;
         (self.figures, self.wanted) = (figures, wanted);
-        self.reclaim.leave_alone(never);
+        self.reclaim.heed(units);
     }
 
     /// What is to be done at this moment, in this order. `home` is the limit that is configured.
     pub fn decide(&mut self, ground: &Ground, home: u64, before: &Moment, now: &Moment) -> Vec<Decision> {
         self.reclaim.learn(&self.figures, now);
         self.pacing.spend(before, now);
+        self.zram.learn(now);
         let Some(span) = self.span(before, now) else { return Vec::new() };
         let bounds = self.bounds(home, now);
         let (figures, mut decisions) = (&self.figures, Vec::new());
@@ -139,18 +154,24 @@ impl Laws {
         let pacing = match pacing_off {
             Some(why) => Err(why),
             None if limit.is_ok() || may_rise => Err("the limit may still rise: the pool may grow".into()),
-            None => self.pacing.begin(figures, &span, now),
+            None => self.pacing.begin(figures, ground::worker(ground), &span, now),
         };
         self.standing.pacing = said(&pacing, |(_, why)| why.clone());
 
         let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
-        self.standing.works = Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none() };
+        let zram_off = ground::zram_is_off(self.wanted, ground);
+        self.standing.works =
+            Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none(), zram: zram_off.is_none() };
+        self.standing.mechanism = ground::mechanism(ground).filter(|_| reclaim_off.is_none());
         let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));
+        let zram = zram_off.map_or_else(|| self.zram.decide(figures, ground, &span, now), Err);
+        self.standing.zram = said(&zram, |chore| format!("{}: {}", chore.device, chore.why));
 
         decisions.extend(limit.ok().map(Decision::Limit));
         decisions.extend(pacing.ok().map(|(burst, why)| Decision::Pacing { burst, why }));
         decisions.extend(reclaim.ok().map(Decision::Reclaim));
+        decisions.extend(zram.ok().map(Decision::Zram));
         decisions
     }
 

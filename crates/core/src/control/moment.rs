@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::zram::DeviceMoment;
 use crate::units::Bytes;
 
 /// One look at a machine.
@@ -31,6 +32,8 @@ pub struct Moment {
     pub pswpout: u64,
     /// Pages that zswap wrote back.
     pub zswpwb: u64,
+    /// Canaries that went to the disk since the daemon began; none where they are kept from it.
+    pub canaries: u64,
     /// Pages of files that came back soon after they left RAM.
     pub refault_file: u64,
     /// Time in which some task waited for memory, µs; `None` where the kernel does not say.
@@ -39,22 +42,26 @@ pub struct Moment {
     pub io_stall_us: Option<u64>,
     /// What this process itself has waited for memory while it reclaimed, µs since it began: the kernel counts that as a stall too.
     pub ours_us: u64,
+    /// The same for I/O, while it had zram write back.
+    pub ours_io_us: u64,
     /// Units and other groups with memory of their own.
     pub units: Vec<UnitMoment>,
+    /// zram devices that are swap.
+    pub zram: Vec<DeviceMoment>,
 }
 
 /// One unit at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct UnitMoment {
-    /// Path of its group below the mount point.
+    /// Path of its group below the mount point, or what stands for it where processes are asked ([`super::processes`]).
     pub path: String,
-    /// Inode of its folder: a group that was removed and made again is another one.
+    /// Inode of its folder, or when its first process began: a group that was removed and made again is another one.
     pub id: u64,
     /// When it was read.
     pub at_ms: u64,
     /// Processor time that it used, µs.
     pub cpu_us: u64,
-    /// Memory that is not compressed: `memory.current` less `memory.zswap.current`.
+    /// Memory that is not compressed: `memory.current` less `memory.zswap.current`; of processes their anonymous memory alone.
     pub memory: Bytes,
     /// `memory.zswap.current`: what it has in the pool, compressed.
     pub pooled: Bytes,
@@ -66,7 +73,7 @@ pub struct UnitMoment {
     pub refaults: u64,
     /// Anonymous memory in RAM.
     pub anon: Bytes,
-    /// Whether its memory may be swapped (`memory.swap.max` is not 0, `memory.zswap.max` neither).
+    /// Whether its memory may be swapped (`memory.swap.max` is not 0, `memory.zswap.max` neither), or that of one of its processes.
     pub may_swap: bool,
 }
 
@@ -77,7 +84,7 @@ pub struct Span {
     pub ms: u64,
     /// Pages from swap devices, a second.
     pub swapped_in: f64,
-    /// Pages to swap devices that zswap did not write back, a second: stores that were refused are among them.
+    /// Pages to swap devices that zswap did not write back and that are no canaries, a second: stores that were refused are among them.
     pub past_zswap: f64,
     /// Pages of files that came back, a second.
     pub refaults: f64,
@@ -102,7 +109,7 @@ impl Span {
             ms,
             swapped_in: a_second(now.pswpin.checked_sub(before.pswpin)?),
             // The two are read one after the other: a page between them is no page that went past.
-            past_zswap: a_second(out.saturating_sub(written_back)),
+            past_zswap: a_second(out.saturating_sub(written_back).saturating_sub(now.canaries.saturating_sub(before.canaries))),
             refaults: a_second(now.refault_file.checked_sub(before.refault_file)?),
             memory_stall: now_stalled.memory_since(&was_stalled),
             io_stall: now_stalled.io_since(&was_stalled),
@@ -118,14 +125,15 @@ pub struct Stalled {
     memory_us: Option<u64>,
     io_us: Option<u64>,
     ours_us: u64,
+    ours_io_us: u64,
 }
 
 impl Stalled {
     /// At this moment.
     #[must_use]
     pub fn of(moment: &Moment) -> Self {
-        let Moment { at_ms, memory_stall_us, io_stall_us, ours_us, .. } = *moment;
-        Self { at_ms, memory_us: memory_stall_us, io_us: io_stall_us, ours_us }
+        let Moment { at_ms, memory_stall_us, io_stall_us, ours_us, ours_io_us, .. } = *moment;
+        Self { at_ms, memory_us: memory_stall_us, io_us: io_stall_us, ours_us, ours_io_us }
     }
 
     /// Microseconds of a second since an earlier moment that some task waited for memory, this process left out.
@@ -138,7 +146,8 @@ impl Stalled {
     /// The same for I/O.
     #[must_use]
     pub fn io_since(&self, was: &Self) -> Option<f64> {
-        self.rate(was, self.io_us?.saturating_sub(was.io_us?))
+        let ours = self.ours_io_us.saturating_sub(was.ours_io_us);
+        self.rate(was, self.io_us?.saturating_sub(was.io_us?).saturating_sub(ours))
     }
 
     /// The kernel sums up every two seconds (`PSI_FREQ`): less time than that says nothing.
@@ -188,14 +197,15 @@ mod tests {
         let now = Moment {
             at_ms: 1500,
             pswpout: 50,
-            zswpwb: 30,
+            zswpwb: 25,
+            canaries: 5,
             pswpin: 5,
             memory_stall_us: Some(1000),
             ours_us: 200,
             ..before.clone()
         };
         let span = Span::between(&before, &now).unwrap();
-        assert_eq!((span.ms, span.swapped_in, span.past_zswap, span.written_back), (500, 10.0, 20.0, 30));
+        assert_eq!((span.ms, span.swapped_in, span.past_zswap, span.written_back), (500, 10.0, 20.0, 25));
         // 700 µs of others, over the two seconds of which the kernel speaks.
         assert_eq!((span.memory_stall, span.io_stall), (Some(350.0), None));
         assert_eq!(Span::between(&now, &before), None);

@@ -10,7 +10,7 @@
 //! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
 //! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
 //! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
-//! counted, and a day has a budget.
+//! counted, and a day has a budget. Before Linux 6.8 nothing keeps a canary that was refused from the disk: there it counts as well.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,31 @@ use crate::units::Bytes;
 
 /// A burst begins only with this much of the budget.
 const LEAST: Bytes = Bytes::from_mib(1);
+
+/// What a burst leaves of the budget where canaries are written: what they and the worker may write from one look to the next (assumed; some
+/// 200 canaries, each of which may have a few pages written back).
+const MARGIN: Bytes = Bytes::from_mib(8);
+
+/// How a kernel answers a store that it refuses above the limit, and where the refused page goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Worker {
+    /// It writes back down to the threshold; a canary is kept from the disk (Linux 6.8).
+    #[default]
+    Kept,
+    /// It writes back down to the threshold; a canary goes to the disk, and one is enough (Linux 6.5 to 6.7).
+    ToThreshold,
+    /// It writes one page back, and none between the threshold and the limit; a canary goes to the disk (Linux 6.2 to 6.4).
+    OnePage,
+}
+
+impl Worker {
+    /// Whether canaries go to the disk.
+    #[must_use]
+    pub fn writes_canaries(self) -> bool {
+        self != Self::Kept
+    }
+}
 
 /// One burst: how the limits are set for it, and where it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +61,8 @@ pub struct Burst {
     pub allowed: Bytes,
     /// When it ends at the latest, ms since boot.
     pub until_ms: u64,
+    /// How the kernel answers canaries.
+    pub worker: Worker,
 }
 
 /// What the law remembers.
@@ -60,7 +87,7 @@ impl Pacing {
     }
 
     /// Whether a burst begins at this moment, and the sentence that says why; `Err` says why none does.
-    pub fn begin(&mut self, figures: &Figures, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
+    pub fn begin(&mut self, figures: &Figures, worker: Worker, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
         let limit = now.limit();
         let (start, goal) = (limit.percent(figures.pacing_start_percent), limit.percent(target_percent(figures)));
         // Once begun it goes on down to the target: hysteresis.
@@ -76,10 +103,11 @@ impl Pacing {
             return Err(format!("left alone for {} ms after paging", figures.pacing_hold_ms));
         }
         let left = self.budget.left(now.at_ms, Bytes(figures.pacing_budget));
+        let left = if worker.writes_canaries() { Bytes(left.0.saturating_sub(MARGIN.0)) } else { left };
         if left < LEAST {
             return Err(format!("{} were written in 24 hours, as much as is allowed", Bytes(figures.pacing_budget)));
         }
-        let burst = burst(figures, now, goal, left)?;
+        let burst = burst(figures, worker, now, goal, left)?;
         Ok((burst, format!("the pool holds {} of {limit}, and nothing is paged", now.pool)))
     }
 
@@ -95,7 +123,7 @@ impl Pacing {
         let Some(span) = Span::between(before, now) else { return Ok(()) };
         // From one look to the next is too short for what the kernel sums up by seconds.
         let span = Span { io_stall: Stalled::of(now).io_since(&Stalled::of(began)), ..span };
-        let written = Bytes(now.zswpwb.saturating_sub(began.zswpwb).saturating_mul(now.page.0));
+        let written = written(began, now);
         let ends = if now.pool <= burst.target {
             format!("the pool is at its target: {}", now.pool)
         } else if let Some(noise) = noise(figures, &span) {
@@ -111,11 +139,18 @@ impl Pacing {
         Err(ends)
     }
 
-    /// Counts what zswap wrote back between two looks against the budget, whoever asked for it. To be called at each moment.
+    /// Counts what zswap wrote back between two looks against the budget, whoever asked for it, and canaries that were written. To be called
+    /// at each moment.
     pub fn spend(&mut self, before: &Moment, now: &Moment) {
-        let pages = now.zswpwb.saturating_sub(before.zswpwb);
-        self.budget.spend(now.at_ms, Bytes(pages.saturating_mul(now.page.0)));
+        self.budget.spend(now.at_ms, written(before, now));
     }
+}
+
+/// What zswap wrote back between two looks, and canaries that were written.
+#[must_use]
+pub fn written(before: &Moment, now: &Moment) -> Bytes {
+    let pages = now.zswpwb.saturating_sub(before.zswpwb).saturating_add(now.canaries.saturating_sub(before.canaries));
+    Bytes(pages.saturating_mul(now.page.0))
 }
 
 /// The target lies below the start, whatever was configured.
@@ -142,22 +177,26 @@ fn noise(figures: &Figures, span: &Span) -> Option<String> {
 
 /// The limits of a burst. The limit must not be above what the pool holds, or no store would be refused, and it has steps of a percent of
 /// RAM. The worker reads where it shall end when it starts, and goes on to there whatever is set afterwards: so that is what a burst writes.
-fn burst(figures: &Figures, now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
+///
+/// One that writes a page for each canary ends with the canaries, and never below the limit, which is set to where the burst shall end.
+fn burst(figures: &Figures, worker: Worker, now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
     let page = now.page.0.max(1);
-    // What is written is not compressed.
+    // What is written is not compressed; a canary for each page comes on top of it.
     let ratio = (now.stored.0 as f64 / now.pool.0.max(1) as f64).max(1.0);
+    let ratio = if worker == Worker::OnePage { 2.0 * ratio } else { ratio };
     let chunk = figures.pacing_chunk.min((left.0 as f64 / ratio) as u64);
     let wish = goal.max(Bytes(now.pool.0.saturating_sub(chunk)));
-    let limit_percent = (now.pool.0 * 100 / now.ram.0.max(1)).min(now.limit_percent);
+    let above = if worker == Worker::OnePage { wish } else { now.pool };
+    let limit_percent = (above.0 * 100 / now.ram.0.max(1)).min(now.limit_percent);
     if limit_percent == 0 {
         return Err(format!("the pool holds {}, less than the 1 % of RAM that a limit can be lowered to", now.pool));
     }
     let low = now.of_ram(limit_percent).0 / page;
     let accept_percent = (wish.0 / page * 100).div_ceil(low.max(1)).min(100);
-    let target = Bytes(low * accept_percent / 100 * page);
+    let target = if worker == Worker::OnePage { wish } else { Bytes(low * accept_percent / 100 * page) };
     let writes = Bytes((now.pool.0.saturating_sub(target.0) as f64 * ratio) as u64);
     if writes > left {
         return Err(format!("a burst writes {writes}, and {left} are left of what is allowed in 24 hours"));
     }
-    Ok(Burst { limit_percent, accept_percent, target, allowed: left, until_ms: now.at_ms + figures.pacing_burst_ms })
+    Ok(Burst { limit_percent, accept_percent, target, allowed: left, until_ms: now.at_ms + figures.pacing_burst_ms, worker })
 }

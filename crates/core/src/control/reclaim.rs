@@ -9,7 +9,8 @@
 //! - for one unit, as soon as it runs; when it takes pages back faster than a bound it is left alone, and for twice as long each time.
 //!
 //! A unit is never brought below what `memory.min` and `memory.low` protect, nor below a floor: `memory.reclaim` of a group does not heed
-//! its own protection (mm/memcontrol.c, `mem_cgroup_calculate_protection`), so that this law must.
+//! its own protection (mm/memcontrol.c, `mem_cgroup_calculate_protection`), so that this law must. Where no such groups are, units are idle
+//! processes ([`super::processes`]), and a probe pages out a part of their anonymous memory.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use super::budget::Budget;
 use super::figures::Figures;
 use super::limit::{share, share_of};
 use super::moment::{Moment, Span, UnitMoment};
+use super::policies::Policies;
 use crate::units::Bytes;
 
 /// Units that are left alone for longer than this are asked again all the same, s.
@@ -31,9 +33,9 @@ const OVERSHOOT: Bytes = Bytes::from_mib(1);
 /// A probe of one unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// Path of its group.
+    /// Path of the unit.
     pub path: String,
-    /// Inode of its folder; another group at this path is left alone.
+    /// Its [`UnitMoment::id`]; another one at this path is left alone.
     pub id: u64,
     /// What to take.
     pub bytes: Bytes,
@@ -65,20 +67,19 @@ struct Unit {
 pub struct Reclaim {
     units: BTreeMap<String, Unit>,
     budget: Budget,
-    /// Names of units and ends of paths that are never probed.
-    never: Vec<String>,
+    policies: Policies,
 }
 
 impl Reclaim {
-    /// A law that never probes these; `budget` is that of an earlier run in the same boot.
+    /// A law that heeds these policies; `budget` is that of an earlier run in the same boot.
     #[must_use]
-    pub fn new(never: Vec<String>, budget: Budget) -> Self {
-        Self { never, budget, ..Self::default() }
+    pub fn new(policies: Policies, budget: Budget) -> Self {
+        Self { policies, budget, ..Self::default() }
     }
 
-    /// Never probes these from now on.
-    pub fn leave_alone(&mut self, never: Vec<String>) {
-        self.never = never;
+    /// Heeds these policies from now on.
+    pub fn heed(&mut self, policies: Policies) {
+        self.policies = policies;
     }
 
     /// What probes took, by hour.
@@ -90,7 +91,9 @@ impl Reclaim {
     /// Units that are idle at this moment.
     #[must_use]
     pub fn idle(&self, figures: &Figures) -> usize {
-        self.units.values().filter(|unit| is_idle(figures, unit)).count()
+        let idle =
+            |(path, unit): &(&String, &Unit)| self.policies.figures(figures, path).is_some_and(|figures| is_idle(&figures, unit));
+        self.units.iter().filter(idle).count()
     }
 
     /// Of what probes took, how much the same units have in swap at most; `None` where no unit says what it has there.
@@ -118,10 +121,11 @@ impl Reclaim {
         if left < LEAST {
             return Err(format!("{} were taken in 24 hours, as much as is allowed", Bytes(figures.reclaim_budget)));
         }
-        let is_left_alone = |path: &str| self.never.iter().any(|name| path.rsplit('/').any(|part| part == name));
-        let due = now.units.iter().filter(|unit| unit.may_swap && !is_left_alone(&unit.path));
-        let due = due.filter_map(|unit| Some((self.units.get(&unit.path)?, unit, size(figures, unit, left)?)));
-        let due = due.filter(|(known, unit, _)| is_idle(figures, known) && known.next_ms <= now.at_ms && known.id == unit.id);
+        let due = now.units.iter().filter(|unit| unit.may_swap).filter_map(|unit| {
+            let (known, figures) = (self.units.get(&unit.path)?, self.policies.figures(figures, &unit.path)?);
+            let is_due = is_idle(&figures, known) && known.next_ms <= now.at_ms && known.id == unit.id;
+            Some((known, unit, size(&figures, unit, left)?)).filter(|_| is_due)
+        });
         let Some((known, unit, bytes)) = due.min_by_key(|(known, unit, _)| (known.next_ms, unit.path.clone())) else {
             return Err(format!(
                 "{} of {} units are idle, and none of them has memory to give now",
@@ -137,6 +141,7 @@ impl Reclaim {
     pub fn still(&mut self, figures: &Figures, probe: &Probe, fresh: &UnitMoment) -> Option<Bytes> {
         let was = self.units.remove(&probe.path).filter(|was| was.id == fresh.id)?;
         let known = self.units.entry(probe.path.clone()).or_insert(next(figures, was, fresh));
+        let figures = &self.policies.figures(figures, &probe.path)?;
         let may_give = known.id == probe.id && fresh.may_swap && is_idle(figures, known) && known.next_ms <= fresh.at_ms;
         size(figures, fresh, probe.bytes).filter(|_| may_give)
     }

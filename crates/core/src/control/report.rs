@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Standing;
 use super::budget::Budget;
-use super::ground::Wanted;
+use super::ground::{Mechanism, Wanted};
 use crate::facts::Moved;
 use crate::units::Bytes;
 
@@ -75,6 +75,14 @@ pub struct Totals {
     pub taken: Bytes,
     /// By how much less RAM they had then, their part of the pool included.
     pub freed: Bytes,
+    /// Rounds over zram devices.
+    pub zram_rounds: u64,
+    /// Bytes that zram devices wrote to their backing devices when they were asked.
+    pub zram_written: Bytes,
+    /// By how much less RAM they took after they were asked to write or to compress again.
+    pub zram_freed: Bytes,
+    /// Parts that were compressed again.
+    pub zram_recompressed: u64,
     /// Decisions that were written down, those that left something alone included.
     pub decisions: u64,
     /// What could not be carried out.
@@ -116,6 +124,10 @@ pub struct Report {
     pub pacing: String,
     /// What each law says.
     pub reclaim: String,
+    /// How memory is taken from idle units, where that law works.
+    pub mechanism: Option<Mechanism>,
+    /// What each law says.
+    pub zram: String,
     /// Settings that are not as they were found.
     pub moved: Vec<Moved>,
     /// Sums.
@@ -124,6 +136,8 @@ pub struct Report {
     pub written: Budget,
     /// What was taken in 24 hours, by hour.
     pub taken: Budget,
+    /// What zram devices wrote to their backing devices in 24 hours, by hour.
+    pub zram_written: Budget,
     /// The last decisions, the oldest first.
     pub log: VecDeque<Entry>,
 }
@@ -135,6 +149,8 @@ impl Report {
         self.limit.clone_from(&standing.limit);
         self.pacing.clone_from(&standing.pacing);
         self.reclaim.clone_from(&standing.reclaim);
+        self.mechanism = standing.mechanism;
+        self.zram.clone_from(&standing.zram);
     }
 
     /// Writes down a decision; the oldest is forgotten.
@@ -151,11 +167,12 @@ impl Report {
 
     /// The laws with whether they work and what they say, in the order in which they decide.
     #[must_use]
-    pub fn laws(&self) -> [(&'static str, bool, &str); 3] {
+    pub fn laws(&self) -> [(&'static str, bool, &str); 4] {
         [
             ("limit", self.works.limit, &self.limit),
             ("pacing", self.works.pacing, &self.pacing),
             ("reclaim", self.works.reclaim, &self.reclaim),
+            ("zram", self.works.zram, &self.zram),
         ]
     }
 }

@@ -1,6 +1,7 @@
 //! The laws on a machine that is played: what they must never do, whatever happens to it.
 
 use proptest::prelude::*;
+use swaptune_kernel::v;
 
 use super::ground::tests::good as ground;
 use super::*;
@@ -30,8 +31,9 @@ fn later(moment: &Moment) -> Moment {
 }
 
 fn laws(figures: Figures) -> Laws {
-    let wishes =
-        Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true }, never: vec!["never.service".into()] };
+    let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
+    let units = [("never.service".to_owned(), never)].into_iter().collect();
+    let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true, zram: true }, units };
     Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
 }
 
@@ -111,6 +113,43 @@ fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
 }
 
 #[test]
+fn canaries_that_are_written_count_and_are_no_paging_of_others() {
+    let before = quiet();
+    let now = later(&before);
+    let begin = |kernel, budget_mib: u64| {
+        let figures = Figures { pacing_budget: budget_mib << 20, ..Figures::default() };
+        let mut laws = laws(figures);
+        laws.wanted.limit = false;
+        let ground = Ground { kernel: Some(kernel), memory_groups: false, writeback_switch: false, ..ground() };
+        let decisions = laws.decide(&ground, 43, &before, &now);
+        let burst = decisions.iter().find_map(|decision| match decision {
+            Decision::Pacing { burst, .. } => Some(*burst),
+            _ => None,
+        });
+        (laws, burst)
+    };
+    // 6.6 writes down to the threshold, as later kernels do; 6.2 one page for each store above the limit, which is where it ends: 41.3 %.
+    let (mut laws, burst) = begin(v(6, 6), 100);
+    let burst = burst.unwrap();
+    assert_eq!((burst.worker, burst.limit_percent, burst.accept_percent), (Worker::ToThreshold, 41, 100));
+    let one_page = begin(v(6, 2), 100).1.unwrap();
+    assert_eq!((one_page.worker, one_page.limit_percent, one_page.accept_percent), (Worker::OnePage, 41, 100));
+    assert_eq!(one_page.target, Bytes::from_mib(1692));
+    assert!(one_page.allowed < Bytes::from_mib(100), "a margin stays");
+    let mut goes_on = |pages: u64, canaries: u64| {
+        let next = Moment { at_ms: now.at_ms + 20, pswpout: pages, canaries, ..now.clone() };
+        laws.pacing.goes_on(&laws.figures, &burst, &now, &now, &next)
+    };
+    assert_eq!(goes_on(100, 100), Ok(()));
+    assert!(goes_on(200, 100).unwrap_err().contains("past zswap"));
+    assert!(goes_on(30_000, 30_000).unwrap_err().contains("as much as a burst may"));
+    laws.pacing.spend(&now, &Moment { canaries: 10, zswpwb: 5, ..later(&now) });
+    assert_eq!(laws.pacing.budget().left(now.at_ms, Bytes(100 * PAGE)), Bytes(85 * PAGE));
+    // Too little is left for canaries, too.
+    assert_eq!(begin(v(6, 6), 8).1, None);
+}
+
+#[test]
 fn after_paging_it_is_left_alone() {
     let figures = Figures { pacing_hold_ms: 3000, ..Figures::default() };
     let mut laws = laws(figures);
@@ -164,6 +203,32 @@ fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
         assert!(!of_idle, "{second}: {decisions:?}");
         now = next;
     }
+}
+
+#[test]
+fn a_unit_is_reclaimed_by_its_own_figures() {
+    let mut laws = laws(Figures { reclaim_idle_s: 60, ..Figures::default() });
+    let soon = UnitPolicy { idle_s: Some(20), floor: Some(Bytes::from_mib(90)), ..UnitPolicy::default() };
+    laws.reclaim.heed([("soon.slice".to_owned(), soon)].into_iter().collect());
+    let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+    let (mut left, mut probes) = ([Bytes::from_mib(100); 2], Vec::new());
+    for second in 0..300 {
+        let mut next = later(&now);
+        let units = ["/soon.slice/a.service", "/b.service"];
+        next.units =
+            units.iter().zip(left).map(|(path, memory)| UnitMoment { at_ms: next.at_ms, ..unit(path, memory) }).collect();
+        for decision in laws.decide(&ground(), 43, &now, &next) {
+            let Decision::Reclaim(probe) = decision else { panic!("{decision:?}") };
+            let asked = units.iter().position(|path| *path == probe.path).unwrap();
+            left[asked].0 -= probe.bytes.0;
+            laws.reclaim.took(&laws.figures, &probe, next.at_ms, probe.bytes);
+            probes.push((asked, second));
+        }
+        now = next;
+    }
+    let first = |unit| probes.iter().find(|(asked, _)| *asked == unit).map(|(_, second)| *second);
+    assert_eq!((first(0), first(1)), (Some(20), Some(60)), "{probes:?}");
+    assert!(left[0] >= Bytes::from_mib(90) && left[1] < Bytes::from_mib(20), "{left:?}");
 }
 
 #[test]
@@ -237,18 +302,27 @@ fn happen(now: &Moment, event: &Event, limit_percent: u64) -> Moment {
     }
 }
 
-/// A burst on a machine whose kernel writes `speed` pages between two looks, down to the threshold, and that others may disturb at one of
-/// them. Gives the last look, and what the machine is when the worker has come to its own end.
+/// A burst on a machine whose kernel writes `speed` pages between two looks, down to the threshold or for a canary each, and that others may
+/// disturb at one of them. Gives the last look, and what the machine is when the worker has come to its own end.
 fn play(laws: &mut Laws, burst: &Burst, began: &Moment, speed: u64, disturbed_at: u64) -> (Moment, Moment) {
-    let threshold = began.of_ram(burst.limit_percent).0 / PAGE * burst.accept_percent / 100 * PAGE;
+    let limit = began.of_ram(burst.limit_percent).0;
+    // Nothing is written back between the threshold and the limit where each canary has one page written.
+    let threshold = if burst.worker == Worker::OnePage { limit } else { limit / PAGE * burst.accept_percent / 100 * PAGE };
     let write = |was: &Moment, most: u64| {
         let mut now = Moment { at_ms: was.at_ms + 20, ..was.clone() };
         // A page that leaves takes its part of the pool with it.
         let each = (now.pool.0 * PAGE).div_ceil(now.stored.0.max(1)).max(1);
+        let canaries = match burst.worker {
+            Worker::Kept => 0,
+            Worker::ToThreshold => 2,
+            Worker::OnePage => most.min(200),
+        };
+        let most = if burst.worker == Worker::OnePage { canaries } else { most };
         let pages = (now.pool.0.saturating_sub(threshold) / each).min(most);
         now.pool.0 -= pages * each;
         now.stored.0 = now.stored.0.saturating_sub(pages * PAGE);
-        (now.pswpout, now.zswpwb) = (now.pswpout + pages, now.zswpwb + pages);
+        now.canaries += canaries;
+        (now.pswpout, now.zswpwb) = (now.pswpout + pages + canaries, now.zswpwb + pages);
         now
     };
     let mut last = began.clone();
@@ -258,7 +332,9 @@ fn play(laws: &mut Laws, burst: &Burst, began: &Moment, speed: u64, disturbed_at
         let goes_on = laws.pacing.goes_on(&laws.figures, burst, began, &last, &now);
         last = now;
         if goes_on.is_err() {
-            return (last.clone(), write(&last, u64::MAX));
+            // A worker that has started goes on; canaries are offered no more.
+            let rest = if burst.worker == Worker::OnePage { 0 } else { u64::MAX };
+            return (last.clone(), Moment { canaries: last.canaries, ..write(&last, rest) });
         }
     }
     panic!("a burst without an end: {burst:?}");
@@ -309,7 +385,9 @@ proptest! {
     fn bursts_end_within_their_bounds_and_budget(
         pools in proptest::collection::vec((1200_u64..1762, 10_u64..50, 0_u64..40), 1..60),
         speed in 1_u64..2000, budget_mib in 0_u64..400, chunk_mib in 1_u64..200,
+        kernel in prop_oneof![Just((6, 2)), Just((6, 6)), Just((6, 12))],
     ) {
+        let ground = Ground { kernel: Some(v(kernel.0, kernel.1)), ..ground() };
         let figures = Figures {
             pacing_budget: budget_mib << 20,
             pacing_chunk: chunk_mib << 20,
@@ -325,8 +403,9 @@ proptest! {
             let quiet = Moment { at_ms: now.at_ms + 1000, ..now.clone() };
             laws.pacing.spend(&last, &quiet);
             now = Moment { pool, stored: Bytes(pool.0 * ratio_tenths / 10), ..later(&quiet) };
-            for decision in laws.decide(&ground(), 43, &quiet, &now) {
+            for decision in laws.decide(&ground, 43, &quiet, &now) {
                 let Decision::Pacing { burst, .. } = decision else { continue };
+                prop_assert_eq!(burst.worker, ground::worker(&ground));
                 prop_assert!((1..=43).contains(&burst.limit_percent) && burst.accept_percent <= 100);
                 prop_assert!(now.of_ram(burst.limit_percent) <= now.pool, "no store would be refused");
                 let goal = now.limit().percent(laws.figures.pacing_target_percent);
@@ -337,7 +416,8 @@ proptest! {
             }
             last = if last.zswpwb == now.zswpwb { now.clone() } else { last };
             // All within one day, so that all counts.
-            prop_assert!(now.zswpwb * PAGE <= budget_mib << 20, "{} MiB of {budget_mib}", (now.zswpwb * PAGE) >> 20);
+            let written = (now.zswpwb + now.canaries) * PAGE;
+            prop_assert!(written <= budget_mib << 20, "{} MiB of {budget_mib}", written >> 20);
         }
     }
 

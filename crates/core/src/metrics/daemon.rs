@@ -70,6 +70,34 @@ pub(super) const ROWS: &[Metric] = &[
     one("daemon_bursts", Counter, Unit::None, "Bursts in which it drained the pool since it began", |look| {
         said(look, |report| report.totals.bursts as f64)
     }),
+    one(
+        "daemon_zram_rounds",
+        Counter,
+        Unit::None,
+        "Rounds over zram devices since it began: how often pages were marked idle",
+        |look| said(look, |report| report.totals.zram_rounds as f64),
+    ),
+    one(
+        "daemon_zram_written_bytes",
+        Counter,
+        Unit::Bytes,
+        "What zram devices wrote to their backing devices when it asked them to, since it began (bd_stat)",
+        |look| said(look, |report| report.totals.zram_written.0 as f64),
+    ),
+    one(
+        "daemon_zram_freed_bytes",
+        Counter,
+        Unit::Bytes,
+        "By how much less RAM zram devices took after it asked them to write back or to compress again (mm_stat)",
+        |look| said(look, |report| report.totals.zram_freed.0 as f64),
+    ),
+    one(
+        "daemon_zram_recompressions",
+        Counter,
+        Unit::None,
+        "How often it asked zram devices to compress idle pages again",
+        |look| said(look, |report| report.totals.zram_recompressed as f64),
+    ),
     one("daemon_limit_moves", Counter, Unit::None, "Moves of the pool's limit since it began", |look| {
         said(look, |report| report.totals.moves as f64)
     }),

@@ -25,6 +25,13 @@ impl Mapping {
         const NOT_SWAPPED: [&str; 5] = ["[vvar]", "[vvar_vclock]", "[vdso]", "[vsyscall]", "/anon_hugepage"];
         self.private && self.read && !NOT_SWAPPED.iter().any(|name| self.name.starts_with(name))
     }
+
+    /// True when all pages in it are anonymous: it may hold pages, and none of a file.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        let is_named = || ["[heap]", "[stack]"].contains(&self.name.as_str()) || self.name.starts_with("[anon:");
+        self.may_hold_pages() && (self.name.is_empty() || is_named())
+    }
 }
 
 /// A mapping and what of it is in RAM, from `smaps`.
@@ -107,6 +114,12 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         assert!(mappings[2].name.is_empty());
         let may: Vec<bool> = mappings.iter().map(Mapping::may_hold_pages).collect();
         assert_eq!(may, [true, true, true, false, false, false, false, false]);
+        let anonymous: Vec<bool> = mappings.iter().map(Mapping::is_anonymous).collect();
+        assert_eq!(anonymous, [false, false, true, false, false, false, false, false]);
+        for (name, is_anonymous) in [("[heap]", true), ("[stack]", true), ("[anon:pool]", true), ("[uprobes]", false)] {
+            let mapping = Mapping { start: 1, end: 2, read: true, private: true, name: name.into() };
+            assert_eq!(mapping.is_anonymous(), is_anonymous, "{name}");
+        }
     }
 
     #[test]

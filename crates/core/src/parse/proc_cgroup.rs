@@ -24,6 +24,16 @@ impl Membership {
         self.units.last().map(String::as_str)
     }
 
+    /// Path of the unit of a process, in the tree that names it; without a unit its group, its name and its number, so that no two processes
+    /// have one path.
+    #[must_use]
+    pub fn unit_path(&self, name: &str, pid: u32) -> String {
+        let Some(unit) = self.unit() else {
+            return format!("{}/{name}/{pid}", self.path.trim_end_matches('/'));
+        };
+        self.paths.iter().find_map(|path| up_to(path, unit)).unwrap_or_else(|| format!("/{unit}"))
+    }
+
     /// True when it belongs to this unit; `nginx` means `nginx.service`.
     #[must_use]
     pub fn is_in_unit(&self, unit: &str) -> bool {
@@ -44,6 +54,15 @@ impl Membership {
         self.paths.iter().any(|path| below(path, wanted) || controller_off.is_some_and(|wanted| below(path, wanted)))
             || wanted.is_empty()
     }
+}
+
+/// A path up to the part that is this unit.
+fn up_to(path: &str, unit: &str) -> Option<String> {
+    let mut end = 0;
+    path.split('/').find_map(|part| {
+        end += part.len() + 1;
+        (part.strip_prefix('_').unwrap_or(part) == unit).then(|| path[..end - 1].to_owned())
+    })
 }
 
 /// Reads the whole file. Lines that are not understood are left out.
@@ -133,6 +152,25 @@ mod tests {
             let process = parse(text);
             assert_eq!((process.path.as_str(), process.unit(), process.paths.len()), ("/", None, 0), "{text}");
         }
+    }
+
+    #[test]
+    fn a_process_has_the_path_of_its_unit_or_one_of_its_own() {
+        let path = |cgroup: &str| parse(cgroup).unit_path("worker", 7);
+        assert_eq!(path("4:memory:/\n1:name=systemd:/system.slice/web.service/sub\n0::/\n"), "/system.slice/web.service");
+        // The memory controller of version 1 may know only of the slice.
+        assert_eq!(path("4:memory:/system.slice\n1:name=systemd:/system.slice/web.service\n"), "/system.slice/web.service");
+        let user = "/user.slice/user-1000.slice/user@1000.service";
+        assert_eq!(
+            path(&format!("1:name=systemd:{user}/app.slice/app-editor.scope\n")),
+            format!("{user}/app.slice/app-editor.scope")
+        );
+        assert_eq!(path("1:name=systemd:/system.slice/_cpu.service\n"), "/system.slice/_cpu.service");
+        assert_eq!(path("4:memory:/docker/abc\n1:name=systemd:/docker/abc\n0::/\n"), "/docker/abc/worker/7");
+        assert_eq!(path("0::/\n"), "/worker/7");
+        assert_eq!(path(""), "/worker/7");
+        // A name cannot make one process stand for another: the number is last.
+        assert_eq!(parse("").unit_path("a/8", 7), "/a/8/7");
     }
 
     #[test]

@@ -15,6 +15,10 @@ pub struct Status {
     pub rss_anon: Bytes,
     /// `VmSwap`: anonymous memory in swap.
     pub swap: Bytes,
+    /// `VmLck`: memory that it has locked.
+    pub locked: Bytes,
+    /// `CapEff`: what it may do, a bit for each capability.
+    pub capabilities: u64,
 }
 
 /// Reads the whole file; `None` without a name.
@@ -30,6 +34,8 @@ pub fn parse(text: &str) -> Option<Status> {
             "VmSize" => status.has_memory = true,
             "RssAnon" => status.rss_anon = kib(value),
             "VmSwap" => status.swap = kib(value),
+            "VmLck" => status.locked = kib(value),
+            "CapEff" => status.capabilities = u64::from_str_radix(value, 16).unwrap_or_default(),
             _ => {}
         }
     }
@@ -47,10 +53,15 @@ mod tests {
     #[test]
     fn a_process_of_6_18() {
         let text = "Name:\tsleep\nUmask:\t0022\nState:\tS (sleeping)\nPid:\t42\nUid:\t1000\t1001\t1000\t1000\nVmPeak:\t    5464 kB\n\
-                    VmSize:\t    5464 kB\nVmRSS:\t    1792 kB\nRssAnon:\t     128 kB\nVmSwap:\t      12 kB\nThreads:\t1\n";
+                    VmSize:\t    5464 kB\nVmLck:\t       8 kB\nVmRSS:\t    1792 kB\nRssAnon:\t     128 kB\nVmSwap:\t      12 kB\nThreads:\t1\n\
+                    CapEff:\t0000000000880000\n";
         let status = parse(text).unwrap();
         assert_eq!((status.name.as_str(), status.uid, status.has_memory), ("sleep", 1001, true));
-        assert_eq!((status.rss_anon, status.swap), (Bytes::from_kib(128), Bytes::from_kib(12)));
+        assert_eq!(
+            (status.rss_anon, status.swap, status.locked),
+            (Bytes::from_kib(128), Bytes::from_kib(12), Bytes::from_kib(8))
+        );
+        assert_eq!(status.capabilities, 1 << 19 | 1 << 23);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::knobs::{self, Knob};
 use crate::units::Bytes;
 
-pub use keep::KeepSettings;
+pub use keep::{KeepSettings, UnitSettings};
 pub use read::{SettingsError, read_toml};
 pub(crate) use write::swap_area;
 pub use write::to_toml;

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     BootSettings, EncryptRule, KeepSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings,
-    SwapWanted, Wanted, ZramWanted, ZswapSettings, keep,
+    SwapWanted, UnitSettings, Wanted, ZramWanted, ZswapSettings, keep,
 };
 use crate::control::figures::{self, Figure, Unit};
 use crate::knobs::{self, Kind, Knob, KnobError};
@@ -304,11 +304,32 @@ impl Reader<'_> {
                 keep.laws.insert(law, self.boolean(key, value)?);
             } else if let Some(row) = figures::find(key) {
                 keep.figures.insert(row.name, self.figure(row, value)?);
+            } else if key == keep::UNITS {
+                keep.units = self.units(value)?;
             } else {
                 keep.never = Some(self.names(key, value)?);
             }
         }
         Ok(keep)
+    }
+
+    fn units(&self, value: &Spanned<DeValue<'_>>) -> Result<BTreeMap<String, UnitSettings>, SettingsError> {
+        let known: Vec<&str> = [keep::NEVER].into_iter().chain(keep::OF_UNITS).collect();
+        let mut units = BTreeMap::new();
+        for (name, value) in self.table("keep.units", value)?.iter() {
+            let (name, mut unit) = (name.as_ref().as_ref(), UnitSettings::default());
+            let DeValue::Table(table) = value.as_ref() else {
+                return Err(self.wrong(name, value, &format!("a table: [keep.units.\"{name}\"]")));
+            };
+            for (key, value) in self.entries(&format!(" in [keep.units.\"{name}\"]"), table, &known)? {
+                match figures::find(key) {
+                    Some(row) => _ = unit.figures.insert(row.name, self.figure(row, value)?),
+                    None => unit.never = Some(self.boolean(key, value)?),
+                }
+            }
+            units.insert(name.to_owned(), unit);
+        }
+        Ok(units)
     }
 
     /// A figure in the form that its unit takes, within its range.

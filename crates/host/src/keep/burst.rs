@@ -1,12 +1,15 @@
 //! A burst carried out: limits lowered as temporary settings, canaries offered, limits back.
 
 use std::io;
+use std::time::Duration;
 
 use swaptune_core::control::Burst;
 
 use super::canary::Canaries;
 use crate::temporary::{TemporaryError, TemporarySettings};
 
+/// From one look to the next.
+const LOOK: Duration = Duration::from_millis(20);
 const LIMIT: &str = "zswap.max_pool_percent";
 const ACCEPT: &str = "zswap.accept_threshold_percent";
 
@@ -30,7 +33,8 @@ pub struct Ended {
     pub canaries: u64,
 }
 
-/// Carries out a burst. `goes_on` is asked again and again, after a moment each, and says why it ends. The limits are as before when this
+/// Carries out a burst. `goes_on` is asked again and again, after a moment each, with how many canaries went to the disk so far, and says why
+/// it ends. The limits are as before when this
 /// returns; a kill leaves them to the guardian of the temporary settings.
 ///
 /// # Errors
@@ -40,19 +44,26 @@ pub fn carry_out(
     canaries: &mut dyn Canaries,
     burst: &Burst,
     is_still_full: &mut dyn FnMut() -> bool,
-    goes_on: &mut dyn FnMut() -> Result<(), String>,
+    goes_on: &mut dyn FnMut(u64) -> Result<(), String>,
 ) -> Result<Ended, BurstError> {
     let before = settings.mark()?;
     settings.knob(ACCEPT, &burst.accept_percent.to_string())?;
     let lowered = settings.mark()?;
     let offered = settings.knob(LIMIT, &burst.limit_percent.to_string()).map_err(BurstError::from).and_then(|()| {
-        canaries.go()?;
+        canaries.go(burst.worker)?;
+        let (mut offered, writes) = (0, burst.worker.writes_canaries());
         let why = loop {
-            if let Err(why) = goes_on() {
+            std::thread::sleep(LOOK);
+            // Those that are written are counted before the look that shall not take them for pages of others.
+            offered += if writes { canaries.stop()? } else { 0 };
+            if let Err(why) = goes_on(offered) {
                 break why;
             }
+            if writes {
+                canaries.go(burst.worker)?;
+            }
         };
-        Ok(Ended { why, canaries: canaries.stop()? })
+        Ok(Ended { why, canaries: offered + canaries.stop()? })
     });
     let back = settings.back_to(lowered);
     // A pool that was full takes no page until it is below the threshold, which one that is broken off is not yet: a store at a threshold

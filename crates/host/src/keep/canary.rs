@@ -1,8 +1,9 @@
 //! Canaries: pages of a process of our own that are offered to zswap one after the other while its limit is low. Each is refused, and a
 //! refused store wakes the kernel's write-back.
 //!
-//! The process is in a group that is kept from the disk (`memory.zswap.writeback` = 0), so that a refused canary stays in RAM. It is this
-//! program, started again with [`ARGUMENT`]; it dies with the daemon, and its group goes with it.
+//! The process is in a group that is kept from the disk (`memory.zswap.writeback` = 0), so that a refused canary stays in RAM. Before Linux 6.8
+//! there is no such group: there a canary is written, so that none is offered that is not counted, and one that was written is not read
+//! again. It is this program, started again with [`ARGUMENT`]; it dies with the daemon, and its group goes with it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use swaptune_core::Bytes;
+use swaptune_core::control::Worker;
 use tracing::info;
 
 use crate::cgroup::{CgroupError, LimitedGroup};
@@ -27,9 +29,12 @@ const LIMIT: Bytes = Bytes::from_mib(64);
 const PAGES: usize = 64;
 /// Time from one to the next: the worker needs some to write back what the last one asked for.
 const PAUSE: Duration = Duration::from_micros(100);
+/// The same where each is written and one is enough: another only in case that the worker gave up.
+const LONG_PAUSE: Duration = Duration::from_millis(10);
 
 /// What it is told, a byte each.
 const GO: u8 = b'g';
+const GO_SLOWLY: u8 = b'w';
 const STOP: u8 = b's';
 const ONE: u8 = b'1';
 /// What it says when it has done so.
@@ -37,11 +42,11 @@ const DONE: &str = "done";
 
 /// What a burst needs of them.
 pub trait Canaries {
-    /// Offers them from now on.
+    /// Offers them from now on, as fast as such a kernel needs them.
     ///
     /// # Errors
     /// Their process is gone.
-    fn go(&mut self) -> io::Result<()>;
+    fn go(&mut self, worker: Worker) -> io::Result<()>;
     /// Offers no more; says how many it were.
     ///
     /// # Errors
@@ -72,21 +77,24 @@ pub(super) struct Canary {
     tell: Option<ChildStdin>,
     said: BufReader<ChildStdout>,
     // Last: it goes when the process is gone.
-    group: LimitedGroup,
+    group: Option<LimitedGroup>,
 }
 
 impl Canary {
-    /// Makes the group and starts the process in it.
-    pub(super) fn start(machine: &Machine) -> Result<Self, CanaryError> {
-        let group = LimitedGroup::create(machine, "canary", LIMIT)?;
-        group.keep_from_disk()?;
+    /// Makes the group, where canaries are kept from the disk, and starts the process in it.
+    pub(super) fn start(machine: &Machine, worker: Worker) -> Result<Self, CanaryError> {
+        let group = match worker.writes_canaries() {
+            true => None,
+            false => Some(LimitedGroup::create(machine, "canary", LIMIT)?),
+        };
+        group.iter().try_for_each(LimitedGroup::keep_from_disk)?;
         let mut command = Command::new("/proc/self/exe");
         command.arg(ARGUMENT).current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped());
         info!("start the canaries: {command:?}");
         let mut child = dies_with_us(&mut command).spawn()?;
         let (tell, said) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
         let mut canary = Self { tell, said: said.ok_or_else(|| io::Error::other("no pipe from it"))?, child, group };
-        canary.group.add(canary.child.id())?;
+        canary.group.iter().try_for_each(|group| group.add(canary.child.id()))?;
         // It takes its memory only now, so that the group has all of it.
         canary.ask(STOP)?;
         Ok(canary)
@@ -102,8 +110,8 @@ impl Canary {
 }
 
 impl Canaries for Canary {
-    fn go(&mut self) -> io::Result<()> {
-        self.ask(GO).map(drop)
+    fn go(&mut self, worker: Worker) -> io::Result<()> {
+        self.ask(if worker == Worker::ToThreshold { GO_SLOWLY } else { GO }).map(drop)
     }
 
     fn stop(&mut self) -> io::Result<u64> {
@@ -147,25 +155,35 @@ pub fn play() -> io::Result<()> {
             Some(region) => region,
             none => none.insert(Region::new(page * PAGES)?),
         };
-        let answer = if byte == GO { 0 } else { std::mem::take(&mut offered) };
+        let pause = match byte {
+            GO => Some(PAUSE),
+            GO_SLOWLY => Some(LONG_PAUSE),
+            _ => None,
+        };
+        let answer = if pause.is_some() { 0 } else { std::mem::take(&mut offered) };
         if byte == ONE {
             offer(region, page, number)?;
         }
         let mut out = io::stdout().lock();
         writeln!(out, "{DONE} {answer}").and_then(|()| out.flush())?;
         drop(out);
-        while byte == GO && told.load(Ordering::Acquire) == GO {
+        while let Some(pause) = pause.filter(|_| told.load(Ordering::Acquire) == byte) {
             offer(region, page, number)?;
             (offered, number) = (offered + 1, number + 1);
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(pause);
         }
     }
     Ok(())
 }
 
-/// Writes a page, so that it is in RAM and its own, and has it paged out. One that is refused stays where it is, which is no error.
+/// Writes a page, so that it is in RAM and its own, and has it paged out. One that is refused stays where it is, which is no error; one that went
+/// to the disk is given up with its slot rather than read again.
 fn offer(region: &mut Region, page: usize, number: usize) -> io::Result<()> {
-    let at = number % PAGES * page;
+    let (at, mut is_in_ram) = (number % PAGES * page, [0]);
+    region.resident(at, page, page, &mut is_in_ram)?;
+    if number >= PAGES && is_in_ram[0] & 1 == 0 {
+        *region = Region::new(page * PAGES)?;
+    }
     for (place, byte) in region.bytes_mut()[at..at + page].iter_mut().enumerate() {
         // Words that count: a page of zeros would never reach zswap.
         *byte = (number + place / 8) as u8 | 1;

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Ground, Moment, UnitMoment};
+use swaptune_core::control::ground::mechanism;
+use swaptune_core::control::{Ground, Mechanism, Moment, UnitMoment};
 use swaptune_core::parse::{keyed, pressure, proc_cgroup};
 
+use super::processes::{Processes, may_page_out};
+use super::zram;
 use crate::inspect::{Scope, inspect};
 use crate::machine::Machine;
 use crate::sampling::groups::{TREE, VERSION_2, paths};
@@ -25,12 +28,14 @@ pub(super) struct Looker<'a> {
     ground: Ground,
     units: BTreeMap<String, UnitMoment>,
     own: String,
+    processes: Processes<'a>,
 }
 
 impl<'a> Looker<'a> {
     pub(super) fn new(machine: &'a Machine) -> Self {
         let own = machine.read_text("/proc/self/cgroup").map(|text| proc_cgroup::parse(&text).path).unwrap_or_default();
-        Self { machine, page: machine.page_size(), ticks: 0, ground: Ground::default(), units: BTreeMap::new(), own }
+        let (ground, units) = (Ground::default(), BTreeMap::new());
+        Self { machine, page: machine.page_size(), ticks: 0, ground, units, own, processes: Processes::new(machine) }
     }
 
     /// What the machine is; what is switched while it runs is read at each tick.
@@ -50,6 +55,7 @@ impl<'a> Looker<'a> {
         moment.memory_stall_us = self.stall("memory");
         self.read_units(moment.at_ms);
         moment.units = self.units.values().cloned().collect();
+        moment.zram = zram::moments(self.machine);
         self.ticks += 1;
         moment
     }
@@ -92,12 +98,23 @@ impl<'a> Looker<'a> {
         pressure::parse(&text).map(|pressure| pressure.some_total_us)
     }
 
+    /// Processes, where they are asked in place of groups.
+    pub(super) fn processes(&mut self) -> Option<&mut Processes<'a>> {
+        (mechanism(&self.ground) == Some(Mechanism::Processes)).then_some(&mut self.processes)
+    }
+
     fn read_units(&mut self, at_ms: u64) {
+        let turn = self.ticks % TURNS;
+        if let Some(processes) = self.processes() {
+            if turn == 0 {
+                self.units = processes.look(at_ms);
+            }
+            return;
+        }
         if !self.ground.memory_groups {
             self.units.clear();
             return;
         }
-        let turn = self.ticks % TURNS;
         if turn == 0 {
             let mut known = std::mem::take(&mut self.units);
             // Neither our own group nor those that we make for a moment.
@@ -114,9 +131,12 @@ impl<'a> Looker<'a> {
     }
 
     /// One unit as it is at this moment; `None` when it is gone.
-    pub(super) fn unit(&self, path: &str) -> Option<UnitMoment> {
-        let uptime = self.machine.read_text("/proc/uptime").unwrap_or_default();
-        unit_at(self.machine, path, uptime_ms(&uptime))
+    pub(super) fn unit(&mut self, path: &str) -> Option<UnitMoment> {
+        let at_ms = uptime_ms(&self.machine.read_text("/proc/uptime").unwrap_or_default());
+        match self.processes() {
+            Some(processes) => processes.unit(path, at_ms),
+            None => unit_at(self.machine, path, at_ms),
+        }
     }
 }
 
@@ -170,7 +190,9 @@ fn ground(machine: &Machine) -> Ground {
         only_zram: !facts.swaps.is_empty() && facts.swaps.iter().all(swaptune_core::facts::SwapArea::is_zram),
         memory_groups: machine.read_text(VERSION_2).is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")),
         writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
+        zram: zram::ground(machine, &facts),
         reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
+        page_out: may_page_out(machine),
     }
 }
 

@@ -7,19 +7,23 @@ pub mod burst;
 pub mod canary;
 mod look;
 mod notify;
+mod processes;
 mod units;
+mod zram;
 
 use std::io;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, Wishes};
+use swaptune_core::control::pacing;
+use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, UnitMoment, Wishes};
 use swaptune_core::facts::{DAEMON_STATUS, Moved};
 use tracing::{info, warn};
 
 use canary::Canary;
 use look::Looker;
 use notify::Notify;
+use units::ReclaimError;
 
 use crate::aside::{self, Asked};
 use crate::daemon_status as status;
@@ -33,8 +37,7 @@ use crate::temporary::{TemporaryError, TemporarySettings};
 
 /// From one look to the next.
 const TICK: Duration = Duration::from_secs(1);
-/// From one look to the next within a burst, and how often the end of a tick is waited for.
-const BURST_LOOK: Duration = Duration::from_millis(20);
+/// How often the end of a tick is waited for.
 const SLICE: Duration = Duration::from_millis(100);
 /// Steps after which the journal is begun anew, as soon as none of them stands.
 const STEPS: usize = 64;
@@ -92,6 +95,9 @@ struct Keeper<'a> {
     report: Report,
     penalty: u32,
     ours_us: u64,
+    /// Canaries that went to the disk.
+    canaries_written: u64,
+    ours_io_us: u64,
     dry_run: bool,
 }
 
@@ -137,8 +143,10 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
     notify.say("STOPPING=1\n");
     if let Some(was) = before.filter(|_| !options.once) {
         // What the worker still writes counts against the budget of the next one.
-        keeper.laws.pacing.spend(&was, &keeper.looker.within_burst());
+        keeper.laws.pacing.spend(&was, &Moment { canaries: keeper.canaries_written, ..keeper.looker.within_burst() });
         keeper.report.written = keeper.laws.pacing.budget().clone();
+        keeper.laws.zram.learn(&Moment { at_ms: was.at_ms, zram: zram::moments(machine), ..Moment::default() });
+        keeper.report.zram_written = keeper.laws.zram.budget().clone();
     }
     keeper.put_back()?;
     keeper.canaries = None;
@@ -190,8 +198,21 @@ impl<'a> Keeper<'a> {
         let mut looker = Looker::new(machine);
         let words = units::Words::of(looker.ground().kernel);
         let report = Report { pid: std::process::id(), boot, since_unix_ms: now, unix_ms: now, ..Report::default() };
-        let (settings, canaries, moved) = (None, None, None);
-        Self { machine, laws, looker, settings, canaries, words, moved, report, penalty: 0, ours_us: 0, dry_run: options.dry_run }
+        Self {
+            machine,
+            laws,
+            looker,
+            settings: None,
+            canaries: None,
+            words,
+            moved: None,
+            report,
+            penalty: 0,
+            ours_us: 0,
+            canaries_written: 0,
+            ours_io_us: 0,
+            dry_run: options.dry_run,
+        }
     }
 
     fn mode(&self, asked: &Asked) -> Mode {
@@ -224,7 +245,8 @@ impl<'a> Keeper<'a> {
 
     fn look(&mut self) -> Moment {
         self.looker.ground();
-        Moment { ours_us: self.ours_us, ..self.looker.tick() }
+        let Self { ours_us, ours_io_us, canaries_written: canaries, .. } = *self;
+        Moment { ours_us, ours_io_us, canaries, ..self.looker.tick() }
     }
 
     fn tick(&mut self, before: &Moment, now: &Moment, stop: &Stop) {
@@ -239,6 +261,7 @@ impl<'a> Keeper<'a> {
                 Decision::Limit(moved) => self.limit(&moved, home),
                 Decision::Pacing { burst, why } => self.pace(&burst, &why, now, stop),
                 Decision::Reclaim(probe) => self.reclaim(&probe, now),
+                Decision::Zram(chore) => self.upkeep(&chore, now),
             }
         }
     }
@@ -290,26 +313,30 @@ impl<'a> Keeper<'a> {
     fn burst(&mut self, burst: &Burst, why: &str, began: &Moment, stop: &Stop) -> Result<(), String> {
         self.settings().map_err(|error| error_chain(&error))?;
         if self.canaries.is_none() {
-            self.canaries = Some(Canary::start(self.machine).map_err(|error| error_chain(&error))?);
+            self.canaries = Some(Canary::start(self.machine, burst.worker).map_err(|error| error_chain(&error))?);
         }
         let (Some(settings), Some(canaries)) = (&mut self.settings, &mut self.canaries) else { return Ok(()) };
         // The process may have taken its time to start.
-        let began = Moment { io_stall_us: began.io_stall_us, ..self.looker.within_burst() };
+        let counted = self.canaries_written;
+        let began = Moment { io_stall_us: began.io_stall_us, canaries: counted, ..self.looker.within_burst() };
         let burst = Burst { until_ms: began.at_ms + self.laws.figures.pacing_burst_ms, ..*burst };
         let (looker, laws, mut last) = (&self.looker, &mut self.laws, began.clone());
-        let mut goes_on = || {
-            std::thread::sleep(BURST_LOOK);
-            let now = looker.within_burst();
+        let mut seen = 0;
+        let mut goes_on = |offered| {
+            seen = offered;
+            let now = Moment { canaries: counted + offered, ..looker.within_burst() };
             let goes_on = laws.pacing.goes_on(&laws.figures, &burst, &began, &last, &now);
             last = now;
             if stop.is_asked() { Err("it is time to stop".into()) } else { goes_on }
         };
         let is_full = |now: &Moment| now.pool > now.limit().percent(began.accept_percent);
         let ended = burst::carry_out(settings, canaries, &burst, &mut || is_full(&looker.within_burst()), &mut goes_on);
-        let after = self.looker.within_burst();
+        let offered = ended.as_ref().map_or(seen, |ended| ended.canaries);
+        self.canaries_written += if burst.worker.writes_canaries() { offered } else { 0 };
         let ended = ended.inspect_err(|_| self.canaries = None).map_err(|error| error_chain(&error))?;
+        let after = Moment { canaries: self.canaries_written, ..self.looker.within_burst() };
         let totals = &mut self.report.totals;
-        let (drained, written) = (Bytes(began.pool.0.saturating_sub(after.pool.0)), written(&began, &after));
+        let (drained, written) = (Bytes(began.pool.0.saturating_sub(after.pool.0)), pacing::written(&began, &after));
         totals.bursts += 1;
         totals.canaries += ended.canaries;
         totals.drained.0 += drained.0;
@@ -337,16 +364,13 @@ impl<'a> Keeper<'a> {
             self.report.log("reclaim", format!("would take {bytes} from {}", probe.path), &probe.why);
             return self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, bytes);
         }
-        let began = Instant::now();
-        let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
-        self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
-        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
-        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
-        // What went into the pool still takes RAM there.
-        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
-        self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, taken);
+        let result = match self.looker.processes().is_some() {
+            true => self.take_from_processes(probe, bytes),
+            false => self.take_from_group(probe, bytes, &fresh),
+        };
+        self.laws.reclaim.took(&self.laws.figures, probe, now.at_ms, result.as_ref().map_or(Bytes(0), |(taken, _)| *taken));
         match result {
-            Ok(()) => {
+            Ok((taken, freed)) => {
                 self.report.totals.probes += 1;
                 self.report.totals.taken.0 += taken.0;
                 self.report.totals.freed.0 += freed.0;
@@ -354,6 +378,28 @@ impl<'a> Keeper<'a> {
             }
             Err(error) => self.report.log("reclaim", format!("left {} alone", probe.path), &error.to_string()),
         }
+    }
+
+    /// Says what was taken, and by how much less RAM there is in use by that.
+    fn take_from_group(&mut self, probe: &Probe, bytes: Bytes, fresh: &UnitMoment) -> Result<(Bytes, Bytes), ReclaimError> {
+        let began = Instant::now();
+        let result = units::reclaim(self.machine, &probe.path, probe.id, bytes, &mut self.words);
+        self.ours_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
+        result?;
+        let left = self.looker.unit(&probe.path).unwrap_or_else(|| fresh.clone());
+        let taken = Bytes(fresh.memory.0.saturating_sub(left.memory.0));
+        // What went into the pool still takes RAM there.
+        let freed = Bytes((fresh.memory.0 + fresh.pooled.0).saturating_sub(left.memory.0 + left.pooled.0));
+        Ok((taken, freed))
+    }
+
+    /// The same of processes. Nothing says what each of them has in the pool: what that grew by meanwhile, through others too, counts as
+    /// theirs. The kernel does not count this call as waiting for memory (mm/vmscan.c, `reclaim_pages`).
+    fn take_from_processes(&mut self, probe: &Probe, bytes: Bytes) -> Result<(Bytes, Bytes), ReclaimError> {
+        let pool = self.looker.within_burst().pool;
+        let taken = self.looker.processes().ok_or(ReclaimError::Other)?.take(&probe.path, bytes)?;
+        let grew = self.looker.within_burst().pool.0.saturating_sub(pool.0);
+        Ok((taken, Bytes(taken.0.saturating_sub(grew))))
     }
 
     /// Temporary settings that can be added to; a journal that has grown long is begun anew when none of it stands.
@@ -402,6 +448,7 @@ impl<'a> Keeper<'a> {
         report.say(&self.laws.standing);
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
+        report.zram_written = self.laws.zram.budget().clone();
         let moved = |(home, set): (u64, u64)| Moved { name: LIMIT.into(), before: home.to_string(), now: set.to_string() };
         report.moved = self.moved.map(moved).into_iter().collect();
         let totals = &report.totals;
@@ -418,8 +465,4 @@ impl<'a> Keeper<'a> {
             warn!("{DAEMON_STATUS}: {error}");
         }
     }
-}
-
-fn written(began: &Moment, after: &Moment) -> Bytes {
-    Bytes(after.zswpwb.saturating_sub(began.zswpwb).saturating_mul(after.page.0))
 }

@@ -28,7 +28,7 @@ impl Words {
 /// Why nothing was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReclaimError {
-    #[error("it is gone, or another group is there now")]
+    #[error("it is gone, or another one is there now")]
     Other,
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -37,7 +37,7 @@ pub(super) enum ReclaimError {
 impl From<Errno> for ReclaimError {
     fn from(error: Errno) -> Self {
         match error {
-            Errno::NOENT | Errno::NODEV | Errno::LOOP | Errno::NOTDIR => Self::Other,
+            Errno::NOENT | Errno::NODEV | Errno::LOOP | Errno::NOTDIR | Errno::SRCH => Self::Other,
             error => Self::Io(error.into()),
         }
     }

@@ -131,12 +131,20 @@ impl Locator {
     /// # Errors
     /// [`Unseen`] when it has ended or may not be looked at.
     pub fn locate(&mut self, pid: u32) -> Result<Located, Unseen> {
-        let pagemap = open(pid, "pagemap")?;
         let spans = self.spans(pid)?;
+        self.locate_in(pid, &spans)
+    }
+
+    /// Its anonymous pages at these addresses: from the first, up to the second.
+    ///
+    /// # Errors
+    /// As of [`Self::locate`].
+    pub fn locate_in(&mut self, pid: u32, spans: &[(u64, u64)]) -> Result<Located, Unseen> {
+        let pagemap = open(pid, "pagemap")?;
         if self.method == Some(Method::Pagemap) {
-            return self.by_pagemap(&pagemap, &spans).map_err(|error| Unseen::new(pid, "pagemap", &error));
+            return self.by_pagemap(&pagemap, spans).map_err(|error| Unseen::new(pid, "pagemap", &error));
         }
-        match self.by_scan(&pagemap, &spans) {
+        match self.by_scan(&pagemap, spans) {
             Ok(located) => {
                 self.method = Some(Method::Scan);
                 Ok(located)
@@ -144,7 +152,7 @@ impl Locator {
             // A kernel before 6.7, or a sandbox that does not know the call.
             Err(error) if self.method.is_none() && is_unknown(&error) => {
                 self.method = Some(Method::Pagemap);
-                self.locate(pid)
+                self.locate_in(pid, spans)
             }
             Err(error) => Err(Unseen::new(pid, "pagemap", &error)),
         }

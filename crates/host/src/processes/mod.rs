@@ -123,7 +123,7 @@ fn process(machine: &Machine, pid: u32) -> Result<Option<Process>, ReadError> {
     let status = machine.read_text(&format!("/proc/{pid}/status"))?;
     let Some(status) = proc_status::parse(&status).filter(|status| status.has_memory) else { return Ok(None) };
     let membership = proc_cgroup::parse(&machine.read_text(&format!("/proc/{pid}/cgroup")).unwrap_or_default());
-    let started = proc_stat::started(&machine.read_text(&format!("/proc/{pid}/stat"))?).unwrap_or_default();
+    let started = proc_stat::parse(&machine.read_text(&format!("/proc/{pid}/stat"))?).unwrap_or_default().started;
     let (name, uid, rss_anon, swapped) = (status.name, status.uid, status.rss_anon, status.swap);
     Ok(Some(Process { pid, name, started, uid, membership, rss_anon, swapped }))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use swaptune_core::Fact;
-use swaptune_core::control::{Budget, Entry, Laws, Wishes};
+use swaptune_core::control::{Entry, Laws, Report, Upkeep, Wishes};
 use swaptune_core::profiles::auto::pool_bounds;
 use swaptune_host::daemon_status as status;
 use swaptune_host::error_chain;
@@ -41,8 +41,10 @@ fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
     }
     let wishes = configuration::keep(machine, args.config.as_deref())?.wishes();
     let (stop, reload) = signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    let (written, taken) = budgets(context);
-    let laws = Laws::new(wishes, pool_bounds, written, taken);
+    // What an earlier daemon of this boot has spent.
+    let Report { written, taken, zram_written, .. } = earlier(context);
+    let mut laws = Laws::new(wishes, pool_bounds, written, taken);
+    laws.zram = Upkeep::with_budget(zram_written);
     let options = Options { dry_run: args.dry_run, once: args.once };
     let report = keep::run(machine, laws, options, &stop, &mut Service { machine, config: args.config.as_deref(), reload })?;
     if context.json && args.once {
@@ -79,10 +81,10 @@ impl Caller for Service<'_> {
     }
 }
 
-/// What an earlier daemon of this boot has spent.
-fn budgets(context: &Context) -> (Budget, Budget) {
+/// What an earlier daemon of this boot has said.
+fn earlier(context: &Context) -> Report {
     let earlier = status::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
-    earlier.map(|report| (report.written, report.taken)).unwrap_or_default()
+    earlier.unwrap_or_default()
 }
 
 fn show(context: &Context) -> Result<u8, Failure> {

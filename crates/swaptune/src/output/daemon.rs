@@ -16,9 +16,12 @@ pub fn line(entry: &Entry) -> String {
 pub fn text(report: &Report) -> String {
     let mut out = head(report);
     let limit = limit(report);
-    for (law, said) in
-        [("limit", format!("{limit}; {}", report.limit)), ("pacing", report.pacing.clone()), ("reclaim", report.reclaim.clone())]
-    {
+    for (law, said) in [
+        ("limit", format!("{limit}; {}", report.limit)),
+        ("pacing", report.pacing.clone()),
+        ("reclaim", reclaim(report)),
+        ("zram", report.zram.clone()),
+    ] {
         out += &labelled(&format!("  {law}"), &said, 12);
     }
     out += "\nSince it began\n";
@@ -29,6 +32,8 @@ pub fn text(report: &Report) -> String {
         ("still in swap, at most", still_out(report), String::new()),
         ("drained from the pool", totals.drained.to_string(), count_of(totals.bursts, "burst")),
         ("written in bursts", totals.written.to_string(), String::new()),
+        ("written back by zram", totals.zram_written.to_string(), count_of(totals.zram_rounds, "round")),
+        ("less in RAM of zram by that", totals.zram_freed.to_string(), count_of(totals.zram_recompressed, "recompression")),
         ("moves of the limit", totals.moves.to_string(), String::new()),
         ("units", report.units.to_string(), format!("{} idle", report.idle)),
     ];
@@ -109,6 +114,10 @@ fn limit(report: &Report) -> String {
     }
 }
 
+fn reclaim(report: &Report) -> String {
+    report.mechanism.map_or_else(|| report.reclaim.clone(), |mechanism| format!("{}; {}", mechanism.about(), report.reclaim))
+}
+
 fn laws(report: &Report) -> String {
     let (on, off): (Vec<_>, Vec<_>) = report.laws().into_iter().partition(|(_, works, _)| *works);
     let on: Vec<&str> = on.into_iter().map(|(law, ..)| law).collect();
@@ -138,7 +147,7 @@ fn age(ms: u64) -> String {
 mod tests {
     use super::*;
     use swaptune_core::Bytes;
-    use swaptune_core::control::{Totals, Wanted};
+    use swaptune_core::control::{Mechanism, Totals, Wanted};
 
     #[test]
     fn a_status_names_what_is_not_as_configured() {
@@ -150,14 +159,21 @@ mod tests {
             home_percent: 43,
             limit: "it is at its largest".into(),
             pacing: "zswap is off".into(),
+            reclaim: "0 of 9 units are idle".into(),
+            mechanism: Some(Mechanism::Processes),
             totals: Totals { moves: 1, taken: Bytes::from_mib(5), probes: 1, ..Totals::default() },
             log: [entry].into(),
             ..Report::default()
         };
         let text = text(&report);
-        for part in
-            ["process 7, for 2 min: at work", "45 % of RAM, 43 % as configured", "5 MiB  1 probe", "70 s ago", "43 % → 45 %"]
-        {
+        for part in [
+            "process 7, for 2 min: at work",
+            "45 % of RAM, 43 % as configured",
+            "5 MiB  1 probe",
+            "70 s ago",
+            "43 % → 45 %",
+            "processes, by process_madvise; 0 of 9",
+        ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
@@ -170,7 +186,7 @@ mod tests {
             home_percent: 43,
             out: Some(Bytes::from_mib(35)),
             pacing: "zswap's shrinker is on".into(),
-            works: Wanted { limit: true, pacing: false, reclaim: true },
+            works: Wanted { limit: true, pacing: false, reclaim: true, zram: true },
             totals,
             ..Report::default()
         };
@@ -180,7 +196,7 @@ mod tests {
             "42 MiB taken from idle units in 37 probes, 14 MiB less in RAM by that; 35 MiB of it still in swap, at most",
             "nothing drained from the pool",
             "limit of the pool 43 % of RAM, as configured",
-            "laws at work: limit, reclaim; pacing is off (zswap's shrinker is on)",
+            "laws at work: limit, reclaim, zram; pacing is off (zswap's shrinker is on)",
         ] {
             assert!(said(&report).contains(part), "{part}\n{}", summary(&report));
         }

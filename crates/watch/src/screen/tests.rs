@@ -90,7 +90,7 @@ fn daemon(step: u64) -> Report {
     let totals = Totals { taken: Bytes::from_mib(step), drained: Bytes::from_mib(25), ..Totals::default() };
     let mut report = Report {
         out: Some(Bytes::from_mib(step / 2)),
-        works: Wanted { limit: true, pacing: false, reclaim: true },
+        works: Wanted { limit: true, pacing: false, reclaim: true, zram: false },
         limit: "the pool is far from its limit".into(),
         pacing: "zswap's shrinker is on".into(),
         reclaim: "2 of 3 units are idle, and none of them has memory to give now".into(),

@@ -18,6 +18,11 @@ const ATTRIBUTES: [(&str, &str); 8] = [
     ("size", "0\n"),
 ];
 
+/// A file of a fixture that says how many pages are idle: so many can be written back, or shrink to half when they are compressed again.
+const IDLE: &str = "fixture_idle";
+/// A fixture with this file notes no times of pages.
+const NO_TIMES: &str = "fixture_no_times";
+
 pub(crate) fn load(kernel: &FixtureKernel) -> io::Result<()> {
     let control = kernel.path("/sys/class/zram-control");
     if !control.exists() {
@@ -84,6 +89,9 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
             fs::write(path, "")?;
             fs::write(folder.join("mm_stat"), format!("0 0 0 {value} 0 0 0 0 0\n"))
         }
+        "idle" if value != "all" && folder.join(NO_TIMES).exists() => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+        "writeback" => write_back(&folder),
+        "recompress" => recompress(&folder, value),
         "reset" => {
             for (attribute, text) in ATTRIBUTES {
                 fs::write(folder.join(attribute), text)?;
@@ -92,6 +100,43 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
         }
         _ => Ok(()),
     }
+}
+
+fn number(folder: &Path, file: &str, place: usize) -> u64 {
+    let text = fs::read_to_string(folder.join(file)).unwrap_or_default();
+    text.split_whitespace().nth(place).and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Writes idle pages until none is left or the limit is reached, which counts down (drivers/block/zram/zram_drv.c, writeback_store()).
+fn write_back(folder: &Path) -> io::Result<()> {
+    let (idle, limit) = (number(folder, IDLE, 0), number(folder, "writeback_limit", 0));
+    let is_limited = number(folder, "writeback_limit_enable", 0) == 1;
+    let pages = if is_limited { idle.min(limit) } else { idle };
+    let (there, reads, written) = (number(folder, "bd_stat", 0), number(folder, "bd_stat", 1), number(folder, "bd_stat", 2));
+    fs::write(folder.join("bd_stat"), format!("{} {reads} {}\n", there + pages, written + pages))?;
+    fs::write(folder.join(IDLE), (idle - pages).to_string())?;
+    shrink(folder, pages * 4096)?;
+    if is_limited {
+        fs::write(folder.join("writeback_limit"), format!("{}\n", limit - pages))?;
+    }
+    if pages < idle { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(()) }
+}
+
+fn recompress(folder: &Path, words: &str) -> io::Result<()> {
+    let most = words.split_whitespace().find_map(|word| word.strip_prefix("max_pages=")?.parse().ok()).unwrap_or(u64::MAX);
+    let (idle, pages) = (number(folder, IDLE, 0), number(folder, IDLE, 0).min(most));
+    fs::write(folder.join(IDLE), (idle - pages).to_string())?;
+    shrink(folder, pages * 2048)
+}
+
+fn shrink(folder: &Path, bytes: u64) -> io::Result<()> {
+    let text = fs::read_to_string(folder.join("mm_stat"))?;
+    let mut numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    for number in numbers.iter_mut().skip(1).take(2) {
+        *number = number.saturating_sub(bytes);
+    }
+    let words: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    fs::write(folder.join("mm_stat"), words.join(" ") + "\n")
 }
 
 fn set_up(kernel: &FixtureKernel, name: &str, size: u64) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The daemon on real kernels: control groups of version 2, a pool above its threshold, groups that sleep.
+//! The daemon on real kernels: control groups of version 2, a pool above its threshold, groups that sleep, a zram device with idle pages.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ pub fn runs_on(kernel: Kernel) -> bool {
     kernel.name != "6.1"
 }
 
-/// Idle groups give memory, the pool is drained without a canary on the disk, no page is lost, and everything is put back, also when the
-/// daemon is killed in a burst.
+/// Idle groups give memory, the pool is drained without a canary on the disk, a zram device writes idle pages back within its budget, no page
+/// is lost, and everything is put back, also when the daemon is killed in a burst or while zram writes.
 pub fn run(kernel: Kernel) -> Result<()> {
     need_commands(&["daemon"])?;
     Minimal::new(kernel.fetch()?, payload::KEEP)
         .memory(MEMORY)
-        .disks(&[1024])
+        .disks(&[1024, 128])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
         .run()?

@@ -17,6 +17,9 @@ use crate::transaction::run::Run;
 /// Settings that the kernel itself replaces when zswap is switched on.
 const REPLACED: [&str; 2] = ["zswap.compressor", "zswap.zpool"];
 
+/// What the kernel counts down while it works, so that less than what was written is still ours.
+const COUNTS_DOWN: &str = "zram.writeback_limit";
+
 pub(super) struct Knob<'a> {
     pub name: &'a str,
     pub path: &'a str,
@@ -70,8 +73,13 @@ impl ChangeHandler for Knob<'_> {
             _ => None,
         };
         let ours = self.fallbacks.iter().chain(got).any(|ours| same(self.name, &found, ours));
+        let counted = self.name == COUNTS_DOWN && is_less(&found, self.after);
         let replaced = recorded.torn && REPLACED.contains(&self.name);
-        if ours || replaced || same(self.name, &found, self.after) { Ok(UndoState::Ours) } else { Ok(UndoState::Other(found)) }
+        if ours || counted || replaced || same(self.name, &found, self.after) {
+            Ok(UndoState::Ours)
+        } else {
+            Ok(UndoState::Other(found))
+        }
     }
 
     fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
@@ -142,6 +150,11 @@ fn is_refusal(error: &StepError) -> bool {
         StepError::NotTaken { .. } => true,
         _ => false,
     }
+}
+
+fn is_less(found: &str, than: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    number(found).zip(number(than)).is_some_and(|(found, than)| found < than)
 }
 
 fn is_of_device(path: &str) -> bool {
