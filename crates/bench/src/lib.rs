@@ -10,6 +10,7 @@ pub mod compare;
 pub mod conditions;
 pub mod density;
 pub mod disk;
+pub mod keep;
 pub mod memory;
 mod order;
 mod pools;

@@ -147,7 +147,7 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let tiering = |candidate: &Candidate, mut model: Model| {
         small.shrink(&mut model);
         model.sizes = Sizes::Drawn(pages.sizes(candidate, model.kernel));
-        Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new() }
+        Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new(), daemon: None }
     };
     let model = |candidate: &Candidate| Ok(tiering(candidate, ground.machine_with(candidate, &known.figures)?));
     let mut tierings = candidates.iter().map(model).collect::<Result<Vec<_>, PredictError>>()?;

@@ -18,7 +18,7 @@ pub struct SimulateArgs {
 pub enum SimulateCommand {
     /// Run a workload on several tierings of RAM, pool and disk: time, stalls, faults, disk traffic
     #[command(
-        after_help = "Examples:\n  swaptune simulate run scenarios/c2-write-through.toml\n  swaptune simulate run scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate run my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk --tiering zram:lz4,disk\n  swaptune simulate run --trace web.swtrace --ram 4G --tiering zswap:zstd:30%,disk:nvme:8G --write-back limit,shrinker\n  swaptune simulate run --generate zipf --tiering now --tiering zswap:zstd,disk --ram this\n\nThe workload comes from scenario files, a trace or a generator. Without --tiering it runs on a disk, on zram before a disk, and on zswap with and without its shrinker. Equal input gives equal results, except that --measured takes this machine's figures."
+        after_help = "Examples:\n  swaptune simulate run scenarios/c2-write-through.toml\n  swaptune simulate run scenarios/*.toml --csv > outcomes.csv\n  swaptune simulate run my.toml --sweep machine.ram=1G,2G,4G\n  swaptune simulate run --generate compile --tiering disk --tiering zswap:zstd,disk --tiering zram:lz4,disk\n  swaptune simulate run --trace web.swtrace --ram 4G --tiering zswap:zstd:30%,disk:nvme:8G --write-back limit,shrinker\n  swaptune simulate run --generate zipf --tiering now --tiering zswap:zstd,disk --ram this\n  swaptune simulate run scenarios/idle-services.toml --daemon     what `swaptune daemon` would gain or lose there\n\nThe workload comes from scenario files, a trace or a generator. Without --tiering it runs on a disk, on zram before a disk, and on zswap with and without its shrinker. Equal input gives equal results, except that --measured takes this machine's figures."
     )]
     Run(Box<RunArgs>),
     /// Find how many idle applications fit before their wakes take too long, for each tiering
@@ -55,6 +55,9 @@ pub struct TieringArgs {
     /// Run every tiering with zswap once for each of these write-back policies: limit, shrinker, …
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "scenarios")]
     pub write_back: Vec<String>,
+    /// Set each tiering beside the same one with `swaptune daemon`, its laws deciding on what the simulated machine shows
+    #[arg(long)]
+    pub daemon: bool,
     /// Give a key of the scenario another value: scale=8, machine.kernel=6.12, tiering.*.zswap.limit=30
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -2,7 +2,8 @@
 //!
 //! Each application is started, writes all of its pages once, and then wakes now and again. A wake touches its core, which is
 //! the same pages every time, and as many others of its pages drawn at random. Times between wakes are exponential, and their
-//! mean differs between applications by a log-normal factor: some wake often, most seldom.
+//! mean differs between applications by a log-normal factor: some wake often, most seldom. In a rush all wake besides, one after the
+//! other: somebody comes to work, or a job goes through all of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -40,6 +41,13 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
             max: 1.0,
             doc: "share of the applications that end as soon as they have started: the first ones; their cgroups stay, empty",
         },
+        ParameterRow {
+            name: "rush",
+            default: "0",
+            min: 0.0,
+            max: 1e7,
+            doc: "seconds from one rush to the next, in which each application wakes once, one after the other; 0: none",
+        },
         ParameterRow { name: "write", default: "0.2", min: 0.0, max: 1.0, doc: "share of accesses that write" },
         SAME,
         POOR,
@@ -72,6 +80,12 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
             wakes.add(app, clock.now, &mut random);
         }
         started += pages;
+    }
+    let rush = (values.float("rush") * SECOND) as u64;
+    for time in (1..).map(|number| number * rush).take_while(|time| rush > 0 && *time < end) {
+        wakes.until(time, &mut clock, &mut random)?;
+        clock.now = clock.now.max(time);
+        (ended..apps.min(started / pages)).try_for_each(|app| wakes.touch(app, &mut clock, &mut random))?;
     }
     wakes.until(end, &mut clock, &mut random)?;
     clock.builder.sizes(content::sizes(values, started, &mut random));
@@ -127,12 +141,18 @@ impl Wakes {
         while let Some(&Reverse((time, app))) = self.next.peek().filter(|Reverse((time, _))| *time < end) {
             self.next.pop();
             clock.now = clock.now.max(time);
-            for touched in 0..self.core + self.others {
-                let page = if touched < self.core { touched } else { random.random_range(0..self.pages) };
-                let op = if random.random::<f64>() < self.write { Op::Write } else { Op::Read };
-                clock.access(app, app * self.pages + page, op)?;
-            }
+            self.touch(app, clock, random)?;
             self.add(app, clock.now, random);
+        }
+        Ok(())
+    }
+
+    /// An application is awake: its core, and as many others of its pages.
+    fn touch(&self, app: u32, clock: &mut Clock, random: &mut Pcg64) -> Result<(), TraceError> {
+        for touched in 0..self.core + self.others {
+            let page = if touched < self.core { touched } else { random.random_range(0..self.pages) };
+            let op = if random.random::<f64>() < self.write { Op::Write } else { Op::Read };
+            clock.access(app, app * self.pages + page, op)?;
         }
         Ok(())
     }
@@ -156,6 +176,21 @@ mod tests {
         let core = awake.iter().filter(|event| event.page % 100 < 20).count() as f64 / awake.len() as f64;
         assert!((core - 0.6).abs() < 0.02, "half by right and a fifth of the rest by chance: {core}");
         assert!(trace.iter().all(|event| event.page / 100 == u32::from(event.cgroup)), "pages belong to one application");
+    }
+
+    #[test]
+    fn in_a_rush_all_wake_one_after_the_other() {
+        let spec = |more: &str| generate(&format!("idle:apps=5,pages=10,seconds=1000,wake=1e6,touch=0.4{more}")).unwrap();
+        let (calm, rushes) = (spec(""), spec(",rush=300"));
+        let events: Vec<Event> = rushes.iter().collect();
+        // The starts are the same; after them three rushes, in which five touch four pages each.
+        assert!(calm.len() < 70 && calm.iter().take(50).eq(rushes.iter().take(50)));
+        assert_eq!(events.len() - calm.len(), 3 * 5 * 4);
+        for number in 1..=3 {
+            let from = number * 300_000_000_000;
+            let rush = events.iter().filter(|event| (from..from + 1_000_000).contains(&event.time));
+            assert_eq!(rush.map(|event| event.cgroup).collect::<Vec<_>>(), (0..5).flat_map(|app| [app; 4]).collect::<Vec<_>>());
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Model {
     /// Accesses that found their page mapped, and all others.
     pub(super) hits: u64,
     pub(super) misses: u64,
+    /// Nanoseconds that the process has waited for reads of disks.
+    pub(super) disk_wait: u64,
     pub(super) outcome: Outcome,
 }
 
@@ -52,7 +54,18 @@ impl Model {
         let values_in_zswap = zswap.is_some() && behaviours::SAME_FILLED_IN_ZSWAP.is_in(settings.kernel);
         let memory = Memory::new(&settings, sizes, pages, swap.zrams.iter().next().is_some() || values_in_zswap);
         let (clock, outcome) = (Clock::default(), Outcome::default());
-        Ok(Self { settings, clock, memory, zswap, swap, compaction: Shrinker::default(), hits: 0, misses: 0, outcome })
+        Ok(Self {
+            settings,
+            clock,
+            memory,
+            zswap,
+            swap,
+            compaction: Shrinker::default(),
+            hits: 0,
+            misses: 0,
+            disk_wait: 0,
+            outcome,
+        })
     }
 
     /// A page is wanted that is not mapped: brings it into RAM and advances the process by the time that takes.
@@ -143,7 +156,9 @@ impl Model {
                 self.memory.vmstat.pswpin += 1;
                 self.clock.spend(swap_in);
                 self.refault(page, REFERENCED);
-                self.clock.now = self.swap.read_block(&mut self.memory, self.clock.now, page, block);
+                let begin = self.clock.now;
+                self.clock.now = self.swap.read_block(&mut self.memory, begin, page, block);
+                self.disk_wait += self.clock.now - begin;
                 self.swap.free(&mut self.memory, page);
             }
             Tier::Disk => {
@@ -193,6 +208,7 @@ impl Model {
         self.memory.pages.set(page, CLEAN);
         self.memory.locked = Some(page);
         let wanted = self.memory.pages.slot(page);
+        let begin = self.clock.now;
         self.clock.now = if neighbours.is_empty() {
             self.swap.read_run(&mut self.memory, self.clock.now, wanted, 1)
         } else {
@@ -200,6 +216,7 @@ impl Model {
             slots.push(wanted);
             self.swap.read(&mut self.memory, self.clock.now, slots, Some(wanted))
         };
+        self.disk_wait += self.clock.now - begin;
         self.memory.locked = None;
     }
 
@@ -282,7 +299,7 @@ impl Model {
 
     /// Lets kswapd, zswap's workers and the upkeep of zram do what they could do by now.
     #[inline(always)]
-    fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         let zswap_is_busy = self.zswap.as_ref().is_some_and(Zswap::is_busy);
         if self.memory.kswapd.is_some() || zswap_is_busy || self.swap.zrams.have_upkeep {
             self.catch_up_all();
@@ -326,7 +343,7 @@ impl Model {
     }
 
     /// Evicts a batch or more of a cgroup, or of all. Tells how many pages left the lists.
-    fn shrink(&mut self, cgroup: Option<u16>, time: &mut u64) -> usize {
+    pub(super) fn shrink(&mut self, cgroup: Option<u16>, time: &mut u64) -> usize {
         self.swap.disks.start_plug();
         let (memory, mut below) = self.split();
         match cgroup {

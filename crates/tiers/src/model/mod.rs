@@ -12,6 +12,9 @@ mod counters;
 mod disk;
 #[cfg(test)]
 mod fault_tests;
+mod hands;
+#[cfg(test)]
+mod hands_tests;
 mod machine;
 mod mm;
 mod observe;
@@ -39,7 +42,9 @@ mod zram;
 mod zswap;
 
 pub use counters::Counters;
+pub use hands::Seen;
 pub use machine::Model;
+pub use mm::Group;
 pub use observe::Pools;
 pub use outcome::{Histogram, Outcome};
 pub use page::Tier;

@@ -1,6 +1,7 @@
 //! From the keys of a file to a machine and its tiers.
 
 use swaptune_kernel::behaviours;
+use toml::{Table, Value};
 
 use super::file::{AreaSpec, DeviceSpec, File, MachineSpec, Share, TieringSpec, Workload, ZswapSpec};
 use super::{NoFiles, Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
@@ -30,7 +31,7 @@ impl MachineSpec {
     /// # Errors
     /// What the model does not have.
     pub fn settings(&self, figures: &Figures) -> Result<Settings, ScenarioError> {
-        let tiering = TieringSpec { name: "now".to_owned(), zswap: self.zswap.clone(), swap: self.swap.clone() };
+        let tiering = TieringSpec { name: "now".to_owned(), zswap: self.zswap.clone(), swap: self.swap.clone(), daemon: None };
         let file = File { device: self.devices.clone(), ..File::new(self.base.clone(), vec![tiering]) };
         let builder = Builder { file: &file, outside: &NoFiles, figures, set: None, source: None };
         builder.tiering(&file.tiering[0]).map(|tiering| tiering.settings)
@@ -107,7 +108,8 @@ impl Builder<'_> {
         let sizes_given = sizes.is_some();
         settings.sizes = sizes.unwrap_or(settings.sizes);
         settings.check().map_err(|error| ScenarioError::Machine { tiering: tiering.name.clone(), error })?;
-        Ok(Tiering { name: tiering.name.clone(), settings, sizes_given, devices })
+        let daemon = daemon(&key, tiering.daemon.as_ref())?;
+        Ok(Tiering { name: tiering.name.clone(), settings, sizes_given, devices, daemon })
     }
 
     /// Pages of the workload.
@@ -212,6 +214,18 @@ impl Builder<'_> {
         match &self.set {
             Some(set) => of_set(set, codec, same_filled_free).map(Some),
             None => of_shares(&self.file.workload, size),
+        }
+    }
+}
+
+/// The configuration of a daemon, where one runs.
+fn daemon(key: &str, given: Option<&Value>) -> Result<Option<Table>, ScenarioError> {
+    match given {
+        None | Some(Value::Boolean(false)) => Ok(None),
+        Some(Value::Boolean(true)) => Ok(Some(Table::new())),
+        Some(Value::Table(keys)) => Ok(Some(keys.clone())),
+        Some(other) => {
+            Err(ScenarioError::key(format!("{key}: daemon"), other, "true, false, or keys of [keep] with their values"))
         }
     }
 }

@@ -7,7 +7,7 @@ use swaptune_kernel::KernelVersion;
 use toml::{Table, Value};
 
 use super::units::{self, Size};
-use super::{ScenarioError, node, sweep};
+use super::{ScenarioError, metric, node, sweep};
 use crate::model::Lru;
 
 /// The whole file.
@@ -81,6 +81,22 @@ impl File {
     /// The first key that is unknown, missing or not what it should be.
     pub(super) fn read(document: Table) -> Result<Self, ScenarioError> {
         Self::deserialize(node::Node(Value::Table(document)))
+    }
+
+    /// The same file where each tiering without a daemon stands beside itself with one, and where what that did is reported.
+    pub(super) fn with_daemon(mut self) -> Self {
+        let beside = |tiering: TieringSpec| {
+            let with = TieringSpec { name: format!("{} + daemon", tiering.name), daemon: Some(true.into()), ..tiering.clone() };
+            let is_new = tiering.daemon.is_none() && !tiering.swap.is_empty();
+            std::iter::once(tiering).chain(is_new.then_some(with))
+        };
+        self.tiering = self.tiering.into_iter().flat_map(beside).collect();
+        if self.report.is_empty() {
+            self.report = metric::USUAL.map(str::to_owned).to_vec();
+        }
+        let more = metric::OF_DAEMON.iter().filter(|name| !self.report.iter().any(|known| known == *name));
+        self.report.extend(more.map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        self
     }
 
     /// The same file as a table.
@@ -233,6 +249,8 @@ pub(super) struct TieringSpec {
     pub(super) zswap: Option<ZswapSpec>,
     #[serde(default)]
     pub(super) swap: Vec<AreaSpec>,
+    /// That a daemon runs: `true`, or the keys of its `[keep]`.
+    pub(super) daemon: Option<Value>,
 }
 
 /// `zswap` of a tiering. `None` stands for what the kernel comes with.

@@ -1,6 +1,6 @@
 //! What a scenario can report: one table.
 
-use super::{Run, ScenarioError};
+use super::{Kept, Run, ScenarioError};
 
 /// What a number is a number of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ const PAGE: f64 = crate::alloc::PAGE_SIZE as f64;
 const NANO: f64 = 1e-9;
 
 /// THE table of what can be reported.
-pub const METRICS: [Metric; 31] = [
+pub const METRICS: [Metric; 40] = [
     metric("elapsed", Unit::Seconds, "from the first access to the last", |run| Some(run.outcome.elapsed as f64 * NANO)),
     metric("speed", Unit::PerSecond, "accesses a second", |run| {
         (run.outcome.elapsed > 0).then(|| run.outcome.counters.accesses as f64 / (run.outcome.elapsed as f64 * NANO))
@@ -64,6 +64,15 @@ pub const METRICS: [Metric; 31] = [
         let counters = &run.outcome.counters;
         let poor = counters.reject_compress_fail + counters.reject_compress_poor;
         Some((counters.pool_limit_hit + counters.reject_draining + poor) as f64)
+    }),
+    metric(
+        "limit-hits",
+        Unit::Count,
+        "of those: because the pool was at its limit, or had been and was not yet below its threshold",
+        |run| Some((run.outcome.counters.pool_limit_hit + run.outcome.counters.reject_draining) as f64),
+    ),
+    metric("refaults", Unit::Count, "pages that came back after they were evicted (workingset_refault_anon)", |run| {
+        Some(run.outcome.counters.workingset_refault_anon as f64)
     }),
     metric("zram-in", Unit::Count, "pages loaded from zram", |run| {
         Some((run.outcome.counters.pswpin - run.outcome.counters.disk_in) as f64)
@@ -96,6 +105,7 @@ pub const METRICS: [Metric; 31] = [
     metric("wake-p99", Unit::Seconds, "99 % of all wakes take no longer", |run| wake(run, 0.99)),
     metric("pool", Unit::Bytes, "RAM that the pools hold, in the mean", |run| Some(run.pool_mean * PAGE)),
     metric("pool-peak", Unit::Bytes, "RAM that the pools held at most", |run| Some(run.pool_peak as f64 * PAGE)),
+    metric("in-ram", Unit::Bytes, "RAM that pages and pools take, in the mean over time", |run| Some(run.in_ram * PAGE)),
     metric("density", Unit::Ratio, "pages in the pools by pages of RAM that they take, at the end", |run| {
         let ram = run.pools.zswap + run.pools.zram;
         (ram > 0).then(|| (run.pools.stored + run.in_zram) as f64 / ram as f64)
@@ -107,10 +117,27 @@ pub const METRICS: [Metric; 31] = [
     metric("age-ram", Unit::Seconds, "median time since the last access of pages in RAM, at the end", |run| age(run, 0)),
     metric("age-pool", Unit::Seconds, "the same of pages in zswap and zram", |run| age(run, 1)),
     metric("age-disk", Unit::Seconds, "the same of pages on disks", |run| age(run, 2)),
+    metric("moves", Unit::Count, "the daemon: moves of the limit", |run| kept(run, |kept| kept.moves)),
+    metric("bursts", Unit::Count, "the daemon: bursts of write-back", |run| kept(run, |kept| kept.bursts)),
+    metric("drained", Unit::Bytes, "the daemon: written back in them", |run| {
+        kept(run, |kept| kept.written).map(|pages| pages * PAGE)
+    }),
+    metric("probes", Unit::Count, "the daemon: probes of idle groups", |run| kept(run, |kept| kept.probes)),
+    metric("taken", Unit::Bytes, "the daemon: what they took", |run| kept(run, |kept| kept.taken).map(|pages| pages * PAGE)),
+    metric(
+        "freed",
+        Unit::Bytes,
+        "the daemon: by how much less RAM these groups had then, their part of the pool included",
+        |run| kept(run, |kept| kept.freed).map(|pages| pages * PAGE),
+    ),
 ];
 
 /// What is reported where a scenario does not say.
-const USUAL: [&str; 8] = ["elapsed", "stall", "zswap-in", "zram-in", "disk-in", "disk-written", "access-p99", "pool-peak"];
+pub(super) const USUAL: [&str; 8] =
+    ["elapsed", "stall", "zswap-in", "zram-in", "disk-in", "disk-written", "access-p99", "pool-peak"];
+
+/// What is reported besides where a tiering is set beside itself with a daemon.
+pub(super) const OF_DAEMON: [&str; 6] = ["refaults", "limit-hits", "in-ram", "bursts", "probes", "taken"];
 
 const fn metric(name: &'static str, unit: Unit, about: &'static str, of: fn(&Run) -> Option<f64>) -> Metric {
     Metric { name, unit, about, of }
@@ -124,6 +151,10 @@ fn wake(run: &Run, share: f64) -> Option<f64> {
     quantile(run.wakes.quantile(share).filter(|_| run.wakes.count() > 0))
 }
 
+fn kept(run: &Run, of: fn(&Kept) -> u64) -> Option<f64> {
+    run.kept.as_ref().map(|kept| of(kept) as f64)
+}
+
 fn age(run: &Run, place: usize) -> Option<f64> {
     quantile(run.ages[place])
 }
@@ -133,7 +164,7 @@ fn age(run: &Run, place: usize) -> Option<f64> {
 /// # Errors
 /// When there is none.
 pub(super) fn named(key: &str, name: &str) -> Result<&'static Metric, ScenarioError> {
-    static TABLE: [Metric; 31] = METRICS;
+    static TABLE: [Metric; 40] = METRICS;
     let found = TABLE.iter().find(|metric| metric.name == name);
     found.ok_or_else(|| ScenarioError::name(key, name, TABLE.iter().map(|metric| metric.name)))
 }
@@ -160,6 +191,7 @@ mod tests {
             );
         }
         assert_eq!(chosen(&[]).unwrap().len(), USUAL.len());
+        assert!(OF_DAEMON.iter().all(|name| named("report", name).is_ok()));
         let error = chosen(&["elapsd".to_owned()]).unwrap_err();
         assert_eq!(error.misspelt().map(|(found, known)| (found, known.len())), Some(("elapsd", METRICS.len())));
     }

@@ -32,7 +32,7 @@ pub use fit::{Fit, Look, Search, Stopped, fill};
 pub use grammar::GRAMMAR;
 pub use metric::{METRICS, Metric, Unit};
 pub use published::{Comparison, Published, Sign};
-pub use run::{Run, WAKE_GAP, run};
+pub use run::{Kept, Play, Run, WAKE_GAP, run};
 pub use seeds::{Side, Sides, Spread};
 pub use sweep::Sweep;
 pub use typed::Typed;
@@ -63,6 +63,9 @@ pub struct Tiering {
     pub sizes_given: bool,
     /// Names of its devices, in the order of [`Settings::devices`].
     pub devices: Vec<String>,
+    /// That a daemon runs beside it, with what its configuration says: the keys of `[keep]`, which nothing here reads. [`run()`] knows of
+    /// none; whoever has the laws of one plays with [`Play`].
+    pub daemon: Option<Table>,
 }
 
 /// One value of the sweep with one seed; the only one where there is neither a sweep nor several seeds.
@@ -114,6 +117,8 @@ pub struct Changes {
     pub report: Vec<String>,
     /// Times of what the text names and does not describe.
     pub figures: Figures,
+    /// Adds to each tiering without a daemon the same one with it.
+    pub daemon: bool,
 }
 
 /// What a scenario asks for and cannot fetch: nothing here opens a file.
@@ -171,6 +176,7 @@ impl Scenario {
     }
 
     fn of(file: File, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
+        let file = if changes.daemon { file.with_daemon() } else { file };
         let own = file.sweep.as_ref().map(|sweep| Sweep::of(&sweep.key, &sweep.values)).transpose()?;
         let swept_by_text = changes.sweep.is_none();
         let sweep = changes.sweep.clone().or(own);

@@ -1,4 +1,6 @@
 //! Running one tiering of a point, and what is noted besides the model's own counters.
+//!
+//! A trace is played to its end, or in parts by whoever does something to the machine meanwhile, as a daemon does: [`Play`].
 
 use super::Tiering;
 use crate::model::{Histogram, Model, Outcome, Pools, SettingsError, Sizes, Tier};
@@ -28,12 +30,35 @@ pub struct Run {
     pub pool_peak: u64,
     /// Mean of the same over the trace.
     pub pool_mean: f64,
+    /// Mean over time of the pages of RAM that pages of the trace and pools took.
+    pub in_ram: f64,
     /// Pages that zram holds at the end.
     pub in_zram: u64,
     /// Pages with content at the end, wherever it is.
     pub held: u64,
     /// Median nanoseconds since the last access of the pages in RAM, in pools and on disks at the end.
     pub ages: [Option<u64>; 3],
+    /// What a daemon did, where one ran.
+    pub kept: Option<Kept>,
+}
+
+/// What a daemon beside the trace did, sizes in pages of the machine as it was simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Moves of the limit.
+    pub moves: u64,
+    /// Bursts of write-back.
+    pub bursts: u64,
+    /// Canaries that were offered in them.
+    pub canaries: u64,
+    /// Pages that zswap wrote back in them.
+    pub written: u64,
+    /// Probes of idle groups.
+    pub probes: u64,
+    /// Pages that they took.
+    pub taken: u64,
+    /// By how many pages of RAM these groups had less then, their part of the pool included.
+    pub freed: u64,
 }
 
 /// Runs a trace under a tiering.
@@ -41,54 +66,174 @@ pub struct Run {
 /// # Errors
 /// A tiering that makes no machine.
 pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
-    let mut settings = tiering.settings.clone();
-    let cgroups = trace.iter().map(|event| usize::from(event.cgroup) + 1).max().unwrap_or(1);
-    settings.cgroups = vec![settings.cgroups.first().copied().flatten(); cgroups];
-    if !tiering.sizes_given && !trace.sizes().is_empty() {
-        settings.sizes = Sizes::Each(trace.sizes().to_vec());
+    let mut play = Play::new(tiering, trace)?;
+    play.play_all();
+    Ok(play.finish(None))
+}
+
+/// A machine that plays a trace: to its end, or as far as somebody beside it wants to see.
+#[derive(Clone, Debug)]
+pub struct Play<'a> {
+    trace: &'a Trace,
+    /// The machine.
+    pub model: Model,
+    /// The next event.
+    next: usize,
+    noted: Noted,
+    /// By control group, nanoseconds for which its process was awake, and when its last access was done; noted by [`Play::pass`] alone.
+    awake: Vec<(u64, u64)>,
+    /// Nanoseconds of an access, and pages of RAM that the trace and pools may have.
+    access: u64,
+    room: i64,
+}
+
+impl<'a> Play<'a> {
+    /// The machine at the beginning of the trace, with its control groups.
+    ///
+    /// # Errors
+    /// A tiering that makes no machine.
+    pub fn new(tiering: &Tiering, trace: &'a Trace) -> Result<Self, SettingsError> {
+        let mut settings = tiering.settings.clone();
+        let cgroups = trace.iter().map(|event| usize::from(event.cgroup) + 1).max().unwrap_or(1);
+        settings.cgroups = vec![settings.cgroups.first().copied().flatten(); cgroups];
+        if !tiering.sizes_given && !trace.sizes().is_empty() {
+            settings.sizes = Sizes::Each(trace.sizes().to_vec());
+        }
+        let (access, room) = (settings.costs.access, (settings.ram - settings.reserved) as i64);
+        let model = Model::new(settings, trace.page_count())?;
+        let noted = Noted::new(cgroups, trace.page_count() as usize);
+        Ok(Self { trace, model, next: 0, noted, awake: vec![(0, 0); cgroups], access, room })
     }
-    let access = settings.costs.access;
-    let mut model = Model::new(settings, trace.page_count())?;
-    let mut wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
-    let mut last = vec![0; trace.page_count() as usize];
-    let (mut pool_peak, mut sum, mut looks) = (0, 0.0, 0_u32);
-    let mut done = 0;
-    while done < trace.len() {
-        let next = (done.next_multiple_of(LOOK) + 1).min(trace.len());
-        let goes_on = model.run_range(trace, done..next, |event, begin, end| {
-            last[event.page as usize] = end;
-            if event.op != Op::Free {
-                wakes.note(event, begin, end);
+
+    /// Plays all that is left, or until neither RAM nor swap has room.
+    fn play_all(&mut self) {
+        let Self { trace, model, next, noted, .. } = self;
+        while *next < trace.len() {
+            let end = (next.next_multiple_of(LOOK) + 1).min(trace.len());
+            if !model.run_range(trace, *next..end, |event, begin, end| noted.access(event, begin, end)) {
+                return;
             }
-        });
-        if !goes_on {
-            break;
-        }
-        done = next;
-        if (done - 1) % LOOK == 0 {
-            let pools = model.pools();
-            pool_peak = pool_peak.max(pools.zswap + pools.zram);
-            sum += (pools.zswap + pools.zram) as f64;
-            looks += 1;
+            *next = end;
+            if (end - 1) % LOOK == 0 {
+                noted.look(model, self.room);
+            }
         }
     }
-    let tiers: Vec<Tier> = (0..trace.page_count()).map(|page| model.tier(page)).collect();
-    let pools = model.pools();
-    let outcome = model.finish();
-    let is = |wanted: &[Tier]| tiers.iter().filter(|tier| wanted.contains(tier)).count() as u64;
-    let age = |wanted: &[Tier]| median_age(&tiers, &last, outcome.elapsed, wanted);
-    Ok(Run {
-        events: trace.len() as u64,
-        own: outcome.counters.accesses * access,
-        wakes: wakes.finish(),
-        pools,
-        pool_peak: pool_peak.max(pools.zswap + pools.zram).max(outcome.pool_peak),
-        pool_mean: sum / f64::from(looks.max(1)),
-        in_zram: is(&[Tier::Zram]),
-        held: tiers.len() as u64 - is(&[Tier::Absent]),
-        ages: [age(&[Tier::Ram]), age(&[Tier::Zswap, Tier::Zram]), age(&[Tier::Disk, Tier::Writing, Tier::WrittenBack])],
-        outcome,
-    })
+
+    /// Plays what begins before `until`, in nanoseconds since the start, and waits until then. `false` when nothing is left to be
+    /// played, or neither RAM nor swap has room.
+    pub fn pass(&mut self, until: u64) -> bool {
+        while self.next < self.trace.len() {
+            let event = self.trace.get(self.next);
+            if event.time.max(self.model.seen().now) >= until {
+                self.model.wait(until);
+                return true;
+            }
+            let Some((begin, end)) = self.model.advance(event) else { return false };
+            self.note_awake(event, begin, end);
+            self.noted.access(event, begin, end);
+            if self.next % LOOK == 0 {
+                self.noted.look(&self.model, self.room);
+            }
+            self.next += 1;
+        }
+        false
+    }
+
+    /// Nanoseconds for which the process of a control group was awake: between accesses of one wake, and waiting for pages.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[must_use]
+    pub fn awake(&self, cgroup: u16) -> u64 {
+        self.awake[usize::from(cgroup)].0
+    }
+
+    /// A process is awake from the end of its last access on, where both belong to one wake.
+    fn note_awake(&mut self, event: Event, begin: u64, end: u64) {
+        let (awake, done) = &mut self.awake[usize::from(event.cgroup)];
+        let wanted = self.noted.wakes.sleepers[usize::from(event.cgroup)].wanted;
+        let goes_on = wanted.is_some_and(|wanted| event.time - wanted <= WAKE_GOES_ON);
+        *awake += end - if goes_on { (*done).min(begin) } else { begin };
+        *done = end;
+    }
+
+    /// Notes what RAM holds now, for its mean over time: to be called where somebody beside the trace changes that.
+    pub fn look(&mut self) {
+        self.noted.occupied(&self.model, self.room);
+    }
+
+    /// What it came to; `kept` is what a daemon did.
+    #[must_use]
+    pub fn finish(mut self, kept: Option<Kept>) -> Run {
+        let Self { model, trace, .. } = self;
+        self.noted.occupied(&model, self.room);
+        let tiers: Vec<Tier> = (0..trace.page_count()).map(|page| model.tier(page)).collect();
+        let (pools, noted) = (model.pools(), self.noted);
+        let outcome = model.finish();
+        let is = |wanted: &[Tier]| tiers.iter().filter(|tier| wanted.contains(tier)).count() as u64;
+        let age = |wanted: &[Tier]| median_age(&tiers, &noted.last, outcome.elapsed, wanted);
+        Run {
+            events: trace.len() as u64,
+            own: outcome.counters.accesses * self.access,
+            pools,
+            pool_peak: noted.pool_peak.max(pools.zswap + pools.zram).max(outcome.pool_peak),
+            pool_mean: noted.sum / f64::from(noted.looks.max(1)),
+            in_ram: noted.ram_time / (outcome.elapsed as f64).max(1.0),
+            in_zram: is(&[Tier::Zram]),
+            held: tiers.len() as u64 - is(&[Tier::Absent]),
+            ages: [age(&[Tier::Ram]), age(&[Tier::Zswap, Tier::Zram]), age(&[Tier::Disk, Tier::Writing, Tier::WrittenBack])],
+            kept,
+            wakes: noted.wakes.finish(),
+            outcome,
+        }
+    }
+}
+
+/// What is noted while a trace is played.
+#[derive(Clone, Debug)]
+struct Noted {
+    wakes: Wakes,
+    /// When the last access to each page was done.
+    last: Vec<u64>,
+    pool_peak: u64,
+    sum: f64,
+    looks: u32,
+    /// Pages of RAM that were taken at the last look, when that was, and their sum over the time before.
+    taken: i64,
+    looked: u64,
+    ram_time: f64,
+}
+
+impl Noted {
+    fn new(cgroups: usize, pages: usize) -> Self {
+        let wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
+        Self { wakes, last: vec![0; pages], pool_peak: 0, sum: 0.0, looks: 0, taken: 0, looked: 0, ram_time: 0.0 }
+    }
+
+    #[inline(always)]
+    fn access(&mut self, event: Event, begin: u64, end: u64) {
+        self.last[event.page as usize] = end;
+        if event.op != Op::Free {
+            self.wakes.note(event, begin, end);
+        }
+    }
+
+    fn look(&mut self, model: &Model, room: i64) {
+        let pools = model.pools();
+        self.pool_peak = self.pool_peak.max(pools.zswap + pools.zram);
+        self.sum += (pools.zswap + pools.zram) as f64;
+        self.looks += 1;
+        self.occupied(model, room);
+    }
+
+    fn occupied(&mut self, model: &Model, room: i64) {
+        let now = model.seen().now;
+        let taken = room - model.pools().free;
+        // Between two looks it changes evenly, as far as is known.
+        self.ram_time += (self.taken + taken) as f64 / 2.0 * (now - self.looked) as f64;
+        (self.taken, self.looked) = (taken, now);
+    }
 }
 
 fn median_age(tiers: &[Tier], last: &[u64], now: u64, wanted: &[Tier]) -> Option<u64> {
@@ -107,6 +252,7 @@ struct Sleeper {
     wake: Option<(u64, u64)>,
 }
 
+#[derive(Clone, Debug)]
 struct Wakes {
     sleepers: Vec<Sleeper>,
     times: Histogram,

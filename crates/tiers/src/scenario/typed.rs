@@ -65,7 +65,8 @@ impl Typed {
     /// # Errors
     /// The first thing that is wrong, with what could stand there.
     pub fn text(&self, changes: &Changes) -> Result<String, ScenarioError> {
-        let mut file = self.file()?.with(changes.set.iter().map(|(key, value)| (key.as_str(), value)))?;
+        let file = self.file()?.with(changes.set.iter().map(|(key, value)| (key.as_str(), value)))?;
+        let mut file = if changes.daemon { file.with_daemon() } else { file };
         if let Some(sweep) = &changes.sweep {
             file.sweep = Some(SweepFile { key: sweep.key.clone(), values: sweep.values.clone().into() });
         }
@@ -107,7 +108,7 @@ impl Typed {
         match (grammar::now(line), &self.now) {
             (None, _) => grammar::tiering(line),
             (Some(name), Some(now)) => {
-                Ok(TieringSpec { name: name.to_owned(), zswap: now.zswap.clone(), swap: now.swap.clone() })
+                Ok(TieringSpec { name: name.to_owned(), zswap: now.zswap.clone(), swap: now.swap.clone(), daemon: None })
             }
             (Some(name), None) => {
                 Err(ScenarioError::key(format!("tiering `{name}`"), "`now`", "a machine that was looked at, or a tiering"))

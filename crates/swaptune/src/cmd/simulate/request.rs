@@ -214,5 +214,5 @@ fn changes(args: &TieringArgs) -> Result<Changes, Failure> {
         let path = std::path::absolute(path).map_err(|error| Failure::new(USAGE, format!("{}: {error}", path.display())))?;
         set.push(("workload.page-set".to_owned(), path.display().to_string().into()));
     }
-    Ok(Changes { set, ..Changes::default() })
+    Ok(Changes { set, daemon: args.daemon, ..Changes::default() })
 }

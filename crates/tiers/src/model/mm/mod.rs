@@ -29,7 +29,20 @@ struct Memcg {
     charged: u64,
     /// Bytes that zswap holds of it.
     zswap: u64,
+    /// Pages that came back after they were evicted.
+    refaults: u64,
     limit: Option<u64>,
+}
+
+/// One control group, as an observer finds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Pages of RAM that it is charged for, compressed ones left out.
+    pub memory: u64,
+    /// Bytes that zswap holds of it (`memory.zswap.current`).
+    pub pooled: u64,
+    /// Its pages that came back after they were evicted (`workingset_refault_anon` of memory.stat).
+    pub refaults: u64,
 }
 
 /// What reclaim goes by.
@@ -161,6 +174,12 @@ impl Memory {
         self.memcgs[usize::from(cgroup)].zswap -= u64::from(bytes);
     }
 
+    /// What a cgroup has, and how much came back.
+    pub(super) fn group(&self, cgroup: u16) -> Group {
+        let group = &self.memcgs[usize::from(cgroup)];
+        Group { memory: group.charged, pooled: group.zswap, refaults: group.refaults }
+    }
+
     /// Whether a cgroup has no room for one more page.
     pub(super) fn is_over_limit(&self, cgroup: u16) -> bool {
         let group = &self.memcgs[usize::from(cgroup)];
@@ -206,6 +225,7 @@ impl Memory {
         self.charge(self.pages.cgroup(page));
         self.pages.go(page, Tier::Ram);
         self.pages.set(page, flags);
+        self.memcgs[usize::from(self.pages.cgroup(page))].refaults += 1;
         let vmstat = &mut self.vmstat;
         vmstat.workingset_refault_anon += 1;
         match self.lruvecs.refault(&mut self.pages, page, swap_is_free) {

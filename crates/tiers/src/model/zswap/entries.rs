@@ -30,22 +30,31 @@ pub(crate) struct Entries {
 
 impl Entries {
     pub(crate) fn new(limit: Limit, policy: &Policy, pool: Pool, groups: usize) -> Self {
-        let marks = Marks { max: limit.max_pages(), accept: limit.accept_pages() };
-        Self {
+        let mut entries = Self {
             pool,
-            marks,
-            full_from: limit.full_from(),
-            accepts_below: limit.accepts_below(),
-            through_from: (policy.through)(marks),
-            early_from: (policy.early)(marks),
-            cleans_from: (policy.cleans)(marks),
+            marks: Marks { max: 0, accept: 0 },
+            full_from: 0,
+            accepts_below: 0,
+            through_from: 0,
+            early_from: 0,
+            cleans_from: 0,
             lists: vec![ListLru::default(); groups],
             clean: 0,
             reached_full: false,
             stored_pages: 0,
             same_filled_pages: 0,
             stored_incompressible_pages: 0,
-        }
+        };
+        entries.set_limit(limit, policy);
+        entries
+    }
+
+    /// Goes by this limit from now on. Whether the pool was full stays as it is until the next store asks.
+    pub(crate) fn set_limit(&mut self, limit: Limit, policy: &Policy) {
+        let marks = Marks { max: limit.max_pages(), accept: limit.accept_pages() };
+        (self.marks, self.full_from, self.accepts_below) = (marks, limit.full_from(), limit.accepts_below());
+        (self.through_from, self.early_from, self.cleans_from) =
+            ((policy.through)(marks), (policy.early)(marks), (policy.cleans)(marks));
     }
 
     /// Pages of RAM in the pool.

@@ -58,12 +58,7 @@ impl Zswap {
         let settings = machine.zswap.clone()?;
         let walk = settings.policy.walk.unwrap_or_else(|| Walk::of_kernel(machine.kernel));
         let groups = if walk.groups == Groups::Global { 1 } else { machine.cgroups.len() };
-        let limit = Limit {
-            ram: machine.ram,
-            max_pool_percent: settings.max_pool_percent,
-            accept_threshold_percent: settings.accept_threshold_percent,
-            kernel: machine.kernel,
-        };
+        let limit = limit(machine.ram, &settings, machine.kernel);
         Some(Self {
             walk,
             kernel: machine.kernel,
@@ -78,6 +73,13 @@ impl Zswap {
             peak: 0,
             settings,
         })
+    }
+
+    /// Another `max_pool_percent` and `accept_threshold_percent` count from now on, on a machine of so much RAM.
+    pub(super) fn set_limits(&mut self, ram: u64, max_pool_percent: u64, accept_threshold_percent: u64) {
+        let settings = &mut self.settings;
+        (settings.max_pool_percent, settings.accept_threshold_percent) = (max_pool_percent, accept_threshold_percent);
+        self.entries.set_limit(limit(ram, settings, self.kernel), &settings.policy);
     }
 
     /// Whether a worker has something to do.
@@ -142,6 +144,12 @@ impl Zswap {
         self.run_worker(memory, swap, clock);
         self.run_cleaner(memory, swap, clock);
     }
+}
+
+/// The limit that settings make on a machine of so much RAM.
+fn limit(ram: u64, settings: &ZswapSettings, kernel: KernelVersion) -> Limit {
+    let ZswapSettings { max_pool_percent, accept_threshold_percent, .. } = *settings;
+    Limit { ram, max_pool_percent, accept_threshold_percent, kernel }
 }
 
 #[cfg(test)]

@@ -71,7 +71,13 @@ impl Zswap {
     }
 
     /// Whether the pool takes nothing now (`zswap_check_limits`). Sets the worker going, or makes room on the spot.
-    fn must_reject(&mut self, memory: &mut Memory, swap: &mut Swap, clock: &mut Clock, time: &mut u64) -> bool {
+    pub(in crate::model) fn must_reject(
+        &mut self,
+        memory: &mut Memory,
+        swap: &mut Swap,
+        clock: &mut Clock,
+        time: &mut u64,
+    ) -> bool {
         let full = self.entries.is_full();
         memory.vmstat.pool_limit_hit += u64::from(full);
         if full && self.settings.policy.context == Context::Store {
