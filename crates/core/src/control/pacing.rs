@@ -154,7 +154,7 @@ pub fn written(before: &Moment, now: &Moment) -> Bytes {
 }
 
 /// The target lies below the start, whatever was configured.
-fn target_percent(figures: &Figures) -> u64 {
+pub(super) fn target_percent(figures: &Figures) -> u64 {
     figures.pacing_target_percent.min(figures.pacing_start_percent.saturating_sub(1))
 }
 

@@ -5,7 +5,7 @@
 //! after a pause the next. At most one probe a tick over all, the unit that has waited longest first. It stops
 //!
 //! - for all, while some task waits for memory or I/O more than 0.1 % of the time (what reclaim itself waits is not counted), while the
-//!   pool is near its limit, while slots run out, or when the day's budget is spent;
+//!   pool is as full as pacing leaves it, while slots run out, or when the day's budget is spent;
 //! - for one unit, as soon as it runs; when it takes pages back faster than a bound it is left alone, and for twice as long each time.
 //!
 //! A unit is never brought below what `memory.min` and `memory.low` protect, nor below a floor: `memory.reclaim` of a group does not heed
@@ -20,6 +20,7 @@ use super::budget::Budget;
 use super::figures::Figures;
 use super::limit::{share, share_of};
 use super::moment::{Moment, Span, UnitMoment};
+use super::pacing::target_percent;
 use super::policies::Policies;
 use crate::units::Bytes;
 
@@ -112,7 +113,7 @@ impl Reclaim {
         }
     }
 
-    /// Which unit is probed at this moment; `Err` says why none is. Without slots in reserve, or with a pool near its limit, none is.
+    /// Which unit is probed at this moment; `Err` says why none is. Without slots in reserve, or with a pool as full as pacing leaves it, none is.
     pub fn decide(&mut self, figures: &Figures, span: &Span, now: &Moment) -> Result<Probe, String> {
         if let Some(why) = short(figures, span, now) {
             return Err(why);
@@ -210,14 +211,15 @@ fn short(figures: &Figures, span: &Span, now: &Moment) -> Option<String> {
         return Some("the kernel does not say how long tasks wait for memory (/proc/pressure/memory)".into());
     };
     let bound = figures.reclaim_stall_us;
-    let near = now.limit().percent(figures.pacing_start_percent);
+    // Beyond what the pool is drained to, taking from units would have others' pages written to the disk.
+    let near = now.limit().percent(target_percent(figures));
     let io = span.io_stall.unwrap_or_default();
     if stall > bound as f64 {
         Some(format!("some task waits for memory {} of the time, more than {}", share(stall), share_of(bound)))
     } else if io > figures.pacing_io_stall_us as f64 {
         Some(format!("some task waits for I/O {} of the time", share(io)))
     } else if now.pool >= near {
-        Some(format!("the pool holds {}, near its limit of {}", now.pool, now.limit()))
+        Some(format!("the pool holds {}, as much of its limit of {} as it is drained to", now.pool, now.limit()))
     } else if now.swap_free < now.swap.percent(5) {
         Some(format!("only {} of swap are free", now.swap_free))
     } else {
