@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use swaptune_core::Bytes;
 use swaptune_core::measurement::DensityLimit;
-use swaptune_core::parse::keyed;
+use swaptune_core::parse::{keyed, zoneinfo};
 use swaptune_host::cgroup::{CgroupError, LimitedGroup, Version};
 use swaptune_host::machine::{Machine, ReadError};
 use thiserror::Error;
@@ -122,8 +122,9 @@ impl<'a> Space<'a> {
         match self.limit {
             DensityLimit::Group | DensityLimit::InPlace => Ok(Held { _holder: None }),
             DensityLimit::Machine => {
-                // What is available is an estimate that leaves out part of the caches: without them it is near to what is there.
+                // What is available is an estimate that leaves out part of the caches, and all that the free lists of processors hold.
                 drop_caches();
+                empty_free_lists(machine);
                 lock(self.program, rest_in_time(machine, self.memory)?)
             }
         }
@@ -141,6 +142,33 @@ pub(crate) fn drop_caches() {
     rustix::fs::sync();
     // Where that is not possible they stay, and nothing else changes.
     let _ = std::fs::write("/proc/sys/vm/drop_caches", "3");
+}
+
+/// Has processors give back what lies on their free lists. Since Linux 6.7 that may be an eighth of a zone each, and it goes by an eighth a second
+/// (mm/vmstat.c, `refresh_cpu_vm_stats`; mm/page_alloc.c, `decay_pcp_high`), or each time that the counters are asked to be brought together.
+fn empty_free_lists(machine: &Machine) {
+    let mut before = u64::MAX;
+    for _ in 0..ROUNDS {
+        let now = on_free_lists(machine).0;
+        if now >= before {
+            break;
+        }
+        before = now;
+        for _ in 0..REFRESHES {
+            // Before Linux 4.8 there is no such file, and no such lists either.
+            let _ = std::fs::read("/proc/sys/vm/stat_refresh");
+        }
+    }
+}
+
+/// Rounds at most in which free lists are emptied, and requests of each.
+const ROUNDS: u32 = 32;
+const REFRESHES: u32 = 16;
+
+/// What lies on the free lists of processors.
+fn on_free_lists(machine: &Machine) -> Bytes {
+    let pages = machine.read_text("/proc/zoneinfo").map_or(0, |text| zoneinfo::pages_of_processors(&text));
+    Bytes(pages.saturating_mul(machine.page_size().0))
 }
 
 /// Locks so much memory. What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must
@@ -171,13 +199,14 @@ fn rest_in_time(machine: &Machine, memory: Bytes) -> Result<Bytes, SpaceError> {
     }
 }
 
-/// What new programs could have without swapping (`MemAvailable`), less `memory`.
+/// What new programs could have without swapping (`MemAvailable`, and what lies on the free lists of processors), less `memory`.
 fn rest(machine: &Machine, memory: Bytes) -> Result<Bytes, SpaceError> {
     let lines = keyed::meminfo(&machine.read_text("/proc/meminfo")?);
     let available = *lines.get("MemAvailable").ok_or_else(|| SpaceError::Refused {
         why: "/proc/meminfo has no line MemAvailable".into(),
         hint: "it came with Linux 3.14".into(),
     })?;
+    let available = Bytes(available.0 + on_free_lists(machine).0);
     available.0.checked_sub(memory.0).map(Bytes).ok_or_else(|| SpaceError::Refused {
         why: format!("{available} of memory are available, and {memory} shall be used"),
         hint: "name a smaller --memory, or end some applications first".into(),

@@ -36,6 +36,7 @@ pub mod udevdb;
 pub mod work_trace;
 pub mod writers;
 pub mod yaml;
+pub mod zoneinfo;
 pub mod zram_generator;
 pub mod zramswap;
 pub mod zswap_cli;
