@@ -9,7 +9,7 @@ use super::*;
 /// By how much the machine is smaller: it stands for one of 3 GiB.
 const SCALE: u32 = 256;
 
-/// Applications of so many pages that wake seldom, on a machine of 3072 pages.
+/// Applications of `pages` pages that wake seldom, on a machine of 3072 pages.
 fn machine(apps: u32, pages: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
     let text = format!(
         r#"

@@ -202,7 +202,7 @@ figures! {
         "as pacing_pages";
     zram_hold_ms: Milliseconds, 5_000, 100 => 600_000,
         "How long zram devices are left alone after a moment that was not quiet",
-        "assumed: nobody waits for this, unlike for room in a pool";
+        "assumed: no task waits for it, unlike for room in a pool";
 }
 
 /// The row of this name.

@@ -1,6 +1,6 @@
 //! The law of zram: what has lain in a zram device for long takes less RAM, or none.
 //!
-//! zram does nothing by itself about pages that nobody reads: they stay in RAM, compressed as they came, while the pages that are swapped
+//! zram does nothing by itself about pages that are not read: they stay in RAM, compressed as they came, while the pages that are swapped
 //! out when the device is full, the hottest, go to the disk. The kernel has the means and waits to be asked
 //! (Documentation/admin-guide/blockdev/zram.rst). So in rounds, in quiet times, one small part a tick
 //!
@@ -115,7 +115,7 @@ pub struct Chore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "work")]
 pub enum Work {
-    /// Pages are marked idle: those not used for so many seconds, or all.
+    /// Pages are marked idle: those not used for this many seconds, or all.
     Mark {
         /// Their age, s.
         age_s: Option<u64>,

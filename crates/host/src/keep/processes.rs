@@ -189,7 +189,7 @@ fn windows(mappings: &[maps::Mapping], from: u64) -> Vec<(u64, u64)> {
     after.chain(before).flat_map(cut).take_while(is_near).take(WINDOWS).collect()
 }
 
-/// The first pages of those in RAM, at most so many.
+/// The first pages of those in RAM, at most `pages`.
 fn ranges(found: &Located, pages: u64, page: u64) -> Vec<Range> {
     let mut left = pages;
     let cut = |run: &Run| {

@@ -3,7 +3,7 @@
 //! Each application is started, writes all of its pages once, and then wakes now and again. A wake touches its core, which is
 //! the same pages every time, and as many others of its pages drawn at random. Times between wakes are exponential, and their
 //! mean differs between applications by a log-normal factor: some wake often, most seldom. In a rush all wake besides, one after the
-//! other: somebody comes to work, or a job goes through all of them.
+//! other: a working day begins, or a job goes through all of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
