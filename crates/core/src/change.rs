@@ -22,7 +22,7 @@ pub struct SwapState {
 }
 
 /// How a zram device is set up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZramState {
     /// The compressor, as `comp_algorithm` names it.
     pub algorithm: String,
@@ -30,6 +30,28 @@ pub struct ZramState {
     pub disksize: Bytes,
     /// Most RAM the compressed data may take, zero for no limit.
     pub mem_limit: Bytes,
+    /// Secondary compressors for recompression, the first with priority 1. An empty list says nothing of them: up to Linux 6.11
+    /// a reset keeps their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recomp_algorithm: Vec<String>,
+    /// The block device that pages are written back to, by the path that system calls take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_dev: Option<String>,
+}
+
+impl ZramState {
+    /// Size and compressors, and where it writes back to: `4 GiB lz4, again with zstd, backed by /dev/vdb1`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let mut words = format!("{} {}", self.disksize, self.algorithm);
+        if !self.recomp_algorithm.is_empty() {
+            words += &format!(", again with {}", self.recomp_algorithm.join(", "));
+        }
+        if let Some(device) = &self.backing_dev {
+            words += &format!(", backed by {device}");
+        }
+        words
+    }
 }
 
 /// A file to be made as swap.
@@ -366,8 +388,7 @@ impl Change {
                 (some(before, text, "off"), some(after, text, "off"))
             }
             Self::Zram { before, after, .. } => {
-                let text = |zram: &ZramState| format!("{} {}", zram.disksize, zram.algorithm);
-                (some(before, text, "not set up"), some(after, text, "not set up"))
+                (some(before, ZramState::words, "not set up"), some(after, ZramState::words, "not set up"))
             }
             Self::Module { before, after, .. } => {
                 let text = |loaded: bool| if loaded { "loaded" } else { "not loaded" }.to_owned();

@@ -27,10 +27,14 @@ fn area_state() -> impl Strategy<Value = SwapState> {
 }
 
 fn zram_state() -> impl Strategy<Value = ZramState> {
-    (text(), any::<u64>(), any::<u64>()).prop_map(|(algorithm, size, limit)| ZramState {
+    let secondary = proptest::collection::vec(text(), 0..3);
+    let fields = (text(), any::<u64>(), any::<u64>(), secondary, proptest::option::of(text()));
+    fields.prop_map(|(algorithm, size, limit, recomp_algorithm, backing_dev)| ZramState {
         algorithm,
         disksize: Bytes(size),
         mem_limit: Bytes(limit),
+        recomp_algorithm,
+        backing_dev,
     })
 }
 

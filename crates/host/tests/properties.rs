@@ -13,7 +13,7 @@ use std::path::Path;
 use fixture::*;
 use proptest::prelude::*;
 use swaptune_core::Bytes;
-use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
+use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState};
 use swaptune_host::checkpoint::Faults;
 use swaptune_host::journal::pending;
 use swaptune_host::transaction::{ApplyOptions, execute, rollback};
@@ -134,10 +134,8 @@ impl Model {
                 Some(Change::SwapFile { path: "/swap/file".into(), before: before.map(state), after: size.map(state) })
             }
             Wish::Zram(size) => {
-                let state =
-                    |mib| ZramState { algorithm: "lz4".into(), disksize: Bytes::from_mib(mib), mem_limit: Bytes::from_mib(1) };
                 let before = std::mem::replace(&mut self.zram, size);
-                Some(Change::Zram { name: "zram0".into(), before: before.map(state), after: size.map(state) })
+                Some(Change::Zram { name: "zram0".into(), before: before.map(zram_state), after: size.map(zram_state) })
             }
             Wish::Module(after) => {
                 let before = std::mem::replace(&mut self.module, after);

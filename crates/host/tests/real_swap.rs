@@ -208,7 +208,12 @@ fn a_zram_device_comes_and_goes() -> TestResult {
     let free = (0..32).map(|n| format!("zram{n}")).find(|name| !Path::new(&format!("/sys/block/{name}")).exists());
     let guard = ZramGuard(free.unwrap());
     let (name, path) = (guard.0.clone(), format!("/dev/{}", guard.0));
-    let state = ZramState { algorithm: "lzo".into(), disksize: Bytes::from_mib(32), mem_limit: Bytes::from_mib(8) };
+    let state = ZramState {
+        algorithm: "lzo".into(),
+        disksize: Bytes::from_mib(32),
+        mem_limit: Bytes::from_mib(8),
+        ..ZramState::default()
+    };
     let zram = Change::Zram { name: name.clone(), before: None, after: Some(state) };
     let report = live.apply(vec![zram, header(&path), on(&path, None, Some(5))]).unwrap();
     assert_eq!(priority(&path), Some(5));
@@ -224,7 +229,7 @@ fn a_zram_area_that_was_taken_off_comes_back() -> TestResult {
     let free = (0..32).map(|n| format!("zram{n}")).find(|name| !Path::new(&format!("/sys/block/{name}")).exists());
     let guard = ZramGuard(free.unwrap());
     let (name, path) = (guard.0.clone(), format!("/dev/{}", guard.0));
-    let state = ZramState { algorithm: "lzo".into(), disksize: Bytes::from_mib(32), mem_limit: Bytes(0) };
+    let state = ZramState { algorithm: "lzo".into(), disksize: Bytes::from_mib(32), ..ZramState::default() };
     let zram = |before, after| Change::Zram { name: name.clone(), before, after };
     let first = live.apply(vec![zram(None, Some(state.clone())), header(&path), on(&path, None, Some(5))]).unwrap();
     let head = || fs::read(&path).unwrap()[..4096].to_vec();

@@ -137,6 +137,10 @@ impl Kernel for FixtureKernel {
 
     fn set(&self, path: &Path, value: &str) -> io::Result<()> {
         let shown = fs::read_to_string(path)?;
+        // Each write adds a line, and is none of those words itself.
+        if path.ends_with("recomp_algorithm") {
+            return zram::written(self, path, value);
+        }
         self.check_compressor(path, value)?;
         self.replace(path, &show(&shown, value)?)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();

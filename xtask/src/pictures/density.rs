@@ -1,42 +1,64 @@
-//! How many services each configuration holds, as bars with the rounds on them.
+//! How late the 99th percentile of a wake is at each number of services, a line for each configuration and a dot for each round.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Context;
 use swaptune_bench::variant::BUILT_IN;
-use swaptune_core::measurement::{DensityFigures, Figures, Measurement};
+use swaptune_core::measurement::{DensityFigures, DensityLevel, Figures, Measurement};
+use swaptune_kernel::stats::{Nanos, median};
 
 use super::{escaped, file};
 
 const RESULTS: &str = "docs/evidence/density.jsonl";
-const WIDTH: f64 = 760.0;
-/// A name and its bar.
-const ROW: f64 = 44.0;
-const TOP: f64 = 62.0;
-const MARGIN: f64 = 20.0;
+const SIZE: (f64, f64) = (760.0, 440.0);
+/// Left, top, right and bottom edge of the plot.
+const PLOT: (f64, f64, f64, f64) = (64.0, 66.0, 650.0, 392.0);
+/// The axis of latencies, ms, logarithmic.
+const LATENCY: (f64, f64) = (2.0, 2000.0);
+/// Labels stand at least this far apart.
+const LABEL: f64 = 16.0;
 const FONT: &str = "font-family=\"system-ui,sans-serif\"";
+const GREY: &str = "#57606a";
+/// Colours that stay apart for the colour-blind (Okabe and Ito, 2008), ours last.
+const COLOURS: [(&str, &str); 7] = [
+    ("none", "#000000"),
+    ("disk", "#cc79a7"),
+    ("zswap", "#009e73"),
+    ("zram", "#e69f00"),
+    ("zram-pop", "#d55e00"),
+    ("guide", "#56b4e9"),
+    ("auto", "#0072b2"),
+];
+
+/// What became of one configuration at each number of services, over all rounds of all runs.
+struct Line {
+    variant: &'static str,
+    colour: &'static str,
+    /// 99th percentiles, ms.
+    late: BTreeMap<u32, Vec<f64>>,
+    /// The number at which services were killed or fell behind.
+    ended: Option<u32>,
+}
 
 /// The picture of the results.
 pub fn draw() -> anyhow::Result<String> {
-    let mut figures = read()?;
-    figures.sort_by(|a, b| a.fits.value.total_cmp(&b.fits.value));
+    let figures = read()?;
     let first = figures.first().context("no result")?;
-    let most = figures.iter().map(|row| row.fits.high).fold(1.0, f64::max);
-    let scale = (WIDTH - 2.0 * MARGIN - 90.0) / most;
+    let lines: Vec<Line> = COLOURS.iter().filter_map(|(variant, colour)| line(variant, colour, &figures)).collect();
+    let numbers = || lines.iter().flat_map(|line| line.late.keys().copied());
+    let axis = Axis { least: numbers().min().unwrap_or(0), most: numbers().max().unwrap_or(1) };
     let load = &first.load;
     let title = format!("Idle {} services in {} of RAM", load.service, first.memory);
-    let conditions =
-        format!("each holds {} and is still awake within {} in 99 of 100 cases; each dot is a round", load.heap, load.bound);
+    let conditions = format!("each holds {}; the wake that 99 of 100 do not exceed; each dot is a round", load.heap);
     let mut drawn = String::new();
-    text(&mut drawn, (MARGIN, 28.0), "font-size=\"18\" font-weight=\"600\" fill=\"#1b1f24\"", &title);
-    text(&mut drawn, (MARGIN, 47.0), "font-size=\"13\" fill=\"#57606a\"", &conditions);
-    for (place, row) in figures.iter().enumerate() {
-        bar(&mut drawn, row, TOP + place as f64 * ROW, scale);
-    }
-    let height = TOP + figures.len() as f64 * ROW + 12.0;
-    let about = figures.iter().map(|row| format!("{}: {:.0}", row.variant, row.fits.value)).collect::<Vec<_>>().join(", ");
-    Ok(file((WIDTH, height), "#ffffff", &format!("{title}. {about}"), &drawn))
+    text(&mut drawn, (20.0, 28.0), "font-size=\"18\" font-weight=\"600\" fill=\"#1b1f24\"", &title);
+    text(&mut drawn, (20.0, 47.0), &format!("font-size=\"13\" fill=\"{GREY}\""), &conditions);
+    axis.draw(&mut drawn, ms(load.bound));
+    let mut labels: Vec<(f64, f64, &Line)> = lines.iter().map(|line| draw_line(&mut drawn, &axis, line)).collect();
+    draw_labels(&mut drawn, &mut labels);
+    Ok(file(SIZE, "#ffffff", &about(&title, &lines, ms(load.bound)), &drawn))
 }
 
 fn read() -> anyhow::Result<Vec<DensityFigures>> {
@@ -49,25 +71,113 @@ fn read() -> anyhow::Result<Vec<DensityFigures>> {
     lines.lines().map(measurement).filter_map(|found| found.map(density).transpose()).collect()
 }
 
-fn bar(drawn: &mut String, row: &DensityFigures, top: f64, scale: f64) {
-    let known = BUILT_IN.iter().find(|built_in| built_in.name == row.variant);
-    let is_ours = row.variant == "auto";
-    let (colour, weight) = if is_ours { ("#0b5cad", 700) } else { ("#9aa5b1", 500) };
-    let name = format!("font-size=\"13\" font-weight=\"{weight}\" fill=\"#1b1f24\"");
-    text(drawn, (MARGIN, top + 14.0), &name, &row.variant);
-    let about = known.map_or("", |built_in| built_in.doc);
-    text(drawn, (MARGIN + 74.0, top + 14.0), "font-size=\"12\" fill=\"#57606a\"", about);
-    let (y, width) = (top + 20.0, row.fits.value * scale);
-    let _ = writeln!(drawn, "<rect x=\"{MARGIN}\" y=\"{y}\" width=\"{width:.1}\" height=\"14\" rx=\"2\" fill=\"{colour}\"/>");
-    for (place, round) in row.rounds.iter().enumerate() {
-        let x = MARGIN + f64::from(round.fits) * scale;
-        // Equal rounds lie one above the other.
-        let y = y + 3.0 + 8.0 * place as f64 / (row.rounds.len().max(2) - 1) as f64;
-        let _ = writeln!(drawn, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"#ffffff\" stroke=\"#1b1f24\"/>");
+fn line(variant: &'static str, colour: &'static str, figures: &[DensityFigures]) -> Option<Line> {
+    debug_assert!(BUILT_IN.iter().any(|built_in| built_in.name == variant));
+    let rounds = figures.iter().filter(|row| row.variant == variant).flat_map(|row| &row.rounds);
+    let levels: Vec<&DensityLevel> = rounds.flat_map(|round| &round.levels).collect();
+    let mut late: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for level in &levels {
+        if let Some(wake) = &level.wake {
+            late.entry(level.services).or_default().push(ms(wake.p99));
+        }
     }
-    let furthest = row.rounds.iter().map(|round| f64::from(round.fits)).fold(row.fits.value, f64::max);
-    let number = format!("font-size=\"14\" font-weight=\"{weight}\" fill=\"#1b1f24\"");
-    text(drawn, (MARGIN + furthest * scale + 10.0, y + 12.0), &number, &format!("{:.0}", row.fits.value));
+    let ended = levels.iter().filter(|level| level.wake.is_none()).map(|level| level.services).min();
+    (!late.is_empty()).then_some(Line { variant, colour, late, ended })
+}
+
+fn ms(nanos: Nanos) -> f64 {
+    nanos.0 as f64 / 1e6
+}
+
+impl Line {
+    fn median(&self, services: u32) -> f64 {
+        median(&self.late[&services]).unwrap_or(f64::NAN)
+    }
+}
+
+/// The scale of both axes.
+struct Axis {
+    least: u32,
+    most: u32,
+}
+
+impl Axis {
+    fn x(&self, services: u32) -> f64 {
+        let span = f64::from(self.most - self.least).max(1.0);
+        PLOT.0 + (PLOT.2 - PLOT.0) * (f64::from(services) - f64::from(self.least)) / span
+    }
+
+    fn y(ms: f64) -> f64 {
+        let share = (ms.clamp(LATENCY.0, LATENCY.1) / LATENCY.0).ln() / (LATENCY.1 / LATENCY.0).ln();
+        PLOT.3 - (PLOT.3 - PLOT.1) * share
+    }
+
+    fn draw(&self, drawn: &mut String, bound: f64) {
+        let style = format!("font-size=\"12\" fill=\"{GREY}\"");
+        for ms in [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0] {
+            let y = Self::y(ms);
+            let (colour, dash) = if ms == bound { ("#1b1f24", " stroke-dasharray=\"5 4\"") } else { ("#e3e7eb", "") };
+            let _ = writeln!(drawn, "<path d=\"M{} {y:.1}H{}\" stroke=\"{colour}\"{dash}/>", PLOT.0, PLOT.2);
+            text(drawn, (PLOT.0 - 8.0, y + 4.0), &format!("{style} text-anchor=\"end\""), &format!("{ms:.0}"));
+        }
+        text(drawn, (20.0, PLOT.1 - 8.0), &style, "ms");
+        for services in (self.least..=self.most).filter(|number| number % 8 == 0) {
+            text(drawn, (self.x(services), PLOT.3 + 18.0), &format!("{style} text-anchor=\"middle\""), &services.to_string());
+        }
+        text(drawn, (PLOT.0, PLOT.3 + 38.0), &style, "services");
+    }
+}
+
+/// A line with its dots; where its label goes.
+fn draw_line<'a>(drawn: &mut String, axis: &Axis, line: &'a Line) -> (f64, f64, &'a Line) {
+    let ours = if line.variant == "auto" { 3.0 } else { 1.6 };
+    let points: Vec<(f64, f64)> = line.late.keys().map(|number| (axis.x(*number), Axis::y(line.median(*number)))).collect();
+    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+    let colour = line.colour;
+    let _ = writeln!(drawn, "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{ours}\"/>", path.join("L"));
+    for (number, late) in &line.late {
+        for ms in late {
+            let (x, y) = (axis.x(*number), Axis::y(*ms));
+            let _ = writeln!(drawn, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\" fill=\"{colour}\"/>");
+        }
+    }
+    let last = points.last().copied().unwrap_or_default();
+    let Some(ended) = line.ended else { return (PLOT.2 + 10.0, last.1, line) };
+    // It goes out of the picture: no wake was answered there.
+    let (x, y) = (axis.x(ended), PLOT.1 + 6.0);
+    let _ = writeln!(
+        drawn,
+        "<path d=\"M{:.1} {:.1}L{x:.1} {y:.1}\" stroke=\"{colour}\" stroke-width=\"{ours}\" stroke-dasharray=\"2 3\"/>",
+        last.0, last.1
+    );
+    let _ =
+        writeln!(drawn, "<path d=\"M{0:.1} {1:.1}l8 8m0 -8l-8 8\" stroke=\"{colour}\" stroke-width=\"2\"/>", x - 4.0, y - 4.0);
+    (x + 8.0, y + 4.0, line)
+}
+
+/// Names of lines at their ends, from above, none on another.
+fn draw_labels(drawn: &mut String, labels: &mut [(f64, f64, &Line)]) {
+    labels.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let mut lowest = f64::NEG_INFINITY;
+    for (x, y, line) in labels.iter() {
+        let ends_here = line.ended.is_none();
+        let y = if ends_here { (y + 4.0).max(lowest + LABEL) } else { *y };
+        if ends_here {
+            lowest = y;
+        }
+        let weight = if line.variant == "auto" { 700 } else { 500 };
+        text(drawn, (*x, y), &format!("font-size=\"13\" font-weight=\"{weight}\" fill=\"{}\"", line.colour), line.variant);
+    }
+}
+
+/// The same in words.
+fn about(title: &str, lines: &[Line], bound: f64) -> String {
+    let words = lines.iter().map(|line| {
+        let held = line.late.keys().copied().filter(|number| line.median(*number) <= bound).max().unwrap_or(0);
+        let end = line.ended.map_or_else(String::new, |number| format!(", killed or behind at {number}"));
+        format!("{} {held}{end}", line.variant)
+    });
+    format!("{title}. Most within {bound:.0} ms: {}", words.collect::<Vec<_>>().join("; "))
 }
 
 fn text(drawn: &mut String, (x, y): (f64, f64), style: &str, text: &str) {

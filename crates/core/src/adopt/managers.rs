@@ -35,7 +35,8 @@ pub(super) fn zram_tools(facts: &Facts, taken: &mut Taken) -> Result<(), Setting
     // The kernel rounds up to pages.
     let page = facts.kernel.page_size.0.max(1);
     let size = Bytes(size.0.div_ceil(page).saturating_mul(page));
-    let device = ZramWanted { size, algorithm: vec![read.algorithm.value], priority: read.priority.value, mem_limit: Bytes(0) };
+    let (algorithm, priority) = (vec![read.algorithm.value], read.priority.value);
+    let device = ZramWanted { size, algorithm, priority, ..ZramWanted::default() };
     taken.zram("zram-tools", vec![device], place)
 }
 
@@ -54,7 +55,7 @@ pub(super) fn rpi_swap(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsE
         }
         how @ (Mechanism::Zram | Mechanism::ZramFile) => {
             if how == Mechanism::ZramFile {
-                let text = "zram is taken over without the file that rpi-swap writes idle pages to: swaptune does not write back from zram";
+                let text = "zram is taken over without the file that rpi-swap writes idle pages to: backing_dev under [[zram]] takes a block device";
                 taken.note(text, place.to_string());
             }
             let live = facts.zram.devices.iter().find(|live| live.name == "zram0" && live.disksize > Bytes(0));
@@ -64,7 +65,7 @@ pub(super) fn rpi_swap(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsE
                 None => swap.size(Section::Zram, facts.memory.total()).map_err(wrong)?,
             };
             let algorithm = kernels_own(facts, live);
-            let device = ZramWanted { size, algorithm, priority: RPI_ZRAM_PRIORITY, mem_limit: Bytes(0) };
+            let device = ZramWanted { size, algorithm, priority: RPI_ZRAM_PRIORITY, ..ZramWanted::default() };
             return taken.zram("rpi-swap", vec![device], place);
         }
     }

@@ -53,7 +53,7 @@ pub const IMPORTERS: [Importer; 8] = [
     Importer {
         name: "zram-generator",
         files: "zram-generator.conf and its drop-ins",
-        carries: "size, compressor, priority",
+        carries: "size, compressors, priority, limit, writeback-device",
         read: zram_generator::read,
     },
     Importer {

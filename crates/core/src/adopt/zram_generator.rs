@@ -59,11 +59,14 @@ fn wanted(facts: &Facts, number: usize, device: &Device) -> Result<ZramWanted, S
         return Err(Stays::Beyond(why, line_of(key)));
     }
     let live = facts.zram.devices.iter().find(|live| live.name == device.name && live.disksize > Bytes(0));
+    let mut algorithms = algorithms(device).into_iter();
     Ok(ZramWanted {
         size: rounded(size(facts, device)?, live),
-        algorithm: algorithm(facts, device, live),
+        algorithm: algorithms.next().map_or_else(|| kernels_own(facts, live), |name| vec![name]),
         priority: priority(device)?,
         mem_limit: limit(facts, device)?,
+        recomp_algorithm: algorithms.take(3).collect(),
+        backing_dev: device.keys.get("writeback-device").map(|key| key.value.clone()).filter(|path| path.starts_with("/dev/")),
     })
 }
 
@@ -117,10 +120,12 @@ fn rounded(size: Bytes, live: Option<&ZramDevice>) -> Bytes {
     live.map(|live| live.disksize).filter(|live| live.0.abs_diff(size.0) < Bytes::from_mib(1).0).unwrap_or(size)
 }
 
-/// The compressor, without the parameters and the further ones for recompression.
-fn algorithm(facts: &Facts, device: &Device, live: Option<&ZramDevice>) -> Vec<String> {
-    let name = device.keys.get("compression-algorithm").and_then(|key| key.value.split([' ', '(']).next());
-    name.filter(|name| !name.is_empty()).map_or_else(|| kernels_own(facts, live), |name| vec![name.to_owned()])
+/// The compressors without their parameters: the first one, and those for recompression. A group in parentheses that follows no
+/// name is for all, and the generator itself does nothing with it (zram-generator 1.2.1, src/config.rs).
+fn algorithms(device: &Device) -> Vec<String> {
+    let text = device.keys.get("compression-algorithm").map_or("", |key| key.value.as_str());
+    let words = text.split(')').flat_map(|part| part.split('(').next().unwrap_or_default().split_whitespace());
+    words.map(str::to_owned).collect()
 }
 
 /// What a device has where no compressor was asked for.
@@ -147,16 +152,15 @@ fn limit(facts: &Facts, device: &Device) -> Result<Bytes, Stays> {
 /// What a device has that swaptune does not set up.
 fn left_out(taken: &mut Taken, device: &Device) {
     let key = |name: &str| device.keys.get(name);
-    if let Some(key) = key("writeback-device").filter(|key| !key.value.is_empty()) {
-        taken.note(
-            format!("{} keeps its incompressible pages in RAM: swaptune sets no writeback-device", device.name),
-            line_of(key),
+    if let Some(key) = key("compression-algorithm").filter(|key| key.value.contains('(')) {
+        let text = format!(
+            "of `{}` the names are taken, without parameters; which pages are compressed again `swaptune daemon` decides",
+            key.value
         );
-    }
-    if let Some(key) = key("compression-algorithm").filter(|key| key.value.contains([' ', '('])) {
-        let text =
-            format!("of `{}` only the first compressor is taken, without parameters: swaptune does not recompress", key.value);
         taken.note(text, line_of(key));
+    }
+    if let Some(key) = key("writeback-device").filter(|key| !key.value.is_empty() && !key.value.starts_with("/dev/")) {
+        taken.note(format!("writeback-device `{}` is left out: it is no block device", key.value), line_of(key));
     }
     if let Some(key) = key("options").filter(|key| key.value != "discard") {
         taken.note(

@@ -123,6 +123,7 @@ impl<'a> Values<'a> {
         }
         let usable = |zram: &ZramWanted| ZramWanted {
             algorithm: facts.first_usable(&zram.algorithm).or(zram.algorithm.first().cloned()).into_iter().collect(),
+            backing_dev: zram.backing_dev.as_deref().and_then(path_of),
             ..zram.clone()
         };
         Self {
@@ -138,12 +139,12 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The path of an area, which these formats take in place of a tag; `None` for what is no path, or has a character that would end a line.
-fn path_of(area: &SwapWanted) -> Option<String> {
+/// A path, which these formats take in place of a tag; `None` for what is no path, or has a character that would end a line.
+fn path_of(name: &str) -> Option<String> {
     const TAGS: [(&str, &str); 5] =
         [("UUID=", "uuid"), ("LABEL=", "label"), ("PARTUUID=", "partuuid"), ("PARTLABEL=", "partlabel"), ("ID=", "id")];
-    let tagged = TAGS.iter().find_map(|(tag, folder)| Some(format!("/dev/disk/by-{folder}/{}", area.path.strip_prefix(tag)?)));
-    let path = tagged.unwrap_or_else(|| area.path.clone());
+    let tagged = TAGS.iter().find_map(|(tag, folder)| Some(format!("/dev/disk/by-{folder}/{}", name.strip_prefix(tag)?)));
+    let path = tagged.unwrap_or_else(|| name.to_owned());
     (path.starts_with('/') && !path.contains(char::is_control)).then_some(path)
 }
 
@@ -167,19 +168,9 @@ mod tests {
 
     #[test]
     fn an_area_is_a_path_and_nothing_else() {
-        let path = |name: &str| {
-            path_of(&SwapWanted {
-                path: name.into(),
-                size: None,
-                priority: 10,
-                optional: None,
-                discard_once: false,
-                encrypt: None,
-            })
-        };
-        assert_eq!(path("UUID=0b8c").as_deref(), Some("/dev/disk/by-uuid/0b8c"));
-        assert_eq!(path("/var/a=b").as_deref(), Some("/var/a=b"));
-        assert_eq!(path("/dev/vda3\nExecStart=/bin/true"), None);
-        assert_eq!(path("swapfile"), None);
+        assert_eq!(path_of("UUID=0b8c").as_deref(), Some("/dev/disk/by-uuid/0b8c"));
+        assert_eq!(path_of("/var/a=b").as_deref(), Some("/var/a=b"));
+        assert_eq!(path_of("/dev/vda3\nExecStart=/bin/true"), None);
+        assert_eq!(path_of("swapfile"), None);
     }
 }

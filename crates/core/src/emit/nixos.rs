@@ -25,7 +25,7 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
     if !values.areas.is_empty() {
         text.push_str("  swapDevices = [\n");
         for area in values.areas {
-            match path_of(area) {
+            match path_of(&area.path) {
                 Some(path) => device(&mut text, area, &path),
                 None => emitted.note(format!("{:?} is left out: swapDevices needs the path of a device or a file", area.path)),
             }
@@ -36,6 +36,9 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
         [] => {}
         [zram, others @ ..] => {
             device_of_zram(&mut text, zram, values.ram);
+            if !zram.recomp_algorithm.is_empty() {
+                emitted.note("the option zramSwap knows no second compressor: recomp_algorithm is left out");
+            }
             if !others.is_empty() {
                 emitted
                     .note("the option zramSwap makes devices that are all alike: only the first one of the plan is written down");
@@ -71,6 +74,9 @@ fn device_of_zram(text: &mut String, zram: &ZramWanted, ram: u64) {
     );
     if let Some(algorithm) = zram.algorithm.first() {
         let _ = writeln!(text, "    algorithm = {};", quoted(algorithm));
+    }
+    if let Some(device) = &zram.backing_dev {
+        let _ = writeln!(text, "    writebackDevice = {};", quoted(device));
     }
     text.push_str("  };\n");
 }

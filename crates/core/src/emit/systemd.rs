@@ -56,7 +56,7 @@ pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
 }
 
 fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<Unit> {
-    let Some(path) = path_of(area) else {
+    let Some(path) = path_of(&area.path) else {
         emitted.note(format!("{:?} is left out: a swap unit needs the path of a device or a file", area.path));
         return None;
     };

@@ -23,12 +23,16 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
 pub(super) fn devices(values: &Values<'_>, emitted: &mut Emitted) {
     let mut text = HEADER.to_owned();
     for (number, zram) in values.zrams.iter().enumerate() {
-        let ZramWanted { size, algorithm, priority, mem_limit } = zram;
+        let ZramWanted { size, algorithm, priority, mem_limit, recomp_algorithm, backing_dev } = zram;
         let _ = write!(text, "\n[zram{number}]\n");
         // MiB, an expression; it rounds up to pages by itself.
         let _ = writeln!(text, "zram-size = {}", size.0.div_ceil(1 << 20));
-        if let Some(algorithm) = algorithm.first() {
-            let _ = writeln!(text, "compression-algorithm = {algorithm}");
+        let algorithms: Vec<&str> = algorithm.iter().take(1).chain(recomp_algorithm).map(String::as_str).collect();
+        if !algorithms.is_empty() {
+            let _ = writeln!(text, "compression-algorithm = {}", algorithms.join(" "));
+        }
+        if let Some(device) = backing_dev {
+            let _ = writeln!(text, "writeback-device = {device}");
         }
         if mem_limit.0 > 0 {
             let _ = writeln!(text, "zram-resident-limit = {}", mem_limit.0.div_ceil(1 << 20));
@@ -36,4 +40,7 @@ pub(super) fn devices(values: &Values<'_>, emitted: &mut Emitted) {
         let _ = writeln!(text, "swap-priority = {}", priority);
     }
     emitted.file(PATH, text);
+    if values.zrams.iter().any(|zram| zram.backing_dev.is_some() || !zram.recomp_algorithm.is_empty()) {
+        emitted.note("zram-generator sets up what recompression and write-back need, and starts neither: `swaptune daemon` does");
+    }
 }

@@ -149,6 +149,9 @@ pub struct ZramFacts {
     pub driver: Fact<Availability>,
     /// Devices below `/sys/block`, set up or not.
     pub devices: Vec<ZramDevice>,
+    /// The daemon runs, which writes idle pages back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// One zram device.
@@ -166,6 +169,12 @@ pub struct ZramDevice {
     pub mm_stat: Fact<ZramMmStat>,
     /// Backing device; absent without `CONFIG_ZRAM_WRITEBACK`, `none` when not set.
     pub backing_dev: Fact<String>,
+    /// Secondary compressors in the order of their priority; absent without `CONFIG_ZRAM_MULTI_COMP`.
+    #[serde(default)]
+    pub recomp_algorithm: Fact<Vec<String>>,
+    /// What was written to the backing device since the device was set up (bd_stat).
+    #[serde(default)]
+    pub written_back: Fact<Bytes>,
 }
 
 /// `/sys/block/zramN/mm_stat` (Documentation/admin-guide/blockdev/zram.rst).

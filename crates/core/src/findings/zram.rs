@@ -57,6 +57,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: algorithm_differs,
     },
     Finding {
+        code: "zram-writeback-unused",
+        severity: Severity::Info,
+        title: "zram has a backing device, and nothing was ever written to it",
+        source: "Documentation/admin-guide/blockdev/zram.rst: writeback is a command, no kernel gives it by itself",
+        detect: writeback_unused,
+    },
+    Finding {
         code: "zram-swappiness",
         severity: Severity::Warning,
         title: "swappiness is set for a disk while swap is zram",
@@ -64,6 +71,9 @@ pub(super) static ROWS: &[Finding] = &[
         detect: swappiness,
     },
 ];
+
+/// What a device holds before it is worth a word that nothing of it is written back (assumed: as `zram_floor` of the daemon).
+const WORTH_WRITING: Bytes = Bytes::from_mib(64);
 
 /// An area with less than a twentieth free is full: the kernel stops filling a little before the end.
 fn is_full(area: &SwapArea) -> bool {
@@ -180,6 +190,22 @@ fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
         return Some(found.seen(device.algorithm.source(), live.clone()));
     }
     None
+}
+
+fn writeback_unused(facts: &Facts) -> Option<Evidence> {
+    let stored = |device: &ZramDevice| device.mm_stat.value().map_or(Bytes(0), |stat| stat.orig_data_size);
+    let is_unused = |device: &&ZramDevice| {
+        device.written_back.value() == Some(&Bytes(0)) && stored(device) >= WORTH_WRITING && !facts.zram.kept
+    };
+    let backed = |device: &ZramDevice| device.backing_dev.value().filter(|backing| *backing != "none").cloned();
+    let (device, backing) = initialised(facts).filter(is_unused).find_map(|device| Some((device, backed(device)?)))?;
+    let what = format!(
+        "{} holds {} and has {backing} to write idle pages to: the kernel does so only when it is told to, and nothing has told it",
+        device.name,
+        stored(device)
+    );
+    let found = Evidence::new(what, "systemctl enable --now swaptuned").seen(device.backing_dev.source(), backing);
+    Some(found.seen(device.written_back.source(), "nothing was written"))
 }
 
 fn swappiness(facts: &Facts) -> Option<Evidence> {

@@ -5,7 +5,7 @@ use swaptune_kernel::v;
 
 /// What the rows have in common.
 const ATTRIBUTE: Knob = Knob {
-    key: Key::None("[[zram]] takes size, algorithm, priority and mem_limit"),
+    key: Key::None("[[zram]] takes size, algorithm, priority, mem_limit, recomp_algorithm and backing_dev"),
     source: "Documentation/admin-guide/blockdev/zram.rst",
     ..Knob::LIVE
 };
@@ -101,6 +101,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.backing_dev",
         path: "/sys/block/zram*/backing_dev",
+        key: Key::Zram("backing_dev"),
         kind: Kind::Name,
         default: "none",
         effect: Effect::BeforeSetup,
@@ -161,6 +162,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.recomp_algorithm",
         path: "/sys/block/zram*/recomp_algorithm",
+        key: Key::Zram("recomp_algorithm"),
         kind: Kind::Name,
         default: "none",
         since: Some(v(6, 2)),

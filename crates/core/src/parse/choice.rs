@@ -25,6 +25,12 @@ pub fn parse(text: &str) -> Choice {
     choice
 }
 
+/// The chosen words of a file with a line for each number, zram's `recomp_algorithm`: `#1: lzo lz4 [zstd]`.
+#[must_use]
+pub fn numbered(text: &str) -> Vec<String> {
+    text.lines().filter_map(|line| parse(line.strip_prefix('#')?.split_once(':')?.1).chosen).collect()
+}
+
 /// The value of a setting file: the bracketed word when there is one, else the text without its newline.
 #[must_use]
 pub fn value(text: &str) -> String {
@@ -51,6 +57,12 @@ mod tests {
         ] {
             assert_eq!(value(text), expect);
         }
+    }
+
+    #[test]
+    fn each_number_has_its_choice() {
+        assert_eq!(numbered("#1: lzo lzo-rle lz4 [zstd] \n#2: lzo [deflate]\n"), ["zstd", "deflate"]);
+        assert!(numbered("").is_empty() && numbered("none\n#: \n#1 zstd\n").is_empty());
     }
 
     #[test]

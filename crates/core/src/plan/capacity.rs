@@ -110,6 +110,8 @@ fn zram(facts: &mut Facts, name: &str, state: Option<&ZramState>) {
         disksize: state.disksize,
         algorithm: Fact::known(state.algorithm.clone(), PLANNED),
         mm_stat: Fact::known(ZramMmStat { mem_limit: state.mem_limit, ..ZramMmStat::default() }, PLANNED),
+        recomp_algorithm: Fact::known(state.recomp_algorithm.clone(), PLANNED),
+        backing_dev: Fact::known(state.backing_dev.clone().unwrap_or_else(|| "none".into()), PLANNED),
         ..ZramDevice::default()
     }));
 }

@@ -29,6 +29,7 @@ mod sizes;
 mod tests;
 pub(crate) mod writers;
 mod zram;
+mod zram_upkeep;
 
 use serde::{Deserialize, Serialize};
 

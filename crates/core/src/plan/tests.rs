@@ -2,6 +2,7 @@
 
 mod areas;
 mod guards;
+mod zram_upkeep;
 mod zswap;
 
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! zram devices: module, device, header, area.
 
-use super::When;
 use super::draft::{Draft, Why, uuid};
+use super::{When, zram_upkeep};
 use crate::change::{Change, SwapHeaderState, SwapState, ZramState};
-use crate::facts::{Availability, Holds, ZramDevice};
+use crate::facts::{Availability, Holds, SwapArea, ZramDevice};
 use crate::settings::ZramWanted;
 use crate::units::Bytes;
 
@@ -23,14 +23,9 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     let path = format!("/dev/{name}");
     let facts = draft.facts();
     let device = facts.zram.devices.iter().find(|device| device.name == name);
+    let wanted = &zram_upkeep::possible(draft, device, wanted);
     if let Some(active) = facts.swaps.iter().find(|area| area.path == path) {
-        let size = device.map_or(Bytes(0), |device| device.disksize);
-        if size != wanted.size || active.priority != wanted.priority {
-            let text =
-                format!("{path} is on with {size} and priority {}; it is left as it is until the next boot", active.priority);
-            draft.pending(path, text, "/proc/swaps");
-        }
-        return;
+        return on_already(draft, active, device, wanted);
     }
     let driver = facts.zram.driver.value().copied();
     if !driver.is_some_and(Availability::usable) {
@@ -45,7 +40,13 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
         draft.step(When::Now, Change::Module { name: "zram".into(), before: false, after: true }, why);
     }
     let algorithm = zram_algorithm(draft, device.map_or(&[][..], |device| &device.algorithms), &wanted.algorithm);
-    let after = ZramState { algorithm, disksize: wanted.size, mem_limit: wanted.mem_limit };
+    let after = ZramState {
+        algorithm,
+        disksize: wanted.size,
+        mem_limit: wanted.mem_limit,
+        recomp_algorithm: wanted.recomp_algorithm.clone(),
+        backing_dev: zram_upkeep::backing_dev(draft, device, number, wanted),
+    };
     let before = device.filter(|device| device.disksize > Bytes(0)).map(state);
     let held = facts.swap_places.iter().find(|place| place.path == path).and_then(|place| place.holds.value());
     if before.is_some() && matches!(held, Some(Holds::Other { .. } | Holds::Unknown)) {
@@ -68,12 +69,31 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
 }
 
+/// A device that is swap already is not taken away from what is in it; how it differs is said.
+fn on_already(draft: &mut Draft<'_>, active: &SwapArea, device: Option<&ZramDevice>, wanted: &ZramWanted) {
+    let found = device.map(state).unwrap_or_default();
+    let is_backed = wanted.backing_dev.as_deref().is_none_or(|name| {
+        let backing = draft.facts().device_named(name);
+        device.zip(backing).is_some_and(|(device, backing)| zram_upkeep::is_backed_by(device, backing))
+    });
+    let compresses_again = wanted.recomp_algorithm.is_empty() || wanted.recomp_algorithm == found.recomp_algorithm;
+    if found.disksize == wanted.size && active.priority == wanted.priority && is_backed && compresses_again {
+        return;
+    }
+    let words = found.words();
+    let text =
+        format!("{} is on with {words} and priority {}; it is left as it is until the next boot", active.path, active.priority);
+    draft.pending(&active.path, text, "/proc/swaps");
+}
+
 /// How a device that is set up is set up.
 pub(super) fn state(device: &ZramDevice) -> ZramState {
     ZramState {
         algorithm: device.algorithm.value().cloned().unwrap_or_default(),
         disksize: device.disksize,
         mem_limit: device.mm_stat.value().map_or(Bytes(0), |stat| stat.mem_limit),
+        recomp_algorithm: device.recomp_algorithm.value().cloned().unwrap_or_default(),
+        backing_dev: device.backing_dev.value().filter(|backing| *backing != "none").cloned(),
     }
 }
 

@@ -214,7 +214,7 @@ impl SwapWanted {
 }
 
 /// One zram swap device that is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ZramWanted {
     /// Uncompressed capacity.
     pub size: Bytes,
@@ -224,6 +224,10 @@ pub struct ZramWanted {
     pub priority: i32,
     /// Most RAM that compressed data may take, zero for none.
     pub mem_limit: Bytes,
+    /// Secondary compressors for pages that stay idle, the first with priority 1; empty for none.
+    pub recomp_algorithm: Vec<String>,
+    /// Block device that idle and incompressible pages are written back to, by any name that a `[[swap]]` may have.
+    pub backing_dev: Option<String>,
 }
 
 /// How the configuration is made to last.

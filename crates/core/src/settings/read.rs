@@ -234,12 +234,15 @@ impl Reader<'_> {
 
     fn zram_device(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<ZramWanted, SettingsError> {
         let algorithm = ["zstd", "lz4", "lzo-rle"].map(str::to_owned).to_vec();
-        let mut zram = ZramWanted { size: Bytes(0), algorithm, priority: DEFAULT_ZRAM_PRIORITY as i32, mem_limit: Bytes(0) };
-        for (key, value) in self.entries(" in [[zram]]", table, &["size", "algorithm", "priority", "mem_limit"])? {
+        let mut zram = ZramWanted { algorithm, priority: DEFAULT_ZRAM_PRIORITY as i32, ..ZramWanted::default() };
+        let keys = ["size", "algorithm", "priority", "mem_limit", "recomp_algorithm", "backing_dev"];
+        for (key, value) in self.entries(" in [[zram]]", table, &keys)? {
             match key {
                 "size" => zram.size = self.size(key, value)?.value,
                 "algorithm" => zram.algorithm = self.names(key, value)?.value,
                 "priority" => zram.priority = self.priority(key, value)?,
+                "recomp_algorithm" => zram.recomp_algorithm = self.secondary(key, value)?,
+                "backing_dev" => zram.backing_dev = Some(self.backing_dev(key, value)?),
                 _ => zram.mem_limit = self.size(key, value)?.value,
             }
         }
@@ -247,6 +250,23 @@ impl Reader<'_> {
             return Err(self.error(span, "[[zram]] needs a size: the uncompressed capacity, for example size = \"4G\""));
         }
         Ok(zram)
+    }
+
+    /// zram has four places for compressors, and the first one is the primary (drivers/block/zram/zram_drv.h, `ZRAM_MAX_COMPS`).
+    fn secondary(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, SettingsError> {
+        let names = self.names(key, value)?.value;
+        if names.len() > 3 { Err(self.wrong(key, value, "at most three compressors")) } else { Ok(names) }
+    }
+
+    fn backing_dev(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<String, SettingsError> {
+        let name = self.string(key, value)?.value;
+        let is_name =
+            name.starts_with("/dev/") || name.split_once('=').is_some_and(|(tag, _)| tag == "PARTUUID" || tag == "PARTLABEL");
+        if is_name {
+            Ok(name)
+        } else {
+            Err(self.wrong(key, value, "a block device: \"/dev/…\", or \"PARTUUID=…\", by which a boot finds it again"))
+        }
     }
 
     fn area_size(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Bytes, SettingsError> {

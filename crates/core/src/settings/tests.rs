@@ -60,6 +60,8 @@ fn bad_configurations_get_a_sentence_with_the_line() {
     check("[[swap]]\npath = \"/x\"\nsize = \"0\"", "c.toml:3: size: found \"0\", expected at least \"40K\"");
     check("[[zram]]\nsize = \"0\"", "[[zram]] needs a size");
     check("[[zram]]\nsize = \"99999999T\"", "expected a size such as");
+    check("[[zram]]\nsize = \"1G\"\nrecomp_algorithm = [\"a\", \"b\", \"c\", \"d\"]", "expected at most three compressors");
+    check("[[zram]]\nsize = \"1G\"\nbacking_dev = \"vdb\"", "found \"vdb\", expected a block device");
     check("[zswap]\npool = \"0\"", "expected a size above 0");
     check("[safety]\nkubelet = \"yes\"", "c.toml:2: kubelet: found \"yes\", expected \"refuse\" or \"allow\"");
     check("[safety]\nkublet = \"allow\"", "did you mean `kubelet`?");

@@ -105,11 +105,17 @@ pub(crate) fn swap_area(text: &mut String, area: &SwapWanted) {
 }
 
 fn zram_device(text: &mut String, zram: &ZramWanted) {
-    let ZramWanted { size, algorithm, priority, mem_limit } = zram;
+    let ZramWanted { size, algorithm, priority, mem_limit, recomp_algorithm, backing_dev } = zram;
     let (size, algorithm) = (quoted(&size.compact()), names(algorithm));
     let _ = write!(text, "\n[[zram]]\nsize = {size}\nalgorithm = {algorithm}\npriority = {priority}\n");
     if mem_limit.0 > 0 {
         let _ = writeln!(text, "mem_limit = {}", quoted(&mem_limit.compact()));
+    }
+    if !recomp_algorithm.is_empty() {
+        let _ = writeln!(text, "recomp_algorithm = {}", names(recomp_algorithm));
+    }
+    if let Some(device) = backing_dev {
+        let _ = writeln!(text, "backing_dev = {}", quoted(device));
     }
 }
 
@@ -123,7 +129,7 @@ mod tests {
         let text = "profile = \"auto\"\n[zswap]\nenabled = true\ncompressor = [\"zstd\", \"lz4\"]\nzpool = \"zbud\"\npool = \"1536M\"\n\
                     accept_threshold_percent = 90\nshrinker_enabled = false\n[boot]\nkernel_arguments = true\n[machine]\nram = \"4G\"\ncpus = 2\n[safety]\nkubelet = \"allow\"\n[[swap]]\npath = \"/a b\"\n\
                     size = \"1G\"\n[[swap]]\npath = \"UUID=1-2\"\npriority = 3\noptional = false\ndiscard_once = true\nencrypt = \"luks\"\n[[swap]]\npartuuid = \"3-4\"\n[[zram]]\nsize = \"4G\"\n\
-                    mem_limit = \"1G\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
+                    mem_limit = \"1G\"\nrecomp_algorithm = [\"zstd\", \"deflate\"]\nbacking_dev = \"PARTUUID=5-6\"\n[knobs]\n\"vm.swappiness\" = 133\n\"vm.page-cluster\" = 0\n";
         let settings = read_toml("x", text, None).unwrap();
         let again = read_toml("x", &to_toml(&settings), None).unwrap();
         assert_eq!(to_toml(&settings), to_toml(&again));

@@ -12,14 +12,15 @@ use swaptune_core::{Bytes, Fact};
 use crate::machine::{Machine, ReadError};
 use crate::swap_header;
 
-/// Fills in what lies at each place that the settings name and that is not on as swap.
+/// Fills in what lies at each place that the settings name and that is not on as swap, backing devices of zram among them.
 pub fn look_at_places(machine: &Machine, facts: &mut Facts, settings: &Settings) {
     let disk = settings.swap.iter().flat_map(|list| &list.value).map(|wanted| wanted.path.clone());
     let zram = settings.zram.iter().flat_map(|list| &list.value).enumerate().map(|(number, _)| format!("/dev/zram{number}"));
     let is_set_up = |path: &String| {
         facts.zram.devices.iter().any(|device| path.strip_prefix("/dev/") == Some(&device.name) && device.disksize > Bytes(0))
     };
-    let places = disk.chain(zram.filter(is_set_up)).filter_map(|path| place(machine, facts, path)).collect();
+    let backing = settings.zram.iter().flat_map(|list| &list.value).filter_map(|wanted| wanted.backing_dev.clone());
+    let places = disk.chain(zram.filter(is_set_up)).chain(backing).filter_map(|path| place(machine, facts, path)).collect();
     facts.swap_places = places;
 }
 

@@ -1,18 +1,19 @@
 //! zram: the driver and its devices.
 
-use swaptune_core::facts::{Availability, ZramDevice, ZramFacts};
+use swaptune_core::facts::{Availability, DAEMON_STATUS, ZramDevice, ZramFacts};
 use swaptune_core::parse::{choice, mm_stat};
 use swaptune_core::{Bytes, Fact};
 
 use super::compressors::Modules;
 use super::memory::parsed;
-use crate::machine::Machine;
+use crate::machine::{Machine, ReadError};
 
 pub(super) fn inspect(machine: &Machine, modules: &Modules) -> ZramFacts {
     let names = machine.list("/sys/block").unwrap_or_default();
     let is_zram = |name: &&String| name.strip_prefix("zram").is_some_and(|rest| rest.parse::<u32>().is_ok());
     ZramFacts {
         driver: driver(machine, modules),
+        kept: machine.exists(DAEMON_STATUS),
         devices: names.iter().filter(is_zram).map(|name| device(machine, name)).collect(),
     }
 }
@@ -48,5 +49,21 @@ fn device(machine: &Machine, name: &str) -> ZramDevice {
             Ok(device) => Fact::known(device, path("backing_dev")),
             Err(error) => error.absent(),
         },
+        written_back: written_back(text("bd_stat"), path("bd_stat")),
+        recomp_algorithm: match text("recomp_algorithm") {
+            Ok(lines) => Fact::known(choice::numbered(&lines), path("recomp_algorithm")),
+            Err(error) => error.absent(),
+        },
+    }
+}
+
+/// The third number counts writes of 4 KiB, whatever a page is (zram.rst, bd_stat).
+fn written_back(bd_stat: Result<String, ReadError>, path: String) -> Fact<Bytes> {
+    match bd_stat {
+        Ok(text) => match text.split_whitespace().nth(2).and_then(|blocks| blocks.parse::<u64>().ok()) {
+            Some(blocks) => Fact::known(Bytes(blocks.saturating_mul(4096)), path),
+            None => Fact::absent(format!("{path}: found \"{text}\", expected three numbers")),
+        },
+        Err(error) => error.absent(),
     }
 }

@@ -197,7 +197,7 @@ impl TemporarySettings {
         let path = format!("/dev/{name}");
         let page = self.kernel.page_size();
         let disksize = Bytes(size.0.div_ceil(page).max(1) * page);
-        let after = ZramState { algorithm: algorithm.to_owned(), disksize, mem_limit: Bytes(0) };
+        let after = ZramState { algorithm: algorithm.to_owned(), disksize, ..ZramState::default() };
         let mut changes = vec![Change::Zram { name, before: None, after: Some(after) }];
         changes.extend(swap_priority.into_iter().flat_map(|priority| [header(&path), on(&path, priority)]));
         self.make(changes)?;

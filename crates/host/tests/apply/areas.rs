@@ -60,6 +60,28 @@ fn a_zram_area_that_was_taken_off_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_backing_device_with_a_signature_is_looked_at_again_before_it_is_used() {
+    let fixture = Fixture::new();
+    write_at(&fixture, "dev/vde", 1080, &[0x53, 0xef]);
+    let before = fixture.picture();
+    let error = apply(&fixture, &plan(vec![zram("zram0", 2)])).unwrap_err();
+    assert!(swaptune_host::error_chain(&error).contains("it carries ext2, which write-back would destroy"), "{error}");
+    assert_same(&fixture.picture(), &before, "after the refusal");
+}
+
+#[test]
+fn compressors_and_backing_device_are_set_before_the_size() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &plan(vec![zram("zram0", 2)])).unwrap().id.unwrap();
+    let text = |file: &str| fixture.text(&format!("sys/block/zram0/{file}"));
+    assert_eq!(text("recomp_algorithm"), "#1: lzo lzo-rle lz4 [zstd]\n#2: [lzo] lzo-rle lz4 zstd\n");
+    assert_eq!(text("backing_dev"), "/dev/vde\n");
+    undo(&fixture, &id, false).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
 fn a_wiped_device_comes_back_byte_for_byte() {
     let fixture = Fixture::new();
     write_at(&fixture, "dev/vdb", 1080, &[0x53, 0xef]);

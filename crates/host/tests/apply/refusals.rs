@@ -57,7 +57,11 @@ fn a_zram_device_that_is_set_up_already_is_not_taken() {
     let fixture = Fixture::new();
     apply(&fixture, &plan(vec![zram("zram0", 2)])).unwrap();
     // As it is wanted, but the plan did not expect it: what is in it may be needed.
-    refused(&fixture, vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false)], "zram0 is 2 MiB with lz4");
+    refused(
+        &fixture,
+        vec![zram("zram0", 2), header("/dev/zram0", None, UUIDS[2], false)],
+        "zram0 is 2 MiB lz4, again with zstd, lzo, backed by /dev/vde",
+    );
     write_at(&fixture, "dev/zram0", 1080, &[0x53, 0xef]);
     let Change::Zram { after, .. } = zram("zram0", 2) else { panic!() };
     let reset = plan(vec![Change::Zram { name: "zram0".into(), before: after, after: None }]);

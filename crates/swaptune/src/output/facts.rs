@@ -143,6 +143,9 @@ fn zram(out: &mut String, facts: &Facts) {
         fact(out, "  algorithm", &device.algorithm);
         fact(out, "  mm_stat", &device.mm_stat);
         fact(out, "  backing_dev", &device.backing_dev);
+        let secondary =
+            device.recomp_algorithm.clone().map(|names| if names.is_empty() { "none".into() } else { names.join(" ") });
+        fact(out, "  recomp_algorithm", &secondary);
     }
 }
 

@@ -1,35 +1,72 @@
-//! What long work is doing, on one line of standard error that is written over; nothing when that is no terminal.
+//! What long work is doing: on one line of standard error that is written over, or a line a minute where that is no terminal.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-/// The line; it is wiped when dropped.
+/// Time from line to line in a file, the log of a service or of a job that runs for hours.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// The line; on a terminal it is wiped when dropped.
 #[derive(Debug)]
 pub struct Progress {
     terminal: bool,
+    /// When there was a line last, where they stay.
+    told: Mutex<Instant>,
 }
 
 impl Progress {
     /// Nothing is shown yet.
     pub fn start() -> Self {
-        Self { terminal: std::io::stderr().is_terminal() }
+        Self { terminal: std::io::stderr().is_terminal(), told: Mutex::new(Instant::now()) }
     }
 
     /// Shows what is done now, as step `done` of `of`.
     pub fn show(&self, what: &str, done: usize, of: usize) {
-        self.write(&format!("\r\x1b[K{:3} %  {what}", done * 100 / of.max(1)));
+        if let Some(text) = self.text(what, done * 100 / of.max(1), Instant::now()) {
+            write(&text);
+        }
     }
 
-    fn write(&self, text: &str) {
+    fn text(&self, what: &str, percent: usize, now: Instant) -> Option<String> {
         if self.terminal {
-            let mut stderr = std::io::stderr().lock();
-            // Progress is no result: an error of the terminal is ignored.
-            let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+            return Some(format!("\r\x1b[K{percent:3} %  {what}"));
         }
+        let mut told = self.told.lock().ok()?;
+        let is_due = now.duration_since(*told) >= EVERY;
+        is_due.then(|| {
+            *told = now;
+            format!("{percent:3} %  {what}\n")
+        })
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.write("\r\x1b[K");
+        if self.terminal {
+            write("\r\x1b[K");
+        }
+    }
+}
+
+fn write(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    // Progress is no result: an error of the terminal is ignored.
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_file_there_is_a_line_a_minute() {
+        let began = Instant::now();
+        let progress = Progress { terminal: false, told: Mutex::new(began) };
+        let at = |seconds| progress.text("round 1 of 3", 7, began + Duration::from_secs(seconds));
+        assert_eq!(at(59), None);
+        assert_eq!(at(60).as_deref(), Some("  7 %  round 1 of 3\n"));
+        assert_eq!((at(61), at(119)), (None, None));
+        assert!(at(120).is_some());
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::FixtureKernel;
 
 /// Attributes of a device that is not set up.
-const ATTRIBUTES: [(&str, &str); 8] = [
+const ATTRIBUTES: [(&str, &str); 9] = [
     ("disksize", "0\n"),
     ("initstate", "0\n"),
     ("comp_algorithm", "lzo [lzo-rle] lz4 zstd\n"),
@@ -15,6 +15,7 @@ const ATTRIBUTES: [(&str, &str); 8] = [
     ("reset", ""),
     ("mm_stat", "0 0 0 0 0 0 0 0 0\n"),
     ("backing_dev", "none\n"),
+    ("recomp_algorithm", ""),
     ("size", "0\n"),
 ];
 
@@ -93,6 +94,8 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
             fs::write(path, "")?;
             fs::write(folder.join("mm_stat"), format!("0 0 0 {value} 0 0 0 0 0\n"))
         }
+        "recomp_algorithm" => add_secondary(&folder, value),
+        "backing_dev" => fs::write(path, format!("{value}\n")),
         "idle" if value != "all" && folder.join(NO_TIMES).exists() => Err(io::Error::from_raw_os_error(libc::EINVAL)),
         "writeback" => write_back(&folder),
         "recompress" => recompress(&folder, value),
@@ -104,6 +107,23 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
         }
         _ => Ok(()),
     }
+}
+
+/// `algo=zstd priority=1` becomes a line `#1: lzo lzo-rle lz4 [zstd]`, below those that were there (recomp_algorithm_show()).
+fn add_secondary(folder: &Path, words: &str) -> io::Result<()> {
+    let word = |key: &str| words.split_whitespace().find_map(|word| word.strip_prefix(key));
+    let (Some(name), Some(priority)) = (word("algo="), word("priority=")) else {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    };
+    let offered = fs::read_to_string(folder.join("comp_algorithm"))?.replace(['[', ']'], "");
+    if !offered.split_whitespace().any(|offered| offered == name) {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let names: Vec<String> =
+        offered.split_whitespace().map(|offered| if offered == name { format!("[{name}]") } else { offered.into() }).collect();
+    let shown = folder.join("recomp_algorithm");
+    let before = fs::read_to_string(&shown)?;
+    fs::write(shown, format!("{before}#{priority}: {}\n", names.join(" ")))
 }
 
 fn number(folder: &Path, file: &str, place: usize) -> u64 {

@@ -373,6 +373,7 @@ fn zram_device(facts: &mut Facts) {
             "/sys/block/zram0/mm_stat",
         ),
         backing_dev: Fact::absent("CONFIG_ZRAM_WRITEBACK is not set"),
+        ..ZramDevice::default()
     }];
 }
 

@@ -152,6 +152,23 @@ pub(super) const CASES: &[Case] = &[
         also: &[],
     },
     Case {
+        code: "zram-writeback-unused",
+        base: |f| {
+            zram_device(f);
+            f.zram.devices[0].backing_dev = Fact::known("/dev/vdb".into(), "/sys/block/zram0/backing_dev");
+            f.zram.devices[0].written_back = Fact::known(Bytes(0), "/sys/block/zram0/bd_stat");
+        },
+        says: &["zram0 holds 400 MiB and has /dev/vdb to write idle pages to", "systemctl enable --now swaptuned"],
+        but_not: &[
+            ("something was written", |f| f.zram.devices[0].written_back = Fact::known(Bytes(4096), "t")),
+            ("the daemon runs", |f| f.zram.kept = true),
+            ("there is no backing device", |f| f.zram.devices[0].backing_dev = Fact::known("none".into(), "t")),
+            ("there is little in it", |f| mm_stat(f, |stat| stat.orig_data_size = Bytes::from_mib(63))),
+            ("the device is not set up", |f| f.zram.devices[0].disksize = Bytes(0)),
+        ],
+        also: &[],
+    },
+    Case {
         code: "zram-swappiness",
         base: |f| {
             zram_device(f);

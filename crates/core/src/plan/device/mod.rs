@@ -17,6 +17,7 @@ use crate::units::Bytes;
 pub use adopt::adopt;
 pub use prepare::prepare;
 pub use retire::retire;
+pub(super) use target::in_use;
 
 /// How much of a disk becomes swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ pub(super) fn of(draft: &mut Draft<'_>, wish: &Wish<'_>) -> Option<Target> {
         return None;
     };
     let node = device.node();
-    if let Some((why, hint)) = in_use(facts, device) {
+    if let Some((why, hint)) = unfit(facts, device) {
         draft.refuse(node, why, hint);
         return None;
     }
@@ -46,11 +46,16 @@ pub(super) fn of(draft: &mut Draft<'_>, wish: &Wish<'_>) -> Option<Target> {
     if device.parent.is_some() { partition(draft, wish, device, node) } else { disk(draft, wish, device, node) }
 }
 
-/// What nothing lifts: the device, or a part of it, is in use.
-fn in_use(facts: &Facts, device: &BlockDevice) -> Option<(String, String)> {
+/// What nothing lifts.
+fn unfit(facts: &Facts, device: &BlockDevice) -> Option<(String, String)> {
     if device.dm_name.is_some() || matches!(device.transport, Transport::Zram | Transport::Dm) {
         return Some(("it is no disk or partition".into(), "name the disk or partition that it lies on".into()));
     }
+    in_use(facts, device)
+}
+
+/// Why the device, or a part of it, is in use, and what helps.
+pub(in crate::plan) fn in_use(facts: &Facts, device: &BlockDevice) -> Option<(String, String)> {
     let is_part = |other: &&BlockDevice| other.name == device.name || other.parent.as_deref() == Some(&device.name);
     for part in facts.block_devices.iter().filter(is_part) {
         let node = part.node();

@@ -258,7 +258,8 @@ impl Ground<'_> {
     fn zram(&self, compressors: &Setting<Vec<String>>) -> Option<Setting<Vec<ZramWanted>>> {
         let (facts, figures) = (self.facts, &ASSUMED.zram);
         let size = zram_size(facts.memory.total());
-        let mut device = ZramWanted { size, algorithm: compressors.value.clone(), priority: ZRAM_PRIORITY, mem_limit: Bytes(0) };
+        let algorithm = compressors.value.clone();
+        let mut device = ZramWanted { size, algorithm, priority: ZRAM_PRIORITY, ..ZramWanted::default() };
         if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
             // What a manager set up is the manager's; what no manager sets up at boot is kept as it is.
             if facts.managers_of_zram().any(|manager| manager.active) {

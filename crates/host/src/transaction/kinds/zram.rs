@@ -4,10 +4,12 @@
 //! is not set up (Documentation/admin-guide/blockdev/zram.rst).
 
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 
 use swaptune_core::Bytes;
 use swaptune_core::change::ZramState;
 use swaptune_core::knobs;
+use swaptune_core::parse::choice;
 
 use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
 use crate::error_chain;
@@ -35,14 +37,13 @@ impl ChangeHandler for Zram<'_> {
     }
 
     fn save(&self, cx: StepContext<'_>, journal: &Journal<'_>, seq: usize) -> Result<Saved, StepError> {
-        if let Some(backing) = attribute(cx, self.name, "backing_dev")?.filter(|backing| backing != "none") {
-            return Err(StepError::Refused {
-                what: self.name.to_owned(),
-                why: format!("it writes back to {backing}, which a reset would take from it"),
-                hint: format!("reset {} by hand, or choose another device", self.name),
-            });
-        }
         let state = state(cx, self.name)?;
+        if let Some(backing) = self.after.and_then(|after| after.backing_dev.as_deref()) {
+            let is_set = state.as_ref().is_some_and(|state| is_backed_by(cx, state, backing));
+            if !is_set {
+                nothing_lost(cx, backing)?;
+            }
+        }
         let head = match state {
             Some(_) => self.head(cx)?.map(|head| journal.save(seq, 0, &head)).transpose()?,
             None => None,
@@ -151,6 +152,25 @@ impl Zram<'_> {
     }
 }
 
+/// A last look at what a device carries that zram is to write back to; that nobody has it open is asked as well.
+fn nothing_lost(cx: StepContext<'_>, backing: &str) -> Result<(), StepError> {
+    let real = cx.run.real(backing)?;
+    let failed = |error| StepError::io("read", backing, error);
+    let mut file = cx.run.open_exclusive(&real)?;
+    let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let Some(kind) = swap_header::probe(&mut file, size).map_err(failed)?.into_iter().next() else { return Ok(()) };
+    Err(StepError::Refused {
+        what: backing.to_owned(),
+        why: format!("it carries {kind}, which write-back would destroy"),
+        hint: format!("name another device, or if you want to lose it: wipefs --all {backing}"),
+    })
+}
+
+fn is_backed_by(cx: StepContext<'_>, state: &ZramState, wanted: &str) -> bool {
+    let real = |path: &str| cx.run.real(path).unwrap_or_else(|_| path.to_owned());
+    state.backing_dev.as_deref().is_some_and(|found| real(found) == real(wanted))
+}
+
 /// Makes sure that the driver and the device are there.
 fn add(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
     if !cx.run.exists_inside(CONTROL) {
@@ -169,9 +189,15 @@ fn add(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
 }
 
 fn set_up(cx: StepContext<'_>, name: &str, wanted: &ZramState) -> Result<(), StepError> {
-    let ZramState { algorithm, disksize, mem_limit } = wanted;
+    let ZramState { algorithm, disksize, mem_limit, recomp_algorithm, backing_dev } = wanted;
     reset(cx, name)?;
     cx.run.set(&path(name, "comp_algorithm"), algorithm)?;
+    for (algorithm, priority) in recomp_algorithm.iter().zip(1..) {
+        cx.run.set(&path(name, "recomp_algorithm"), &format!("algo={algorithm} priority={priority}"))?;
+    }
+    if let Some(device) = backing_dev {
+        cx.run.set(&path(name, "backing_dev"), device)?;
+    }
     if mem_limit.0 > 0 {
         cx.run.set(&path(name, "mem_limit"), &mem_limit.0.to_string())?;
     }
@@ -198,7 +224,13 @@ fn state(cx: StepContext<'_>, name: &str) -> Result<Option<ZramState>, StepError
     // mem_limit itself can only be written; the fourth number of mm_stat shows it.
     let mm_stat = attribute(cx, name, "mm_stat")?.unwrap_or_default();
     let mem_limit = Bytes(number(mm_stat.split_whitespace().nth(3).map(str::to_owned)));
-    Ok(Some(ZramState { algorithm: algorithm(cx, name)?.unwrap_or_default(), disksize, mem_limit }))
+    Ok(Some(ZramState {
+        algorithm: algorithm(cx, name)?.unwrap_or_default(),
+        disksize,
+        mem_limit,
+        recomp_algorithm: choice::numbered(&attribute(cx, name, "recomp_algorithm")?.unwrap_or_default()),
+        backing_dev: attribute(cx, name, "backing_dev")?.filter(|device| device != "none"),
+    }))
 }
 
 fn algorithm(cx: StepContext<'_>, name: &str) -> Result<Option<String>, StepError> {
@@ -217,15 +249,22 @@ fn path(name: &str, attribute: &str) -> String {
     format!("/sys/block/{name}/{attribute}")
 }
 
-/// The driver rounds sizes up to whole pages.
-fn same(cx: StepContext<'_>, a: Option<&ZramState>, b: Option<&ZramState>) -> bool {
+/// The driver rounds sizes up to whole pages, shows the real path of a device, and keeps names of secondary compressors that were
+/// not asked for.
+fn same(cx: StepContext<'_>, found: Option<&ZramState>, wanted: Option<&ZramState>) -> bool {
     let page = cx.run.kernel.page_size();
-    let pages = |bytes: &Bytes| bytes.0.div_ceil(page);
-    let rounded =
-        |ZramState { algorithm, disksize, mem_limit }: &ZramState| (algorithm.clone(), pages(disksize), pages(mem_limit));
-    a.map(rounded) == b.map(rounded)
+    let pages = |state: &ZramState| (state.disksize.0.div_ceil(page), state.mem_limit.0.div_ceil(page));
+    match (found, wanted) {
+        (Some(found), Some(wanted)) => {
+            found.algorithm == wanted.algorithm
+                && pages(found) == pages(wanted)
+                && (wanted.recomp_algorithm.is_empty() || found.recomp_algorithm == wanted.recomp_algorithm)
+                && wanted.backing_dev.as_deref().map_or(found.backing_dev.is_none(), |device| is_backed_by(cx, found, device))
+        }
+        (found, wanted) => found.is_none() && wanted.is_none(),
+    }
 }
 
 fn words(state: Option<&ZramState>) -> String {
-    state.map_or_else(|| "not set up".into(), |state| format!("{} with {}", state.disksize, state.algorithm))
+    state.map_or_else(|| "not set up".into(), ZramState::words)
 }

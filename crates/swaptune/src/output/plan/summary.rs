@@ -240,7 +240,7 @@ mod tests {
         let zram = swaptune_core::change::ZramState {
             algorithm: "zstd".into(),
             disksize: swaptune_core::Bytes::from_gib(2),
-            mem_limit: swaptune_core::Bytes(0),
+            ..Default::default()
         };
         let changes = [
             Change::Zram { name: "zram0".into(), before: None, after: Some(zram) },
