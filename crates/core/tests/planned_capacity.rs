@@ -120,8 +120,8 @@ fn swap_file(facts: &Facts) -> Option<Bytes> {
 fn areas_that_are_too_small_get_a_file_beside_them_and_more_fits() {
     let facts = with_free(40);
     let plan = planned(&facts, "", true);
-    // 2.75 times 965 MiB less 512 MiB, in steps of 256 MiB.
-    assert_eq!(swap_file(&facts), Some(Bytes::from_gib(2)));
+    // Four times 965 MiB less 512 MiB, in steps of 256 MiB.
+    assert_eq!(swap_file(&facts), Some(Bytes::from_mib(3328)));
     let capacity = plan.capacity.unwrap();
     assert!(capacity.after.total > capacity.before.total && capacity.after.without_disk > capacity.before.without_disk);
     assert_eq!(note(&plan), None, "nothing falls");
@@ -135,7 +135,7 @@ fn a_file_beside_the_areas_is_made_once() {
     let file = SwapArea {
         path: "/swapfile".into(),
         kind: SwapKind::File,
-        size: Bytes(Bytes::from_gib(2).0 - 4096),
+        size: Bytes(Bytes::from_mib(3328).0 - 4096),
         priority: 10,
         ..facts.swaps[0].clone()
     };

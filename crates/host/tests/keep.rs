@@ -5,18 +5,17 @@
 mod fixture;
 
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkpoints, write};
 use fixture::*;
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes, Worker};
 use swaptune_core::profiles::auto::pool_bounds;
-use swaptune_double::{KILL_AT, install};
+use swaptune_double::install;
 use swaptune_host::aside::Aside;
 use swaptune_host::daemon_status::{PAUSE_FILE, pause, read, resume};
 use swaptune_host::inspect::{Scope, inspect};
@@ -179,72 +178,25 @@ fn worker() {
     };
     carry_out(&mut settings, &mut Noted::default(), &burst(), &mut || true, &mut goes_on).unwrap();
     settings.close().unwrap();
-    std::fs::write(Path::new(&root).join("run/checkpoints"), swaptune_double::passed().to_string()).unwrap();
-}
-
-fn run_worker(fixture: &Fixture, kill_at: Option<u64>) -> std::process::Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "worker", "--test-threads=1"]).env(ROOT, fixture.root()).env_remove(KILL_AT);
-    if let Some(number) = kill_at {
-        command.env(KILL_AT, number.to_string());
-    }
-    std::fs::create_dir_all(fixture.path("run")).unwrap();
-    command.output().unwrap()
+    tell_checkpoints(&root);
 }
 
 #[test]
 fn whatever_kills_it_in_a_burst_the_limits_are_back() {
-    let fixture = machine_with_zswap();
-    assert!(run_worker(&fixture, None).status.success());
-    let all: u64 = fixture.text("run/checkpoints").parse().unwrap();
-    assert!(all > 20, "{all}");
-    for number in 1..=all {
-        let fixture = machine_with_zswap();
-        let output = run_worker(&fixture, Some(number));
-        assert_eq!(output.status.signal(), Some(9), "{output:?}");
-        assert_eq!(limits(&fixture), pair("20", "90"), "killed at {number}: {}", String::from_utf8_lossy(&output.stderr));
-    }
+    kill_at_each(ROOT, 20, machine_with_zswap, |fixture, said| assert_eq!(limits(fixture), pair("20", "90"), "{said}"));
 }
 
 /// A machine with a pool near its limit and RAM to spare, whose clock a thread keeps going.
 fn growing() -> Fixture {
     let fixture = machine_with_zswap();
-    let write = |path: &str, text: &str| {
-        std::fs::create_dir_all(fixture.path(path).parent().unwrap()).unwrap();
-        std::fs::write(fixture.path(path), text).unwrap();
-    };
-    write("sys/module/zswap/parameters/enabled", "Y\n");
+    write(&fixture, "sys/module/zswap/parameters/enabled", "Y\n");
     write(
+        &fixture,
         "proc/meminfo",
         "MemTotal: 1024000 kB\nMemAvailable: 600000 kB\nSwapTotal: 4096000 kB\nSwapFree: 4000000 kB\nZswap: 185000 kB\nZswapped: 500000 kB\n",
     );
-    write("proc/vmstat", "pswpin 0\npswpout 0\nzswpwb 0\nworkingset_refault_file 0\n");
-    write("proc/pressure/memory", "some avg10=0.00 avg60=0.00 total=0\nfull avg10=0.00 avg60=0.00 total=0\n");
-    write("proc/uptime", "100.00 1.00\n");
+    quiet_counters(&fixture);
     fixture
-}
-
-/// Ends the clock and the daemon also where an assertion fails: a scope waits for its threads.
-struct Ends<'a>(&'a Stop, &'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.ask();
-        self.1.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Plays the machine's clock.
-fn keep_time(fixture: &Fixture, over: &AtomicBool) {
-    for tenths in 1000.. {
-        let beside = fixture.path("proc/uptime.new");
-        std::fs::write(&beside, format!("{}.{} 1.00\n", tenths / 10, tenths % 10)).unwrap();
-        std::fs::rename(&beside, fixture.path("proc/uptime")).unwrap();
-        if over.load(Ordering::Relaxed) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 fn laws() -> Laws {
@@ -297,7 +249,7 @@ fn another_configuration_takes_effect_without_a_gap() {
     let last = || read(&machine).ok().and_then(|report| report.log.back().cloned());
     std::thread::scope(|scope| {
         let _ends = Ends(&stop, &over);
-        scope.spawn(|| keep_time(&fixture, &over));
+        scope.spawn(|| keep_time(fixture.root(), &over));
         let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Hands(taken)));
         until("it rises", || limit() == "25");
         hand.send(Err("x.toml:3: unknown key `limt`".into())).unwrap();
@@ -337,7 +289,7 @@ fn the_limit_moves_and_steps_back_for_others() {
     let limit = || fixture.text(LIMIT).trim().to_owned();
     std::thread::scope(|scope| {
         let _ends = Ends(&stop, &over);
-        scope.spawn(|| keep_time(&fixture, &over));
+        scope.spawn(|| keep_time(fixture.root(), &over));
         let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Quiet));
         until("it rises", || limit() == "25");
         until("it says so", || read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "25")));
@@ -376,7 +328,7 @@ fn a_dry_run_changes_nothing() {
     std::thread::scope(|scope| {
         let stop = Stop::default();
         let _ends = Ends(&stop, &over);
-        scope.spawn(|| keep_time(&fixture, &over));
+        scope.spawn(|| keep_time(fixture.root(), &over));
         let options = Options { dry_run: true, once: true };
         run(&fixture.machine(), laws(), options, &stop, &mut Hears(&mut said)).unwrap();
     });

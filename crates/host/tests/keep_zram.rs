@@ -4,17 +4,15 @@
 
 mod fixture;
 
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkpoints, write};
 use fixture::*;
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Entry, Figures, Laws, Report, Wanted, Wishes};
 use swaptune_core::profiles::auto::pool_bounds;
-use swaptune_double::{KILL_AT, install};
+use swaptune_double::install;
 use swaptune_host::keep::{Caller, Options, run};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
@@ -30,11 +28,6 @@ fn temporary_guardian() {
     assert!(guardian::play_and_tell());
 }
 
-fn write(fixture: &Fixture, path: &str, text: &str) {
-    std::fs::create_dir_all(fixture.path(path).parent().unwrap()).unwrap();
-    std::fs::write(fixture.path(path), text).unwrap();
-}
-
 fn set(fixture: &Fixture, attribute: &str, text: &str) {
     write(fixture, &format!("{DEVICE}/{attribute}"), text);
 }
@@ -48,15 +41,7 @@ fn quiet() -> Fixture {
     let fixture = Fixture::new();
     write(&fixture, "proc/swaps", "Filename Type Size Used Priority\n/dev/zram0 partition 4096000 1000000 100\n");
     write(&fixture, "proc/sys/kernel/osrelease", "6.18.1\n");
-    write(&fixture, "proc/vmstat", "pswpin 0\npswpout 0\nzswpwb 0\nworkingset_refault_file 0\n");
-    for stalled in ["memory", "io"] {
-        write(
-            &fixture,
-            &format!("proc/pressure/{stalled}"),
-            "some avg10=0.00 avg60=0.00 total=0\nfull avg10=0.00 avg60=0.00 total=0\n",
-        );
-    }
-    write(&fixture, "proc/uptime", "100.00 1.00\n");
+    quiet_counters(&fixture);
     write(&fixture, "sys/block/vdb/queue/rotational", "0\n");
     for (attribute, text) in [
         ("initstate", "1\n"),
@@ -101,39 +86,26 @@ impl Caller for Hears<'_> {
     }
 }
 
-/// Plays the machine's clock; a daemon that says nothing more is stopped after a while.
-fn keep_time(root: &Path, stop: &Stop, over: &AtomicBool) {
-    for tenths in 1000.. {
-        if tenths == 1400 {
-            stop.ask();
-        }
-        let beside = root.join("proc/uptime.new");
-        std::fs::write(&beside, format!("{}.{} 1.00\n", tenths / 10, tenths % 10)).unwrap();
-        std::fs::rename(&beside, root.join("proc/uptime")).unwrap();
+/// A daemon that says nothing more is stopped after forty seconds.
+fn stop_late(stop: &Stop, over: &AtomicBool) {
+    for _ in 0..400 {
         if over.load(Ordering::Relaxed) {
             return;
         }
         std::thread::sleep(Duration::from_millis(100));
     }
+    stop.ask();
 }
 
-/// Ends the clock also where an assertion fails: a scope waits for its threads.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Runs the daemon until it has said `last`.
+/// Runs the daemon until it has said `last`, or has had time enough to say it.
 fn keep(machine: &Machine, figures: Figures, options: Options, last: &str) -> (Report, Vec<String>) {
     install();
     let (stop, over) = (Stop::default(), AtomicBool::new(false));
     let mut hears = Hears { said: Vec::new(), last, stop: &stop };
     let report = std::thread::scope(|scope| {
-        let _ends = Ends(&over);
-        scope.spawn(|| keep_time(machine.root(), &stop, &over));
+        let _ends = Ends(&stop, &over);
+        scope.spawn(|| keep_time(machine.root(), &over));
+        scope.spawn(|| stop_late(&stop, &over));
         run(machine, laws(figures), options, &stop, &mut hears).unwrap()
     });
     (report, hears.said)
@@ -221,30 +193,11 @@ fn worker() {
     let Ok(root) = std::env::var(ROOT) else { return };
     let machine = Machine::at(&root);
     keep(&machine, Figures::default(), Options::default(), "wrote back");
-    std::fs::write(Path::new(&root).join("run/checkpoints"), swaptune_double::passed().to_string()).unwrap();
-}
-
-fn run_worker(fixture: &Fixture, kill_at: Option<u64>) -> std::process::Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "worker", "--test-threads=1"]).env(ROOT, fixture.root()).env_remove(KILL_AT);
-    if let Some(number) = kill_at {
-        command.env(KILL_AT, number.to_string());
-    }
-    std::fs::create_dir_all(fixture.path("run")).unwrap();
-    command.output().unwrap()
+    tell_checkpoints(&root);
 }
 
 /// The kernel counts the limit down while it writes: what is left of it is put back too.
 #[test]
 fn whatever_kills_it_while_it_writes_the_limit_is_back() {
-    let fixture = quiet();
-    assert!(run_worker(&fixture, None).status.success());
-    let all: u64 = fixture.text("run/checkpoints").parse().unwrap();
-    assert!(all > 10, "{all}");
-    for number in 1..=all {
-        let fixture = quiet();
-        let output = run_worker(&fixture, Some(number));
-        assert_eq!(output.status.signal(), Some(9), "{output:?}");
-        assert_eq!(limits(&fixture), as_found(), "killed at {number}: {}", String::from_utf8_lossy(&output.stderr));
-    }
+    kill_at_each(ROOT, 10, quiet, |fixture, said| assert_eq!(limits(fixture), as_found(), "{said}"));
 }

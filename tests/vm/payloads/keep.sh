@@ -129,14 +129,25 @@ expect_line "it says why it does nothing" "no zram device is swap" /run/last-out
 # New groups without zswap in front, so that their pages reach the device.
 for name in one two three busy guarded; do end_service $name; done
 echo N > $ZSWAP/enabled
-modprobe zram
 echo 0 > /sys/block/vdb/queue/rotational
-echo /dev/vdb > $ZRAM/backing_dev || fail "no backing device"
-echo lz4 > $ZRAM/comp_algorithm
-echo 192M > $ZRAM/disksize
+cat > /run/zram-wanted.toml << END
+profile = "none"
+[[zram]]
+size = "192M"
+algorithm = ["lz4"]
+recomp_algorithm = ["zstd"]
+backing_dev = "/dev/vdb"
+END
+# What stands on a device without a signature may be data.
+dd if=/dev/urandom of=/dev/vdb bs=4096 seek=300 count=1 conv=notrunc 2> /dev/null
+expect_status 2 swaptune apply --now --yes --config /run/zram-wanted.toml
+expect_line "a device with data is refused" "data without a known signature" /run/last-output
+dd if=/dev/zero of=/dev/vdb bs=4096 seek=300 count=1 conv=notrunc 2> /dev/null
+expect_status 0 swaptune apply --now --yes --config /run/zram-wanted.toml
+expect_line "it says what this kernel lacks" "CONFIG_ZRAM_MULTI_COMP" /run/last-output
+expect "backing device" /dev/vdb "$(cat $ZRAM/backing_dev)"
+expect_status 0 swaptune verify
 echo 5 > $ZRAM/writeback_limit
-mkswap /dev/zram0 > /dev/null
-guest-tool swapon 100 /dev/zram0 || fail "swapon"
 zram_limits() { echo "$(cat $ZRAM/writeback_limit) $(cat $ZRAM/writeback_limit_enable)"; }
 zram_written() { awk '{ print $3 }' $ZRAM/bd_stat; }
 zram_used() { awk '{ print $3 }' $ZRAM/mm_stat; }

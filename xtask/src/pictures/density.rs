@@ -11,12 +11,15 @@ use swaptune_kernel::stats::{Nanos, median};
 
 use super::{escaped, file};
 
-const RESULTS: &str = "docs/evidence/density.jsonl";
+/// Results, what is to be said of the disk, and the upper end of the axis of latencies, ms.
+type Run = (&'static str, &'static str, f64);
+const FAST: Run = ("docs/evidence/density.jsonl", "a disk of 43 µs a page", 2000.0);
+const SLOW: Run = ("docs/evidence/density-slow-disk.jsonl", "a disk of 3000 operations and 125 MiB a second", 50_000.0);
 const SIZE: (f64, f64) = (760.0, 440.0);
 /// Left, top, right and bottom edge of the plot.
-const PLOT: (f64, f64, f64, f64) = (64.0, 66.0, 650.0, 392.0);
-/// The axis of latencies, ms, logarithmic.
-const LATENCY: (f64, f64) = (2.0, 2000.0);
+const PLOT: (f64, f64, f64, f64) = (64.0, 72.0, 650.0, 392.0);
+/// The lower end of the axis of latencies, ms, which is logarithmic.
+const LEAST_LATE: f64 = 2.0;
 /// Labels stand at least this far apart.
 const LABEL: f64 = 16.0;
 const FONT: &str = "font-family=\"system-ui,sans-serif\"";
@@ -42,16 +45,25 @@ struct Line {
     ended: Option<u32>,
 }
 
-/// The picture of the results.
-pub fn draw() -> anyhow::Result<String> {
-    let figures = read()?;
+/// The picture of the results with the disk as it is.
+pub fn fast() -> anyhow::Result<String> {
+    draw(FAST)
+}
+
+/// With its operations and bytes limited.
+pub fn slow() -> anyhow::Result<String> {
+    draw(SLOW)
+}
+
+fn draw((results, disk, most_late): Run) -> anyhow::Result<String> {
+    let figures = read(results)?;
     let first = figures.first().context("no result")?;
     let lines: Vec<Line> = COLOURS.iter().filter_map(|(variant, colour)| line(variant, colour, &figures)).collect();
     let numbers = || lines.iter().flat_map(|line| line.late.keys().copied());
-    let axis = Axis { least: numbers().min().unwrap_or(0), most: numbers().max().unwrap_or(1) };
+    let axis = Axis { least: numbers().min().unwrap_or(0), most: numbers().max().unwrap_or(1), most_late };
     let load = &first.load;
     let title = format!("Idle {} services in {} of RAM", load.service, first.memory);
-    let conditions = format!("each holds {}; the wake that 99 of 100 do not exceed; each dot is a round", load.heap);
+    let conditions = format!("{} each, {disk}; 99th percentile of a wake; a dot is a round", load.heap);
     let mut drawn = String::new();
     text(&mut drawn, (20.0, 28.0), "font-size=\"18\" font-weight=\"600\" fill=\"#1b1f24\"", &title);
     text(&mut drawn, (20.0, 47.0), &format!("font-size=\"13\" fill=\"{GREY}\""), &conditions);
@@ -61,9 +73,9 @@ pub fn draw() -> anyhow::Result<String> {
     Ok(file(SIZE, "#ffffff", &about(&title, &lines, ms(load.bound)), &drawn))
 }
 
-fn read() -> anyhow::Result<Vec<DensityFigures>> {
-    let lines = fs::read_to_string(RESULTS).context(RESULTS)?;
-    let measurement = |line: &str| serde_json::from_str::<Measurement>(line).context(RESULTS);
+fn read(results: &'static str) -> anyhow::Result<Vec<DensityFigures>> {
+    let lines = fs::read_to_string(results).context(results)?;
+    let measurement = |line: &str| serde_json::from_str::<Measurement>(line).context(results);
     let density = |measurement: Measurement| match measurement.figures {
         Figures::Density(figures) => Some(figures),
         _ => None,
@@ -99,6 +111,7 @@ impl Line {
 struct Axis {
     least: u32,
     most: u32,
+    most_late: f64,
 }
 
 impl Axis {
@@ -107,20 +120,21 @@ impl Axis {
         PLOT.0 + (PLOT.2 - PLOT.0) * (f64::from(services) - f64::from(self.least)) / span
     }
 
-    fn y(ms: f64) -> f64 {
-        let share = (ms.clamp(LATENCY.0, LATENCY.1) / LATENCY.0).ln() / (LATENCY.1 / LATENCY.0).ln();
+    fn y(&self, ms: f64) -> f64 {
+        let share = (ms.clamp(LEAST_LATE, self.most_late) / LEAST_LATE).ln() / (self.most_late / LEAST_LATE).ln();
         PLOT.3 - (PLOT.3 - PLOT.1) * share
     }
 
     fn draw(&self, drawn: &mut String, bound: f64) {
         let style = format!("font-size=\"12\" fill=\"{GREY}\"");
-        for ms in [2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, 2000.0] {
-            let y = Self::y(ms);
+        let decades = [1.0, 10.0, 100.0, 1000.0, 10_000.0].iter().flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * decade));
+        for ms in decades.filter(|ms| (LEAST_LATE..=self.most_late).contains(ms)) {
+            let y = self.y(ms);
             let (colour, dash) = if ms == bound { ("#1b1f24", " stroke-dasharray=\"5 4\"") } else { ("#e3e7eb", "") };
             let _ = writeln!(drawn, "<path d=\"M{} {y:.1}H{}\" stroke=\"{colour}\"{dash}/>", PLOT.0, PLOT.2);
             text(drawn, (PLOT.0 - 8.0, y + 4.0), &format!("{style} text-anchor=\"end\""), &format!("{ms:.0}"));
         }
-        text(drawn, (20.0, PLOT.1 - 8.0), &style, "ms");
+        text(drawn, (PLOT.0 - 8.0, PLOT.1 - 9.0), &format!("{style} text-anchor=\"end\""), "ms");
         for services in (self.least..=self.most).filter(|number| number % 8 == 0) {
             text(drawn, (self.x(services), PLOT.3 + 18.0), &format!("{style} text-anchor=\"middle\""), &services.to_string());
         }
@@ -131,13 +145,13 @@ impl Axis {
 /// A line with its dots; where its label goes.
 fn draw_line<'a>(drawn: &mut String, axis: &Axis, line: &'a Line) -> (f64, f64, &'a Line) {
     let ours = if line.variant == "auto" { 3.0 } else { 1.6 };
-    let points: Vec<(f64, f64)> = line.late.keys().map(|number| (axis.x(*number), Axis::y(line.median(*number)))).collect();
+    let points: Vec<(f64, f64)> = line.late.keys().map(|number| (axis.x(*number), axis.y(line.median(*number)))).collect();
     let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
     let colour = line.colour;
     let _ = writeln!(drawn, "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{ours}\"/>", path.join("L"));
     for (number, late) in &line.late {
         for ms in late {
-            let (x, y) = (axis.x(*number), Axis::y(*ms));
+            let (x, y) = (axis.x(*number), axis.y(*ms));
             let _ = writeln!(drawn, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.2\" fill=\"{colour}\"/>");
         }
     }

@@ -1,4 +1,4 @@
-//! Pictures of the README, drawn from what was kept of real runs: `docs/evidence/density.jsonl`, which `bench density --results` wrote, and
+//! Pictures of the README, drawn from what was kept of real runs: `docs/evidence/density*.jsonl`, which `bench density --results` wrote, and
 //! `docs/evidence/watch.swrec`, which `watch --record` wrote meanwhile.
 //!
 //! They are pages like those of docs/reference: `make reference` draws them, and the check fails when one is out of date.
@@ -12,7 +12,11 @@ use std::fmt::Write as _;
 type Draw = fn() -> anyhow::Result<String>;
 
 /// Every picture: its path below the repository, and what draws it.
-pub const PICTURES: [(&str, Draw); 2] = [("docs/pictures/density.svg", density::draw), ("docs/pictures/watch.svg", screen::draw)];
+pub const PICTURES: [(&str, Draw); 3] = [
+    ("docs/pictures/density.svg", density::fast),
+    ("docs/pictures/density-slow-disk.svg", density::slow),
+    ("docs/pictures/watch.svg", screen::draw),
+];
 
 /// An SVG file of this size around what was drawn; `about` is for those who cannot see it.
 fn file((width, height): (f64, f64), background: &str, about: &str, drawn: &str) -> String {

@@ -4,8 +4,9 @@
 //! had it been larger; pages of files that come back would have stayed, had it been smaller. Time that tasks wait for memory says neither:
 //! both make it. So the limit
 //!
-//! - **rises** by a step while the pool nears it, unless more comes back from files, or slots run out. Never above the largest that leaves
-//!   RAM to run in at the ratio that pages compress to now (docs/evidence/pool-limit.md);
+//! - **rises** by a step while the pool nears it, unless more comes back from files, or slots run out. Above the largest that a plan would set at
+//!   the ratio that pages compress to now (docs/evidence/pool-limit.md) only while swap disks are read, and never above `limit_max_percent`: a plan
+//!   leaves room for applications that it cannot see, and what is read tells that those which run need less;
 //! - **falls** by a step while tasks wait and more comes back from files than from swap, at most to what the pool holds: a limit below
 //!   the pool would send the hottest pages, those that are stored now, to the disk. What is in it already is the law of pacing's to take out;
 //! - **goes back** to the configured one when the pool has fallen to half of that, for then it says nothing.
@@ -21,23 +22,31 @@ use super::moment::{Moment, Span};
 /// Below this share of the configured limit the pool needs no other one, percent.
 const HOME_PERCENT: u64 = 50;
 
-/// Between what the limit may move, percent of RAM. All three are in order.
+/// Between what the limit may move, percent of RAM. All four are in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Never below.
     pub floor: u64,
     /// What is configured, and is put back in the end.
     pub home: u64,
+    /// Not above unless swap disks are read.
+    pub planned: u64,
     /// Never above.
     pub ceiling: u64,
 }
 
 impl Bounds {
-    /// The bounds around a configured limit. `largest` is the largest that leaves RAM to run in, `smallest` the kernel's own.
+    /// The bounds around a configured limit. `largest` is the largest that a plan sets at this ratio, `smallest` the kernel's own.
     #[must_use]
     pub fn around(home: u64, smallest: u64, largest: u64, figures: &Figures) -> Self {
         // What the administrator chose stands, wherever it lies.
-        Self { floor: home.min(smallest), home, ceiling: home.max(largest.min(figures.limit_max_percent)) }
+        let ceiling = home.max(figures.limit_max_percent);
+        Self { floor: home.min(smallest), home, planned: home.max(largest.min(ceiling)), ceiling }
+    }
+
+    /// Where the limit may rise to at this moment.
+    fn top(&self, figures: &Figures, span: &Span) -> u64 {
+        if reads_disks(figures, span) { self.ceiling } else { self.planned }
     }
 }
 
@@ -76,7 +85,7 @@ impl Limit {
     /// Whether the limit may still rise: until then the pool is not drained, for it may grow instead.
     #[must_use]
     pub fn may_rise(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment) -> bool {
-        now.limit_percent < bounds.ceiling && shortage(figures, span, now).is_none()
+        now.limit_percent < bounds.top(figures, span) && shortage(figures, span, now).is_none()
     }
 }
 
@@ -95,12 +104,14 @@ fn wanted(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment, stall: f
     if full < figures.limit_raise_at_percent {
         return Err(format!("the pool fills {full} % of it, from {} % on it rises", figures.limit_raise_at_percent));
     }
-    if from >= bounds.ceiling {
-        return Err(format!("it is at its largest, {} %", bounds.ceiling));
+    let top = bounds.top(figures, span);
+    if from >= top {
+        let unless = if top < bounds.ceiling { " unless swap disks are read" } else { "" };
+        return Err(format!("it is at its largest, {top} %{unless}"));
     }
     match shortage(figures, span, now) {
         Some(why) => Err(format!("the pool fills {full} % of it, but {why}")),
-        None => Ok(((from + step).min(bounds.ceiling), format!("the pool fills {full} % of it{}", from_swap(span)))),
+        None => Ok(((from + step).min(top), format!("the pool fills {full} % of it{}", from_swap(span)))),
     }
 }
 
@@ -110,6 +121,11 @@ fn shortage(figures: &Figures, span: &Span, now: &Moment) -> Option<String> {
         return Some(format!("only {} of swap are free, and each page in the pool keeps a slot", now.swap_free));
     }
     files_short(figures, span)
+}
+
+/// Whether more pages come from swap disks than a machine at rest has, and more than of files.
+fn reads_disks(figures: &Figures, span: &Span) -> bool {
+    span.swapped_in > figures.limit_refaults as f64 && span.swapped_in > span.refaults
 }
 
 /// Says that the rest of RAM is the part that is too small, when it is.

@@ -79,6 +79,28 @@ fn the_limit_follows_what_comes_back() {
 }
 
 #[test]
+fn above_what_a_plan_sets_the_limit_rises_while_swap_disks_are_read() {
+    let mut laws = laws(Figures::default());
+    // At 2.0 : 1 a plan sets 43 %, which the pool nears.
+    let before = Moment { stored: Bytes::from_mib(3400), ..quiet() };
+    let now = later(&before);
+    laws.wanted.pacing = false;
+    assert!(laws.decide(&ground(), 43, &before, &now).is_empty());
+    assert!(laws.standing.limit.contains("at its largest, 43 % unless swap disks are read"), "{}", laws.standing.limit);
+    let reads = Moment { pswpin: now.pswpin + 5000, ..later(&now) };
+    let decisions = laws.decide(&ground(), 43, &now, &reads);
+    assert!(matches!(&decisions[..], [Decision::Limit(moved)] if moved.to == 48), "{decisions:?}");
+    // More of files come back: what runs has no room to spare.
+    let files = Moment { pswpin: reads.pswpin + 5000, refault_file: 6000, ..later(&reads) };
+    assert!(laws.decide(&ground(), 43, &reads, &files).is_empty(), "{:?}", laws.standing);
+    // Never above the figure for it.
+    let most = Moment { limit_percent: 70, pool: Bytes::from_mib(2800), stored: Bytes::from_mib(5600), ..quiet() };
+    let full = Moment { pswpin: most.pswpin + 5000, ..later(&most) };
+    assert!(laws.decide(&ground(), 43, &most, &full).is_empty());
+    assert!(laws.standing.limit.ends_with("at its largest, 70 %"), "{}", laws.standing.limit);
+}
+
+#[test]
 fn a_pool_that_has_emptied_gets_its_configured_limit_back() {
     let mut laws = laws(Figures::default());
     let before = Moment { limit_percent: 55, pool: Bytes::from_mib(100), stored: Bytes::from_mib(300), ..quiet() };
@@ -351,7 +373,8 @@ proptest! {
         for event in &events {
             let next = happen(&now, event, limit);
             let bounds = laws.bounds(home, &next);
-            prop_assert!(bounds.floor <= home && home <= bounds.ceiling && bounds.ceiling <= home.max(largest));
+            prop_assert!(bounds.floor <= home && home <= bounds.planned);
+            prop_assert!(bounds.planned <= bounds.ceiling && bounds.ceiling == home.max(largest));
             for decision in laws.decide(&ground(), home, &now, &next) {
                 if let Decision::Limit(moved) = decision {
                     prop_assert_eq!(moved.from, limit);

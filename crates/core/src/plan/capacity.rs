@@ -36,7 +36,7 @@ pub const SLOTS: &str = "swap areas";
 pub(super) fn slots(draft: &mut Draft<'_>) {
     let wanted = draft.settings().swap.as_ref().map(|swap| swap.value.clone()).unwrap_or_default();
     if let Some(why) = auto::shortage(draft.facts(), &wanted) {
-        draft.note(SLOTS, why, "profiles/auto.toml: demand_percent of RAM; docs/evidence/density.md");
+        draft.note(SLOTS, why, "profiles/auto.toml: slots_percent of RAM; docs/evidence/density.md");
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Watermark {
 #[derive(Debug, Deserialize)]
 pub(super) struct SwapFile {
     pub(super) path: String,
+    /// Slots that there should be, percent of RAM.
+    pub(super) slots_percent: u64,
     #[serde(deserialize_with = "size")]
     pub(super) min: Bytes,
     #[serde(deserialize_with = "size")]

@@ -238,9 +238,9 @@ impl Ground<'_> {
         let is_on = |area: &tiering::Area| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
         match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
-                "applications of {:.2} times RAM need a slot for each page outside it, in the pool too: {} more than there are",
-                ASSUMED.pool.demand_percent as f64 / 100.0,
-                new.size
+                "a page in the pool keeps its slot, and the disk takes what pool and RAM do not hold: {} more, {} in all",
+                new.size,
+                Bytes(areas.iter().map(|area| area.size.0).sum())
             ),
             None => "the areas that are there, or one file on the root disk".into(),
         }

@@ -22,7 +22,7 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
         return None;
     }
     let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
-    Some(format!("{size} of slots are the limit, {demand} of idle pages are planned for: a larger area lets more fit{why}"))
+    Some(format!("{size} of slots are the limit, {demand} are planned for: a larger area lets more fit{why}"))
 }
 
 /// Why no swap file makes up for it; `None` where the user chose the areas.
@@ -96,7 +96,7 @@ mod tests {
     fn too_few_slots_are_told_with_why_there_are_no_more() {
         let on = area("/dev/nvme0n1p2", None);
         let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted).unwrap_or_default();
-        let start = "512 MiB of slots are the limit, 2.8 GiB of idle pages are planned for: a larger area lets more fit";
+        let start = "512 MiB of slots are the limit, 4 GiB are planned for: a larger area lets more fit";
         let little = machine(Bytes::from_gib(1), Encryption::None);
         let said = told(&little, std::slice::from_ref(&on));
         assert_eq!(said, format!("{start} (/ has 1 GiB free, and 1 GiB in 25 % of it need 4 GiB)"));
@@ -106,7 +106,7 @@ mod tests {
             format!("{start} (none that is plain is put beside an encrypted one)")
         );
         let plenty = machine(Bytes::from_gib(40), Encryption::None);
-        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(3)))]), None);
+        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))]), None);
         // The user chose an area of their own.
         assert_eq!(told(&plenty, &[area("/dev/nvme0n1p2", Some(Bytes::from_mib(512)))]), start);
         assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on]), None, "an image");

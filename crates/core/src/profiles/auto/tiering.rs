@@ -157,7 +157,7 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
     swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
 }
 
-/// Areas that are on, and a swap file beside them where they have too few slots for the demand that is planned for. Not beside a spinning
+/// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not beside a spinning
 /// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
 fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
     let spins = disk_of(facts, &on).is_some_and(really_spins);
@@ -175,9 +175,10 @@ pub(super) fn is_plain(area: &SwapArea) -> bool {
     area.is_zram() || area.encryption.value() == Some(&Encryption::None)
 }
 
-/// Slots that the demand which is planned for needs.
+/// Slots for what is in the pool, and for what neither pool nor RAM hold.
 pub(super) fn demand(facts: &Facts) -> Bytes {
-    Bytes(facts.memory.total().0.saturating_mul(ASSUMED.pool.demand_percent) / 100).min(ASSUMED.swap_file.max)
+    let figures = &ASSUMED.swap_file;
+    Bytes(facts.memory.total().0.saturating_mul(figures.slots_percent) / 100).min(figures.max)
 }
 
 /// Whole 256 MiB, so that a size reads well.
@@ -275,7 +276,7 @@ fn swap_file(facts: &Facts) -> Option<Area> {
     Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
 }
 
-/// What a swap file on this file system would get: enough slots for the demand that is planned for, in the pool or not.
+/// What a swap file on this file system would get: enough slots ([`demand`]).
 pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
     let figures = &ASSUMED.swap_file;
     let free = root.free.value().copied().unwrap_or_default().percent(figures.free_percent);
