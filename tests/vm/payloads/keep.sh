@@ -139,12 +139,14 @@ recomp_algorithm = ["zstd"]
 backing_dev = "/dev/vdb"
 END
 # What stands on a device without a signature may be data.
-dd if=/dev/urandom of=/dev/vdb bs=4096 seek=300 count=1 conv=notrunc 2> /dev/null
+dd if=/dev/urandom of=/dev/vdb bs=4096 seek=200 count=1 conv=notrunc 2> /dev/null
 expect_status 2 swaptune apply --now --yes --config /run/zram-wanted.toml
 expect_line "a device with data is refused" "data without a known signature" /run/last-output
-dd if=/dev/zero of=/dev/vdb bs=4096 seek=300 count=1 conv=notrunc 2> /dev/null
+dd if=/dev/zero of=/dev/vdb bs=4096 seek=200 count=1 conv=notrunc 2> /dev/null
 expect_status 0 swaptune apply --now --yes --config /run/zram-wanted.toml
-expect_line "it says what this kernel lacks" "CONFIG_ZRAM_MULTI_COMP" /run/last-output
+expect_status 0 swaptune apply --now --yes --config /run/zram-wanted.toml
+expect_line "there is nothing left to do" "Nothing to do" /run/last-output
+expect_line "it says what this kernel lacks" "zram.recomp_algorithm: left out" /run/last-output
 expect "backing device" /dev/vdb "$(cat $ZRAM/backing_dev)"
 expect_status 0 swaptune verify
 echo 5 > $ZRAM/writeback_limit
@@ -179,14 +181,15 @@ END
 settings > /run/before
 used=$(zram_used)
 start /run/zram.toml
-is_written() { [ "$(zram_written)" -ge 2048 ]; }
+# No part begins with less than 64 KiB of the budget left.
+is_written() { [ "$(zram_written)" -gt 2032 ]; }
 until_true "idle pages are written back" 120 is_written
 # Three more rounds, with pages left and the budget spent.
 sleep 8
-expect "pages written, of a budget of 8 MiB" 2048 "$(zram_written)"
+if is_written && [ "$(zram_written)" -le 2048 ]; then ok "$(zram_written) pages written, of a budget of 8 MiB"; else fail "$(zram_written) pages written, of a budget of 8 MiB"; fi
 if [ "$(zram_used)" -lt "$used" ]; then ok "zram takes less RAM"; else fail "zram took $used bytes, and takes $(zram_used)"; fi
 quiet_status 0 swaptune daemon status --json
-expect_line "it tells what was written" '"zram_written": 8388608' /run/last-output
+expect_line "it tells what was written" "\"zram_written\": $(($(zram_written) * 4096))" /run/last-output
 expect_line "pages were marked by age" "marked what is idle in zram0" /run/last-output
 expect_line "it says why it writes no more" '"zram": "zram0: 8 MiB were written in 24 hours' /run/last-output
 expect_status 0 swaptune daemon status
