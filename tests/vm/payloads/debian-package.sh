@@ -90,13 +90,15 @@ expect_line "it is enabled and does not run" "not running" /run/last-output
 expect_status 0 systemctl start swaptuned
 expect_status 0 systemctl stop 'idle-*.service' swaptuned
 
-# Where it sees no control groups of version 2 it asks processes, with the capabilities of the guide and within the service's other bounds.
+# Where control groups of version 2 have no memory controller it asks processes, with the capabilities of the guide and within the service's
+# other bounds. It is shown a list of controllers without that one.
+echo "cpuset cpu io pids" > /run/controllers
 drop_in=/etc/systemd/system/swaptuned.service.d
 mkdir -p $drop_in
 cat > $drop_in/processes.conf << END
 [Service]
 CapabilityBoundingSet=CAP_SYS_NICE CAP_SYS_PTRACE CAP_DAC_READ_SEARCH
-TemporaryFileSystem=/sys/fs/cgroup
+BindReadOnlyPaths=/run/controllers:/sys/fs/cgroup/cgroup.controllers
 END
 systemctl daemon-reload
 for number in $(seq 10); do

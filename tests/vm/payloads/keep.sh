@@ -140,7 +140,7 @@ backing_dev = "/dev/vdb"
 END
 # What stands on a device without a signature may be data.
 dd if=/dev/urandom of=/dev/vdb bs=4096 seek=200 count=1 conv=notrunc 2> /dev/null
-expect_status 2 swaptune apply --now --yes --config /run/zram-wanted.toml
+expect_status 3 swaptune apply --now --yes --config /run/zram-wanted.toml
 expect_line "a device with data is refused" "data without a known signature" /run/last-output
 dd if=/dev/zero of=/dev/vdb bs=4096 seek=200 count=1 conv=notrunc 2> /dev/null
 expect_status 0 swaptune apply --now --yes --config /run/zram-wanted.toml
