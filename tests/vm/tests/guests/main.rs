@@ -57,8 +57,7 @@ fn all() -> Vec<Trial> {
                 trials.push(minimal("keep", kernel, keep::run));
                 // As long as it is asked for.
                 trials.push(minimal("soak", kernel, keep::soak).with_ignored_flag(true));
-                // Figures for docs/evidence/keep.md, a quarter of an hour each and more.
-                trials.push(minimal("allocate", kernel, keep::allocate).with_ignored_flag(true));
+                // Figures for docs/evidence/keep.md, a quarter of an hour each.
                 trials.extend(keep::DENSITIES.map(|(name, limit, law)| {
                     let test = minimal(&format!("density-{name}"), kernel, move |kernel| keep::density(kernel, limit, law));
                     test.with_ignored_flag(true)
