@@ -14,7 +14,7 @@ use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkp
 use fixture::*;
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes, Worker};
-use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_core::profiles::auto::largest_pool;
 use swaptune_double::install;
 use swaptune_host::aside::Aside;
 use swaptune_host::daemon_status::{PAUSE_FILE, pause, read, resume};
@@ -201,7 +201,7 @@ fn growing() -> Fixture {
 
 fn laws() -> Laws {
     let wanted = Wanted { limit: true, pacing: false, reclaim: false, zram: false };
-    Laws::new(Wishes { wanted, ..Wishes::default() }, pool_bounds, Budget::default(), Budget::default())
+    Laws::new(Wishes { wanted, ..Wishes::default() }, largest_pool, Budget::default(), Budget::default())
 }
 
 /// Hears nothing, and has nothing to say.

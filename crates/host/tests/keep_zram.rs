@@ -11,7 +11,7 @@ use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkp
 use fixture::*;
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Entry, Figures, Laws, Report, Wanted, Wishes};
-use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_core::profiles::auto::largest_pool;
 use swaptune_double::install;
 use swaptune_host::keep::{Caller, Options, run};
 use swaptune_host::machine::Machine;
@@ -62,7 +62,7 @@ fn quiet() -> Fixture {
 
 fn laws(figures: Figures) -> Laws {
     let wanted = Wanted { limit: false, pacing: false, reclaim: false, zram: true };
-    Laws::new(Wishes { figures, wanted, ..Wishes::default() }, pool_bounds, Budget::default(), Budget::default())
+    Laws::new(Wishes { figures, wanted, ..Wishes::default() }, largest_pool, Budget::default(), Budget::default())
 }
 
 /// Keeps what it hears, and asks the daemon to stop when it has heard enough.

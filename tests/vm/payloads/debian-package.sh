@@ -88,7 +88,39 @@ expect "groups of the daemon" "" "$(find /sys/fs/cgroup -type d -name 'swaptune-
 expect_status 0 swaptune status
 expect_line "it is enabled and does not run" "not running" /run/last-output
 expect_status 0 systemctl start swaptuned
-expect_status 0 systemctl stop 'idle-*.service'
+expect_status 0 systemctl stop 'idle-*.service' swaptuned
+
+# Where control groups of version 2 have no memory controller it asks processes, with the capabilities of the guide and within the service's
+# other bounds. It is shown a list of controllers without that one.
+echo "cpuset cpu io pids" > /run/controllers
+drop_in=/etc/systemd/system/swaptuned.service.d
+mkdir -p $drop_in
+cat > $drop_in/processes.conf << END
+[Service]
+CapabilityBoundingSet=CAP_SYS_NICE CAP_SYS_PTRACE CAP_DAC_READ_SEARCH
+BindReadOnlyPaths=/run/controllers:/sys/fs/cgroup/cgroup.controllers
+END
+systemctl daemon-reload
+for number in $(seq 10); do
+	systemd-run --quiet --unit="plain-$number" --uid=nobody guest-tool hold 16 c || fail "start of plain-$number"
+done
+expect_status 0 systemctl start swaptuned
+tries=300
+until [ "$(swaptune daemon status --json 2> /dev/null | grep -c '"probes": [1-9]')" = 1 ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+if [ $tries -gt 0 ]; then ok "idle processes have given memory"; else fail "no probe of a process in time"; fi
+expect_status 0 swaptune daemon status
+expect_line "it says that processes are asked" "by process_madvise" /run/last-output
+swapped=$(cat /proc/$(systemctl show plain-1 --property MainPID --value)/status | awk '$1 == "VmSwap:" { print $2 }')
+echo "    plain-1 has $swapped kB in swap"
+expect_status 0 systemctl stop swaptuned 'plain-*.service'
+live_state > /run/live-after
+expect_same "settings after the daemon" /run/live-before /run/live-after
+rm -r $drop_in
+systemctl daemon-reload
+expect_status 0 systemctl start swaptuned
 
 # Removal takes it back, and leaves the administrator's file; purge leaves nothing.
 expect_status 0 env DEBIAN_FRONTEND=noninteractive dpkg --remove swaptune

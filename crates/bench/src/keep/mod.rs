@@ -10,7 +10,7 @@ mod tests;
 
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Burst, Decision, Laws, Moment, Probe, Wishes};
-use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_core::profiles::auto::largest_pool;
 use swaptune_tiers::model::SettingsError;
 use swaptune_tiers::scenario::{Kept, Play, Run, Tiering};
 use swaptune_tiers::trace::Trace;
@@ -47,7 +47,7 @@ fn run_and_tell(
     mut tell: impl FnMut(&Moment, &[Decision]),
 ) -> Result<Run, SettingsError> {
     let play = Play::new(tiering, trace)?;
-    let laws = Laws::new(wishes, pool_bounds, Budget::default(), Budget::default());
+    let laws = Laws::new(wishes, largest_pool, Budget::default(), Budget::default());
     let home = play.model.seen().max_pool_percent;
     let mut keeper = Keeper { machine: Machine::new(play, scale, &tiering.settings), laws, home, kept: Kept::default() };
     // Generators begin things at whole seconds; a daemon looks at any moment.

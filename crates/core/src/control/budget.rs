@@ -26,15 +26,27 @@ impl Budget {
         Bytes(allowed.0.saturating_sub(counts.fold(0, |sum: u64, hour| sum.saturating_add(*hour))))
     }
 
+    /// The same on the clock of another boot that shows `at_ms`, `passed_ms` after it was written down. What has passed of an hour counts as none.
+    #[must_use]
+    pub fn after_a_boot(mut self, passed_ms: u64, at_ms: u64) -> Self {
+        self.age(passed_ms / HOUR_MS);
+        Self { hour: at_ms / HOUR_MS, ..self }
+    }
+
     /// Spends.
     pub fn spend(&mut self, at_ms: u64, bytes: Bytes) {
         let hour = at_ms / HOUR_MS;
-        let passed = usize::try_from(hour.saturating_sub(self.hour)).map_or(HOURS, |passed| passed.min(HOURS));
-        self.spent.splice(0..0, std::iter::repeat_n(0, passed));
-        self.spent.truncate(HOURS);
+        self.age(hour.saturating_sub(self.hour));
         self.spent.resize(self.spent.len().max(1), 0);
         self.hour = self.hour.max(hour);
         self.spent[0] = self.spent[0].saturating_add(bytes.0);
+    }
+
+    /// Begins hours in which nothing is spent yet.
+    fn age(&mut self, hours: u64) {
+        let hours = usize::try_from(hours).map_or(HOURS, |hours| hours.min(HOURS));
+        self.spent.splice(0..0, std::iter::repeat_n(0, hours));
+        self.spent.truncate(HOURS);
     }
 }
 
@@ -56,6 +68,17 @@ mod tests {
         // A clock that went back forgives nothing.
         budget.spend(hour(1), Bytes(5));
         assert_eq!(budget.left(hour(1), Bytes(100)), Bytes(5));
+    }
+
+    #[test]
+    fn a_reboot_forgives_nothing() {
+        let mut budget = Budget::default();
+        budget.spend(100 * HOUR_MS, Bytes(60));
+        let left = |passed: u64, at: u64, now: u64| budget.clone().after_a_boot(passed, at).left(now, Bytes(100));
+        assert_eq!(left(0, 0, 0), Bytes(40));
+        assert_eq!(left(HOUR_MS * 3 - 1, HOUR_MS * 9, HOUR_MS * (9 + 22)), Bytes(40), "two hours and 22");
+        assert_eq!(left(HOUR_MS * 3, HOUR_MS * 9, HOUR_MS * (9 + 22)), Bytes(100));
+        assert_eq!(left(u64::MAX, 0, 0), Bytes(100));
     }
 
     proptest::proptest! {

@@ -7,12 +7,14 @@
 //! - **rises** by a step while the pool nears it, unless more comes back from files, or slots run out. Above the largest that a plan would set at
 //!   the ratio that pages compress to now (docs/evidence/pool-limit.md) only while swap disks are read, and never above `limit_max_percent`: a plan
 //!   leaves room for applications that it cannot see, and what is read tells that those which run need less;
-//! - **falls** by a step while tasks wait and more comes back from files than from swap, at most to what the pool holds: a limit below
-//!   the pool would send the hottest pages, those that are stored now, to the disk. What is in it already is the law of pacing's to take out;
+//! - **falls** by a step while tasks wait and more comes back from files than from swap, at most to the configured one, or to `limit_max_percent` where
+//!   that lies above, and to what the pool holds: a limit below the pool would send the hottest pages, those that are stored now, to the disk. What is in
+//!   it already is the law of pacing's to take out;
 //! - **goes back** to the configured one when the pool has fallen to half of that, for then it says nothing.
 //!
-//! After each move it waits. An earlier law lowered the limit whenever tasks waited: in guests each wake then read
-//! 1.2 to 2.5 times as many pages from the disk as with the limit left alone (docs/evidence/keep.md).
+//! After each move it waits. Below a configured limit that leaves RAM to run in it never goes: in guests a smaller one read more from the disk at each
+//! number of services. A law that lowered the limit whenever tasks waited read 1.2 to 2.5 times as much as with the limit left alone
+//! (docs/evidence/keep.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -36,12 +38,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds around a configured limit. `largest` is the largest that a plan sets at this ratio, `smallest` the kernel's own.
+    /// The bounds around a configured limit. `largest` is the largest that a plan sets at this ratio.
     #[must_use]
-    pub fn around(home: u64, smallest: u64, largest: u64, figures: &Figures) -> Self {
+    pub fn around(home: u64, largest: u64, figures: &Figures) -> Self {
         // What the administrator chose stands, wherever it lies.
         let ceiling = home.max(figures.limit_max_percent);
-        Self { floor: home.min(smallest), home, planned: home.max(largest.min(ceiling)), ceiling }
+        Self { floor: home.min(figures.limit_max_percent), home, planned: home.max(largest.min(ceiling)), ceiling }
     }
 
     /// Where the limit may rise to at this moment.
@@ -95,7 +97,11 @@ fn wanted(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment, stall: f
     if let Some(why) = files_short(figures, span).filter(|_| stall >= figures.limit_lower_stall_us as f64) {
         let to = from.saturating_sub(step).max(bounds.floor).max(now.pool_percent());
         let why = format!("some task waits for memory {} of the time, and {why}", share(stall));
-        return if to < from { Ok((to, why)) } else { Err(format!("{why}, but the pool holds {}", now.pool)) };
+        let stays = || match from <= bounds.floor {
+            true => format!("{why}, but {from} % is what is configured"),
+            false => format!("{why}, but the pool holds {}", now.pool),
+        };
+        return if to < from { Ok((to, why)) } else { Err(stays()) };
     }
     let full = now.pool.0 * 100 / now.limit().0.max(1);
     if from != bounds.home && now.pool < now.of_ram(bounds.home).percent(HOME_PERCENT) {

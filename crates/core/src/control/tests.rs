@@ -34,7 +34,7 @@ fn laws(figures: Figures) -> Laws {
     let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
     let units = [("never.service".to_owned(), never)].into_iter().collect();
     let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true, zram: true }, units };
-    Laws::new(wishes, crate::profiles::auto::pool_bounds, Budget::default(), Budget::default())
+    Laws::new(wishes, crate::profiles::auto::largest_pool, Budget::default(), Budget::default())
 }
 
 fn unit(path: &str, memory: Bytes) -> UnitMoment {
@@ -64,14 +64,16 @@ fn the_limit_follows_what_comes_back() {
         ..next.clone()
     };
     assert_eq!(moved(&laws.decide(&ground(), 43, &next, &swaps)), Some((43, 48)), "{:?}", laws.standing);
-    // They wait for pages of files: a smaller one would; but not below the pool, which takes 41.5 %.
+    // They wait for pages of files: a smaller one would, but not below the configured one.
     let files = Moment {
         at_ms: swaps.at_ms + 5000,
         memory_stall_us: Some(1_200_000),
         refault_file: swaps.refault_file + 20_000,
         ..swaps.clone()
     };
-    assert_eq!(moved(&laws.decide(&ground(), 43, &swaps, &files)), Some((43, 42)), "{:?}", laws.standing);
+    assert_eq!(moved(&laws.decide(&ground(), 43, &swaps, &files)), None, "{:?}", laws.standing);
+    // Nor below the pool, which takes 41.5 %.
+    assert_eq!(moved(&laws.decide(&ground(), 40, &swaps, &files)), Some((43, 42)), "{:?}", laws.standing);
     // The same pages without waiting lower nothing, and raise nothing.
     let idle = Moment { at_ms: files.at_ms + 5000, refault_file: files.refault_file + 20_000, ..files.clone() };
     assert_eq!(moved(&laws.decide(&ground(), 43, &files, &idle)), None, "{:?}", laws.standing);

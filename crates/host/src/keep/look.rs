@@ -197,7 +197,7 @@ fn ground(machine: &Machine) -> Ground {
 }
 
 /// Milliseconds since boot, of `/proc/uptime`.
-fn uptime_ms(text: &str) -> u64 {
+pub(super) fn uptime_ms(text: &str) -> u64 {
     let seconds: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
     // A machine runs for some hundred million years before this saturates.
     (seconds * 1000.0).round() as u64

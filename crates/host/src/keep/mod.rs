@@ -8,6 +8,7 @@ pub mod canary;
 mod look;
 mod notify;
 mod processes;
+mod spent;
 mod units;
 mod zram;
 
@@ -23,6 +24,8 @@ use tracing::{info, warn};
 use canary::Canary;
 use look::Looker;
 use notify::Notify;
+use spent::Ledger;
+pub use spent::Spent;
 use units::ReclaimError;
 
 use crate::aside::{self, Asked};
@@ -110,6 +113,7 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
     let notify = Notify::of_environment();
     let asked = Asked::new(machine);
     let mut keeper = Keeper::new(machine, laws, options);
+    let mut ledger = (!options.dry_run).then(|| Ledger::new(machine));
     let mut before: Option<Moment> = None;
     let mut is_locked = false;
     notify.say("READY=1\nSTATUS=looking\n");
@@ -130,6 +134,9 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
         let new = keeper.report.log.iter().rev().take_while(|entry| Some(*entry) != told.as_ref()).count();
         keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(|entry| caller.tell(entry));
         keeper.publish(&now, &notify);
+        if let Some(ledger) = &mut ledger {
+            ledger.now_and_then(&keeper.report);
+        }
         let is_last = options.once && before.is_some();
         before = (!matches!(mode, Mode::Paused | Mode::Aside)).then_some(now);
         // After the first look, so that what only the start needed is given up. A daemon that waits for its own pages is of no use.
@@ -148,7 +155,11 @@ pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller:
         keeper.laws.zram.learn(&Moment { at_ms: was.at_ms, zram: zram::moments(machine), ..Moment::default() });
         keeper.report.zram_written = keeper.laws.zram.budget().clone();
     }
-    keeper.put_back()?;
+    let is_back = keeper.put_back();
+    if let Some(ledger) = &mut ledger {
+        ledger.write(&keeper.report);
+    }
+    is_back?;
     keeper.canaries = None;
     keeper.report.mode = Mode::Stopped;
     keeper.report.moved.clear();

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use swaptune_core::Fact;
-use swaptune_core::control::{Entry, Laws, Report, Upkeep, Wishes};
-use swaptune_core::profiles::auto::pool_bounds;
+use swaptune_core::control::{Entry, Laws, Upkeep, Wishes};
+use swaptune_core::profiles::auto::largest_pool;
 use swaptune_host::daemon_status as status;
 use swaptune_host::error_chain;
-use swaptune_host::inspect::boot_id;
-use swaptune_host::keep::{self, Caller, KeepError, Options, canary};
+use swaptune_host::keep::{self, Caller, KeepError, Options, Spent, canary};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::{Reload, Stop};
 
@@ -41,9 +40,8 @@ fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
     }
     let wishes = configuration::keep(machine, args.config.as_deref())?.wishes();
     let (stop, reload) = signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    // What an earlier daemon of this boot has spent.
-    let Report { written, taken, zram_written, .. } = earlier(context);
-    let mut laws = Laws::new(wishes, pool_bounds, written, taken);
+    let Spent { written, taken, zram_written, .. } = Spent::earlier(machine);
+    let mut laws = Laws::new(wishes, largest_pool, written, taken);
     laws.zram = Upkeep::with_budget(zram_written);
     let options = Options { dry_run: args.dry_run, once: args.once };
     let report = keep::run(machine, laws, options, &stop, &mut Service { machine, config: args.config.as_deref(), reload })?;
@@ -79,12 +77,6 @@ impl Caller for Service<'_> {
         let read = || configuration::keep(self.machine, self.config).map(|keep| keep.wishes());
         self.reload.take().then(|| read().map_err(|failure| failure.message))
     }
-}
-
-/// What an earlier daemon of this boot has said.
-fn earlier(context: &Context) -> Report {
-    let earlier = status::read(&context.machine).ok().filter(|report| report.boot == boot_id(&context.machine));
-    earlier.unwrap_or_default()
 }
 
 fn show(context: &Context) -> Result<u8, Failure> {

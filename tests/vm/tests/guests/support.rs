@@ -1,5 +1,7 @@
 //! What a machine needs to run a guest, and how the lack of it is told.
 
+use std::time::Instant;
+
 use anyhow::{Result, bail};
 use swaptune_trials::{Trial, is_asked_for, lacks, trial_or_fail};
 use swaptune_vm::command::{find_program, is_root};
@@ -96,7 +98,9 @@ fn trial(name: String, programs: &'static [&'static str], test: impl Fn() -> Res
     let is_required = is_asked_for(std::env::var_os(REQUIRE).as_deref());
     let shown = name.clone();
     trial_or_fail(name, is_required, move || {
+        let began = Instant::now();
         let result = present(programs).and_then(|()| once_more_after_a_fault(&shown, &test));
+        eprintln!("{shown}: {} s", began.elapsed().as_secs());
         result.or_else(|error| match lack(&error) {
             Some(reason) => lacks(reason),
             None => Err(format!("{error:#}").into()),

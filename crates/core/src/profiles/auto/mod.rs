@@ -19,7 +19,7 @@ use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, Sw
 use crate::units::Bytes;
 
 use assume::{ASSUMED, Choice};
-pub use pool::pool_bounds;
+pub use pool::largest_pool;
 pub use slots::shortage;
 pub use tiering::Tiering;
 

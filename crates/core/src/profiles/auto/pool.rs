@@ -27,12 +27,11 @@ fn largest(figures: &Pool, ratio: f64) -> u64 {
     percent.clamp(figures.min_percent, figures.max_percent)
 }
 
-/// The smallest and the largest share of RAM that the pool may be limited to, percent, when pages compress so; without a ratio the one that is
-/// assumed counts.
+/// The largest share of RAM that a plan limits the pool to, percent, when pages compress so; without a ratio the one that is assumed counts.
 #[must_use]
-pub fn pool_bounds(ratio: Option<f64>) -> (u64, u64) {
+pub fn largest_pool(ratio: Option<f64>) -> u64 {
     let assumed = || PlanningRatio::choose(None, 0, None, Some("zsmalloc")).ratio.value();
-    (ASSUMED.pool.min_percent, largest(&ASSUMED.pool, ratio.unwrap_or_else(assumed)))
+    largest(&ASSUMED.pool, ratio.unwrap_or_else(assumed))
 }
 
 /// Why a limit is the largest that is allowed.
