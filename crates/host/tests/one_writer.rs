@@ -35,6 +35,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("work_trace.rs", "an instance of tracefs of its own, gone with it"),
     ("keep/canary.rs", "starts the process of the canary pages"),
     ("daemon_status.rs", "the state folder: what the daemon says of itself"),
+    ("keep/spent.rs", "the state folder: what budgets of a day have spent"),
     ("keep/units.rs", "has the kernel reclaim memory, which is no setting"),
     ("journal/", "the state folder"),
     ("lock.rs", "the state folder"),

@@ -213,4 +213,10 @@ until_true "the limit of write-back is put back after a kill" 60 has_limits_back
 is_restored
 expect_same "settings after a kill" /run/before /run/after
 for name in five six; do verify $name; done
+
+echo "=== taken back"
+for name in five six; do end_service $name; done
+expect_status 0 swaptune rollback --yes
+expect "swap" "/dev/vda " "$(awk 'NR > 1 { printf "%s ", $1 }' /proc/swaps)"
+if [ -e $ZRAM ] || [ -e /sys/module/zram ]; then fail "zram is still there"; else ok "zram is gone, with its module"; fi
 finish

@@ -25,3 +25,4 @@ pub mod qemu;
 pub mod reachable;
 pub mod swaptune;
 pub mod toolchain;
+pub mod zram_module;

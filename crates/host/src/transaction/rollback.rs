@@ -103,10 +103,10 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool, skip:
             .map_err(|error: StepError| error_chain(&error)),
     };
     if let Err(rollback) = ended {
-        let cause = format!(
-            "{} steps are still to be undone",
-            journal.transaction().steps.iter().filter(|log| log.is_standing()).count()
-        );
+        let cause = match journal.transaction().steps.iter().filter(|log| log.is_standing()).count() {
+            1 => "1 step is still to be undone".to_owned(),
+            steps => format!("{steps} steps are still to be undone"),
+        };
         return Err(ApplyError::RollbackFailed { id, cause, rollback, left });
     }
     // What stands may be taken back later, and needs what was captured.

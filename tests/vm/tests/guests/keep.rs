@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use swaptune_vm::guest::Minimal;
 use swaptune_vm::kernels::Kernel;
-use swaptune_vm::{payload, swaptune};
+use swaptune_vm::{payload, swaptune, zram_module};
 
 use crate::support::need_commands;
 
@@ -30,6 +30,21 @@ pub fn run(kernel: Kernel) -> Result<()> {
         .ensure_success()
 }
 
+/// Idle pages of a zram device are compressed again: a device with two compressors, which takes a module that Debian does not build.
+pub fn recompress(kernel: Kernel) -> Result<()> {
+    need_commands(&["daemon"])?;
+    let tree = kernel.fetch()?;
+    let module = zram_module::with_several_compressors(&tree)?;
+    let outcome = Minimal::new(tree, payload::KEEP_RECOMPRESS)
+        .memory(MEMORY)
+        .file(module, "/zram.ko")
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
 /// Limits of the pool, percent of RAM, and the law of the daemon that works beside them.
 pub const DENSITIES: [(&str, u32, &str); 8] = [
     ("fixed-25", 25, "none"),
@@ -50,6 +65,8 @@ const LOAD: [(&str, &str); 4] =
 
 /// How long faults go on, s, unless the environment says otherwise.
 const SOAK: (&str, &str) = ("SWAPTUNE_VM_SOAK", "600");
+/// Blocks of one run of each configuration, unless the environment says otherwise.
+const BLOCKS: (&str, &str) = ("SWAPTUNE_VM_BLOCKS", "6");
 /// What the guest may take for its start, its end, and the fault that it is at.
 const AROUND: Duration = Duration::from_secs(1800);
 
@@ -87,6 +104,22 @@ pub fn density(kernel: Kernel, limit: u32, law: &str) -> Result<()> {
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
         .text("/density", format!("{limit} {law} {load}\n"))
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
+/// Memory that is written once beside a pool that is nearly full: without zswap, with it, and with it drained (row D7 of docs/evidence). Figures on
+/// standard output; no page may be lost, and the daemon must leave everything as it was.
+pub fn allocate(kernel: Kernel) -> Result<()> {
+    need_commands(&["daemon"])?;
+    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_ALLOCATE)
+        .memory(MEMORY)
+        .disks(&[2048])
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .text("/blocks", format!("{}\n", asked(BLOCKS)))
+        .limit(2 * AROUND)
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()
