@@ -84,7 +84,14 @@ pub(crate) struct Space<'a> {
 #[derive(Debug)]
 #[must_use = "memory is larger again when this is dropped"]
 pub(crate) struct Held {
+    pub(crate) bytes: Bytes,
     _holder: Option<Helper>,
+}
+
+impl Held {
+    fn nothing() -> Self {
+        Self { bytes: Bytes(0), _holder: None }
+    }
 }
 
 impl<'a> Space<'a> {
@@ -100,7 +107,7 @@ impl<'a> Space<'a> {
         if wish != Wish::Machine {
             let version = LimitedGroup::create(machine, name, memory)?.version();
             if version == Version::V2 {
-                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: Held { _holder: None } });
+                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: Held::nothing() });
             }
             if wish == Wish::Group {
                 let why = "control groups of version 1 do not charge zswap's pool to the group, so that it would cost nothing";
@@ -114,13 +121,13 @@ impl<'a> Space<'a> {
 
     /// Leaves the machine as it is, with the `memory` that it has.
     pub(crate) fn as_it_is(memory: Bytes, (name, program): (&'static str, &'a Program)) -> Self {
-        Self { limit: DensityLimit::InPlace, memory, name, program, _always: Held { _holder: None } }
+        Self { limit: DensityLimit::InPlace, memory, name, program, _always: Held::nothing() }
     }
 
     /// Makes the whole machine small, where no groups limit memory.
     pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
         match self.limit {
-            DensityLimit::Group | DensityLimit::InPlace => Ok(Held { _holder: None }),
+            DensityLimit::Group | DensityLimit::InPlace => Ok(Held::nothing()),
             DensityLimit::Machine => {
                 // What is available is an estimate that leaves out part of the caches, and all that the free lists of processors hold.
                 drop_caches();
@@ -175,14 +182,14 @@ fn on_free_lists(machine: &Machine) -> Bytes {
 /// not.
 fn lock(program: &Program, size: Bytes) -> Result<Held, SpaceError> {
     if size == Bytes(0) {
-        return Ok(Held { _holder: None });
+        return Ok(Held::nothing());
     }
     let (holder, locked) = hold(program, size, true)?;
     if !locked {
         let why = "the memory that shall not be there cannot be locked into RAM, and would be swapped out itself";
         return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
     }
-    Ok(Held { _holder: Some(holder) })
+    Ok(Held { bytes: size, _holder: Some(holder) })
 }
 
 /// How long memory that others use for a moment is waited for: an hour of runs is not given up for a compiler that was started beside it.

@@ -100,6 +100,9 @@ fn without_memory_settings_are_made_and_swap_is_not() {
     };
     refused(temporary.swap_file(Path::new("/new/folder"), Bytes::from_mib(1), TOP_PRIORITY).map(drop));
     refused(temporary.zram("lz4", Bytes::from_mib(1), Some(100)).map(drop));
+    // What this process holds itself is free by the time that an area is switched off.
+    temporary.counts_on(Bytes::from_mib(40));
+    temporary.zram("lz4", Bytes::from_mib(1), Some(100)).unwrap();
     temporary.zram("lz4", Bytes::from_mib(1), None).unwrap();
     temporary.close().unwrap();
     assert_as_before(&fixture, &before, "after close");

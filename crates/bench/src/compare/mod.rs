@@ -326,6 +326,7 @@ impl Blocks<'_> {
         let mark = temporary.mark()?;
         // Before swap is on, so that no configuration is in the way of it.
         let held = self.space.as_ref().map(|space| space.hold(self.machine)).transpose()?;
+        temporary.counts_on(held.as_ref().map_or(Bytes(0), |held| held.bytes));
         match temporary.make(preparation.changes.clone()) {
             Ok(()) => {}
             // What this kernel or machine lacks is told of once, and the others are compared.

@@ -319,6 +319,7 @@ fn rounds(
             done += 1;
             // Before swap is on, so that no configuration is in the way of it.
             let held = bench.space.hold(bench.machine)?;
+            temporary.counts_on(held.bytes);
             match temporary.make(row.preparation.changes.clone()) {
                 Ok(()) => {}
                 // What this kernel or machine lacks is told of once, and the others are measured.

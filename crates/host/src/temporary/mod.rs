@@ -45,6 +45,7 @@ pub struct TemporarySettings {
     state: StateDir,
     id: String,
     recovered: Option<String>,
+    room: Bytes,
     guardian: Option<Guardian>,
     // Last: they are freed when everything else is done.
     _locks: Locks,
@@ -116,7 +117,13 @@ impl TemporarySettings {
                 return Err(error.into());
             }
         };
-        Ok(Self { machine, kernel, state, id, recovered, guardian: Some(guardian), _locks: locks, _aside: aside })
+        let (room, guardian) = (Bytes(0), Some(guardian));
+        Ok(Self { machine, kernel, state, id, recovered, room, guardian, _locks: locks, _aside: aside })
+    }
+
+    /// Memory that is held now and free again before anything is put back, for it goes with this process: a swapoff can count on it.
+    pub fn counts_on(&mut self, room: Bytes) {
+        self.room = room;
     }
 
     /// What a killed run had left and was put back when this one began.
@@ -251,7 +258,7 @@ impl TemporarySettings {
     pub fn make(&mut self, changes: Vec<Change>) -> Result<(), TemporaryError> {
         let run = run(&self.machine, &*self.kernel);
         if changes.iter().any(|change| matches!(change, Change::Swap { after: Some(_), .. })) {
-            enough_memory(&run)?;
+            enough_memory(&run, self.room)?;
         }
         let mut journal = self.journal()?;
         let first = journal.transaction().steps.len();
@@ -344,11 +351,11 @@ fn run<'a>(machine: &'a Machine, kernel: &'a dyn Kernel) -> Run<'a> {
     Run { machine, kernel, faults: &NoFaults, progress: &|_| () }
 }
 
-/// A machine without any memory left could not switch a temporary area off again.
-fn enough_memory(run: &Run<'_>) -> Result<(), TemporaryError> {
+/// A machine without any memory left could not switch a temporary area off again; `room` will be free by then.
+fn enough_memory(run: &Run<'_>, room: Bytes) -> Result<(), TemporaryError> {
     let read = |key| run.meminfo(key).ok().flatten();
     let (Some(available), Some(total)) = (read("MemAvailable"), read("MemTotal")) else { return Ok(()) };
-    let (available, total) = (Bytes(available), Bytes(total));
+    let (available, total) = (Bytes(available.saturating_add(room.0)), Bytes(total));
     let margin = Room { used: Bytes(0), elsewhere: Bytes(0), available, total }.margin();
     if available > margin {
         return Ok(());
