@@ -37,8 +37,6 @@ payloads! {
     KEEP_RECOMPRESS = "keep-lib.sh", "keep-recompress.sh";
     /// How many idle services fit, at a fixed limit or with the daemon.
     KEEP_DENSITY = "keep-density.sh";
-    /// Memory that is written once, without zswap, with it, and with the daemon, in the blocks that `/blocks` asks for.
-    KEEP_ALLOCATE = "keep-lib.sh", "keep-allocate.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.

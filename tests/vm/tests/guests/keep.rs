@@ -65,8 +65,6 @@ const LOAD: [(&str, &str); 4] =
 
 /// How long faults go on, s, unless the environment says otherwise.
 const SOAK: (&str, &str) = ("SWAPTUNE_VM_SOAK", "600");
-/// Blocks of one run of each configuration, unless the environment says otherwise.
-const BLOCKS: (&str, &str) = ("SWAPTUNE_VM_BLOCKS", "6");
 /// What the guest may take for its start, its end, and the fault that it is at.
 const AROUND: Duration = Duration::from_secs(1800);
 
@@ -104,22 +102,6 @@ pub fn density(kernel: Kernel, limit: u32, law: &str) -> Result<()> {
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
         .text("/density", format!("{limit} {law} {load}\n"))
-        .run()?;
-    println!("{}", outcome.output);
-    outcome.ensure_success()
-}
-
-/// Memory that is written once beside a pool that is nearly full: without zswap, with it, and with it drained (row D7 of docs/evidence). Figures on
-/// standard output; no page may be lost, and the daemon must leave everything as it was.
-pub fn allocate(kernel: Kernel) -> Result<()> {
-    need_commands(&["daemon"])?;
-    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_ALLOCATE)
-        .memory(MEMORY)
-        .disks(&[2048])
-        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
-        .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/blocks", format!("{}\n", asked(BLOCKS)))
-        .limit(2 * AROUND)
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()

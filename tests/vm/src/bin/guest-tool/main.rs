@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
-const USAGE: &str = "usage: guest-tool hold MB c|z|r|t|m [huge|small] | serve | swapon PRIO DEV | swapoff DEV";
+const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | serve | swapon PRIO DEV | swapoff DEV";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -47,8 +47,6 @@ enum Kind {
     Random,
     /// Words of text with a counter, as program data often looks.
     Text,
-    /// Three pages of four compressible, one random.
-    Mixed,
 }
 
 fn hold(size: &str, kind: &str, pages: &str) -> Outcome {
@@ -59,7 +57,6 @@ fn hold(size: &str, kind: &str, pages: &str) -> Outcome {
         "z" => Kind::Zero,
         "r" => Kind::Random,
         "t" => Kind::Text,
-        "m" => Kind::Mixed,
         _ => return Err(usage()),
     };
     let memory = sys::map(bytes, pages == "huge").map_err(|error| (1, format!("mmap: {error}")))?;
@@ -113,14 +110,9 @@ fn fill(number: usize, kind: Kind, page: &mut [u64]) {
         state ^= state << 17;
         state
     };
-    let kind = match kind {
-        Kind::Mixed if number % 4 == 3 => Kind::Random,
-        Kind::Mixed => Kind::Compressible,
-        other => other,
-    };
     for (index, word) in page.iter_mut().enumerate() {
         *word = match kind {
-            Kind::Zero | Kind::Mixed => 0,
+            Kind::Zero => 0,
             Kind::Random => random(),
             Kind::Compressible if index < 150 => random(),
             Kind::Compressible => (number * WORDS + index) as u64,
