@@ -16,7 +16,9 @@ const TOOLS: &str = "gcc,make,xz-utils,libelf1t64";
 /// The module for this kernel, built once and kept.
 pub fn with_several_compressors(tree: &Tree) -> Result<PathBuf> {
     let folder = cache::entry(&format!("modules/zram-multi-comp-{}", tree.release), |target| {
-        let root = tempfile::tempdir_in(cache::root()?.join("work"))?;
+        let work = cache::root()?.join("work");
+        fs::create_dir_all(&work)?;
+        let root = tempfile::tempdir_in(work)?;
         let root = root.path().join("root");
         make_root(tree, &root)?;
         build(tree, &root)?;

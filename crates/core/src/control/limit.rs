@@ -98,7 +98,7 @@ fn wanted(figures: &Figures, bounds: Bounds, span: &Span, now: &Moment, stall: f
         let to = from.saturating_sub(step).max(bounds.floor).max(now.pool_percent());
         let why = format!("some task waits for memory {} of the time, and {why}", share(stall));
         let stays = || match from <= bounds.floor {
-            true => format!("{why}, but {from} % is what is configured"),
+            true => format!("{why}, but it is at its smallest, {from} %"),
             false => format!("{why}, but the pool holds {}", now.pool),
         };
         return if to < from { Ok((to, why)) } else { Err(stays()) };

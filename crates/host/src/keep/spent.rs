@@ -39,7 +39,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// What earlier daemons have spent, of this boot or another. Nothing where nobody has written it down, or where it cannot be understood.
+    /// What earlier daemons have spent, of this boot or another. Whole budgets without a file, or with one that cannot be read.
     #[must_use]
     pub fn earlier(machine: &Machine) -> Self {
         match status::read(machine).ok().filter(|report| report.boot == boot_id(machine)) {
