@@ -36,6 +36,31 @@ pub const CROSS: [Cross; 1] = [Cross {
     emulator: "qemu-aarch64-static",
 }];
 
+/// How it is built.
+#[derive(Debug, Clone, Copy)]
+enum Profile {
+    Dev,
+    Release,
+}
+
+impl Profile {
+    /// As cargo calls it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => "release",
+        }
+    }
+
+    /// Where cargo puts what it built.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
+        }
+    }
+}
+
 /// What was built for another architecture.
 #[derive(Debug, Clone)]
 pub struct Programs {
@@ -55,34 +80,46 @@ impl Cross {
         }
     }
 
-    /// The programs that a guest of it needs, built once a process.
+    /// The programs that tests need, built once a process and in a third of the time that a release takes: what another processor may do
+    /// otherwise does not hang on the optimizer.
     pub fn programs(&self) -> Result<Programs> {
         static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
         // One architecture for now, so one cell.
-        BUILT.get_or_init(|| self.build().map_err(|error| format!("{error:#}"))).clone().map_err(|error| anyhow!("{error}"))
+        let built = BUILT.get_or_init(|| self.build(Profile::Dev).map_err(|error| format!("{error:#}")));
+        built.clone().map_err(|error| anyhow!("{error}"))
+    }
+
+    /// swaptune as it is released.
+    ///
+    /// # Errors
+    ///
+    /// When the root of its compiler or the program cannot be made.
+    pub fn release(&self) -> Result<PathBuf> {
+        Ok(self.build(Profile::Release)?.swaptune)
     }
 
     /// Builds swaptune and the helper of guests, linked statically and stripped.
-    fn build(&self) -> Result<Programs> {
+    fn build(&self, profile: Profile) -> Result<Programs> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
             .nth(2)
             .context("this package lies two folders below the workspace")?;
         vendor(workspace)?;
         let root = self.root()?;
-        let built = format!("target/cross/{}/release", self.target);
+        let built = format!("target/cross/{}/{}", self.target, profile.folder());
         // The mount goes with its namespace, whatever happens to the build.
         let script = r#"mkdir -p "$1/src" && mount --bind "$2" "$1/src" && exec chroot "$1" /bin/sh -ec "$3""#;
         let inside = format!(
             "cd /src\n\
              export HOME=/src/target/cross CARGO_HOME=/src/target/cross/home CARGO_TARGET_DIR=/src/target/cross\n\
-             export RUSTFLAGS='-C target-feature=+crt-static -C linker={prefix}-gcc'\n\
-             cargo build --quiet --release --offline --locked --target {target} \
+             export CARGO_INCREMENTAL=0 RUSTFLAGS='-C target-feature=+crt-static -C linker={prefix}-gcc'\n\
+             cargo build --quiet --profile {profile} --offline --locked --target {target} \
              --package swaptune --bin swaptune --package swaptune-vm --bin guest-tool \
              --config 'source.crates-io.replace-with=\"vendored\"' --config 'source.vendored.directory=\"/src/target/vendor\"'\n\
              for program in swaptune guest-tool; do {prefix}-strip --strip-unneeded -o {built}/$program.stripped {built}/$program; done",
             prefix = self.prefix,
             target = self.target,
+            profile = profile.name(),
         );
         let mut build = command("unshare");
         build.args(["--mount", "--propagation", "private", "sh", "-ec", script, "sh"]).arg(&root).arg(workspace).arg(inside);

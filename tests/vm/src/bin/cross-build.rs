@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 fn build(architecture: &str, file: &Path) -> Result<()> {
-    let programs = Cross::named(architecture)?.programs()?;
-    fs::copy(programs.swaptune, file).with_context(|| format!("write {}", file.display()))?;
+    let program = Cross::named(architecture)?.release()?;
+    fs::copy(program, file).with_context(|| format!("write {}", file.display()))?;
     Ok(())
 }

@@ -84,10 +84,11 @@ fn all() -> Vec<Trial> {
             trials.push(full("circle", release, debian::circle_of_package));
             continue;
         }
-        trials.push(full("circle", release, debian::circle));
+        // Six minutes and more each. On the older release the circle, on the newer one what holds more than it: three boots with
+        // devices, one of them missing. The rest by the same code, on request.
         let is_newest = release.name == "debian13";
-        // On the older release on request: five minutes and more each, by the same code.
-        trials.push(full("missing-disk", release, debian::missing_disk).with_ignored_flag(!is_newest));
+        trials.push(full("circle", release, debian::circle).with_ignored_flag(is_newest));
+        trials.push(full("missing-disk", release, debian::missing_disk).with_ignored_flag(true));
         trials.push(full("device", release, device::prepared).with_ignored_flag(!is_newest));
         trials.push(full("package", release, debian::package).with_ignored_flag(!is_newest));
         if is_newest {

@@ -1,5 +1,6 @@
 //! What a machine needs to run a guest, and how the lack of it is told.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -93,14 +94,17 @@ const MINIMAL_PROGRAMS: [&str; 11] =
 /// Set to anything but nothing and 0, it makes what cannot run fail.
 const REQUIRE: &str = "SWAPTUNE_VM_REQUIRE";
 
+/// When the first test of this run began: what all of them take is bounded, so that it is told where the time goes.
+static FIRST: OnceLock<Instant> = OnceLock::new();
+
 /// Wraps a test: ignored with the reason when the machine cannot run it, failed where guests are required.
 fn trial(name: String, programs: &'static [&'static str], test: impl Fn() -> Result<()> + Send + 'static) -> Trial {
     let is_required = is_asked_for(std::env::var_os(REQUIRE).as_deref());
     let shown = name.clone();
     trial_or_fail(name, is_required, move || {
-        let began = Instant::now();
+        let (first, began) = (*FIRST.get_or_init(Instant::now), Instant::now());
         let result = present(programs).and_then(|()| once_more_after_a_fault(&shown, &test));
-        eprintln!("{shown}: {} s", began.elapsed().as_secs());
+        eprintln!("{shown}: {} s, ended {} s after the first began", began.elapsed().as_secs(), first.elapsed().as_secs());
         result.or_else(|error| match lack(&error) {
             Some(reason) => lacks(reason),
             None => Err(format!("{error:#}").into()),
