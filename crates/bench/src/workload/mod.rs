@@ -51,8 +51,9 @@ pub const WORKLOADS: [Workload; 3] = [
     },
     Workload {
         name: "build",
-        doc: "compiles a C program made for it, with as many compilers (cc) at a time as take its size, two at least",
-        percent: 100,
+        doc: "compiles a C program made for it, with as many compilers (cc) at a time as take its size at their peaks, two at least",
+        // Their peaks do not meet: at 100 % nothing is under pressure (docs/evidence/compiling.md).
+        percent: 200,
         run: build::run,
     },
 ];
