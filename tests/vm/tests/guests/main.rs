@@ -52,9 +52,9 @@ fn all() -> Vec<Trial> {
             trials.push(minimal("boot-words", kernel, probe::boot_words));
             trials.push(minimal("swapping", kernel, swapping::run));
             trials.push(minimal("apply", kernel, live::circle));
-            // Six minutes each: the oldest has every allocator, the newest what is new; the one between on request.
-            let is_between = kernel.name == "6.12";
-            trials.push(minimal("measure", kernel, measure::run).with_ignored_flag(is_between || kernel.left_out()));
+            // Six minutes each: the newest always; those with a choice of allocators on request, worth it when a prediction changed.
+            let is_older = ["6.1", "6.12"].contains(&kernel.name);
+            trials.push(minimal("measure", kernel, measure::run).with_ignored_flag(is_older || kernel.left_out()));
             if keep::runs_on(kernel) {
                 trials.push(minimal("keep", kernel, keep::run));
                 // Builds the module of zram anew; worth its minutes when that law was changed.
