@@ -80,8 +80,8 @@ impl Cross {
         }
     }
 
-    /// The programs that tests need, built once a process and in a third of the time that a release takes: what another processor may do
-    /// otherwise does not hang on the optimizer.
+    /// The programs that tests need, built once a process, unoptimised, for that is built sooner: what another processor does otherwise
+    /// does not hang on the optimizer.
     pub fn programs(&self) -> Result<Programs> {
         static BUILT: OnceLock<Result<Programs, String>> = OnceLock::new();
         // One architecture for now, so one cell.
