@@ -7,7 +7,7 @@ use swaptune_core::plan::{Plan, Request, plan};
 use swaptune_core::settings::{PoolLimit, Provenance, Settings, read_toml};
 use swaptune_core::{Facts, profiles};
 
-/// One processor, two areas on a virtual disk; the rules propose zswap with lz4, 43 % and no shrinker.
+/// One processor, two areas on a virtual disk; the rules propose zswap with lz4, 80 % and no shrinker.
 fn facts() -> Facts {
     let text = include_str!("../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
     serde_json::from_str(text).unwrap()
@@ -28,7 +28,7 @@ fn forecast(others: &[(Candidate, [u32; 3])]) -> Forecast {
         candidate: candidate.clone(),
         applications: applications.to_vec(),
     };
-    let mut candidates = vec![row(&zswap("lz4", 43, false), [30, 32, 34])];
+    let mut candidates = vec![row(&zswap("lz4", 80, false), [30, 32, 34])];
     candidates.extend(others.iter().map(|(candidate, applications)| row(candidate, *applications)));
     let rests_on = vec!["sizes of 4096 pages".into(), "run 7 (bench swap)".into()];
     let counted = "idle applications".to_owned();
@@ -65,7 +65,7 @@ fn why(plan: &Plan, what: &str) -> (String, String) {
 
 #[test]
 fn without_a_clear_difference_the_rules_stand_and_say_so() {
-    let forecast = forecast(&[(zswap("zstd", 43, false), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
+    let forecast = forecast(&[(zswap("zstd", 80, false), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
     let (with, without) = (settings(Some(&forecast), ""), settings(None, ""));
     let value = |settings: &Settings| (settings.zswap.compressor().unwrap().value, settings.zswap.enabled().unwrap().value);
     assert_eq!(value(&with), value(&without));
@@ -75,13 +75,13 @@ fn without_a_clear_difference_the_rules_stand_and_say_so() {
     assert!(rests_on.ends_with("simulated: 30 to 34 with lz4, 33 to 39 with zstd: no clear difference"), "{rests_on}");
     let (_, rests_on) = why(&plan, "zswap.enabled");
     assert!(
-        rests_on.ends_with("30 to 34 with zswap lz4, limit 43 %, no shrinker, 10 to 11 with disk alone: confirmed"),
+        rests_on.ends_with("30 to 34 with zswap lz4, limit 80 %, no shrinker, 10 to 11 with disk alone: confirmed"),
         "{rests_on}"
     );
     let note = plan.notes.iter().find(|note| note.about == "simulation").unwrap();
     assert!(
         note.text
-            .contains("zswap zstd, limit 43 %, no shrinker 33 to 39; zswap lz4, limit 43 %, no shrinker 30 to 34 (as proposed)")
+            .contains("zswap zstd, limit 80 %, no shrinker 33 to 39; zswap lz4, limit 80 %, no shrinker 30 to 34 (as proposed)")
     );
     assert!(note.text.ends_with("no other is clearly better than the proposed one") && note.evidence.contains("run 7"));
     assert_eq!(plan.forecast.as_ref(), Some(&forecast));
@@ -89,7 +89,7 @@ fn without_a_clear_difference_the_rules_stand_and_say_so() {
 
 #[test]
 fn a_compressor_that_is_clearly_better_is_followed_with_both_figures() {
-    let forecast = forecast(&[(zswap("zstd", 43, false), [41, 44, 47])]);
+    let forecast = forecast(&[(zswap("zstd", 80, false), [41, 44, 47])]);
     let settings = settings(Some(&forecast), "");
     assert_eq!(settings.zswap.compressor().unwrap().value, ["zstd", "lz4", "lzo-rle", "lzo"]);
     assert!(matches!(settings.zswap.compressor().unwrap().provenance, Provenance::Simulated { .. }));
@@ -103,9 +103,9 @@ fn limit_and_shrinker_are_followed_too() {
     let pool = settings(Some(&forecast(&[(zswap("lz4", 20, false), [40, 41, 42])])), "");
     assert_eq!(pool.zswap.pool().unwrap().value, PoolLimit::Percent(20));
     assert!(!pool.zswap.shrinker_enabled().unwrap().value, "of the shrinker nothing was said");
-    let shrinker = settings(Some(&forecast(&[(zswap("lz4", 43, true), [40, 41, 42])])), "");
+    let shrinker = settings(Some(&forecast(&[(zswap("lz4", 80, true), [40, 41, 42])])), "");
     assert!(shrinker.zswap.shrinker_enabled().unwrap().value);
-    assert_eq!(shrinker.zswap.pool().unwrap().value, PoolLimit::Percent(43));
+    assert_eq!(shrinker.zswap.pool().unwrap().value, PoolLimit::Percent(80));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn another_tier_is_followed_as_a_whole() {
     assert_eq!(zram.value[0].algorithm[0], "zstd");
     let plan = planned(&forecast_of_zram, "");
     let (reason, from) = why(&plan, "zram0");
-    let both = "simulated: 50 to 55 with zram zstd, 30 to 34 with zswap lz4, limit 43 %, no shrinker as the rules propose (idle applications)";
+    let both = "simulated: 50 to 55 with zram zstd, 30 to 34 with zswap lz4, limit 80 %, no shrinker as the rules propose (idle applications)";
     assert_eq!(reason, both);
     assert!(from.starts_with("simulation; "), "{from}");
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
@@ -127,14 +127,14 @@ fn another_tier_is_followed_as_a_whole() {
 
 #[test]
 fn what_was_configured_stands() {
-    let forecast = forecast(&[(zswap("zstd", 43, false), [41, 44, 47])]);
+    let forecast = forecast(&[(zswap("zstd", 80, false), [41, 44, 47])]);
     let settings = settings(Some(&forecast), "[zswap]\ncompressor = \"lzo\"\n");
     assert_eq!(settings.zswap.compressor().unwrap().value, ["lzo"]);
 }
 
 #[test]
 fn a_plan_with_a_forecast_is_read_back() {
-    let plan = planned(&forecast(&[(zswap("zstd", 43, false), [41, 44, 47])]), "");
+    let plan = planned(&forecast(&[(zswap("zstd", 80, false), [41, 44, 47])]), "");
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
     assert!(text.contains(r#""tier":"zswap","compressor":"zstd""#), "{text}");

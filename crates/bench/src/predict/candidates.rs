@@ -15,8 +15,8 @@ use super::Request;
 use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zram_of, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
-fn pools() -> [u64; 3] {
-    [20, 50, pool_percent_max()]
+fn pools(ram: Bytes) -> [u64; 3] {
+    [20, 50, pool_percent_max(ram)]
 }
 
 /// Compressors that are tried, of those that the kernel has: each takes its share of the time.
@@ -85,7 +85,10 @@ impl<'a> Ground<'a> {
             all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
         }
         if proposed.tier == Tier::Zswap && is_free(zswap.get("max_pool_percent")) {
-            all.extend(pools().map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }));
+            all.extend(
+                pools(self.request.facts.memory.total())
+                    .map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }),
+            );
         }
         if is_free(zswap.get("shrinker_enabled")) {
             all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));

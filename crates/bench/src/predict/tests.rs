@@ -45,12 +45,12 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
         Ground::of(&request, &known.figures).unwrap().candidates(|_| true).iter().map(Candidate::to_string).collect()
     };
     let all = names(&settings);
-    assert_eq!(all[0], "zswap lz4, limit 43 %, no shrinker");
+    assert_eq!(all[0], "zswap lz4, limit 80 %, no shrinker");
     for wanted in [
-        "zswap zstd, limit 43 %, no shrinker",
+        "zswap zstd, limit 80 %, no shrinker",
         "zswap lz4, limit 20 %, no shrinker",
-        "zswap lz4, limit 70 %, no shrinker",
-        "zswap lz4, limit 43 %, shrinker",
+        "zswap lz4, limit 50 %, no shrinker",
+        "zswap lz4, limit 80 %, shrinker",
         "zram lz4",
         "zram zstd",
         "disk alone",
@@ -72,7 +72,7 @@ fn what_compresses_better_holds_more_and_the_disk_alone_the_least() {
         let row = predictions.candidates.iter().find(|row| row.candidate.to_string() == name);
         row.unwrap_or_else(|| panic!("{name}: {predictions:?}")).median()
     };
-    let (lz4, zstd) = (of("zswap lz4, limit 43 %, no shrinker"), of("zswap zstd, limit 43 %, no shrinker"));
+    let (lz4, zstd) = (of("zswap lz4, limit 80 %, no shrinker"), of("zswap zstd, limit 80 %, no shrinker"));
     let (zram, disk) = (of("zram zstd"), of("disk alone"));
     assert!(zstd > lz4 && lz4 >= disk && zram > disk && disk > 0, "{zstd} {lz4} {zram} {disk}");
     assert_eq!(predictions.candidates[0].candidate.tier, Tier::Zswap);

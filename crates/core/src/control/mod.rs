@@ -71,8 +71,8 @@ pub struct Standing {
     pub zram: String,
 }
 
-/// The largest limit that a plan sets when pages compress so, percent of RAM; without a ratio one is assumed.
-pub type PoolRule = fn(Option<f64>) -> u64;
+/// The largest limit that a plan sets when pages compress so and with so much RAM, percent of RAM; without a ratio one is assumed.
+pub type PoolRule = fn(Option<f64>, Bytes) -> u64;
 
 /// What a configuration asks of the laws.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Laws {
     pub fn bounds(&self, home: u64, now: &Moment) -> Bounds {
         let trusted = now.pool >= now.ram.percent(1).max(Bytes::from_mib(1));
         let ratio = trusted.then(|| now.stored.0 as f64 / now.pool.0 as f64);
-        Bounds::around(home, (self.rule)(ratio), &self.figures)
+        Bounds::around(home, (self.rule)(ratio, now.ram), &self.figures)
     }
 }
 

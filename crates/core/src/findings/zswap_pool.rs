@@ -142,7 +142,7 @@ fn stuck(facts: &Facts) -> Option<Evidence> {
         pages(facts, passed),
         pages(facts, written)
     );
-    let cure = match (fill.percent + 10).min(pool_percent_max()) {
+    let cure = match (fill.percent + 10).min(pool_percent_max(facts.memory.total())) {
         higher if higher > fill.percent => format!("swaptune apply --set zswap.max_pool_percent={higher}"),
         _ => "swaptune plan --explain".to_owned(),
     };

@@ -8,7 +8,7 @@ fn auto_puts_zswap_in_front_of_the_disk() {
     assert_eq!(plan.refusals, []);
     assert_eq!(knob(&plan, "zswap.compressor"), Some(("lzo", "zstd")));
     assert_eq!(knob(&plan, "zswap.enabled"), Some(("N", "Y")));
-    assert_eq!(knob(&plan, "zswap.max_pool_percent"), Some(("20", "56")), "2.3 : 1 is assumed of zstd");
+    assert_eq!(knob(&plan, "zswap.max_pool_percent"), Some(("20", "80")));
     assert_eq!(knob(&plan, "zswap.shrinker_enabled"), None, "it is off, and stays off");
     assert_eq!(knob(&plan, "vm.swappiness"), Some(("60", "160")));
     assert_eq!(knob(&plan, "vm.page-cluster"), Some(("3", "0")));

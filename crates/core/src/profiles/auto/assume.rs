@@ -38,9 +38,15 @@ pub(super) struct PageCluster {
 pub(super) struct Pool {
     pub(super) min_percent: u64,
     pub(super) max_percent: u64,
-    pub(super) demand_percent: u64,
-    pub(super) running_percent: u64,
+    /// The upper bound of machines so small that `left` would ask for less.
+    pub(super) max_percent_small: u64,
+    /// What a full pool leaves at least, where that allows more than the bound of small machines.
+    #[serde(deserialize_with = "size")]
+    pub(super) left: Bytes,
+    /// From this ratio on the upper bound is allowed; at 1 : 1 the lower.
+    pub(super) full_ratio: f64,
     pub(super) most: String,
+    pub(super) less: String,
     pub(super) source: String,
 }
 

@@ -19,7 +19,7 @@ use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, Sw
 use crate::units::Bytes;
 
 use assume::{ASSUMED, Choice};
-pub use pool::largest_pool;
+pub use pool::{largest_pool, pool_percent_max};
 pub use slots::shortage;
 pub use tiering::Tiering;
 
@@ -49,12 +49,6 @@ pub fn density_tolerance_percent(cpus: Option<u32>) -> u64 {
 #[must_use]
 pub fn simulated_gain_percent(measured: bool) -> u64 {
     if measured { ASSUMED.simulated.gain_percent } else { ASSUMED.simulated.gain_percent_assumed }
-}
-
-/// The largest limit of zswap's pool that a rule sets, percent.
-#[must_use]
-pub fn pool_percent_max() -> u64 {
-    ASSUMED.pool.max_percent
 }
 
 /// What the rules look at.
