@@ -104,6 +104,13 @@ systemctl daemon-reload
 for number in $(seq 10); do
 	systemd-run --quiet --unit="plain-$number" --uid=nobody guest-tool hold 16 c || fail "start of plain-$number"
 done
+plain_swapped() {
+	for number in $(seq 10); do
+		pid=$(systemctl show "plain-$number" --property MainPID --value)
+		awk '$1 == "VmSwap:" { print $2 }' "/proc/$pid/status"
+	done | awk '{ sum += $1 } END { print sum + 0 }'
+}
+expect "kB of theirs in swap before it starts" 0 "$(plain_swapped)"
 expect_status 0 systemctl start swaptuned
 tries=300
 until [ "$(swaptune daemon status --json 2> /dev/null | grep -c '"probes": [1-9]')" = 1 ] || [ $tries -eq 0 ]; do
@@ -114,12 +121,6 @@ if [ $tries -gt 0 ]; then ok "idle processes have given memory"; else fail "no p
 expect_status 0 swaptune daemon status
 expect_line "it says that processes are asked" "by process_madvise" /run/last-output
 # The probe may have been of another idle process, which such a system has few of: it goes on until one of these has given.
-plain_swapped() {
-	for number in $(seq 10); do
-		pid=$(systemctl show "plain-$number" --property MainPID --value)
-		awk '$1 == "VmSwap:" { print $2 }' "/proc/$pid/status"
-	done | awk '{ sum += $1 } END { print sum + 0 }'
-}
 tries=60
 until swapped=$(plain_swapped) && [ "$swapped" -ge 256 ] || [ $tries -eq 0 ]; do
 	sleep 5
