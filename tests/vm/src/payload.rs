@@ -36,6 +36,7 @@ payloads! {
     /// The daemon compresses pages of a zram device again, by the module `/zram.ko`.
     KEEP_RECOMPRESS = "keep-lib.sh", "keep-recompress.sh";
     /// How many idle services fit, at a fixed limit or with the daemon.
+    KEEP_BURST = "keep-burst.sh";
     KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";

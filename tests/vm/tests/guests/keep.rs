@@ -86,6 +86,23 @@ pub fn soak(kernel: Kernel) -> Result<()> {
     outcome.ensure_success()
 }
 
+/// Limits of the pool at which nothing may be killed, unless the environment says otherwise.
+const LIMITS: (&str, &str) = ("SWAPTUNE_VM_LIMITS", "70 80");
+
+/// A program that writes twice what RAM holds: evidence that the limit a plan sets kills nothing.
+pub fn burst(kernel: Kernel) -> Result<()> {
+    need_commands(&["bench"])?;
+    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_BURST)
+        .memory(1024)
+        .disks(&[4096])
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .text("/burst", format!("{}\n", asked(LIMITS)))
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
 /// What the environment says, or the usual value.
 fn asked((name, usual): (&str, &str)) -> String {
     std::env::var(name).unwrap_or_else(|_| usual.into())
