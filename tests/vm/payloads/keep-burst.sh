@@ -1,4 +1,5 @@
-# A program that writes two GiB at once into one: with slots free nothing is killed at the limits of the pool that /burst names, "LIMIT…".
+# A program that writes twice what RAM holds at once: with slots free nothing is killed at the limits of the pool. /burst holds "BYTES LIMIT…".
+read -r BYTES LIMITS < /burst
 modprobe lz4
 mkswap /dev/vda > /dev/null
 echo 0 > /sys/block/vda/queue/rotational
@@ -11,11 +12,11 @@ echo 160 > /proc/sys/vm/swappiness
 echo 0 > /proc/sys/vm/page-cluster
 echo 50 > /proc/sys/vm/watermark_scale_factor
 count() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
-for limit in $(cat /burst); do
+for limit in $LIMITS; do
 	echo "$limit" > $ZSWAP/max_pool_percent
 	for seed in 1 2 3; do
 		kills=$(count oom_kill) stores=$(count zswpout) writes=$(count pswpout) began=$(cut -d. -f1 /proc/uptime)
-		swaptune bench workload alloc --size 2147483648 --seed $seed --dir /tmp > /run/said 2>&1
+		swaptune bench workload alloc --size "$BYTES" --seed $seed --dir /tmp > /run/said 2>&1
 		status=$?
 		kills=$(($(count oom_kill) - kills)) stores=$(($(count zswpout) - stores)) writes=$(($(count pswpout) - writes))
 		echo "    limit $limit %, seed $seed: $(($(cut -d. -f1 /proc/uptime) - began)) s, $stores pages stored, $writes to the disk, $kills killed"

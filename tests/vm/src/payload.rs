@@ -35,8 +35,9 @@ payloads! {
     KEEP_SOAK = "keep-lib.sh", "keep-soak.sh";
     /// The daemon compresses pages of a zram device again, by the module `/zram.ko`.
     KEEP_RECOMPRESS = "keep-lib.sh", "keep-recompress.sh";
-    /// How many idle services fit, at a fixed limit or with the daemon.
+    /// Twice of what RAM holds is written at once, with each limit of the pool that `/burst` names.
     KEEP_BURST = "keep-burst.sh";
+    /// How many idle services fit, at a fixed limit or with the daemon.
     KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";

@@ -86,18 +86,20 @@ pub fn soak(kernel: Kernel) -> Result<()> {
     outcome.ensure_success()
 }
 
-/// Limits of the pool at which nothing may be killed, unless the environment says otherwise.
-const LIMITS: (&str, &str) = ("SWAPTUNE_VM_LIMITS", "70 80");
+/// RAM, MiB, and limits of the pool at which nothing may be killed, unless the environment says otherwise.
+const BURST: [(&str, &str); 2] = [("SWAPTUNE_VM_MEMORY", "1024"), ("SWAPTUNE_VM_LIMITS", "70 80")];
 
 /// A program that writes twice what RAM holds: evidence that the limit a plan sets kills nothing.
 pub fn burst(kernel: Kernel) -> Result<()> {
     need_commands(&["bench"])?;
+    let [memory, limits] = BURST.map(asked);
+    let memory: u32 = memory.parse().with_context(|| format!("{}: found `{memory}`, expected MiB", BURST[0].0))?;
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_BURST)
-        .memory(1024)
+        .memory(memory)
         .disks(&[4096])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/burst", format!("{}\n", asked(LIMITS)))
+        .text("/burst", format!("{} {limits}\n", 2 * u64::from(memory) << 20))
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()
