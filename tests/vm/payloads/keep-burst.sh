@@ -7,7 +7,8 @@ guest-tool swapon 10 /dev/vda || fail "swapon"
 echo lz4 > $ZSWAP/compressor
 echo N > $ZSWAP/shrinker_enabled
 echo Y > $ZSWAP/enabled
-# As a plan sets them.
+# As a plan sets them. Up to 6.12 zswap takes no large folio.
+echo madvise > /sys/kernel/mm/transparent_hugepage/enabled
 echo 160 > /proc/sys/vm/swappiness
 echo 0 > /proc/sys/vm/page-cluster
 echo 50 > /proc/sys/vm/watermark_scale_factor
