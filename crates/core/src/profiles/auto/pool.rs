@@ -2,9 +2,9 @@
 //!
 //! Sizes are shares of RAM. A full pool of share `p` holds `p·r` at a ratio of `r : 1` and leaves `1 − p`, so that `1 − p + p·r` fit
 //! without the disk: the larger the pool, the more, at any ratio above 1. What bounds it is what must be in RAM at once: the kernel, and
-//! what runs. Of applications that sleep few run at once, and on real machines a larger pool was better at each number of services up to
-//! 80 % and more, with pages that compress 1.6 : 1 as with 3.1 : 1 (docs/evidence/pool-limit.md). An earlier rule asked for RAM for three
-//! tenths of all that is outside the pool, as if every application were awake: 33 % at 1.6 : 1, and wakes waited for the disk.
+//! what runs. Of applications that sleep few run at once: on a real machine wakes began to wait for the disk the later, the larger the
+//! pool, with pages that compress 1.6 : 1 as with 3.1 : 1 (docs/evidence/pool-limit.md). An earlier rule asked for RAM for three tenths of
+//! all that is outside the pool, as if every application were awake: 33 % at 1.6 : 1, where 47 % were too few.
 //!
 //! Below the ratio at which that was seen the limit falls to the kernel's own at 1 : 1, where a pool holds no more than the RAM it takes and
 //! each access to it costs a fault. The figures are in `auto.toml`.
