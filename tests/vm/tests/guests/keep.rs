@@ -99,7 +99,7 @@ pub fn burst(kernel: Kernel) -> Result<()> {
         .disks(&[4096])
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
-        .text("/burst", format!("{} {limits}\n", 2 * u64::from(memory) << 20))
+        .text("/burst", format!("{} {limits}\n", u64::from(memory) << 21))
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()
