@@ -1,5 +1,5 @@
 //! Temporary settings are put back: when they are closed, dropped, when something fails, when the process panics, is
-//! killed at any checkpoint, and when its guardian is killed too.
+//! killed at any checkpoint, stopped while its watchdog is armed, and when its guardian is killed too.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
 
@@ -8,8 +8,10 @@ mod fixture;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use fixture::*;
+use rustix::process::{Signal, getpid, kill_process};
 use swaptune_core::Bytes;
 use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
@@ -21,6 +23,9 @@ use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, 
 const ROOT: &str = "SWAPTUNE_TEMPORARY_TEST_ROOT";
 /// At which checkpoint the guardian is killed, for the process that starts it.
 const GUARDIAN_DIES: &str = "SWAPTUNE_TEMPORARY_TEST_GUARDIAN_DIES";
+
+/// For how long the process that starts the guardian arms its watchdog, ms, before it stops.
+const STOPS: &str = "SWAPTUNE_TEMPORARY_TEST_STOPS";
 
 /// Not a test: the guardian of the others, when this program is started as one.
 #[test]
@@ -37,6 +42,10 @@ fn worker() {
     let mut temporary = open(&machine).unwrap();
     set_everything(&mut temporary).unwrap();
     let passed = swaptune_double::passed();
+    if let Ok(limit) = std::env::var(STOPS) {
+        temporary.arm_watchdog(Duration::from_millis(limit.parse().unwrap())).unwrap();
+        kill_process(getpid(), Signal::STOP).unwrap();
+    }
     temporary.close().unwrap();
     std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", swaptune_double::passed())).unwrap();
 }
@@ -231,10 +240,15 @@ fn nothing_is_set_without_a_guardian() {
     }
 }
 
-/// Runs the worker to its end, and that of its guardian, which shares its standard error.
-fn run_worker(fixture: &Fixture, kill_at: Option<u64>, guardian_dies: Option<u64>) -> Output {
+fn worker_of(fixture: &Fixture) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "worker", "--test-threads=1"]).env(ROOT, fixture.root());
+    command
+}
+
+/// Runs the worker to its end, and that of its guardian, which shares its standard error.
+fn run_worker(fixture: &Fixture, kill_at: Option<u64>, guardian_dies: Option<u64>) -> Output {
+    let mut command = worker_of(fixture);
     for (variable, number) in [(KILL_AT, kill_at), (GUARDIAN_DIES, guardian_dies)] {
         match number {
             Some(number) => command.env(variable, number.to_string()),
@@ -288,4 +302,30 @@ fn when_both_are_killed_the_next_one_puts_everything_back() {
     let temporary = open(&fixture.machine()).unwrap();
     assert!(temporary.recovered().is_some());
     assert_same(&fixture.picture(), &before, "opened");
+}
+
+#[test]
+fn one_that_is_stopped_with_its_watchdog_armed_is_killed_and_everything_put_back() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let output = worker_of(&fixture).env(STOPS, "200").output().unwrap();
+    assert_eq!(output.status.signal(), Some(9), "{output:?}");
+    assert_as_before(&fixture, &before, &format!("{output:?}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("did not end in time") && said.contains("what `a test` left"), "{said}");
+}
+
+#[test]
+fn a_watchdog_that_is_disarmed_kills_nobody() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let mut temporary = open(&fixture.machine()).unwrap();
+    for limit in [Duration::from_millis(100), Duration::MAX, Duration::from_millis(100)] {
+        temporary.arm_watchdog(limit).unwrap();
+        temporary.knob("vm.page-cluster", "0").unwrap();
+        temporary.disarm_watchdog();
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    temporary.close().unwrap();
+    assert_as_before(&fixture, &before, "after close");
 }

@@ -17,7 +17,7 @@ service() { echo $SERVICES | cut -d' ' -f$(($1 % 6 + 1)); }
 schedule() {
 	awk -v seed="$SEED" -v lines=$((LENGTH / 8 + 1)) 'BEGIN {
 		srand(seed)
-		kinds = split("kill kill canary stop group swap full full-kill clock hangup pause lock hog", kind)
+		kinds = split("kill kill canary stop stuck group swap full full-kill clock hangup pause lock hog", kind)
 		for (line = 0; line < lines; line++) {
 			if (line % kinds == 0)
 				for (i = kinds; i > 1; i--) { j = int(rand() * i) + 1; was = kind[i]; kind[i] = kind[j]; kind[j] = was }
@@ -87,13 +87,18 @@ is_restored() {
 
 is_configured() { live_state > /run/after && cmp -s /run/live /run/after; }
 
-# killed NUMBER: in a burst, if one begins in time; all is put back although no daemon is there
-killed() {
+# await_burst NUMBER: until one has begun, or for a while
+await_burst() {
 	tries=$(($1 * 50))
 	while [ "$(cat $ZSWAP/accept_threshold_percent)" = "$ACCEPT" ] && [ $tries -gt 0 ]; do
 		usleep 20000
 		tries=$((tries - 1))
 	done
+}
+
+# killed NUMBER: in a burst, if one begins in time; all is put back although no daemon is there
+killed() {
+	await_burst "$1"
 	last=$(memory_of_daemon)
 	kill -9 $daemon
 	accept=$(cat $ZSWAP/accept_threshold_percent)
@@ -102,6 +107,26 @@ killed() {
 	wait $daemon 2> /dev/null
 	until_true "killed: all is put back" 60 is_restored
 	add_up
+}
+
+# stuck NUMBER: stopped in a burst, where its guardian kills it; one that is in none goes on after a moment
+stuck() {
+	await_burst 11
+	last=$(memory_of_daemon)
+	kill -STOP $daemon
+	usleep 100000
+	if [ "$(cat $ZSWAP/accept_threshold_percent)" = "$ACCEPT" ]; then
+		sleep "$1"
+		kill -CONT $daemon
+		return
+	fi
+	stops=$((stops + 1))
+	until_true "stopped in a burst: all is put back" 120 is_restored
+	expect_line "its guardian says why" "did not end in time" /run/daemon-said
+	kill -9 $daemon 2> /dev/null
+	wait $daemon 2> /dev/null
+	add_up
+	begin
 }
 
 # fill: the folders have no room, and whatever comes free is taken by another program; make_room ends it
@@ -129,6 +154,7 @@ hang_up() {
 fault() {
 	case $1 in
 	kill) killed "$2"; begin ;;
+	stuck) stuck "$2" ;;
 	stop) kill -STOP $daemon && sleep "$2" && kill -CONT $daemon ;;
 	group) end_service "$(service "$2")" && hold "$(service "$2")" ;;
 	canary) ps | awk '/[k]eep_canary/ { print $1 }' | xargs -r kill -9 ;;
@@ -162,7 +188,7 @@ live_state > /run/live
 schedule > /run/schedule
 echo "=== $LENGTH s with seed $SEED: pause, fault, number"
 paste -s -d';' /run/schedule | fold -w 150
-faults=0 in_bursts=0 probes=0 bursts=0 moves=0 written=0 failed=0 most_grown=0
+faults=0 in_bursts=0 stops=0 probes=0 bursts=0 moves=0 written=0 failed=0 most_grown=0
 end=$(($(seconds) + LENGTH))
 begin
 while read -r pause kind number <&3 && [ "$(seconds)" -lt $end ] && [ $failures = 0 ]; do
@@ -190,7 +216,7 @@ stop_daemon
 add_up
 for name in $SERVICES; do verify "$name"; done
 sort /run/kinds | uniq -c
-echo "faults $faults, kills in a burst $in_bursts; probes $probes, bursts $bursts, moves of the limit $moves," \
+echo "faults $faults, kills in a burst $in_bursts, stops in one that the guardian ended $stops; probes $probes, bursts $bursts, moves of the limit $moves," \
 	"pages drained to the disk $written, failures told $failed"
 for count in probes bursts moves; do if [ $((count)) -gt 0 ]; then ok "$count"; else fail "no $count"; fi; done
 if [ $most_grown -le 1024 ]; then ok "no daemon grew by more than $most_grown kB"; else fail "a daemon grew by $most_grown kB"; fi

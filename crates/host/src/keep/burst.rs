@@ -10,6 +10,10 @@ use crate::temporary::{TemporaryError, TemporarySettings};
 
 /// From one look to the next.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a burst may be from the first limit that is lowered to the last that is back. It ends by itself after
+/// `pacing_burst_ms`, 10 s at most; the rest is for a machine that is short of everything.
+/// A daemon that takes longer is stopped or hangs, and its guardian kills it.
+const STUCK: Duration = Duration::from_secs(30);
 const LIMIT: &str = "zswap.max_pool_percent";
 const ACCEPT: &str = "zswap.accept_threshold_percent";
 
@@ -34,12 +38,24 @@ pub struct Ended {
 }
 
 /// Carries out a burst. `goes_on` is asked again and again, after a moment each, with how many canaries went to the disk so far, and says why
-/// it ends. The limits are as before when this
-/// returns; a kill leaves them to the guardian of the temporary settings.
+/// it ends. The limits are as before when this returns; a kill, or a stop, leaves them to the guardian of the temporary settings.
 ///
 /// # Errors
 /// [`BurstError`]; a limit that another program has set meanwhile is left alone and named.
 pub fn carry_out(
+    settings: &mut TemporarySettings,
+    canaries: &mut dyn Canaries,
+    burst: &Burst,
+    is_still_full: &mut dyn FnMut() -> bool,
+    goes_on: &mut dyn FnMut(u64) -> Result<(), String>,
+) -> Result<Ended, BurstError> {
+    settings.arm_watchdog(STUCK)?;
+    let ended = lower_and_offer(settings, canaries, burst, is_still_full, goes_on);
+    settings.disarm_watchdog();
+    ended
+}
+
+fn lower_and_offer(
     settings: &mut TemporarySettings,
     canaries: &mut dyn Canaries,
     burst: &Burst,

@@ -30,8 +30,8 @@ pub enum TemporaryError {
     /// The journal cannot be used; nothing was changed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The process that puts everything back when this one is killed could not be started; nothing was changed.
-    #[error("the process that would put temporary settings back when this one is killed does not start")]
+    /// The process that puts everything back when this one is killed could not be started, or is gone; nothing was changed.
+    #[error("there is no process that would put temporary settings back when this one is killed")]
     Guardian(#[source] io::Error),
     /// A setting could not be made. What it had begun is taken back; what was set before it still stands.
     #[error("{change} failed")]

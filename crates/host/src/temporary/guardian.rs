@@ -2,7 +2,8 @@
 //!
 //! It is the same program, started again in a session of its own, so that what ends the other (Ctrl-C, a terminal that
 //! closes, SIGKILL, the out-of-memory killer) does not end it. It holds the reading end of a pipe; when that ends without
-//! a word, the other process is gone.
+//! a word, the other process is gone. One that lives and does not go on (SIGSTOP, a call that never returns) cannot be told from a patient
+//! one, unless it has armed a watchdog: then it is killed when the time is over, and everything is put back as after any kill.
 //!
 //! A program that opens a [`TemporarySettings`](super::TemporarySettings) calls [`play`] when its first argument is [`ARGUMENT`]. A test
 //! program of Rust's harness does so in a test of that name, which the argument selects.
@@ -10,9 +11,12 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
+use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
+use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 use tracing::info;
 
 use super::{TemporaryError, recover};
@@ -27,8 +31,10 @@ pub const ROOT: &str = "SWAPTUNE_TEMPORARY_GUARDIAN";
 
 /// What the guardian says when it is there.
 const READY: &str = "ready";
-/// What it is told when there is nothing left to put back.
-const DONE: u8 = b'd';
+/// What it is told, a line each: there is nothing left to put back; something is begun that must end within so many ms; it has ended.
+const DONE: &str = "done";
+const ARM: &str = "arm ";
+const DISARM: &str = "disarm";
 /// How often and how long it waits for memory to come free, so that an area can be switched off.
 const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
 
@@ -74,13 +80,27 @@ impl Guardian {
         Err(io::Error::other(format!("it ended at once ({status})")))
     }
 
+    /// From now on this process has `limit` to [disarm](Self::disarm) it, or is killed.
+    pub fn arm(&mut self, limit: Duration) -> io::Result<()> {
+        self.tell(&format!("{ARM}{}", limit.as_millis()))
+    }
+
+    /// What was begun has ended.
+    pub fn disarm(&mut self) -> io::Result<()> {
+        self.tell(DISARM)
+    }
+
     /// Lets it go: everything is put back.
     pub fn dismiss(mut self) {
-        if let Some(mut pipe) = self.child.stdin.take() {
-            // When it is gone already it need not be told.
-            let _ = pipe.write_all(&[DONE]);
-        }
+        // When it is gone already it need not be told.
+        let _ = self.tell(DONE);
+        self.child.stdin = None;
         let _ = self.child.wait();
+    }
+
+    fn tell(&mut self, what: &str) -> io::Result<()> {
+        let gone = || io::Error::other("it is gone");
+        self.child.stdin.as_mut().ok_or_else(gone)?.write_all(format!("{what}\n").as_bytes())
     }
 
     /// Leaves the rest to it, and does not wait.
@@ -89,8 +109,8 @@ impl Guardian {
     }
 }
 
-/// Plays the guardian, when this process was started as one: waits for the end of the other process, and puts back what it
-/// left. Says what was put back.
+/// Plays the guardian, when this process was started as one: waits for the end of the other process, or ends it where its watchdog is not
+/// disarmed in time, and puts back what it left. Says what was put back.
 ///
 /// # Errors
 /// [`TemporaryError`] when something could not be put back; [`recover`] can be called again.
@@ -100,16 +120,63 @@ pub fn play() -> Result<Option<String>, TemporaryError> {
     // In a session of its own no terminal can reach it. It fails only for one that leads a session already.
     let _ = rustix::process::setsid();
     Stop::ignore_signals().map_err(TemporaryError::Guardian)?;
+    // Before the parent is told to go on, which arms nothing until then: this is it, and no process that took its number.
+    let owner = getppid().and_then(|parent| pidfd_open(parent, PidfdFlags::empty()).ok());
     let mut out = io::stdout().lock();
     // The owner may be gone by now; then this fails, and the pipe below ends at once.
     let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
     drop(out);
-    let mut told = Vec::new();
-    let _ = io::stdin().lock().read_to_end(&mut told);
-    if told.contains(&DONE) {
-        return Ok(None);
+    match attend(&lines_told(), owner.as_ref()) {
+        Attended::Done => Ok(None),
+        Attended::Gone => patiently(&machine),
+        Attended::Stuck => Ok(patiently(&machine)?.map(|what| format!("{STUCK}; {what}"))),
     }
-    patiently(&machine)
+}
+
+/// What is said of a process that was killed for its watchdog.
+const STUCK: &str = "a process did not end in time what it had begun, and was killed";
+
+/// How the other process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attended {
+    /// With everything put back.
+    Done,
+    /// Without a word.
+    Gone,
+    /// It was killed here, for its watchdog.
+    Stuck,
+}
+
+/// The lines of standard input, by a thread, so that waiting for one can end.
+fn lines_told() -> Receiver<String> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || io::stdin().lock().lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+    receive
+}
+
+/// Listens to the other process until it ends.
+fn attend(told: &Receiver<String>, owner: Option<&OwnedFd>) -> Attended {
+    let (mut watchdog, mut stuck): (Option<Instant>, bool) = (None, false);
+    loop {
+        let line = match watchdog {
+            Some(end) => told.recv_timeout(end.saturating_duration_since(Instant::now())),
+            None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match line.as_deref() {
+            Ok(DONE) => return Attended::Done,
+            Ok(DISARM) => watchdog = None,
+            Ok(line) => {
+                let limit = line.strip_prefix(ARM).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
+                watchdog = limit.and_then(|limit| Instant::now().checked_add(limit));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                // Only of a process that is there and has the pipe: it ends next.
+                stuck = owner.is_some_and(|owner| pidfd_send_signal(owner, Signal::KILL).is_ok());
+                watchdog = None;
+            }
+            Err(RecvTimeoutError::Disconnected) => return if stuck { Attended::Stuck } else { Attended::Gone },
+        }
+    }
 }
 
 /// The lock is free a moment after the pipe ends, and memory when the dead process is taken apart.

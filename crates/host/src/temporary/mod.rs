@@ -10,6 +10,7 @@ mod error;
 pub mod guardian;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
@@ -124,6 +125,21 @@ impl TemporarySettings {
     /// Memory that is held now and free again before anything is put back, for it goes with this process: a swapoff can count on it.
     pub fn counts_on(&mut self, room: Bytes) {
         self.room = room;
+    }
+
+    /// Begins something that must end within `limit`: if [`TemporarySettings::disarm_watchdog`] is not called by then, the guardian kills
+    /// this process, whether it is stopped or waits for what never comes, and puts everything back.
+    ///
+    /// # Errors
+    /// [`TemporaryError::Guardian`] when there is none any more; nothing is begun without one.
+    pub fn arm_watchdog(&mut self, limit: Duration) -> Result<(), TemporaryError> {
+        let guardian = self.guardian.as_mut().ok_or_else(|| TemporaryError::Guardian(std::io::Error::other("it is gone")))?;
+        guardian.arm(limit).map_err(TemporaryError::Guardian)
+    }
+
+    /// It has ended. A guardian that was killed meanwhile need not be told.
+    pub fn disarm_watchdog(&mut self) {
+        let _ = self.guardian.as_mut().map(Guardian::disarm);
     }
 
     /// What a killed run had left and was put back when this one began.
