@@ -35,7 +35,6 @@ limit_raise_at_percent = 50
 limit_step_percent = 1
 limit_every_s = 1
 limit_max_percent = 10
-limit_raise_stall_us = 500000
 limit_lower_stall_us = 900000
 pacing_start_percent = 50
 pacing_target_percent = 30

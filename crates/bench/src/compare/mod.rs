@@ -27,7 +27,7 @@ use thiserror::Error;
 use crate::order::shuffled;
 use crate::process::{HelperError, Program};
 use crate::space::{Space, SpaceError, Wish, drop_caches};
-use crate::variant::{Preparation, Variant, prepare, switch_off};
+use crate::variant::{Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
 use bystander::Beside;
 use command::{Job, Ran};
 use look::Counters;
@@ -76,28 +76,6 @@ pub struct Kept {
     pub variant: usize,
     /// The run.
     pub run: CompareRun,
-}
-
-/// A configuration that was not compared, and why.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Skipped {
-    /// Its name.
-    pub variant: String,
-    /// The reason, as one sentence for the user.
-    pub why: String,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Outcome {
-    /// Results, in the order of the configurations.
-    pub figures: Vec<CompareFigures>,
-    /// Configurations without one.
-    pub skipped: Vec<Skipped>,
-    /// True when it was stopped before all blocks were done.
-    pub stopped: bool,
-    /// What a killed run had left and was put back first.
-    pub recovered: Option<String>,
 }
 
 /// Where a comparison has come to.
@@ -182,10 +160,10 @@ pub fn run(
     before: Vec<Kept>,
     stop: &Stop,
     watchers: &mut Watchers<'_>,
-) -> Result<Outcome, CompareError> {
+) -> Result<VariantOutcome<CompareFigures>, CompareError> {
     let beside = Some(Beside { program: &helpers.holder, memory: options.memory, seed: options.seed });
     let job = Job { tether: &helpers.tether, command: &options.command, output: watchers.output, beside };
-    let mut outcome = Outcome::default();
+    let mut outcome = VariantOutcome::default();
     let mut rows = rows(variants, (facts, evidence), options, before, &mut outcome);
     // All are set against the first.
     let is_refused = rows.first().is_none_or(|row| row.refused.is_some());
@@ -252,7 +230,7 @@ fn rows<'a>(
     (facts, evidence): (&Facts, &Evidence),
     options: &Options,
     before: Vec<Kept>,
-    outcome: &mut Outcome,
+    outcome: &mut VariantOutcome<CompareFigures>,
 ) -> Vec<Row<'a>> {
     let memory = options.memory.unwrap_or_else(|| facts.memory.total());
     let row = |variant: &'a Variant| {
@@ -392,7 +370,7 @@ impl Ran {
 }
 
 /// Judges what was measured.
-fn finish(rows: Vec<Row<'_>>, options: &Options, outcome: &mut Outcome) {
+fn finish(rows: Vec<Row<'_>>, options: &Options, outcome: &mut VariantOutcome<CompareFigures>) {
     let baseline: Vec<CompareRun> = rows.first().map(|row| row.runs.clone()).unwrap_or_default();
     let first = |block: u32, again: bool| {
         baseline.iter().find(|run| run.block == block && run.again == again && run.failed.is_none()).map(|run| run.elapsed_s)

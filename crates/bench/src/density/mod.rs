@@ -28,7 +28,7 @@ use thiserror::Error;
 use crate::order::shuffled;
 use crate::sample;
 use crate::space::{Space, SpaceError, Wish};
-use crate::variant::{NOW, Preparation, Variant, prepare, switch_off};
+use crate::variant::{NOW, Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
 use cell::Bench;
 use service::{Service, Wait};
 
@@ -77,28 +77,6 @@ impl Options {
     fn load(&self) -> (f64, f64) {
         (self.wakes_per_second, self.skew)
     }
-}
-
-/// A configuration that was not measured, and why.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Skipped {
-    /// Its name.
-    pub variant: String,
-    /// The reason, as one sentence for the user.
-    pub why: String,
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Outcome {
-    /// Results, in the order of the configurations.
-    pub figures: Vec<DensityFigures>,
-    /// Configurations without one.
-    pub skipped: Vec<Skipped>,
-    /// True when it was stopped before all rounds were done.
-    pub stopped: bool,
-    /// What a killed run had left and was put back first.
-    pub recovered: Option<String>,
 }
 
 /// Where a run has come to.
@@ -212,7 +190,7 @@ pub fn run_in_place(
     options: &Options,
     stop: &Stop,
     show: &mut dyn FnMut(&Progress<'_>),
-) -> Result<Outcome, DensityError> {
+) -> Result<VariantOutcome<DensityFigures>, DensityError> {
     child::lock_memory().map_err(DensityError::Lock)?;
     let variant = Variant { name: NOW.into(), algorithm: None, settings: None };
     let has_zswap = facts.knob("zswap.enabled") == Some("Y");
@@ -222,7 +200,7 @@ pub fn run_in_place(
     let space = Space::as_it_is(options.memory, ("density", &launch.holder));
     let bench = Bench { machine, options, launch, space, stop };
     let (begun, of) = (Instant::now(), options.rounds as usize);
-    let mut outcome = Outcome::default();
+    let mut outcome = VariantOutcome::default();
     for done in 0..of {
         let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
         let mut tell = |services| show(&Progress { variant: NOW, services, done, of, left });
@@ -253,8 +231,8 @@ pub fn run(
     options: &Options,
     stop: &Stop,
     show: &mut dyn FnMut(&Progress<'_>),
-) -> Result<Outcome, DensityError> {
-    let mut outcome = Outcome::default();
+) -> Result<VariantOutcome<DensityFigures>, DensityError> {
+    let mut outcome = VariantOutcome::default();
     let mut rows = Vec::new();
     for variant in variants {
         match prepare(variant, (facts, options.memory), evidence, &options.folder) {

@@ -3,6 +3,7 @@
 //! A configuration is [`Settings`], whatever it came from; the planner says what has to change for it ([`prepare()`]), as it does for
 //! `apply`.
 
+mod outcome;
 mod prepare;
 mod spec;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use swaptune_core::profiles;
 use swaptune_core::settings::{Provenance, Setting, Settings, SettingsError, read_toml};
 use swaptune_core::{Bytes, Facts};
 
+pub use outcome::{Skipped, VariantOutcome};
 pub use prepare::{Preparation, pose, prepare, switch_off};
 pub use spec::{Spec, SpecError, split};
 

@@ -5,17 +5,17 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use swaptune_bench::compare::{
-    CompareError, Header, Helpers, Journal, Kept, Options, Outcome, Progress as Where, ResumeError, SELF, Watchers,
-    run as measure, spoken, try_command,
+    CompareError, Header, Helpers, Journal, Kept, Options, Progress as Where, ResumeError, SELF, Watchers, run as measure,
+    spoken, try_command,
 };
 use swaptune_bench::results::Store;
 use swaptune_bench::sample::fresh_seed;
 use swaptune_bench::space::Wish;
-use swaptune_bench::variant::{NOW, Spec, Variant, pose, split};
+use swaptune_bench::variant::{NOW, Spec, Variant, VariantOutcome, pose, split};
 use swaptune_bench::workload::{WORKLOADS, workload};
 use swaptune_core::Bytes;
 use swaptune_core::facts::Facts;
-use swaptune_core::measurement::{Evidence, Figures, Measurement};
+use swaptune_core::measurement::{CompareFigures, Evidence, Figures, Measurement};
 use swaptune_core::units::BytesError;
 use swaptune_host::inspect::{Scope, inspect};
 use swaptune_host::stop::Stop;
@@ -84,9 +84,14 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }
 
-fn print(context: &Context, outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> Result<(), Failure> {
+fn print(
+    context: &Context,
+    outcome: &VariantOutcome<CompareFigures>,
+    options: &Options,
+    measurements: &[Measurement],
+) -> Result<(), Failure> {
     if context.json {
-        let Outcome { skipped, stopped, .. } = outcome;
+        let VariantOutcome { skipped, stopped, .. } = outcome;
         let json = serde_json::json!({ "measurements": measurements, "skipped": skipped, "stopped": stopped });
         return output::json_versioned(&json);
     }

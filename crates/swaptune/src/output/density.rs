@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use swaptune_bench::density::{Outcome, Progress, ratio};
+use swaptune_bench::density::{Progress, ratio};
+use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::Bytes;
 use swaptune_core::control::Report;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
@@ -41,7 +42,7 @@ pub fn sampled(sample: &SampleFigures) -> String {
 }
 
 /// The answer first, then what was measured around it.
-pub fn text(outcome: &Outcome) -> String {
+pub fn text(outcome: &VariantOutcome<DensityFigures>) -> String {
     let mut page = String::new();
     if let Some(first) = outcome.figures.first() {
         let load = &first.load;

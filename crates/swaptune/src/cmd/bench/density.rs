@@ -1,13 +1,13 @@
 //! `swaptune bench density`.
 
 use swaptune_bench::density::{
-    DensityError, KINDS, Launch, Options, Outcome, check, run as measure, run_in_place, sample_service, try_service,
+    DensityError, KINDS, Launch, Options, check, run as measure, run_in_place, sample_service, try_service,
 };
 use swaptune_bench::results::Recorder;
 use swaptune_bench::sample::fresh_seed;
 use swaptune_bench::space::SpaceError;
-use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, pose, split};
-use swaptune_core::measurement::{Evidence, Figures, Measurement};
+use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, VariantOutcome, pose, split};
+use swaptune_core::measurement::{DensityFigures, Evidence, Figures, Measurement};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::daemon_status;
 use swaptune_host::inspect::{Scope, inspect};
@@ -51,7 +51,13 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
 }
 
 /// The machine as it is, with its daemon if one runs.
-fn as_it_is(context: &Context, facts: &Facts, launch: &Launch, options: &Options, stop: &Stop) -> Result<Outcome, Failure> {
+fn as_it_is(
+    context: &Context,
+    facts: &Facts,
+    launch: &Launch,
+    options: &Options,
+    stop: &Stop,
+) -> Result<VariantOutcome<DensityFigures>, Failure> {
     let daemon = || daemon_status::look(&context.machine).value().filter(|report| report.mode.is_running()).cloned();
     let before = daemon();
     let progress = Progress::start();
@@ -74,7 +80,7 @@ fn compared(
     launch: &Launch,
     options: &Options,
     stop: &Stop,
-) -> Result<Outcome, Failure> {
+) -> Result<VariantOutcome<DensityFigures>, Failure> {
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let evidence = match sample_service(&context.machine, facts, launch)? {
         Some(sample) => {
@@ -93,9 +99,9 @@ fn compared(
     })?)
 }
 
-fn print(context: &Context, outcome: &Outcome, measurements: &[Measurement]) -> Result<(), Failure> {
+fn print(context: &Context, outcome: &VariantOutcome<DensityFigures>, measurements: &[Measurement]) -> Result<(), Failure> {
     if context.json {
-        let Outcome { skipped, stopped, .. } = outcome;
+        let VariantOutcome { skipped, stopped, .. } = outcome;
         let json = serde_json::json!({ "measurements": measurements, "skipped": skipped, "stopped": stopped });
         return output::json_versioned(&json);
     }

@@ -1,6 +1,7 @@
 //! A comparison as one page that needs no other file: verdicts, every run, ratios, what the machine did, and how to repeat it.
 
-use swaptune_bench::compare::{Options, Outcome, spoken};
+use swaptune_bench::compare::{Options, spoken};
+use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CompareFigures, CompareLook, CompareRun, Comparison, Measurement};
 
@@ -9,7 +10,7 @@ use crate::output::measurement::conditions;
 use crate::output::report::{Chart, Page, colour, intervals, lines, strip};
 
 /// The page.
-pub fn html(outcome: &Outcome, options: &Options, measurements: &[Measurement]) -> String {
+pub fn html(outcome: &VariantOutcome<CompareFigures>, options: &Options, measurements: &[Measurement]) -> String {
     let command = spoken(&options.command);
     let mut page = Page::begin(&format!("swaptune compare: {command}"), &format!("Compared: {command}"));
     if let Some(first) = outcome.figures.first() {

@@ -2,7 +2,8 @@
 
 mod html;
 
-use swaptune_bench::compare::{BYSTANDER, Options, Outcome, Progress, blocks_needed, spoken};
+use swaptune_bench::compare::{BYSTANDER, Options, Progress, blocks_needed, spoken};
+use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::measurement::{CompareFigures, CompareRun};
 use swaptune_core::stats::median;
 
@@ -17,7 +18,7 @@ pub fn progress(now: &Progress<'_>) -> String {
 }
 
 /// The verdicts first, then where time and pages went.
-pub fn text(outcome: &Outcome, options: &Options) -> String {
+pub fn text(outcome: &VariantOutcome<CompareFigures>, options: &Options) -> String {
     let mut page = String::new();
     if let Some(first) = outcome.figures.first() {
         let memory = options.memory.map_or_else(String::new, |memory| format!(", in {memory} of memory"));
