@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::FixtureKernel;
 
@@ -56,28 +56,42 @@ pub(crate) fn add(kernel: &FixtureKernel) -> io::Result<String> {
     }
     let free = (0..32).map(|number| format!("zram{number}")).find(|name| !device(kernel, name).exists());
     let name = free.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOSPC))?;
-    fs::create_dir_all(device(kernel, &name))?;
+    let made = aside(kernel, &name)?;
+    fs::create_dir_all(&made)?;
     for (attribute, text) in ATTRIBUTES {
-        fs::write(device(kernel, &name).join(attribute), text)?;
+        fs::write(made.join(attribute), text)?;
     }
+    fs::create_dir_all(kernel.path("/sys/block"))?;
+    fs::rename(made, device(kernel, &name))?;
     fs::create_dir_all(kernel.path("/dev"))?;
     fs::write(kernel.path(&format!("/dev/{name}")), "")?;
     Ok(name)
 }
 
-/// A kernel removes a device in one go. Here a kill may leave half of one, and removing that half must work: the folder, by
+/// Where the folder of a device is made and taken apart, so that a kill leaves all of its attributes or none, as with a kernel. What an
+/// earlier kill left there is gone.
+fn aside(kernel: &FixtureKernel, name: &str) -> io::Result<PathBuf> {
+    let path = kernel.path(&format!("/run/fixture-{name}"));
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir_all(kernel.path("/run")).map(|()| path),
+    }
+}
+
+/// A kernel removes a device with its node in one go. Here a kill may leave one without a node, and removing that must work: the folder, by
 /// which a device is known, goes last.
 pub(crate) fn remove(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
     match fs::read_to_string(device(kernel, name).join("initstate")) {
         Ok(state) if state.trim() != "0" => return Err(io::Error::from_raw_os_error(libc::EBUSY)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && device(kernel, name).exists() => {}
         read => drop(read?),
     }
     match fs::remove_file(kernel.path(&format!("/dev/{name}"))) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    fs::remove_dir_all(device(kernel, name))
+    let gone = aside(kernel, name)?;
+    fs::rename(device(kernel, name), &gone)?;
+    fs::remove_dir_all(gone)
 }
 
 /// What follows from a write to an attribute.
@@ -91,17 +105,17 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
     match attribute.as_str() {
         "disksize" => set_up(kernel, &name, value.parse().unwrap_or(0)),
         "mem_limit" => {
-            fs::write(path, "")?;
-            fs::write(folder.join("mm_stat"), format!("0 0 0 {value} 0 0 0 0 0\n"))
+            kernel.replace(path, "")?;
+            kernel.replace(&folder.join("mm_stat"), &format!("0 0 0 {value} 0 0 0 0 0\n"))
         }
-        "recomp_algorithm" => add_secondary(&folder, value),
-        "backing_dev" => fs::write(path, format!("{value}\n")),
+        "recomp_algorithm" => add_secondary(kernel, &folder, value),
+        "backing_dev" => kernel.replace(path, &format!("{value}\n")),
         "idle" if value != "all" && folder.join(NO_TIMES).exists() => Err(io::Error::from_raw_os_error(libc::EINVAL)),
         "writeback" => write_back(&folder),
         "recompress" => recompress(&folder, value),
         "reset" => {
             for (attribute, text) in ATTRIBUTES {
-                fs::write(folder.join(attribute), text)?;
+                kernel.replace(&folder.join(attribute), text)?;
             }
             fs::write(kernel.path(&format!("/dev/{name}")), "")
         }
@@ -110,7 +124,7 @@ pub(crate) fn written(kernel: &FixtureKernel, path: &Path, value: &str) -> io::R
 }
 
 /// `algo=zstd priority=1` becomes a line `#1: lzo lzo-rle lz4 [zstd]`, below those that were there (recomp_algorithm_show()).
-fn add_secondary(folder: &Path, words: &str) -> io::Result<()> {
+fn add_secondary(kernel: &FixtureKernel, folder: &Path, words: &str) -> io::Result<()> {
     let word = |key: &str| words.split_whitespace().find_map(|word| word.strip_prefix(key));
     let (Some(name), Some(priority)) = (word("algo="), word("priority=")) else {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
@@ -123,7 +137,7 @@ fn add_secondary(folder: &Path, words: &str) -> io::Result<()> {
         offered.split_whitespace().map(|offered| if offered == name { format!("[{name}]") } else { offered.into() }).collect();
     let shown = folder.join("recomp_algorithm");
     let before = fs::read_to_string(&shown)?;
-    fs::write(shown, format!("{before}#{priority}: {}\n", names.join(" ")))
+    kernel.replace(&shown, &format!("{before}#{priority}: {}\n", names.join(" ")))
 }
 
 fn number(folder: &Path, file: &str, place: usize) -> u64 {
@@ -164,12 +178,12 @@ fn shrink(folder: &Path, bytes: u64) -> io::Result<()> {
 }
 
 fn set_up(kernel: &FixtureKernel, name: &str, size: u64) -> io::Result<()> {
-    fs::write(device(kernel, name).join("initstate"), "1\n")?;
-    fs::write(device(kernel, name).join("size"), format!("{}\n", size >> 9))?;
+    kernel.replace(&device(kernel, name).join("initstate"), "1\n")?;
+    kernel.replace(&device(kernel, name).join("size"), &format!("{}\n", size >> 9))?;
     fs::File::create(kernel.path(&format!("/dev/{name}")))?.set_len(size)
 }
 
-fn device(kernel: &FixtureKernel, name: &str) -> std::path::PathBuf {
+fn device(kernel: &FixtureKernel, name: &str) -> PathBuf {
     kernel.path(&format!("/sys/block/{name}"))
 }
 
