@@ -59,7 +59,7 @@ struct Cost {
     ends: f64,
 }
 
-/// Prints the costs of so many rounds of so many seconds each.
+/// Prints the costs of `rounds` rounds of `seconds` each.
 pub fn run(seconds: u64, rounds: usize) -> anyhow::Result<()> {
     if !Path::new("target/release/swaptune").exists() {
         bail!("target/release/swaptune: not found; build it: cargo build --release --package swaptune");

@@ -221,7 +221,7 @@ fn ended() -> Result<(), Failed> {
     process.tell("end");
     let request = Request { choice, by_unit: false, interval: Duration::from_secs(1), length: Duration::from_secs(1) };
     match record(&Machine::live(), &request, Vec::new(), &Stop::default(), &mut |_, _| ()) {
-        Err(RecordError::Nothing(error @ SampleError::Nobody(_))) => {
+        Err(RecordError::Nothing(error @ SampleError::NoneMatches(_))) => {
             assert!(error.to_string().ends_with(&format!("pid {}", process.child.id())), "{error}");
             Ok(())
         }

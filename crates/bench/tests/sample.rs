@@ -244,7 +244,7 @@ fn fork() -> Result<(), Failed> {
 
 fn nobody() -> Result<(), Failed> {
     match take(&Machine::live(), &request(&[u32::MAX], 10, 1), &mut |_| ()) {
-        Err(error @ SampleError::Nobody(_)) => {
+        Err(error @ SampleError::NoneMatches(_)) => {
             assert_eq!(error.to_string(), "no process with memory of its own: pid 4294967295");
             Ok(())
         }

@@ -89,7 +89,7 @@ pub enum ValidateError {
     /// A workload cannot be made.
     #[error(transparent)]
     Workload(#[from] GenerateError),
-    /// Nobody says what the pages compress to.
+    /// No compressed sizes of the pages are known.
     #[error("compressed sizes: {0}")]
     Sizes(String),
     /// The simulator cannot be this machine.

@@ -13,7 +13,7 @@ use swaptune_core::stats::{Estimate, median};
 const LEVEL: f64 = 0.05;
 /// How often blocks are drawn for an interval.
 const RESAMPLES: usize = 4000;
-/// Up to so many blocks every choice of signs is tried; beyond, as many are drawn.
+/// Up to this number of blocks every choice of signs is tried; beyond, as many are drawn.
 const EXACT: usize = 14;
 /// Intervals of the same figures are the same at each look.
 const SEED: u64 = 0x5eed;

@@ -29,7 +29,7 @@ pub enum Access {
 /// Why a device must not be written to.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
-    /// Somebody works on it.
+    /// Another process holds it open, or the kernel uses it.
     #[error("{path} is in use: {how}")]
     InUse {
         /// The device.

@@ -112,9 +112,9 @@ pub enum SampleError {
     /// The processes of this machine cannot be listed.
     #[error(transparent)]
     List(#[from] ReadError),
-    /// None is meant.
+    /// No process matches.
     #[error("no process with memory of its own: {0}")]
-    Nobody(String),
+    NoneMatches(String),
     /// None may be looked at.
     #[error("none of the {0} processes may be read")]
     Forbidden(u64),
@@ -189,7 +189,7 @@ fn find(machine: &Machine, choice: &Choice, on: &mut dyn FnMut(Step)) -> Result<
     let listing = processes::list(machine, choice)?;
     let mut tally = Tally { processes: listing.processes.len() as u64, ..Tally::default() };
     if tally.processes == 0 {
-        return Err(SampleError::Nobody(choice.to_string()));
+        return Err(SampleError::NoneMatches(choice.to_string()));
     }
     let mut locator = Locator::new();
     let mut found = Vec::new();

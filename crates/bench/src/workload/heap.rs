@@ -11,7 +11,7 @@ use super::Ask;
 const PAGE: usize = 4096;
 /// Transactions for each object.
 const TRANSACTIONS: usize = 4;
-/// Of ten transactions so many go to a fifth of the objects.
+/// Transactions of ten that go to a fifth of the objects.
 const HOT_OF_TEN: u64 = 8;
 /// Words that a transaction changes.
 const WORDS: usize = 32;

@@ -45,7 +45,7 @@ signatures! {
         ["Text file busy", "cannot snapshot subvolume with active swapfile"],
         "a snapshot of a subvolume with an active swap file was refused: the swap file needs a subvolume of its own",
         "btrfs subvolume create /swap", "fs/btrfs/ioctl.c: create_snapshot";
-    device_timeout: "log-device-timeout", Error, "the boot waited in vain for a swap device",
+    device_timeout: "log-device-timeout", Error, "the boot timed out waiting for a swap device",
         ["Timed out waiting for device + zram", "Timed out waiting for device + swap", "Dependency failed for + swap"],
         "the boot waited for a swap device that never came: it is missing, or udev did not announce it",
         "swaptune apply --boot", "systemd.swap(5); systemd.device(5)";

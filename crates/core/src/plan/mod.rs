@@ -154,7 +154,7 @@ impl Plan {
         self.notes.iter().filter(|note| note.pending)
     }
 
-    /// The plan where nobody asked for its settings: without its changes when they are not worth it. What is refused, and what the model has no
+    /// The plan without its changes when its settings are swaptune's own proposal and not worth it. What is refused, and what the model has no
     /// figures for, stays as it is.
     #[must_use]
     pub fn if_worth_it(self) -> Self {

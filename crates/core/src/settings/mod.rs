@@ -199,7 +199,7 @@ impl EncryptRule {
 }
 
 impl SwapWanted {
-    /// True when a boot does not wait for it in vain: unless the configuration says `optional = false`.
+    /// True when a boot goes on without it (`nofail`): unless the configuration says `optional = false`.
     #[must_use]
     pub fn boots_without(&self) -> bool {
         self.optional != Some(false)

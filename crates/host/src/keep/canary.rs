@@ -25,7 +25,7 @@ pub const ARGUMENT: &str = "keep_canary";
 
 /// What the group may have: the pages and the program.
 const LIMIT: Bytes = Bytes::from_mib(64);
-/// How many pages there are: one that was just refused is let alone for a while.
+/// How many pages there are: a refused one is not offered again before all others were.
 const PAGES: usize = 64;
 /// Time from one to the next: the worker needs some to write back what the last one asked for.
 const PAUSE: Duration = Duration::from_micros(100);

@@ -31,7 +31,7 @@ pub const ROOT: &str = "SWAPTUNE_TEMPORARY_GUARDIAN";
 
 /// What the guardian says when it is there.
 const READY: &str = "ready";
-/// What it is told, a line each: there is nothing left to put back; something is begun that must end within so many ms; it has ended.
+/// What it is told, a line each: there is nothing left to put back; something is begun that must end within N ms; it has ended.
 const DONE: &str = "done";
 const ARM: &str = "arm ";
 const DISARM: &str = "disarm";

@@ -44,7 +44,7 @@ pub struct CompareArgs {
     /// Write a report with pictures, one file that needs no other
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write what the command says to FILE; else nobody sees it
+    /// Write the output of the command to FILE instead of discarding it
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Run a built-in workload instead of a command, on memory of this size [default: what the table of workloads says]

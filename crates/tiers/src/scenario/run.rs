@@ -71,7 +71,7 @@ pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
     Ok(play.finish(None))
 }
 
-/// A machine that plays a trace: to its end, or as far as somebody beside it wants to see.
+/// A machine that plays a trace: to its end, or to a moment that the caller names.
 #[derive(Clone, Debug)]
 pub struct Play<'a> {
     trace: &'a Trace,
@@ -158,7 +158,7 @@ impl<'a> Play<'a> {
         *done = end;
     }
 
-    /// Notes what RAM holds now, for its mean over time: to be called where somebody beside the trace changes that.
+    /// Notes what RAM holds now, for its mean over time: called where something other than the trace changes that.
     pub fn look(&mut self) {
         self.noted.occupied(&self.model, self.room);
     }

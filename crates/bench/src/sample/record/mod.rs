@@ -213,7 +213,7 @@ pub fn record<W: Write>(
 }
 
 impl<W: Write> Recorder<W> {
-    /// Nobody can come in place of processes that were named by number.
+    /// Processes named by number have no replacement.
     fn is_over(&self, request: &Request) -> bool {
         let choice = &request.choice;
         self.followed.is_empty() && !choice.is_everything() && choice.units.is_empty() && choice.cgroups.is_empty()
@@ -225,7 +225,7 @@ impl<W: Write> Recorder<W> {
         let time = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
         let is_first = self.recording.looks == 0;
         if is_first && listing.processes.is_empty() {
-            return Err(SampleError::Nobody(request.choice.to_string()).into());
+            return Err(SampleError::NoneMatches(request.choice.to_string()).into());
         }
         let there: BTreeMap<u32, u64> = listing.processes.iter().map(|process| (process.pid, process.started)).collect();
         let gone: Vec<u32> =

@@ -170,7 +170,7 @@ fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
     on
 }
 
-/// Nobody asked for encryption of what is swapped to it; zram is on no disk.
+/// No encryption of what is swapped to it is asked for; zram is on no disk.
 pub(super) fn is_plain(area: &SwapArea) -> bool {
     area.is_zram() || area.encryption.value() == Some(&Encryption::None)
 }

@@ -152,7 +152,7 @@ impl Zram<'_> {
     }
 }
 
-/// A last look at what a device carries that zram is to write back to; that nobody has it open is asked as well.
+/// Looks once more, right before the write, at what the backing device carries, and opens it exclusively.
 fn nothing_lost(cx: StepContext<'_>, backing: &str) -> Result<(), StepError> {
     let real = cx.run.real(backing)?;
     let failed = |error| StepError::io("read", backing, error);

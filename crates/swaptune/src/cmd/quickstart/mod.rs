@@ -190,7 +190,7 @@ enum Pick {
     Unclear,
 }
 
-/// Which of so many offers an answer names.
+/// Which of the `offers` an answer names.
 fn pick(answer: &str, offers: usize) -> Pick {
     match (answer, answer.parse::<usize>()) {
         ("" | "y" | "yes", _) => Pick::Offer(0),

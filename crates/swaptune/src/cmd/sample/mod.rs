@@ -147,11 +147,11 @@ fn save(sample: &mut Sample, measurement: &Measurement, file: &Path) -> Result<(
 impl From<SampleError> for Failure {
     fn from(error: SampleError) -> Self {
         let hint = match &error {
-            SampleError::Nobody(_) => "`systemctl status PID` names the unit of a process, `systemd-cgls` shows all groups",
+            SampleError::NoneMatches(_) => "`systemctl status PID` names the unit of a process, `systemd-cgls` shows all groups",
             SampleError::Forbidden(_) => "as root: sudo swaptune sample",
             _ => "",
         };
-        let code = if matches!(error, SampleError::Nobody(_)) { USAGE } else { 1 };
+        let code = if matches!(error, SampleError::NoneMatches(_)) { USAGE } else { 1 };
         Self::new(code, error).hint(hint)
     }
 }

@@ -40,8 +40,7 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// The usual figures of pages that are so many times as large as those of 4 KiB: what goes over each byte of a page takes so many times
-    /// as long, and the rest as long as ever.
+    /// Default figures for pages of `times` × 4 KiB: work per byte takes `times` as long, work per page as long as for 4 KiB.
     #[must_use]
     pub fn of_pages(times: u64) -> Self {
         let mut figures = Self::default();
