@@ -37,6 +37,8 @@ payloads! {
     KEEP_RECOMPRESS = "keep-lib.sh", "keep-recompress.sh";
     /// Twice of what RAM holds is written at once, with each limit of the pool that `/burst` names.
     KEEP_BURST = "keep-burst.sh";
+    /// What allocating costs beside idle services; `/allocate` holds MiB, rounds and variants.
+    KEEP_ALLOCATE = "keep-lib.sh", "keep-allocate.sh";
     /// How many idle services fit, at a fixed limit or with the daemon.
     KEEP_DENSITY = "keep-density.sh";
     /// swaptune on a kernel without zswap.

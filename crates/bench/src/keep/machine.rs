@@ -91,6 +91,11 @@ impl<'a> Machine<'a> {
         (true, offered)
     }
 
+    /// Canaries with which the worker would have visited as large a part of the pool of the machine that this one stands for.
+    pub(super) fn canaries(&self, offered: u64) -> u64 {
+        offered * self.scale
+    }
+
     /// Everything, at each tick; units in turns.
     pub(super) fn tick(&mut self) -> Moment {
         let now = self.look();

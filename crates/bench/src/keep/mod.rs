@@ -89,12 +89,12 @@ impl Keeper<'_> {
         let Self { machine, laws, kept, .. } = self;
         let began = machine.look();
         let burst = Burst { until_ms: began.at_ms + laws.figures.pacing_burst_ms, ..*burst };
-        let (wrote, mut last) = (machine.seen().zswpwb, began.clone());
+        let (wrote, mut last, mut canaries) = (machine.seen().zswpwb, began.clone(), 0);
         machine.play.model.set_pool_limits(burst.limit_percent, burst.accept_percent);
         loop {
             let (goes_on, offered) = machine.pass_with_canaries(BURST_LOOK);
             let now = machine.look();
-            kept.canaries += offered;
+            canaries += offered;
             if !goes_on || laws.pacing.goes_on(&laws.figures, &burst, &began, &last, &now).is_err() {
                 break;
             }
@@ -105,9 +105,11 @@ impl Keeper<'_> {
             // A pool that was full takes no page until it is below the threshold, unless a store at one of 100 % has it look again.
             machine.play.model.set_pool_limits(began.limit_percent, 100);
             machine.play.model.offer_canary();
-            kept.canaries += 1;
+            canaries += 1;
         }
         machine.play.model.set_pool_limits(began.limit_percent, began.accept_percent);
+        laws.pacing.ended(&machine.look(), machine.canaries(canaries));
+        kept.canaries += canaries;
         kept.bursts += 1;
         kept.written += machine.seen().zswpwb - wrote;
     }

@@ -11,6 +11,10 @@
 //! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
 //! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
 //! counted, and a day has a budget. Before Linux 6.8 nothing keeps a canary that was refused from the disk: there it counts as well.
+//!
+//! Bursts may write nothing: since 6.12 the worker's first visit to an entry only ends its second chance, and groups with
+//! `memory.zswap.writeback` 0 are passed over. Once enough canaries were offered for the worker to have visited each entry twice,
+//! the pool is left alone, for a minute and then twice as long each time, up to an hour.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +30,11 @@ const LEAST: Bytes = Bytes::from_mib(1);
 /// What a burst leaves of the budget where canaries are written: what they and the worker may write from one look to the next (assumed; some
 /// 200 canaries, each of which may have a few pages written back).
 const MARGIN: Bytes = Bytes::from_mib(8);
+
+/// Entries in a row that the worker visits without success before it ends (`MAX_RECLAIM_RETRIES` of mm/zswap.c).
+const RETRIES: u64 = 16;
+/// How long the pool is left alone when nothing of it can be written back, ms: at first, and at most.
+const REST_MS: (u64, u64) = (60_000, 3_600_000);
 
 /// How a kernel answers a store that it refuses above the limit, and where the refused page goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +80,20 @@ pub struct Pacing {
     hold_until_ms: u64,
     draining: bool,
     budget: Budget,
+    fruitless: Fruitless,
+}
+
+/// Bursts in a row that wrote nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Fruitless {
+    /// Pages that zswap had written back before them.
+    zswpwb: u64,
+    /// Canaries that they offered.
+    canaries: u64,
+    /// How long the pool was left alone last for that, ms.
+    rest_ms: u64,
+    /// Until when it is.
+    until_ms: u64,
 }
 
 impl Pacing {
@@ -101,6 +124,10 @@ impl Pacing {
         }
         if now.at_ms < self.hold_until_ms {
             return Err(format!("left alone for {} ms after paging", figures.pacing_hold_ms));
+        }
+        if now.at_ms < self.fruitless.until_ms {
+            let minutes = self.fruitless.rest_ms / 60_000;
+            return Err(format!("left alone for {minutes} min: nothing of the {} could be written back", now.pool));
         }
         let left = self.budget.left(now.at_ms, Bytes(figures.pacing_budget));
         let left = if worker.writes_canaries() { Bytes(left.0.saturating_sub(MARGIN.0)) } else { left };
@@ -137,6 +164,22 @@ impl Pacing {
             return Ok(());
         };
         Err(ends)
+    }
+
+    /// What became of a burst, at the look after it: how many canaries it offered.
+    pub fn ended(&mut self, after: &Moment, canaries: u64) {
+        let fruitless = &mut self.fruitless;
+        if after.zswpwb > fruitless.zswpwb {
+            *fruitless = Fruitless { zswpwb: after.zswpwb, ..Fruitless::default() };
+            return;
+        }
+        fruitless.canaries += canaries;
+        let entries = after.stored.0 / after.page.0.max(1);
+        if fruitless.canaries.saturating_mul(RETRIES) >= 2 * entries {
+            fruitless.canaries = 0;
+            fruitless.rest_ms = (2 * fruitless.rest_ms).clamp(REST_MS.0, REST_MS.1);
+            fruitless.until_ms = after.at_ms + fruitless.rest_ms;
+        }
     }
 
     /// Counts what zswap wrote back between two looks against the budget, whoever asked for it, and canaries that were written. To be called

@@ -137,6 +137,35 @@ fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
 }
 
 #[test]
+fn a_pool_that_cannot_be_written_back_is_left_alone_for_longer_each_time() {
+    let mut laws = laws(Figures::default());
+    laws.wanted.limit = false;
+    let begins = |laws: &mut Laws, was: &Moment, now: &Moment| {
+        let decisions = laws.decide(&ground(), 43, was, now);
+        decisions.iter().any(|decision| matches!(decision, Decision::Pacing { .. }))
+    };
+    let (mut now, mut began) = (quiet(), Vec::new());
+    let entries = now.stored.0 / PAGE;
+    for second in 0..1000 {
+        let next = later(&now);
+        let was = std::mem::replace(&mut now, next);
+        if begins(&mut laws, &was, &now) {
+            began.push(second);
+            // A canary has the worker visit 16 entries, and each may be visited twice: four such bursts.
+            laws.pacing.ended(&now, entries / 32);
+        }
+    }
+    assert_eq!(began[..9], [0, 1, 2, 3, 63, 64, 65, 66, 186]);
+    assert!(laws.standing.pacing.contains("left alone for 16 min"), "{}", laws.standing.pacing);
+    // One page that is written back begins it all anew.
+    now = Moment { at_ms: now.at_ms + 3_600_000, zswpwb: now.zswpwb + 1, ..now };
+    let next = later(&now);
+    assert!(begins(&mut laws, &now, &next));
+    laws.pacing.ended(&next, u64::MAX);
+    assert!(begins(&mut laws, &next, &later(&next)));
+}
+
+#[test]
 fn canaries_that_are_written_count_and_are_no_paging_of_others() {
     let before = quiet();
     let now = later(&before);

@@ -105,6 +105,25 @@ pub fn burst(kernel: Kernel) -> Result<()> {
     outcome.ensure_success()
 }
 
+/// MiB that are allocated, rounds, and variants, unless the environment says otherwise.
+const ALLOCATE: [(&str, &str); 3] =
+    [("SWAPTUNE_VM_ALLOCATE", "2048"), ("SWAPTUNE_VM_ROUNDS", "3"), ("SWAPTUNE_VM_VARIANTS", "off on paced paced-low")];
+
+/// What allocating costs beside idle services, with a pool at its limit and with one that the daemon has drained; evidence, no test of speed.
+pub fn allocate(kernel: Kernel) -> Result<()> {
+    need_commands(&["bench", "daemon"])?;
+    let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_ALLOCATE)
+        .memory(1024)
+        .disks(&[4096])
+        .file(swaptune::binary()?, "/usr/local/bin/swaptune")
+        .file(swaptune::guest_tool()?, "/bin/guest-tool")
+        .text("/allocate", format!("{}\n", ALLOCATE.map(asked).join(" ")))
+        .limit(Duration::from_secs(7200))
+        .run()?;
+    println!("{}", outcome.output);
+    outcome.ensure_success()
+}
+
 /// What the environment says, or the usual value.
 fn asked((name, usual): (&str, &str)) -> String {
     std::env::var(name).unwrap_or_else(|_| usual.into())

@@ -61,6 +61,8 @@ fn all() -> Vec<Trial> {
                 trials.push(minimal("recompress", kernel, keep::recompress).with_ignored_flag(true));
                 // Whether the limit that a plan sets kills; worth it when that rule was changed.
                 trials.push(minimal("burst", kernel, keep::burst).with_ignored_flag(true));
+                // Figures for docs/evidence/keep.md.
+                trials.push(minimal("allocate", kernel, keep::allocate).with_ignored_flag(true));
                 // As long as it is asked for.
                 trials.push(minimal("soak", kernel, keep::soak).with_ignored_flag(true));
                 // Figures for docs/evidence/keep.md, a quarter of an hour each.
