@@ -17,7 +17,7 @@ service() { echo $SERVICES | cut -d' ' -f$(($1 % 6 + 1)); }
 schedule() {
 	awk -v seed="$SEED" -v lines=$((LENGTH / 8 + 1)) 'BEGIN {
 		srand(seed)
-		kinds = split("kill kill canary stop stuck group swap full full-kill clock hangup pause lock hog", kind)
+		kinds = split("kill kill stuck canary stop group swap full full-kill clock hangup pause lock hog", kind)
 		for (line = 0; line < lines; line++) {
 			if (line % kinds == 0)
 				for (i = kinds; i > 1; i--) { j = int(rand() * i) + 1; was = kind[i]; kind[i] = kind[j]; kind[j] = was }
@@ -46,6 +46,7 @@ reclaim_pause_s = 1
 reclaim_probe_percent = 30
 reclaim_stall_us = 500000
 reclaim_refaults = 100000
+reclaim_backoff_s = 5
 END
 }
 
@@ -86,12 +87,16 @@ is_restored() {
 
 is_configured() { live_state > /run/after && cmp -s /run/live /run/after; }
 
-# await_burst NUMBER: until one has begun, or for a while
+# swap_out: what was verified goes back into the pool, more than half of the limit, so that the limit rises and bursts begin
+swap_out() { for name in $SERVICES; do echo 16M 2> /dev/null > $APPS/$name/memory.reclaim; done; }
+
+# await_burst SECONDS: until one has begun, or for that long at least
 await_burst() {
 	tries=$(($1 * 50))
 	while [ "$(cat $ZSWAP/accept_threshold_percent)" = "$ACCEPT" ] && [ $tries -gt 0 ]; do
 		usleep 20000
 		tries=$((tries - 1))
+		[ $((tries % 300)) != 0 ] || swap_out
 	done
 }
 
@@ -110,7 +115,8 @@ killed() {
 
 # stuck NUMBER: stopped in a burst, where its guardian kills it; one that is in none goes on after a moment
 stuck() {
-	await_burst 11
+	swap_out
+	await_burst 30
 	last=$(memory_of_daemon)
 	kill -STOP $daemon
 	usleep 100000
@@ -192,6 +198,7 @@ end=$(($(seconds) + LENGTH))
 begin
 while read -r pause kind number <&3 && [ "$(seconds)" -lt $end ] && [ $failures = 0 ]; do
 	sleep "$pause"
+	swap_out
 	faults=$((faults + 1))
 	echo "=== $faults: $kind $number, up $(seconds) s"
 	echo "$kind" >> /run/kinds
