@@ -152,7 +152,7 @@ impl Full {
 }
 
 fn drive(file: &Path, serial: &str, read_only: bool) -> Drive {
-    Drive { file: file.to_path_buf(), serial: serial.to_owned(), read_only }
+    Drive { file: file.to_path_buf(), serial: serial.to_owned(), read_only, rate: None }
 }
 
 /// Copies a disk image without writing out its holes.

@@ -28,6 +28,7 @@ pub struct Minimal {
     texts: Vec<(String, String)>,
     modules: Vec<String>,
     disks: Vec<u64>,
+    disk_rate: Option<u64>,
     ext4: Option<u64>,
     memory: u32,
     cpus: u32,
@@ -45,6 +46,7 @@ impl Minimal {
             texts: Vec::new(),
             modules: Vec::new(),
             disks: vec![256; 4],
+            disk_rate: None,
             ext4: None,
             memory: 768,
             cpus: 1,
@@ -74,6 +76,12 @@ impl Minimal {
     /// Replaces the disks; sizes in MiB.
     pub fn disks(mut self, mebibytes: &[u64]) -> Self {
         self.disks = mebibytes.to_vec();
+        self
+    }
+
+    /// Holds each of these disks to a rate, bytes a second, reads and writes together.
+    pub fn disk_rate(mut self, rate: Option<u64>) -> Self {
+        self.disk_rate = rate;
         self
     }
 
@@ -123,13 +131,13 @@ impl Minimal {
             let serial = format!("swap{number}");
             let file = work.path().join(&serial);
             sparse_disk(&file, *size)?;
-            drives.push(Drive { file, serial, read_only: false });
+            drives.push(Drive { file, serial, read_only: false, rate: self.disk_rate });
         }
         if let Some(size) = self.ext4 {
             let file = work.path().join("ext4");
             sparse_disk(&file, size)?;
             run(command("mkfs.ext4").arg("-qF").arg(&file))?;
-            drives.push(Drive { file, serial: "ext4".to_owned(), read_only: false });
+            drives.push(Drive { file, serial: "ext4".to_owned(), read_only: false, rate: None });
         }
         let architecture = self.tree.kernel.architecture;
         let machine = Machine {

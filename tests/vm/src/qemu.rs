@@ -35,6 +35,8 @@ pub struct Drive {
     pub serial: String,
     /// Whether the guest may not write.
     pub read_only: bool,
+    /// What it may read and write a second, bytes; `None` for as much as it can.
+    pub rate: Option<u64>,
 }
 
 /// What the machine starts.
@@ -263,11 +265,12 @@ fn network_arguments(ssh: Option<u16>) -> Vec<String> {
 fn drive_arguments(number: usize, drive: &Drive) -> [String; 4] {
     let file = drive.file.display();
     let read_only = if drive.read_only { ",readonly=on" } else { "" };
+    let rate = drive.rate.map_or_else(String::new, |rate| format!(",throttling.bps-total={rate}"));
     let serial = &drive.serial;
     let boot_index = if number == 0 { ",bootindex=1" } else { "" };
     [
         "-drive".to_owned(),
-        format!("file={file},format=raw,if=none,id=d{number},cache=unsafe,discard=unmap{read_only}"),
+        format!("file={file},format=raw,if=none,id=d{number},cache=unsafe,discard=unmap{read_only}{rate}"),
         "-device".to_owned(),
         format!("virtio-blk-pci,drive=d{number},serial={serial}{boot_index}"),
     ]

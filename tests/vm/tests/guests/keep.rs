@@ -108,13 +108,18 @@ pub fn burst(kernel: Kernel) -> Result<()> {
 /// MiB that are allocated, rounds, and variants, unless the environment says otherwise.
 const ALLOCATE: [(&str, &str); 3] =
     [("SWAPTUNE_VM_ALLOCATE", "2048"), ("SWAPTUNE_VM_ROUNDS", "3"), ("SWAPTUNE_VM_VARIANTS", "off on paced paced-low")];
+/// MiB a second that the disk may do, 0 for as many as it can: emulation makes compressing some ten times as dear, and a disk not at all.
+const DISK_RATE: (&str, &str) = ("SWAPTUNE_VM_DISK_RATE", "0");
 
 /// What allocating costs beside idle services, with a pool at its limit and with one that the daemon has drained; evidence, no test of speed.
 pub fn allocate(kernel: Kernel) -> Result<()> {
     need_commands(&["bench", "daemon"])?;
+    let text = asked(DISK_RATE);
+    let rate: u64 = text.parse().with_context(|| format!("{}: found `{text}`, expected MiB a second", DISK_RATE.0))?;
     let outcome = Minimal::new(kernel.fetch()?, payload::KEEP_ALLOCATE)
         .memory(1024)
         .disks(&[4096])
+        .disk_rate(Some(rate << 20).filter(|rate| *rate > 0))
         .file(swaptune::binary()?, "/usr/local/bin/swaptune")
         .file(swaptune::guest_tool()?, "/bin/guest-tool")
         .text("/allocate", format!("{}\n", ALLOCATE.map(asked).join(" ")))
