@@ -67,7 +67,7 @@ fn refused() -> Result<(), Failed> {
     let folder = folder()?;
     for (words, code, says) in [
         (&["--workload", "zip"][..], 2, "did you mean `zipf`?"),
-        (&["--limit", "1M"], 3, "--limit 8M or more"),
+        (&["--limit", "1M"], 3, "--limit 16M or more"),
         (&["--root", "/"], 2, "unexpected argument '--root'"),
     ] {
         let output = validate(words, folder.path()).output()?;
@@ -85,7 +85,7 @@ fn refused() -> Result<(), Failed> {
 /// counts what the kernel counts is measured by `make validate`, and asserted nowhere: other programs take part in it.
 fn compared() -> Result<(), Failed> {
     let folder = folder()?;
-    let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "8M", "--rounds", "1"];
+    let words = ["--workload", "sequential", "--compressor", "lzo", "--limit", "16M", "--rounds", "1"];
     let output = validate(&words, folder.path()).output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
