@@ -57,7 +57,10 @@ impl TemporaryError {
         match self {
             Self::Refused { hint, .. } => hint.clone(),
             Self::Busy(LockError::Held { .. }) => "wait until it is done: benchmarks that set something run one at a time".into(),
-            Self::Busy(LockError::Io { .. }) | Self::Guardian(_) => String::new(),
+            Self::Guardian(_) => {
+                "look at free memory and at the limit of processes (`ulimit -u`; of a service TasksMax), then try again".into()
+            }
+            Self::Busy(LockError::Io { .. }) => String::new(),
             Self::Knob(_) => "`swaptune knobs` lists every name and range".into(),
             Self::Journal(_) => "temporary settings are recorded in /run/swaptune/scratch, which must be writable".into(),
             Self::Step { cause, .. } => cause.hint(),

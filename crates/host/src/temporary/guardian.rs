@@ -120,7 +120,7 @@ pub fn play() -> Result<Option<String>, TemporaryError> {
     // In a session of its own no terminal can reach it. It fails only for one that leads a session already.
     let _ = rustix::process::setsid();
     Stop::ignore_signals().map_err(TemporaryError::Guardian)?;
-    // Before the parent is told to go on, which arms nothing until then: this is it, and no process that took its number.
+    // Before READY: the parent waits for that, so it lives, or it is gone and no watchdog is ever armed against whoever is in its place.
     let owner = getppid().and_then(|parent| pidfd_open(parent, PidfdFlags::empty()).ok());
     let mut out = io::stdout().lock();
     // The owner may be gone by now; then this fails, and the pipe below ends at once.
