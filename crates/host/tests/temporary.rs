@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use fixture::*;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 use swaptune_core::Bytes;
 use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
@@ -19,13 +19,15 @@ use swaptune_host::kernel::Kernel as _;
 use swaptune_host::machine::Machine;
 use swaptune_host::temporary::guardian::{self, Program};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, recover};
+use swaptune_trials::children;
 
 const ROOT: &str = "SWAPTUNE_TEMPORARY_TEST_ROOT";
 /// At which checkpoint the guardian is killed, for the process that starts it.
 const GUARDIAN_DIES: &str = "SWAPTUNE_TEMPORARY_TEST_GUARDIAN_DIES";
 
-/// For how long the process that starts the guardian arms its watchdog, ms, before it stops.
+/// For how long the process that starts the guardian arms its watchdog, ms, before it stops, or stops the guardian for longer.
 const STOPS: &str = "SWAPTUNE_TEMPORARY_TEST_STOPS";
+const FREEZES: &str = "SWAPTUNE_TEMPORARY_TEST_FREEZES";
 
 /// Not a test: the guardian of the others, when this program is started as one.
 #[test]
@@ -42,12 +44,31 @@ fn worker() {
     let mut temporary = open(&machine).unwrap();
     set_everything(&mut temporary).unwrap();
     let passed = swaptune_double::passed();
-    if let Ok(limit) = std::env::var(STOPS) {
-        temporary.arm_watchdog(Duration::from_millis(limit.parse().unwrap())).unwrap();
+    if let Some(limit) = limit(STOPS) {
+        temporary.arm_watchdog(limit).unwrap();
         kill_process(getpid(), Signal::STOP).unwrap();
+    }
+    if let Some(limit) = limit(FREEZES) {
+        temporary.arm_watchdog(limit).unwrap();
+        freeze_the_guardian(limit + Duration::from_millis(500));
+        temporary.disarm_watchdog();
     }
     temporary.close().unwrap();
     std::fs::write(Path::new(&root).join("run/checkpoints"), format!("{passed} {}", swaptune_double::passed())).unwrap();
+}
+
+fn limit(variable: &str) -> Option<Duration> {
+    std::env::var(variable).ok().map(|ms| Duration::from_millis(ms.parse().unwrap()))
+}
+
+/// As when the control group of both is frozen, of which only this process could know how long.
+fn freeze_the_guardian(time: Duration) {
+    let found = children(std::process::id(), |words| words.contains(guardian::ARGUMENT));
+    let [pid] = found.as_slice() else { panic!("{found:?}") };
+    let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    std::thread::sleep(time);
+    kill_process(pid, Signal::CONT).unwrap();
 }
 
 fn open(machine: &Machine) -> Result<TemporarySettings, TemporaryError> {
@@ -313,6 +334,17 @@ fn one_that_is_stopped_with_its_watchdog_armed_is_killed_and_everything_put_back
     assert_as_before(&fixture, &before, &format!("{output:?}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("did not end in time") && said.contains("what `a test` left"), "{said}");
+}
+
+#[test]
+fn time_for_which_its_guardian_was_frozen_too_does_not_count() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    // A step of it, half a second, may be lost; the rest is there to disarm it in.
+    let output = worker_of(&fixture).env(FREEZES, "6000").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    std::fs::remove_file(fixture.path("run/checkpoints")).unwrap();
+    assert_as_before(&fixture, &before, "after close");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 use swaptune_host::sys::{Advice, Region};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, guardian, recover};
-use swaptune_trials::{End, TestResult, no_swap, root, run, swap_lock, trials, zswap};
+use swaptune_trials::{End, TestResult, children, no_swap, root, run, swap_lock, trials, zswap};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
 const FOLDER: &str = "SWAPTUNE_TEMPORARY_REAL_FOLDER";
@@ -142,19 +142,8 @@ fn picture(folder: &Path) -> BTreeMap<String, String> {
 
 /// The child of a process: the guardian.
 fn child_of(process: &Child) -> Pid {
-    let text = fs::read_to_string(format!("/proc/{0}/task/{0}/children", process.id())).unwrap_or_default();
-    let listed = text.split_whitespace().find_map(|pid| pid.parse().ok());
-    listed.or_else(|| by_parent(process.id())).and_then(Pid::from_raw).unwrap()
-}
-
-/// Where the kernel lists no children: by the parent in each `stat`.
-fn by_parent(parent: u32) -> Option<i32> {
-    let ids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    ids.into_iter().find(|pid| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let parent_of_it = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
-        parent_of_it == Some(parent)
-    })
+    let listed = children(process.id(), |words| words.contains(guardian::ARGUMENT));
+    listed.first().and_then(|pid| Pid::from_raw(pid.parse().unwrap())).unwrap()
 }
 
 fn real_settings_are_put_back_when_closed_and_when_dropped() -> TestResult {

@@ -87,6 +87,45 @@ expect_same "settings after the daemon" /run/live-before /run/live-after
 expect "groups of the daemon" "" "$(find /sys/fs/cgroup -type d -name 'swaptune-*' ! -name '*.service' ! -name '*.socket')"
 expect_status 0 swaptune status
 expect_line "it is enabled and does not run" "not running" /run/last-output
+
+# Stopped in a burst it is killed by its guardian, which the service's bounds must let it do, and all is put back. So that bursts begin: a disk that
+# says it does not rotate, no shrinker, and a limit of which the pool takes most.
+cp /etc/swaptune/config.toml /run/config-before
+live_state > /run/live-package
+cat >> /etc/swaptune/config.toml << END
+limit = false
+reclaim = false
+pacing_start_percent = 20
+pacing_target_percent = 5
+pacing_burst_ms = 10000
+pacing_chunk = "1G"
+END
+rotational=$(for file in /sys/block/*/queue/rotational; do [ "$(cat "$file")" = 1 ] && echo "$file"; done)
+for file in $rotational; do echo 0 > "$file"; done
+echo N > $ZSWAP/shrinker_enabled
+echo 10 > $ZSWAP/max_pool_percent
+for number in $(seq 30); do echo 8M 2> /dev/null > "/sys/fs/cgroup/system.slice/idle-$number.service/memory.reclaim"; done
+echo "    the pool has $(awk '$1 == "Zswap:" { print $2 }' /proc/meminfo) kB"
+live_state > /run/live-before
+expect_status 0 systemctl start swaptuned
+daemon=$(running MainPID)
+tries=100000
+until [ "$(cat $ZSWAP/max_pool_percent)" != 10 ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); done
+kill -STOP "$daemon"
+echo "    stopped with the limit at $(cat $ZSWAP/max_pool_percent) %"
+if [ $tries -gt 0 ]; then ok "it was in a burst"; else fail "no burst began"; swaptune daemon status; fi
+tries=120
+until [ ! -e "/proc/$daemon" ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+if [ $tries -gt 0 ]; then ok "its guardian killed it"; else fail "it is still there"; fi
+expect_status 0 systemctl stop swaptuned
+live_state > /run/live-after
+expect_same "settings after a daemon that was stopped" /run/live-before /run/live-after
+expect_line "the guardian says why" "did not end in time what it had begun" "$(journalctl --unit swaptuned --boot > /run/journal; echo /run/journal)"
+awk '$1 ~ /(max_pool_percent|shrinker_enabled|rotational)$/' /run/live-package | while read -r file value; do echo "$value" > "$file"; done
+cp /run/config-before /etc/swaptune/config.toml
 expect_status 0 systemctl start swaptuned
 expect_status 0 systemctl stop 'idle-*.service' swaptuned
 

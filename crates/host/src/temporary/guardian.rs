@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 use tracing::info;
@@ -35,6 +35,9 @@ const READY: &str = "ready";
 const DONE: &str = "done";
 const ARM: &str = "arm ";
 const DISARM: &str = "disarm";
+/// What a watchdog is counted in. Time in which the guardian stood still too (`systemctl freeze`, a frozen control group) is one step at most, so that
+/// both go on where they were.
+const STEP: Duration = Duration::from_millis(500);
 /// How often and how long it waits for memory to come free, so that an area can be switched off.
 const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
 
@@ -126,25 +129,7 @@ pub fn play() -> Result<Option<String>, TemporaryError> {
     // The owner may be gone by now; then this fails, and the pipe below ends at once.
     let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
     drop(out);
-    match attend(&lines_told(), owner.as_ref()) {
-        Attended::Done => Ok(None),
-        Attended::Gone => patiently(&machine),
-        Attended::Stuck => Ok(patiently(&machine)?.map(|what| format!("{STUCK}; {what}"))),
-    }
-}
-
-/// What is said of a process that was killed for its watchdog.
-const STUCK: &str = "a process did not end in time what it had begun, and was killed";
-
-/// How the other process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Attended {
-    /// With everything put back.
-    Done,
-    /// Without a word.
-    Gone,
-    /// It was killed here, for its watchdog.
-    Stuck,
+    if says_done(&lines_told(), owner.as_ref()) { Ok(None) } else { patiently(&machine) }
 }
 
 /// The lines of standard input, by a thread, so that waiting for one can end.
@@ -154,28 +139,34 @@ fn lines_told() -> Receiver<String> {
     receive
 }
 
-/// Listens to the other process until it ends.
-fn attend(told: &Receiver<String>, owner: Option<&OwnedFd>) -> Attended {
-    let (mut watchdog, mut stuck): (Option<Instant>, bool) = (None, false);
+/// Listens to the other process until it ends. Whether it said that everything is put back. Its watchdog is `left`, which is counted in steps.
+fn says_done(told: &Receiver<String>, owner: Option<&OwnedFd>) -> bool {
+    let mut left: Option<Duration> = None;
     loop {
-        let line = match watchdog {
-            Some(end) => told.recv_timeout(end.saturating_duration_since(Instant::now())),
+        let line = match left {
+            Some(left) => told.recv_timeout(left.min(STEP)),
             None => told.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match line.as_deref() {
-            Ok(DONE) => return Attended::Done,
-            Ok(DISARM) => watchdog = None,
-            Ok(line) => {
-                let limit = line.strip_prefix(ARM).and_then(|ms| ms.parse().ok()).map(Duration::from_millis);
-                watchdog = limit.and_then(|limit| Instant::now().checked_add(limit));
-            }
+            Ok(DONE) => return true,
+            Ok(DISARM) => left = None,
+            Ok(line) => left = line.strip_prefix(ARM).and_then(|ms| ms.parse().ok()).map(Duration::from_millis),
             Err(RecvTimeoutError::Timeout) => {
-                // Only of a process that is there and has the pipe: it ends next.
-                stuck = owner.is_some_and(|owner| pidfd_send_signal(owner, Signal::KILL).is_ok());
-                watchdog = None;
+                left = left.and_then(|left| left.checked_sub(STEP)).filter(|left| !left.is_zero());
+                if left.is_none() {
+                    kill(owner);
+                }
             }
-            Err(RecvTimeoutError::Disconnected) => return if stuck { Attended::Stuck } else { Attended::Gone },
+            Err(RecvTimeoutError::Disconnected) => return false,
         }
+    }
+}
+
+/// Kills the other process, which is there and has the pipe: that ends next. Said at once, for a service manager may end this one as soon as its own
+/// command has put everything back.
+fn kill(owner: Option<&OwnedFd>) {
+    if owner.is_some_and(|owner| pidfd_send_signal(owner, Signal::KILL).is_ok()) {
+        say("a process did not end in time what it had begun, and was killed");
     }
 }
 
@@ -195,10 +186,14 @@ fn patiently(machine: &Machine) -> Result<Option<String>, TemporaryError> {
 pub fn play_and_tell() -> bool {
     let (line, ok) = match play() {
         Ok(None) => return true,
-        Ok(Some(what)) => (format!("swaptune: {what}"), true),
-        Err(error) => (format!("swaptune: {}\nhint: {}", error_chain(&error), error.hint()), false),
+        Ok(Some(what)) => (what, true),
+        Err(error) => (format!("{}\nhint: {}", error_chain(&error), error.hint()), false),
     };
-    // Without a reader of it, what was done is right all the same.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    say(&line);
     ok
+}
+
+/// To standard error. Without a reader of it, what was done is right all the same.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "swaptune: {line}");
 }
