@@ -165,9 +165,8 @@ mod tests {
             region.touch(index * page);
         }
         let after = touched(pid).unwrap();
-        // 2000 pages are there, and 1000 of them were touched; what other tests do comes on top.
-        let grown = after.touched - before.touched;
-        assert!(before.pages >= 2000 && (1000..1500).contains(&grown), "{before:?} {after:?}");
+        // 2000 pages are there, and 1000 of them were touched; on top comes what other tests touch, and give back in between.
+        assert!(before.pages >= 2000 && before.touched < 500 && (1000..1500).contains(&after.touched), "{before:?} {after:?}");
     }
 
     #[test]
