@@ -60,7 +60,7 @@ memory_round() {
 # both are depends on what else the host of this guest does, so that only what does not is asserted.
 validate_round() {
 	read -r begun _ < /proc/uptime
-	quiet_status 0 swaptune-validate --csv --workload "$1" --compressor "$2" --limit 12M --rounds 1 --swap-dir /mnt/disk
+	quiet_status 0 swaptune-validate --csv --workload "$1" --compressor "$2" --limit 16M --rounds 1 --swap-dir /mnt/disk
 	cp /run/last-output /run/validated
 	read -r ended _ < /proc/uptime
 	echo "    validate $1 $2: ${begun%.*} s to ${ended%.*} s"
