@@ -26,6 +26,11 @@ echo "@@START $uptime" > $out
 /bin/busybox sh /payload < /dev/null > $out 2>&1
 status=$?
 read -r uptime _ < /proc/uptime
-echo "@@END $status $uptime" > $out
+# The port may be busy for a moment.
+tries=20
+until echo "@@END $status $uptime" > $out || [ $tries -eq 0 ]; do
+	sleep 0.5
+	tries=$((tries - 1))
+done
 sync
 poweroff -f

@@ -41,6 +41,8 @@ payloads! {
     KEEP_ALLOCATE = "keep-lib.sh", "keep-allocate.sh";
     /// How many idle services fit, at a fixed limit or with the daemon.
     KEEP_DENSITY = "keep-density.sh";
+    /// Idle services as the model's scenario has them, with the tiering and the load that `/services` names.
+    SERVICES = "services.sh";
     /// swaptune on a kernel without zswap.
     NO_ZSWAP = "no-zswap.sh";
     /// Brings out the folder that `swaptune inspect --capture` makes.

@@ -7,7 +7,7 @@ use swaptune_vm::guest::Minimal;
 use swaptune_vm::kernels::Kernel;
 use swaptune_vm::{payload, swaptune, zram_module};
 
-use crate::support::need_commands;
+use crate::support::{asked, need_commands};
 
 /// RAM, MiB: a percent of it is what the limit of the pool can be told apart by.
 const MEMORY: u32 = 512;
@@ -127,11 +127,6 @@ pub fn allocate(kernel: Kernel) -> Result<()> {
         .run()?;
     println!("{}", outcome.output);
     outcome.ensure_success()
-}
-
-/// What the environment says, or the usual value.
-fn asked((name, usual): (&str, &str)) -> String {
-    std::env::var(name).unwrap_or_else(|_| usual.into())
 }
 
 /// How many idle services fit: evidence, with the figures on standard output. Every service must answer, and the daemon leave

@@ -15,6 +15,7 @@ mod live;
 mod measure;
 mod probe;
 mod runner;
+mod services;
 mod support;
 mod swapping;
 
@@ -63,6 +64,8 @@ fn all() -> Vec<Trial> {
                 trials.push(minimal("burst", kernel, keep::burst).with_ignored_flag(true));
                 // Figures for docs/evidence/keep.md.
                 trials.push(minimal("allocate", kernel, keep::allocate).with_ignored_flag(true));
+                // Figures for docs/evidence/simulations.md, a minute for each guest that the environment names.
+                trials.push(minimal("services", kernel, services::run).with_ignored_flag(true));
                 // As long as it is asked for.
                 trials.push(minimal("soak", kernel, keep::soak).with_ignored_flag(true));
                 // Figures for docs/evidence/keep.md, a quarter of an hour each.

@@ -52,6 +52,11 @@ pub fn managed(name: &str, by: &'static str, test: fn() -> Result<()>) -> Trial 
     })
 }
 
+/// What a variable of the environment says, or the usual value.
+pub fn asked((name, usual): (&str, &str)) -> String {
+    std::env::var(name).unwrap_or_else(|_| usual.into())
+}
+
 /// The test is ignored while swaptune has not all of these commands.
 pub fn need_commands(commands: &[&str]) -> Result<()> {
     for command in commands {

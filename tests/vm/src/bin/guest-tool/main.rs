@@ -2,11 +2,13 @@
 //!
 //! `hold MB KIND [huge|small]` fills memory with pages of one kind, prints
 //! "ready", and verifies every page each time it gets SIGUSR1. `serve` is a service of
-//! `swaptune bench density` with such memory. `swapon PRIO DEV`
+//! `swaptune bench density` with such memory. `services` starts processes and
+//! wakes them as the model's generator of that name does. `swapon PRIO DEV`
 //! and `swapoff DEV` are the plain system calls, because the swapon of busybox
 //! knows no priority. A page's content is a function of its number, so that
 //! verification needs no second copy.
 
+mod services;
 mod sys;
 
 use std::io::{Error, Write};
@@ -14,7 +16,8 @@ use std::process::ExitCode;
 
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
-const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | serve | swapon PRIO DEV | swapoff DEV";
+const USAGE: &str = "usage: guest-tool hold MB c|z|r|t [huge|small] | serve | services CGROUPS APPS PAGES WAKES TOUCH% WRITE% SEED \
+    | swapon PRIO DEV | swapoff DEV";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,6 +26,9 @@ fn main() -> ExitCode {
         ["hold", size, kind] => hold(size, kind, "small"),
         ["hold", size, kind, pages] => hold(size, kind, pages),
         ["serve"] => serve(),
+        ["services", groups, load @ ..] => services::drive(groups, load),
+        ["service", group, pages, number] => services::serve(group, pages, number, Kind::Half),
+        ["service", group, pages, number, "zero"] => services::serve(group, pages, number, Kind::Zero),
         ["swapon", priority, device] => swapon(priority, device),
         ["swapoff", device] => swapoff(device),
         _ => Err((2, USAGE.to_owned())),
@@ -45,6 +51,8 @@ enum Kind {
     Compressible,
     Zero,
     Random,
+    /// Random for four tenths, the rest zero: 1.7 kB under lz4, as scenarios/idle-services.toml has it.
+    Half,
     /// Words of text with a counter, as program data often looks.
     Text,
 }
@@ -115,6 +123,8 @@ fn fill(number: usize, kind: Kind, page: &mut [u64]) {
             Kind::Zero => 0,
             Kind::Random => random(),
             Kind::Compressible if index < 150 => random(),
+            Kind::Half if index < 206 => random(),
+            Kind::Half => 0,
             Kind::Compressible => (number * WORDS + index) as u64,
             Kind::Text if index % 8 == 0 => random() & 0x0f0f_0f0f_0f0f_0f0f,
             Kind::Text if index % 8 == 1 => (number * WORDS + index) as u64,
