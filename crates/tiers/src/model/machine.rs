@@ -77,7 +77,7 @@ impl Model {
         self.clock.now += std::mem::take(&mut self.clock.stolen);
         let begin = self.clock.now;
         match self.memory.pages.tier(page) {
-            Tier::Ram => self.use_read_ahead(page, event.op == Op::Write),
+            Tier::Ram => self.use_swap_cache(page, event.op == Op::Write),
             Tier::Writing => self.use_under_write(page),
             Tier::Absent => self.do_anonymous_page(page, event.cgroup)?,
             Tier::Zero | Tier::Zswap | Tier::Zram | Tier::WrittenBack | Tier::Disk => {
@@ -104,11 +104,13 @@ impl Model {
         }
     }
 
-    /// A page that was read ahead is used for the first time.
-    fn use_read_ahead(&mut self, page: u32, write: bool) {
+    /// A page of the swap cache is used for the first time since it came there: it was read ahead, or it was written and is still in RAM.
+    fn use_swap_cache(&mut self, page: u32, write: bool) {
         self.memory.pages.clear(page, AHEAD);
         self.memory.lruvecs.touch(&mut self.memory.pages, page);
-        self.swap.readahead.hit(&mut self.memory, page);
+        if !self.memory.lruvecs.was_written(&self.memory.pages, page) {
+            self.swap.readahead.hit(&mut self.memory, page);
+        }
         self.clock.spend(self.settings.costs.minor);
         self.try_to_free_swap(page, write);
     }
@@ -322,19 +324,25 @@ impl Model {
     /// A round of kswapd (`balance_pgdat`). Tells when the next one begins; `None`: it sleeps until it is woken.
     fn balance(&mut self, begin: u64) -> Option<u64> {
         self.end_writes(begin);
-        let (free, wanted) = (self.free_pages(), self.memory.kswapd_wants());
-        if free >= wanted {
+        let (free, wanted) = (self.free_pages(), self.memory.marks.high as i64);
+        let (is_generational, mut time) = (self.memory.is_generational(), begin);
+        if free >= wanted && !self.memory.kswapd_is_at_it() {
             self.memory.kswapd_sleeps();
             return None;
         }
-        if free + self.memory.under_write() as i64 >= wanted {
+        // With generations nothing but a full queue holds kswapd up.
+        let waits = if is_generational { self.swap.disks.is_full() } else { free + self.memory.under_write() as i64 >= wanted };
+        if waits {
+            // Whoever waits leaves the processor to others.
+            if let Some(zswap) = &mut self.zswap {
+                zswap.worker.get_turn(begin);
+            }
             return Some(self.swap.disks.next_end().map_or(self.clock.now, |end| end.max(begin + 1)));
         }
-        let mut time = begin;
-        let goes_on = if self.memory.is_generational() {
+        let goes_on = if is_generational {
             self.swap.disks.start_plug();
             let (memory, mut below) = self.split();
-            memory.kswapd_visits(&mut below, &mut time)
+            memory.kswapd_goes_on(&mut below, &mut time)
         } else {
             self.shrink(None, &mut time) > 0
         };

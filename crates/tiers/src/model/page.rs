@@ -42,7 +42,7 @@ impl Tier {
 pub(crate) const REFERENCED: u8 = 1;
 /// Reclaim found it accessed on the inactive list since it came (`PG_referenced`).
 pub(crate) const SEEN: u8 = 2;
-/// Read ahead and not yet used.
+/// In the swap cache and not mapped: read ahead and not yet used, or written and not yet reclaimed.
 pub(crate) const AHEAD: u8 = 4;
 /// Written since it came: what swap holds of it is stale, and it goes to the same slot again.
 pub(crate) const DIRTY: u8 = 8;

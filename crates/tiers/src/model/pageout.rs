@@ -67,10 +67,6 @@ impl Pageout for Below<'_> {
             self.compact(memory);
         }
     }
-
-    fn pools(&self) -> u64 {
-        self.zswap.as_ref().map_or(0, |zswap| zswap.entries.pages()) + self.swap.zrams.pages()
-    }
 }
 
 impl Below<'_> {

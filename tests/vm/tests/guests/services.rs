@@ -20,11 +20,14 @@ const PROCESSORS: (&str, &str) = ("SWAPTUNE_VM_PROCESSORS", "1");
 const SEEDS: (&str, &str) = ("SWAPTUNE_VM_SEEDS", "1");
 const HISTOGRAMS: (&str, &str) = ("SWAPTUNE_VM_HISTOGRAMS", "no");
 const COSTS: (&str, &str) = ("SWAPTUNE_VM_COSTS", "no");
+/// MiB a second that the disk may do, 0 for as many as it can.
+const DISK_RATE: (&str, &str) = ("SWAPTUNE_VM_DISK_RATE", "0");
 
 /// Boots a guest for each seed, tiering and number of services: evidence, with the counts on standard output. All wakes must be answered.
 pub fn run(kernel: Kernel) -> Result<()> {
     let memory = number(RAM)?;
     let processors = number(PROCESSORS)?;
+    let rate = Some(u64::from(number(DISK_RATE)?) << 20).filter(|&rate| rate > 0);
     for seed in asked(SEEDS).split(',') {
         for tiering in asked(TIERINGS).split(',') {
             for apps in asked(NUMBERS).split(',') {
@@ -33,6 +36,7 @@ pub fn run(kernel: Kernel) -> Result<()> {
                     .memory(memory)
                     .cpus(processors)
                     .disks(&[1024])
+                    .disk_rate(rate)
                     .file(swaptune::guest_tool()?, "/bin/guest-tool")
                     .text("/services", load)
                     // What the guest itself needs stays in RAM: nothing but services is swapped.

@@ -4,6 +4,9 @@ use super::requests::{Request, Requests, Written};
 use crate::model::page::NONE;
 use crate::model::spec::DeviceTimes;
 
+/// Requests of kswapd that a queue takes before it has to wait (block/blk-wbt.c: `RWB_DEF_DEPTH`; that the depth follows the latency of reads
+/// is left out).
+const QUEUE: usize = 16;
 /// Ends of writes ahead at which the memory of a page is prefetched.
 const PREFETCH: usize = 12;
 
@@ -101,6 +104,11 @@ impl Device {
         let begin = self.writes.waiting().map_or(u64::MAX, |request| self.busy_until.max(request.at));
         self.due = begin.min(end);
         None
+    }
+
+    /// Whether another request has to wait for a place in the queue (`wbt_wait`).
+    pub(crate) fn is_full(&self) -> bool {
+        self.writes.len() >= QUEUE
     }
 
     /// Page of a write that ends soon: its memory is worth a prefetch.

@@ -74,6 +74,11 @@ impl Disks {
         self.devices[device].ends_soon()
     }
 
+    /// Whether the queue of a device is full.
+    pub(super) fn is_full(&self) -> bool {
+        self.devices.iter().any(Device::is_full)
+    }
+
     /// When the next write of a device ends, if no read comes before it.
     pub(super) fn next_end_of(&self, device: usize) -> Option<u64> {
         self.devices[device].next_end()

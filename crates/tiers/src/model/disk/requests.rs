@@ -76,6 +76,11 @@ impl Requests {
         Self { requests: VecDeque::new(), first: NIL + 1, begun: 0, chains: vec![NIL; 64], pages: Vec::new(), free: NONE }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
     /// The oldest request that waits.
     #[inline]
     pub(crate) fn waiting(&self) -> Option<&Request> {

@@ -1,16 +1,21 @@
 //! The lists of RAM's pages, per cgroup: which page reclaim takes next.
 
+use super::aging::Walks;
 use super::workingset::{Domain, Refault};
 use crate::model::page::{Pages, REFERENCED, SEEN, WORKINGSET};
 use crate::model::ring::Ring;
 use crate::model::spec::Lru;
 
-/// Lists of a cgroup: one, two or four of them in use. A page's `place` is list + 4 × place there.
-const LISTS: u32 = 4;
+/// Room for lists of a cgroup: one, two or five of them are in use. A page's `place` is list + 8 × place there.
+const LISTS: u32 = 8;
+/// Generations, each with a list (`MAX_NR_GENS`).
+const GENERATIONS: u32 = 4;
+/// With generations: pages of the oldest one whose write has ended, before all others (`folio_rotate_reclaimable`).
+pub(super) const WRITTEN: usize = GENERATIONS as usize;
 const INACTIVE: usize = 0;
 const ACTIVE_LIST: usize = 1;
 /// Generations that reclaim leaves (`MIN_NR_GENS`).
-const MIN_GENERATIONS: u32 = 2;
+pub(super) const MIN_GENERATIONS: u32 = 2;
 /// Pages that are taken of generations in one go (`MIN_LRU_BATCH`).
 pub(crate) const MIN_LRU_BATCH: usize = 64;
 /// Pages moved from a list in one go (`SWAP_CLUSTER_MAX`).
@@ -19,13 +24,14 @@ pub(crate) const BATCH: usize = 32;
 const PREFETCH: u32 = 24;
 
 #[derive(Clone, Debug, Default)]
-struct Lruvec {
-    lists: [Ring<u32>; LISTS as usize],
+pub(super) struct Lruvec {
+    pub(super) lists: [Ring<u32>; WRITTEN + 1],
     /// Oldest and youngest generation.
-    oldest: u32,
-    youngest: u32,
+    pub(super) oldest: u32,
+    pub(super) youngest: u32,
     /// By whose age its pages are: that of its own limit, or that of the machine.
     domain: usize,
+    pub(super) walks: Walks,
 }
 
 /// What reclaim did to lists.
@@ -60,10 +66,10 @@ impl Isolated {
 #[derive(Clone, Debug)]
 pub(crate) struct Lruvecs {
     kind: Lru,
-    groups: Vec<Lruvec>,
+    pub(super) groups: Vec<Lruvec>,
     /// That of the machine, and one for each group with a limit.
     domains: Vec<Domain>,
-    resident: usize,
+    pub(super) resident: usize,
 }
 
 /// The domain of the whole machine.
@@ -104,13 +110,13 @@ impl Lruvecs {
         let group = &self.groups[usize::from(pages.cgroup(page))];
         let list = match self.kind {
             Lru::Exact | Lru::Classic => INACTIVE,
-            Lru::Generational => (group.youngest % LISTS) as usize,
+            Lru::Generational => generation(group.youngest),
         };
         self.insert_into(pages, page, list);
     }
 
     #[inline]
-    fn insert_into(&mut self, pages: &mut Pages, page: u32, list: usize) {
+    pub(super) fn insert_into(&mut self, pages: &mut Pages, page: u32, list: usize) {
         self.groups[usize::from(pages.cgroup(page))].push(pages, page, list);
         self.resident += 1;
     }
@@ -139,7 +145,7 @@ impl Lruvecs {
         let refault = match self.kind {
             Lru::Exact => Refault::Late,
             Lru::Classic => Refault::of(state, self.domains[domain].is_recent(shadow, swap_is_free)),
-            Lru::Generational => Refault::of(state, group.youngest.wrapping_sub(shadow) < LISTS),
+            Lru::Generational => Refault::of(state, group.youngest.wrapping_sub(shadow) < GENERATIONS),
         };
         if self.kind == Lru::Classic && refault != Refault::Late {
             self.domains[domain].refault();
@@ -176,7 +182,7 @@ impl Lruvecs {
         let place = pages.place(page);
         let group = &mut self.groups[usize::from(pages.cgroup(page))];
         group.forget(place);
-        if self.kind == Lru::Classic && (place % LISTS) as usize == ACTIVE_LIST {
+        if self.kind == Lru::Classic && list_of(place) == ACTIVE_LIST {
             let domain = group.domain;
             self.move_active(domain, Scan { deactivated: 1, ..Scan::default() });
         }
@@ -190,35 +196,11 @@ impl Lruvecs {
         let victim = match self.kind {
             Lru::Exact => group.pop(pages, INACTIVE),
             Lru::Classic => group.inactive_victim(pages, scan),
-            Lru::Generational => group.oldest_victim(pages, &mut scan.scanned),
+            Lru::Generational => None,
         }?;
         scan.scanned += 1;
         self.resident -= 1;
         Some(victim)
-    }
-
-    /// Whether a group needs another generation before pages can be taken from it, or should have one, and its pages (`should_run_aging`).
-    pub(crate) fn should_run_aging(&mut self, cgroup: u16) -> (bool, usize) {
-        let group = &mut self.groups[usize::from(cgroup)];
-        group.forget_empty();
-        let (total, generations) = (group.len(), group.youngest + 1 - group.oldest);
-        if generations != MIN_GENERATIONS + 1 {
-            return (total > 0 && generations <= MIN_GENERATIONS, total);
-        }
-        // Pages should be spread evenly: neither too many in the youngest generation, nor too few in the oldest.
-        let (young, old) = (group.generation(group.youngest), group.generation(group.oldest));
-        (young * MIN_GENERATIONS as usize > total || old * (MIN_GENERATIONS as usize + 2) < total, total)
-    }
-
-    /// A group gets another generation (`inc_max_seq`).
-    pub(crate) fn age(&mut self, cgroup: u16) {
-        self.groups[usize::from(cgroup)].youngest += 1;
-    }
-
-    /// Pages of the generations that the kernel counts as inactive: all but the youngest two.
-    pub(crate) fn inactive_generations(&self, cgroup: u16) -> usize {
-        let group = &self.groups[usize::from(cgroup)];
-        group.len() - group.generation(group.youngest) - group.generation(group.youngest - 1)
     }
 
     /// Pages of this share of the inactive list of a group, and of the active one if that is to lose some. The
@@ -302,7 +284,7 @@ impl Lruvecs {
 }
 
 impl Lruvec {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.lists.iter().map(Ring::len).sum()
     }
 
@@ -362,38 +344,8 @@ impl Lruvec {
         }
     }
 
-    /// Of the oldest generation, or of the next where that is empty; `None` when only those are left that reclaim leaves.
-    fn oldest_victim(&mut self, pages: &mut Pages, scanned: &mut u64) -> Option<u32> {
-        loop {
-            self.forget_empty();
-            if self.oldest + MIN_GENERATIONS > self.youngest {
-                return None;
-            }
-            let page = self.pop(pages, (self.oldest % LISTS) as usize)?;
-            let state = pages.state_mut(page);
-            if !state.has(REFERENCED) {
-                return Some(page);
-            }
-            state.clear(REFERENCED);
-            *scanned += 1;
-            self.push(pages, page, (self.youngest % LISTS) as usize);
-        }
-    }
-
-    /// Pages of a generation.
-    fn generation(&self, seq: u32) -> usize {
-        self.lists[(seq % LISTS) as usize].len()
-    }
-
-    /// An empty generation is none, while there are more than reclaim leaves (`try_to_inc_min_seq`).
-    fn forget_empty(&mut self) {
-        while self.oldest + MIN_GENERATIONS <= self.youngest && self.generation(self.oldest) == 0 {
-            self.oldest += 1;
-        }
-    }
-
     #[inline(always)]
-    fn push(&mut self, pages: &mut Pages, page: u32, list: usize) {
+    pub(super) fn push(&mut self, pages: &mut Pages, page: u32, list: usize) {
         if self.lists[list].is_full() {
             self.renumber(pages, list);
         }
@@ -407,15 +359,25 @@ impl Lruvec {
     }
 
     #[inline(always)]
-    fn pop(&mut self, pages: &Pages, list: usize) -> Option<u32> {
+    pub(super) fn pop(&mut self, pages: &Pages, list: usize) -> Option<u32> {
         let ring = &mut self.lists[list];
         pages.prefetch(ring.get(ring.first() + PREFETCH));
         ring.pop()
     }
 
-    fn forget(&mut self, place: u32) {
-        self.lists[(place % LISTS) as usize].remove(place / LISTS);
+    pub(super) fn forget(&mut self, place: u32) {
+        self.lists[list_of(place)].remove(place / LISTS);
     }
+}
+
+/// The list of a generation.
+pub(super) const fn generation(seq: u32) -> usize {
+    (seq % GENERATIONS) as usize
+}
+
+/// The list that a place is in.
+pub(super) const fn list_of(place: u32) -> usize {
+    (place % LISTS) as usize
 }
 
 /// A place of a list.

@@ -55,16 +55,6 @@ impl Bench {
         Some(page)
     }
 
-    /// As many generations as are needed for one to be evicted.
-    fn age(&mut self) -> usize {
-        let mut count = 0;
-        while self.lists.should_run_aging(0).0 {
-            self.lists.age(0);
-            count += 1;
-        }
-        count
-    }
-
     fn evict_some(&mut self, count: usize) -> Vec<u32> {
         (0..count).map_while(|_| self.evict()).collect()
     }
@@ -243,19 +233,4 @@ fn groups_with_a_limit_have_an_age_of_their_own() {
         evict(&mut bench, 1, machine);
         assert_eq!(bench.are_recent([first]), [limited < 20], "its own {limited} alone");
     }
-}
-
-/// Generations: who was accessed goes to the youngest, the oldest is emptied, and a shadow is recent while its generation would be.
-#[test]
-fn generations_pass_as_they_are_emptied() {
-    let mut bench = Bench::new(Lru::Generational, 10);
-    bench.touch(0..4);
-    assert_eq!((bench.evict(), bench.age()), (None, 2), "two generations are left to themselves");
-    assert_eq!((bench.evict(), bench.counts()), (Some(4), (5, 0, 0)), "four went to the youngest");
-    assert_eq!(bench.evict_some(6), [5, 6, 7, 8, 9]);
-    assert_eq!((bench.lists.len(0), bench.age()), (4, 2));
-    assert_eq!(bench.come_back(4), Refault::Late, "its generation is gone");
-    assert_eq!(bench.evict_some(9), [0, 1, 2, 3], "it came to the youngest");
-    assert_eq!(bench.are_recent([0, 5]), [true, false]);
-    assert_eq!((bench.lists.inactive_generations(0), bench.lists.should_run_aging(0)), (0, (true, 1)));
 }

@@ -3,13 +3,19 @@
 //! A visit takes 64 pages, or the share of the priority if that is more, and then calls the shrinkers once for that group. A group from
 //! which pages can be taken keeps its place; one that had to be aged goes to the next generation of groups, which is visited when the
 //! present one has none left. kswapd begins at a priority between 6 and 12 by how much is to be reclaimed, and lowers it after a pass
-//! over the groups that scanned less than that. Ageing does not look at page tables: a page that was used is met in its old generation.
+//! over the groups that scanned less than that.
+//!
+//! A pass of kswapd ends when as much was reclaimed as the watermarks of all zones together, not when enough is free: `should_abort_scan`
+//! asks that of every zone, and the zone DMA of an x86 machine is low whenever kswapd wakes, for pages are taken from it last. What a
+//! disk is still to get does not count as reclaimed, and nothing waits for it (`lru_gen_shrink_node` leaves before `reclaim_throttle`).
 
 use std::collections::VecDeque;
+use std::ops::AddAssign;
 
-use super::lruvec::{MIN_LRU_BATCH, Scan};
+use super::lruvec::Scan;
 use super::vmscan::DEFAULT_PRIORITY;
 use super::{BATCH, Memory, Pageout};
+use crate::model::page::{REFERENCED, Tier};
 
 /// Lists of a generation of groups (`MEMCG_NR_BINS`).
 const BINS: usize = 8;
@@ -36,6 +42,42 @@ pub(super) struct MemcgLru {
     random: u64,
 }
 
+/// What reclaim did to pages of the oldest generation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evicted {
+    /// Those it looked at.
+    scanned: usize,
+    /// Those that left their list, and those of them whose RAM is free: a disk is still to get the others.
+    left: usize,
+    reclaimed: usize,
+}
+
+impl AddAssign for Evicted {
+    fn add_assign(&mut self, other: Self) {
+        self.scanned += other.scanned;
+        self.left += other.left;
+        self.reclaimed += other.reclaimed;
+    }
+}
+
+/// A visit of a group.
+#[derive(Clone, Copy, Debug)]
+struct Visit {
+    cgroup: u16,
+    priority: u32,
+    /// Pages that are enough.
+    enough: usize,
+    done: Evicted,
+    /// As much was scanned as was to be, or enough reclaimed.
+    is_over: bool,
+}
+
+impl Visit {
+    fn new(cgroup: u16, priority: u32, enough: usize) -> Self {
+        Self { cgroup, priority, enough, done: Evicted::default(), is_over: false }
+    }
+}
+
 /// A pass over the groups of a generation, at one priority.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pass {
@@ -44,8 +86,8 @@ pub(super) struct Pass {
     bin: usize,
     bins_left: usize,
     index: usize,
-    scanned: usize,
-    evicted: usize,
+    done: Evicted,
+    visit: Option<Visit>,
 }
 
 /// kswapd while it is awake: the pass that it is in, the next priority, and what it has reclaimed since that was the first.
@@ -53,7 +95,7 @@ pub(super) struct Pass {
 pub(super) struct Kswapd {
     pass: Option<Pass>,
     priority: Option<u32>,
-    evicted: usize,
+    reclaimed: usize,
 }
 
 impl MemcgLru {
@@ -76,7 +118,7 @@ impl MemcgLru {
 
     fn begin(&mut self, priority: u32) -> Pass {
         let bin = self.any_bin();
-        Pass { priority, generation: self.present, bin, bins_left: BINS, index: 0, scanned: 0, evicted: 0 }
+        Pass { priority, generation: self.present, bin, bins_left: BINS, index: 0, done: Evicted::default(), visit: None }
     }
 
     /// The group that a pass visits next.
@@ -90,69 +132,84 @@ impl MemcgLru {
         None
     }
 
-    /// The group of a pass was visited (`lru_gen_rotate_memcg`).
-    fn turn(&mut self, pass: &mut Pass, turn: Turn) {
+    /// A group was visited (`lru_gen_rotate_memcg`). Direct reclaim may have moved it meanwhile.
+    fn turn(&mut self, pass: &mut Pass, group: u16, turn: Turn) {
+        let is_here = self.fifo[pass.generation][pass.bin].get(pass.index) == Some(&group);
         if turn == Turn::Stays {
-            pass.index += 1;
+            pass.index += usize::from(is_here);
             return;
         }
-        let Some(group) = self.fifo[pass.generation][pass.bin].remove(pass.index) else { return };
-        let generation = if turn == Turn::Young { 1 - pass.generation } else { pass.generation };
+        let here = Some((pass.generation, pass.bin, pass.index)).filter(|_| is_here);
+        let Some((from, bin, index)) = here.or_else(|| self.find(group)) else { return };
+        self.fifo[from][bin].remove(index);
+        let generation = if turn == Turn::Young { 1 - self.present } else { from };
         self.tail[usize::from(group)] = turn == Turn::Tail;
         let bin = self.any_bin();
         self.fifo[generation][bin].push_back(group);
-        if self.present == pass.generation && self.fifo[pass.generation].iter().all(VecDeque::is_empty) {
+        if self.fifo[self.present].iter().all(VecDeque::is_empty) {
             self.present = 1 - self.present;
         }
+    }
+
+    /// Generation, bin and place there of a group.
+    fn find(&self, group: u16) -> Option<(usize, usize, usize)> {
+        let bins = self
+            .fifo
+            .iter()
+            .enumerate()
+            .flat_map(|(generation, bins)| (0..).zip(bins).map(move |(bin, fifo)| (generation, bin, fifo)));
+        bins.filter_map(|(generation, bin, fifo)| Some((generation, bin, fifo.iter().position(|&other| other == group)?))).next()
     }
 }
 
 impl Memory {
     /// Direct reclaim of all groups: ever larger shares until a batch has left (`do_try_to_free_pages`).
     pub(super) fn shrink_generations(&mut self, below: &mut impl Pageout, time: &mut u64) -> usize {
-        let mut evicted = 0;
+        let mut left = 0;
         for priority in (0..=DEFAULT_PRIORITY).rev() {
             let mut pass = self.memcg_lru.begin(priority);
-            while evicted + pass.evicted < BATCH && self.visit(&mut pass, usize::MAX, below, time) {}
-            evicted += pass.evicted;
-            if evicted >= BATCH {
+            while (pass.visit.is_some() || left + pass.done.left < BATCH) && self.go_on(&mut pass, usize::MAX, below, time) {}
+            left += pass.done.left;
+            if left >= BATCH {
                 break;
             }
         }
-        evicted
+        left
     }
 
     /// The same of one group that is at its limit.
     pub(super) fn shrink_generations_of(&mut self, cgroup: u16, below: &mut impl Pageout, time: &mut u64) -> usize {
-        let mut evicted = 0;
+        let mut left = 0;
         for priority in (0..=DEFAULT_PRIORITY).rev() {
-            evicted += self.shrink_one(cgroup, priority, usize::MAX, below, time).2;
-            if evicted >= BATCH {
+            let mut visit = Visit::new(cgroup, priority, usize::MAX);
+            while self.shrink_batch(&mut visit, below, time).is_none() {}
+            left += visit.done.left;
+            if left >= BATCH {
                 break;
             }
         }
-        evicted
+        left
     }
 
-    /// kswapd visits one group. `false` when nothing could be reclaimed at any priority (`balance_pgdat`).
-    pub(in crate::model) fn kswapd_visits(&mut self, below: &mut impl Pageout, time: &mut u64) -> bool {
+    /// kswapd takes a batch of the group that it visits, so that writes end meanwhile. `false` when nothing could be reclaimed at any priority (`balance_pgdat`).
+    pub(in crate::model) fn kswapd_goes_on(&mut self, below: &mut impl Pageout, time: &mut u64) -> bool {
         let wanted = self.marks.high as usize;
-        let Kswapd { pass, priority, evicted } = self.generations;
+        let Kswapd { pass, priority, reclaimed } = self.generations;
         let begins = priority.unwrap_or_else(|| self.initial_priority(wanted));
         let mut pass = pass.unwrap_or_else(|| self.memcg_lru.begin(begins));
-        if self.visit(&mut pass, wanted, below, time) && pass.evicted < wanted {
-            self.generations = Kswapd { pass: Some(pass), priority: Some(begins), evicted };
+        if self.go_on(&mut pass, wanted, below, time) && (pass.visit.is_some() || pass.done.reclaimed < wanted) {
+            self.generations = Kswapd { pass: Some(pass), priority: Some(begins), reclaimed };
             return true;
         }
-        let evicted = evicted + pass.evicted;
-        let lower = begins - u32::from(pass.scanned < wanted || pass.evicted == 0);
-        self.generations = if lower > 0 { Kswapd { pass: None, priority: Some(lower), evicted } } else { Kswapd::default() };
-        lower > 0 || evicted > 0
+        let reclaimed = reclaimed + pass.done.reclaimed;
+        let lower = begins - u32::from(pass.done.scanned < wanted || pass.done.reclaimed == 0);
+        self.generations = if lower > 0 { Kswapd { pass: None, priority: Some(lower), reclaimed } } else { Kswapd::default() };
+        lower > 0 || reclaimed > 0
     }
 
-    /// Free pages at which kswapd ends a pass: those at which it sleeps, and a batch while it is at it (`should_abort_scan`).
-    pub(in crate::model) fn kswapd_wants(&self) -> i64 {
-        self.marks.high as i64 + if self.generations.pass.is_some() { MIN_LRU_BATCH as i64 } else { 0 }
+    /// Whether kswapd is within a pass, which does not end because enough is free.
+    pub(in crate::model) const fn kswapd_is_at_it(&self) -> bool {
+        self.generations.pass.is_some()
     }
 
     /// kswapd sleeps.
@@ -167,71 +224,76 @@ impl Memory {
         (bits(inactive) - 1 - bits(wanted.saturating_sub(1))).clamp(DEFAULT_PRIORITY as i32 / 2, DEFAULT_PRIORITY as i32) as u32
     }
 
-    /// Visits the next group of a pass. `false` when there is none.
-    fn visit(&mut self, pass: &mut Pass, enough: usize, below: &mut impl Pageout, time: &mut u64) -> bool {
-        let Some(group) = self.memcg_lru.next(pass) else { return false };
-        let left = enough.saturating_sub(pass.evicted);
-        let (turn, scanned, evicted) = self.shrink_one(group, pass.priority, left, below, time);
-        pass.scanned += scanned;
-        pass.evicted += evicted;
-        self.memcg_lru.turn(pass, turn);
+    /// Takes a batch of the group that a pass is at, or of the next one. `false` when there is none.
+    fn go_on(&mut self, pass: &mut Pass, enough: usize, below: &mut impl Pageout, time: &mut u64) -> bool {
+        let begun = pass
+            .visit
+            .take()
+            .or_else(|| Some(Visit::new(self.memcg_lru.next(pass)?, pass.priority, enough.saturating_sub(pass.done.reclaimed))));
+        let Some(mut visit) = begun else { return false };
+        match self.shrink_batch(&mut visit, below, time) {
+            None => pass.visit = Some(visit),
+            Some(turn) => {
+                pass.done += visit.done;
+                self.memcg_lru.turn(pass, visit.cgroup, turn);
+            }
+        }
         true
     }
 
-    /// Reclaims from a group, then from what its shrinkers have (`shrink_one`). Tells its next turn, pages scanned and pages evicted.
-    fn shrink_one(
-        &mut self,
-        cgroup: u16,
-        priority: u32,
-        enough: usize,
-        below: &mut impl Pageout,
-        time: &mut u64,
-    ) -> (Turn, usize, usize) {
-        let (mut scanned, mut evicted, mut aged) = (0, 0, false);
-        while below.can_reclaim_anon() {
+    /// Takes a batch of a group that is visited. The last call of a visit takes none: after what the last batch had to wait for, the group's shrinkers
+    /// give what they have, and its next turn is told (`shrink_one`).
+    fn shrink_batch(&mut self, visit: &mut Visit, below: &mut impl Pageout, time: &mut u64) -> Option<Turn> {
+        let Visit { cgroup, priority, enough, is_over, .. } = *visit;
+        let mut ages = false;
+        // Where swap is full the kernel leaves those too that have been written; on a machine that is small beside its disk's queue that would be all.
+        if !is_over && (below.can_reclaim_anon() || self.lruvecs.has_written(cgroup)) {
             let (must_age, total) = self.lruvecs.should_run_aging(cgroup);
-            if must_age && priority < DEFAULT_PRIORITY {
-                self.lruvecs.age(cgroup);
-                aged = true;
-                break;
-            }
-            let wanted = total >> priority;
-            if scanned >= wanted || evicted >= enough {
-                break;
-            }
-            let (looked_at, left) = self.evict_folios(cgroup, below, time);
-            (scanned, evicted) = (scanned + looked_at, evicted + left);
-            let is_free = enough != usize::MAX && self.free(below.pools()) >= self.kswapd_wants();
-            if looked_at == 0 || is_free {
-                break;
+            ages = must_age && priority < DEFAULT_PRIORITY;
+            if ages {
+                self.lruvecs.age(&mut self.pages, cgroup);
+            } else if total >> priority > 0 {
+                let batch = self.evict_folios(cgroup, below, time);
+                visit.done += batch;
+                // In a group that would need another generation now nothing more is scanned; it gets one when it is visited next.
+                let none_left = batch.scanned == 0 || self.lruvecs.has_fewest_generations(cgroup);
+                visit.is_over = none_left || visit.done.scanned >= total >> priority || visit.done.reclaimed >= enough;
+                return None;
             }
         }
         below.shrink_slab(self, cgroup, priority, time);
-        let turn = match () {
-            () if aged => Turn::Young,
+        Some(match () {
+            () if ages => Turn::Young,
             () if self.lruvecs.len(cgroup) >> priority > 0 => Turn::Stays,
             () if self.memcg_lru.tail[usize::from(cgroup)] => Turn::Young,
             () => Turn::Tail,
-        };
-        (turn, scanned, evicted)
+        })
     }
 
-    /// Takes 64 pages of the oldest generation. Tells how many were looked at and how many left (`evict_folios`).
-    fn evict_folios(&mut self, cgroup: u16, below: &mut impl Pageout, time: &mut u64) -> (usize, usize) {
-        let (mut scan, mut evicted, mut taken) = (Scan::default(), 0, 0);
-        while taken < MIN_LRU_BATCH {
-            let Some(page) = self.lruvecs.victim(&mut self.pages, cgroup, &mut scan) else { break };
-            taken += 1;
-            if self.cannot_be_written(page) {
+    /// Takes a batch of the oldest generation; those of them that were used go to the youngest (`evict_folios`).
+    fn evict_folios(&mut self, cgroup: u16, below: &mut impl Pageout, time: &mut u64) -> Evicted {
+        let (mut scan, mut done) = (Scan::default(), Evicted::default());
+        let mut isolated = self.lruvecs.isolate_oldest(&self.pages, cgroup, below.can_reclaim_anon(), &mut scan);
+        for index in 0..isolated.len() {
+            let page = isolated.get(index);
+            if self.pages.has(page, REFERENCED) {
+                self.pages.clear(page, REFERENCED);
+                self.lruvecs.look_around(&mut self.pages, page, &mut isolated);
+                self.lruvecs.insert(&mut self.pages, page);
+            } else if isolated.was_used(index) {
+                self.lruvecs.insert(&mut self.pages, page);
+            } else if self.cannot_be_written(page) {
                 self.lruvecs.activate(&mut self.pages, page, &mut scan);
             } else if below.pageout(self, page, time) {
-                evicted += 1;
+                done.left += 1;
+                done.reclaimed += usize::from(self.pages.tier(page) != Tier::Writing);
             } else {
                 self.lruvecs.insert(&mut self.pages, page);
             }
         }
+        done.scanned = isolated.len();
         *time += scan.scanned * self.rules.scan;
-        self.count(scan, evicted);
-        (scan.scanned as usize, evicted)
+        self.count(scan, done.left);
+        done
     }
 }

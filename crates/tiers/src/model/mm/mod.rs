@@ -1,9 +1,15 @@
 //! Memory as mm/ has it: pages of RAM in their lists, what each cgroup is charged for, and which of them leave (mm/vmscan.c, mm/memcontrol.c).
 
+mod aging;
+mod generations;
+#[cfg(test)]
+mod generations_tests;
 mod lruvec;
 #[cfg(test)]
 mod lruvec_tests;
 mod mglru;
+#[cfg(test)]
+mod mglru_tests;
 mod vmscan;
 #[cfg(test)]
 mod vmscan_tests;
@@ -66,9 +72,6 @@ pub(super) trait Pageout {
 
     /// Lets the shrinkers do what reclaim of a cgroup at a priority asks of them (`shrink_slab`).
     fn shrink_slab(&mut self, memory: &mut Memory, cgroup: u16, priority: u32, time: &mut u64);
-
-    /// Pages of RAM that pools hold.
-    fn pools(&self) -> u64;
 }
 
 /// RAM and the pages that want to be in it.
@@ -217,6 +220,17 @@ impl Memory {
         self.pages.go(page, Tier::Ram);
         self.pages.set(page, REFERENCED);
         self.lruvecs.insert(&mut self.pages, page);
+    }
+
+    /// The write of a page has ended. With generations it stays in the swap cache until reclaim finds it (`folio_rotate_reclaimable`); else
+    /// its RAM is free.
+    pub(super) fn end_write(&mut self, page: u32) {
+        if self.is_generational() {
+            self.lruvecs.rotate_written(&mut self.pages, page);
+        } else {
+            self.pages.go(page, Tier::Disk);
+            self.gone(page);
+        }
     }
 
     /// A page comes back into RAM with these flags (`workingset_refault`).

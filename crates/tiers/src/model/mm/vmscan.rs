@@ -5,7 +5,8 @@
 //! in that time, so that more of it is found used, or less.
 //!
 //! On a disk it is a batch. The kernel does not count what it has asked to be written, and asks for more until some has been; but such
-//! pages stay in the swap cache until a later round finds them. Here they go when they are written.
+//! pages stay in the swap cache until a later round finds them. Here they do with generations; with classic lists they go when they are
+//! written.
 
 use super::lruvec::{BATCH, Scan};
 use super::{Memory, Pageout};

@@ -4,9 +4,9 @@ use swaptune_kernel::v;
 
 use super::lruvec::Scan;
 use super::vmscan::{Round, share};
-use crate::model::page::{AHEAD, REFERENCED};
+use crate::model::page::AHEAD;
 use crate::model::tests::{cycles, disk, machine, policy, with_zswap};
-use crate::model::{Lru, Model, Settings, Tier};
+use crate::model::{Model, Settings, Tier};
 
 /// How many pages the rounds evicted while 20 000 pages that are used once came through 8192 of RAM.
 fn evicted(settings: Settings) -> Vec<u64> {
@@ -100,27 +100,5 @@ fn active_pages_go_where_nothing_else_can() {
     assert_eq!(memory.scan_at_priorities(0, false, &mut below, &mut 0), 0);
     assert!(memory.shrink_memcg(0, &mut below, &mut 0) > 0);
     assert!((0..100).all(|page| model.tier(page) == Tier::Ram) && (100..120).any(|page| model.tier(page) == Tier::Zswap));
-    model.check();
-}
-
-/// Of four groups whose pages are old a visit takes 64 pages of one, then the next one's turn comes.
-#[test]
-fn generations_are_visited_one_group_at_a_time() {
-    let settings = Settings { lru: Lru::Generational, cgroups: vec![None; 4], ..with_zswap(8000, policy("limit"), 90) };
-    let mut model = Model::new(settings, 4000).unwrap();
-    for page in 0..4000 {
-        model.memory.pages.set_cgroup(page, (page / 1000) as u16);
-        model.memory.add_new(page);
-        model.memory.pages.clear(page, REFERENCED);
-    }
-    (0..4).for_each(|group| [(); 2].into_iter().for_each(|()| model.memory.lruvecs.age(group)));
-    let lengths = |model: &Model| [0, 1, 2, 3].map(|group| model.memory.lruvecs.len(group));
-    for visited in 1..=4 {
-        let (memory, mut below) = model.split();
-        assert!(memory.kswapd_visits(&mut below, &mut 0));
-        let lengths = lengths(&model);
-        assert_eq!(lengths.iter().filter(|&&left| left == 1000 - 64).count(), visited, "{lengths:?}");
-        assert_eq!(lengths.iter().sum::<usize>(), 4000 - 64 * visited);
-    }
     model.check();
 }

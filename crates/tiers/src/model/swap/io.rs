@@ -140,8 +140,7 @@ impl Swap {
             return;
         };
         if memory.pages.tier(page) == Tier::Writing && memory.pages.place(page) == write {
-            memory.pages.go(page, Tier::Disk);
-            memory.gone(page);
+            memory.end_write(page);
         }
     }
 }

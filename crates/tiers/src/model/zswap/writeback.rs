@@ -9,6 +9,10 @@ use crate::model::page::{CLEAN, REFERENCED, Tier};
 use crate::model::swap::{Sent, Swap};
 use crate::policies::{Context, Groups, Until};
 
+/// Nanoseconds from a tick of the scheduler to the next (`CONFIG_HZ` of 250): at the latest then a worker that waits for the one processor has its
+/// turn.
+const TICK: u64 = 4_000_000;
+
 impl Zswap {
     /// Queues the worker, unless it is queued already (`queue_work`).
     pub(in crate::model) fn wake_worker(&mut self, memory: &mut Memory, swap: &mut Swap, clock: &mut Clock, time: u64) {
@@ -29,7 +33,12 @@ impl Zswap {
     }
 
     fn run_worker_by(&mut self, memory: &mut Memory, swap: &mut Swap, clock: &mut Clock, now: u64) {
-        let Some(queued) = self.worker.clock.filter(|_| !self.worker.held) else { return };
+        let Some(queued) = self.worker.clock else { return };
+        if self.worker.held && now < queued + TICK {
+            return;
+        }
+        self.worker.get_turn(queued + TICK);
+        let queued = self.worker.clock.unwrap_or(queued);
         let begin = queued.max(self.worker.paused_until);
         let (mut time, mut goes_on) = (begin, true);
         while goes_on && time < now {
