@@ -2,8 +2,8 @@
 
 use super::page::NONE;
 
-/// Places are counted up to here, then all members get new ones: two bits are left for the number of a list.
-pub(crate) const LAST_PLACE: u32 = u32::MAX >> 2;
+/// Places are counted up to here, then all members get new ones: three bits are left for the number of a list.
+pub(crate) const LAST_PLACE: u32 = u32::MAX >> 3;
 /// Fewest places.
 const FEWEST: usize = 64;
 

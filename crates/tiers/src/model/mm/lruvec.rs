@@ -3,11 +3,12 @@
 use super::aging::Walks;
 use super::workingset::{Domain, Refault};
 use crate::model::page::{Pages, REFERENCED, SEEN, WORKINGSET};
-use crate::model::ring::Ring;
+use crate::model::ring::{LAST_PLACE, Ring};
 use crate::model::spec::Lru;
 
 /// Room for lists of a cgroup: one, two or five of them are in use. A page's `place` is list + 8 × place there.
 const LISTS: u32 = 8;
+const _: () = assert!(LAST_PLACE <= u32::MAX / LISTS, "a place has room beside its list");
 /// Generations, each with a list (`MAX_NR_GENS`).
 const GENERATIONS: u32 = 4;
 /// With generations: pages of the oldest one whose write has ended, before all others (`folio_rotate_reclaimable`).

@@ -17,7 +17,7 @@ pub enum Lru {
     /// Active and inactive list with reference bits (mm/vmscan.c, without CONFIG_LRU_GEN or with it off).
     #[default]
     Classic,
-    /// Generations (MGLRU, since 6.1): referenced pages move to the youngest when reclaim meets them.
+    /// Generations (MGLRU, since 6.1): referenced pages become young when reclaim or a walk of page tables meets them.
     Generational,
 }
 
