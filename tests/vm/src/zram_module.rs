@@ -45,7 +45,9 @@ fn make_root(tree: &Tree, root: &Path) -> Result<()> {
     for option in apt::system_options() {
         mmdebstrap.arg(format!("--aptopt={option}"));
     }
-    run(mmdebstrap.arg(suite).arg(root).arg(apt::source_line(suite)?))?;
+    // Backports are built with the compiler of the release that they are for, and are no suite by themselves.
+    let base = suite.strip_suffix("-backports").unwrap_or(suite);
+    run(mmdebstrap.arg(base).arg(root).arg(apt::source_line(base)?))?;
     packages.unpack(&kernel, root)
 }
 
@@ -59,8 +61,10 @@ fn build(tree: &Tree, root: &Path) -> Result<()> {
         .args(["--strip-components=1", "-xJf"])
         .args([root.join(format!("usr/src/{name}.tar.xz")).as_os_str(), format!("{name}/drivers/block/zram").as_ref()]))?;
     // The headers are of a kernel without it, so that the compiler is told as well as make. What BTF needs is not installed.
-    let mut make = command("chroot");
-    make.arg(root).args(["make", "-C"]).arg(format!("/usr/src/linux-headers-{}", tree.release));
+    // objtool asks /proc for the limits of its stack.
+    let mut make = command("unshare");
+    make.args(["--mount", "sh", "-ec", "mount -t proc proc \"$0/proc\"; exec chroot \"$0\" make \"$@\""]);
+    make.arg(root).arg("-C").arg(format!("/usr/src/linux-headers-{}", tree.release));
     make.args(["M=/build/drivers/block/zram", "CONFIG_ZRAM_MULTI_COMP=y", "KCFLAGS=-DCONFIG_ZRAM_MULTI_COMP=1"]);
     run(make.args(["CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"])).context("build zram with several compressors")?;
     run(command("strip").arg("--strip-debug").arg(root.join("build/drivers/block/zram/zram.ko")))?;
