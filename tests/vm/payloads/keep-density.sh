@@ -5,19 +5,11 @@ for module in lz4 zstd; do modprobe $module 2> /dev/null; done
 CGROUPS=/sys/fs/cgroup
 read -r LIMIT LAW SEED RATE SKEW NUMBERS < /density
 
-echo 0 > /sys/block/vda/queue/rotational
-mkswap /dev/vda > /dev/null
-guest-tool swapon 10 /dev/vda || fail "swapon"
-echo lz4 > $ZSWAP/compressor
-echo "$LIMIT" > $ZSWAP/max_pool_percent
-echo N > $ZSWAP/shrinker_enabled
-echo Y > $ZSWAP/enabled
+swap_disk
+zswap_on "$LIMIT" N
 echo 100 > /proc/sys/vm/swappiness
 echo 0 > /proc/sys/vm/page-cluster
-echo +memory > $CGROUPS/cgroup.subtree_control
-# Each service is a group of its own, as a service manager makes it.
-mkdir $CGROUPS/apps
-echo +memory > $CGROUPS/apps/cgroup.subtree_control
+group_of_groups
 cat > /bin/service << END
 #!/bin/sh
 mkdir $CGROUPS/apps/\$\$

@@ -80,14 +80,7 @@ stop_daemon() {
 
 # set_up: one swap disk that does not spin behind zswap with lz4, and a group for groups
 set_up() {
-	echo 0 > /sys/block/vda/queue/rotational
-	mkswap /dev/vda > /dev/null
-	guest-tool swapon 10 /dev/vda || fail "swapon"
-	echo lz4 > $ZSWAP/compressor
-	echo 20 > $ZSWAP/max_pool_percent
-	echo N > $ZSWAP/shrinker_enabled
-	echo Y > $ZSWAP/enabled
-	echo +memory > $CGROUPS/cgroup.subtree_control
-	mkdir $APPS
-	echo +memory > $APPS/cgroup.subtree_control
+	swap_disk
+	zswap_on 20 N
+	group_of_groups
 }

@@ -170,3 +170,25 @@ file_state() {
 		[ -d $folder ] && find $folder ! -name swaptune ! -type d -exec stat -c '%N %s %a' {} + | sort
 	done
 }
+
+# swap_disk: the first disk is swap, and does not spin
+swap_disk() {
+	echo 0 > /sys/block/vda/queue/rotational
+	mkswap /dev/vda > /dev/null
+	guest-tool swapon 10 /dev/vda || fail "swapon"
+}
+
+# zswap_on LIMIT SHRINKER: zswap with lz4
+zswap_on() {
+	echo lz4 > $ZSWAP/compressor
+	echo "$1" > $ZSWAP/max_pool_percent
+	echo "$2" > $ZSWAP/shrinker_enabled
+	echo Y > $ZSWAP/enabled
+}
+
+# group_of_groups: where each service gets a group of its own, as a service manager makes it
+group_of_groups() {
+	echo +memory > /sys/fs/cgroup/cgroup.subtree_control
+	mkdir /sys/fs/cgroup/apps
+	echo +memory > /sys/fs/cgroup/apps/cgroup.subtree_control
+}

@@ -7,20 +7,11 @@ TRACING=/sys/kernel/tracing
 read -r SHRINKER LIMIT APPS LOAD < /services
 
 mount -t tracefs tracefs $TRACING 2> /dev/null
-echo 0 > /sys/block/vda/queue/rotational
-mkswap /dev/vda > /dev/null
-guest-tool swapon 10 /dev/vda || fail "swapon"
-echo lz4 > $ZSWAP/compressor
-if [ "$SHRINKER" = disk ]; then echo N > $ZSWAP/enabled; else
-	echo "$LIMIT" > $ZSWAP/max_pool_percent
-	echo "$SHRINKER" > $ZSWAP/shrinker_enabled
-	echo Y > $ZSWAP/enabled
-fi
+swap_disk
+if [ "$SHRINKER" = disk ]; then echo N > $ZSWAP/enabled; else zswap_on "$LIMIT" "$SHRINKER"; fi
 echo 160 > /proc/sys/vm/swappiness
 echo 0 > /proc/sys/vm/page-cluster
-echo +memory > $CGROUPS/cgroup.subtree_control
-mkdir $CGROUPS/apps
-echo +memory > $CGROUPS/apps/cgroup.subtree_control
+group_of_groups
 
 # histogram EVENT KEYS VALUES [FILTER]
 histogram() {

@@ -326,14 +326,14 @@ impl Model {
         self.end_writes(begin);
         let (free, wanted) = (self.free_pages(), self.memory.marks.high as i64);
         let (is_generational, mut time) = (self.memory.is_generational(), begin);
-        if free >= wanted && !self.memory.kswapd_is_at_it() {
+        if free >= wanted && !self.memory.kswapd_is_in_a_pass() {
             self.memory.kswapd_sleeps();
             return None;
         }
         // With generations nothing but a full queue holds kswapd up.
         let waits = if is_generational { self.swap.disks.is_full() } else { free + self.memory.under_write() as i64 >= wanted };
         if waits {
-            // Whoever waits leaves the processor to others.
+            // While kswapd waits the processor is free.
             if let Some(zswap) = &mut self.zswap {
                 zswap.worker.get_turn(begin);
             }

@@ -230,17 +230,20 @@ fn a13_idle_applications_wake_faster_from_a_pool() {
     assert!(runs.metric("disk-in", "zswap, disk", 1) < runs.metric("disk-in", "disk alone", 1));
 }
 
-/// Idle services beside what kernels counted: disk reads where the shrinker is off are near, what the shrinker writes back is not.
+/// Idle services beside what kernels counted: disk reads are near. What the shrinker writes back moves by more than a quarter from seed to seed.
 #[test]
-fn idle_services_read_as_much_from_the_disk_as_on_a_kernel_without_its_shrinker() {
+fn idle_services_read_as_much_from_the_disk_as_on_a_kernel() {
     let runs = Runs::of(SERVICES, 1, Some("workload.with.apps=34,46,62"));
     let near = |name: &str, point: usize, kernel: f64| {
         let ours = runs.metric("disk-in", name, point);
         assert!((ours / kernel - 1.0).abs() < 0.25, "{name} at {point}: {ours}, on a kernel {kernel}");
     };
-    near("disk", 0, 43_469.0);
-    near("N 43", 2, 54_099.0);
-    assert_eq!([0, 1].map(|point| runs.metric("disk-in", "N 70", point)), [0.0, 0.0], "as on a kernel");
+    near("disk", 0, 37_439.0);
+    near("disk", 1, 67_825.0);
+    near("N 43", 1, 28_877.0);
+    near("N 43", 2, 59_745.0);
+    near("Y 43", 2, 61_029.0);
+    assert_eq!([0, 1].map(|point| runs.metric("disk-in", "N 70", point)), [0.0, 0.0], "with 46 the kernel has a few");
     assert!(runs.metric("disk-in", "Y 70", 1) > 1000.0, "the shrinker sends away what would fit");
     let by_worker = |point: usize| runs.metric("written-back", "N 43", point) / runs.metric("rejected", "N 43", point);
     assert!(by_worker(1) < 0.1 && by_worker(2) < 0.1, "the worker gets few turns: {} {}", by_worker(1), by_worker(2));

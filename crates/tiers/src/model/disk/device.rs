@@ -154,6 +154,18 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_is_full_at_16_requests() {
+        let mut device = Device::new(TIMES);
+        (0..15).for_each(|request| device.write(0, 10 * request, 1, Written::Copy));
+        (0..100).for_each(|page| device.write(0, 141 + page, 1, Written::Copy));
+        assert!(!device.is_full(), "what is adjacent is one request");
+        device.write(0, 500, 1, Written::Copy);
+        assert!(device.is_full());
+        let end = device.next_end().unwrap();
+        assert!(ended(&mut device, end).is_some() && !device.is_full());
+    }
+
+    #[test]
     fn a_short_way_ahead_is_no_seek() {
         let after = |slot| {
             let mut device = Device::new(TIMES);

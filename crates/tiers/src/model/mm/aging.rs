@@ -15,7 +15,7 @@ use crate::model::page::{Pages, REFERENCED};
 
 /// Pages that a table has entries for (`PTRS_PER_PTE`).
 const TABLE: u32 = 512;
-/// Of so many entries one at least has to have been used for a table to be walked again (`suitable_to_scan`, lines of cache of 64 bytes).
+/// A table is walked again if at least one entry in each line of cache was used, on average (`suitable_to_scan`, lines of 64 bytes).
 const WORTH_A_WALK: usize = 8;
 
 /// What the walks of a group have come to.
@@ -28,7 +28,7 @@ pub(super) struct Walks {
 }
 
 impl Walks {
-    /// A table is remembered for the walk that ends a generation, if so many of its entries were used (`update_bloom_filter`).
+    /// Remembers a table for the walk at a generation, if enough of its entries were used (`update_bloom_filter`).
     fn remember(&mut self, seq: u32, table: u32, used: usize, entries: usize) {
         if used * WORTH_A_WALK >= entries {
             self.filters[seq as usize % 2].insert(table);
@@ -38,14 +38,14 @@ impl Walks {
 
 /// Pages that were taken out of lists together, and those of them that were found used since.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Isolated {
+pub(super) struct Candidates {
     pages: [u32; MIN_LRU_BATCH],
     count: usize,
     /// A bit for each.
     used: u64,
 }
 
-impl Isolated {
+impl Candidates {
     pub(super) const fn new() -> Self {
         Self { pages: [0; MIN_LRU_BATCH], count: 0, used: 0 }
     }
@@ -115,7 +115,7 @@ impl Lruvecs {
 
     /// A used page was met, and is no longer marked: those around it that were used go to the youngest generation, or are noted where they
     /// are on their way out.
-    pub(super) fn look_around(&mut self, pages: &mut Pages, page: u32, isolated: &mut Isolated) {
+    pub(super) fn look_around(&mut self, pages: &mut Pages, page: u32, isolated: &mut Candidates) {
         let (cgroup, table, half) = (pages.cgroup(page), page / TABLE, MIN_LRU_BATCH as u32 / 2);
         let (first, end) = (table * TABLE, (table * TABLE + TABLE).min(pages.len() as u32));
         let from = page.saturating_sub(half).min(end.saturating_sub(2 * half)).max(first);

@@ -1,7 +1,7 @@
 //! Generations of the pages of a group: when it needs another one, and what reclaim takes of the oldest (mm/vmscan.c: `should_run_aging`,
 //! `scan_folios`; include/linux/mm_inline.h: `lru_gen_add_folio`).
 
-use super::aging::{Isolated, Walks};
+use super::aging::{Candidates, Walks};
 use super::lruvec::{Lruvec, Lruvecs, MIN_GENERATIONS, Scan, WRITTEN, generation, list_of};
 use crate::model::page::{AHEAD, CLEAN, NONE, Pages, Tier};
 
@@ -62,8 +62,8 @@ impl Lruvecs {
 
     /// Takes a batch of pages of the oldest generation out of its lists, while there are more than reclaim leaves; `all`: not only those that have
     /// been written.
-    pub(super) fn isolate_oldest(&mut self, pages: &Pages, cgroup: u16, all: bool, scan: &mut Scan) -> Isolated {
-        let mut isolated = Isolated::new();
+    pub(super) fn isolate_oldest(&mut self, pages: &Pages, cgroup: u16, all: bool, scan: &mut Scan) -> Candidates {
+        let mut isolated = Candidates::new();
         if self.has_fewest_generations(cgroup) {
             return isolated;
         }

@@ -1,6 +1,6 @@
 //! Generations of a group by themselves: when it gets another, what a walk finds, and what reclaim takes.
 
-use super::aging::Isolated;
+use super::aging::Candidates;
 use super::lruvec::{Lruvecs, MIN_LRU_BATCH, Scan};
 use super::workingset::Refault;
 use crate::model::Lru;
@@ -43,7 +43,7 @@ impl Bench {
         count
     }
 
-    fn isolate(&mut self) -> Isolated {
+    fn isolate(&mut self) -> Candidates {
         self.lists.isolate_oldest(&self.pages, 0, true, &mut Scan::default())
     }
 
@@ -120,7 +120,7 @@ fn a_used_page_has_its_neighbours_looked_at() {
     assert_eq!(bench.used(), [72, 300, 511], "five of 64 are less than an eighth");
     bench.touch(80..90);
     bench.pages.clear(80, REFERENCED);
-    bench.lists.look_around(&mut bench.pages, 80, &mut Isolated::new());
+    bench.lists.look_around(&mut bench.pages, 80, &mut Candidates::new());
     assert_eq!(bench.used(), [300, 511]);
     bench.age();
     assert_eq!(bench.used(), [0; 0], "eleven are not");

@@ -208,7 +208,7 @@ impl Memory {
     }
 
     /// Whether kswapd is within a pass, which does not end because enough is free.
-    pub(in crate::model) const fn kswapd_is_at_it(&self) -> bool {
+    pub(in crate::model) const fn kswapd_is_in_a_pass(&self) -> bool {
         self.generations.pass.is_some()
     }
 

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         ["hold", size, kind, pages] => hold(size, kind, pages),
         ["serve"] => serve(),
         ["services", groups, load @ ..] => services::drive(groups, load),
-        ["service", group, pages, number] => services::serve(group, pages, number, Kind::Half),
+        ["service", group, pages, number] => services::serve(group, pages, number, Kind::Mixed),
         ["service", group, pages, number, "zero"] => services::serve(group, pages, number, Kind::Zero),
         ["swapon", priority, device] => swapon(priority, device),
         ["swapoff", device] => swapoff(device),
@@ -52,7 +52,7 @@ enum Kind {
     Zero,
     Random,
     /// Random for four tenths, the rest zero: 1.7 kB under lz4, as scenarios/idle-services.toml has it.
-    Half,
+    Mixed,
     /// Words of text with a counter, as program data often looks.
     Text,
 }
@@ -123,8 +123,8 @@ fn fill(number: usize, kind: Kind, page: &mut [u64]) {
             Kind::Zero => 0,
             Kind::Random => random(),
             Kind::Compressible if index < 150 => random(),
-            Kind::Half if index < 206 => random(),
-            Kind::Half => 0,
+            Kind::Mixed if index < 206 => random(),
+            Kind::Mixed => 0,
             Kind::Compressible => (number * WORDS + index) as u64,
             Kind::Text if index % 8 == 0 => random() & 0x0f0f_0f0f_0f0f_0f0f,
             Kind::Text if index % 8 == 1 => (number * WORDS + index) as u64,
