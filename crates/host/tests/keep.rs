@@ -13,7 +13,7 @@ use std::time::Duration;
 use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkpoints, write};
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Wanted, Wishes, Worker};
+use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Pace, Wanted, Wishes, Worker};
 use swaptune_core::profiles::auto::largest_pool;
 use swaptune_double::install;
 use swaptune_host::aside::Aside;
@@ -42,6 +42,7 @@ fn temporary_guardian() {
 struct Noted<'a> {
     root: Option<&'a Path>,
     seen: Vec<(String, String)>,
+    paces: Vec<Pace>,
     fails: bool,
 }
 
@@ -54,7 +55,8 @@ impl Noted<'_> {
 }
 
 impl Canaries for Noted<'_> {
-    fn go(&mut self, _: Worker) -> io::Result<()> {
+    fn go(&mut self, pace: Pace) -> io::Result<()> {
+        self.paces.push(pace);
         self.note()
     }
     fn stop(&mut self) -> io::Result<u64> {
@@ -109,11 +111,11 @@ fn a_burst_lowers_the_limits_and_puts_them_back() {
         let mut looks = 0;
         let mut goes_on = |_| {
             looks += 1;
-            if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
+            if looks < 3 { Ok(Pace::Fast) } else { Err("enough".to_owned()) }
         };
         let ended = carry_out(&mut settings, &mut canaries, &burst(), &mut || full, &mut goes_on).unwrap();
-        assert_eq!(ended, Ended { why: "enough".into(), canaries: 7 });
-        assert_eq!(canaries.seen, expect);
+        assert_eq!(ended, Ended { why: "enough".into(), canaries: 7 + u64::from(full) });
+        assert_eq!((canaries.seen, canaries.paces), (expect, vec![Pace::Fast]));
         assert_eq!(limits(&fixture), pair("24", "90"));
     }
     settings.close().unwrap();
@@ -128,7 +130,11 @@ fn canaries_that_are_written_are_counted_before_each_look() {
     let mut counted = Vec::new();
     let mut goes_on = |offered| {
         counted.push(offered);
-        if counted.len() < 3 { Ok(()) } else { Err("enough".to_owned()) }
+        match counted.len() {
+            1 => Ok(Pace::Steady),
+            2 => Ok(Pace::Slow),
+            _ => Err("enough".to_owned()),
+        }
     };
     let burst = Burst { worker: Worker::ToThreshold, ..burst() };
     let ended = carry_out(&mut settings, &mut canaries, &burst, &mut || false, &mut goes_on).unwrap();
@@ -136,6 +142,7 @@ fn canaries_that_are_written_are_counted_before_each_look() {
     assert_eq!(ended, Ended { why: "enough".into(), canaries: 28 });
     // Offered all the while, and only while the limits are lowered.
     assert_eq!(canaries.seen, vec![pair("12", "80"); 7]);
+    assert_eq!(canaries.paces, [Pace::Slow, Pace::Steady, Pace::Slow], "one may be enough");
     assert_eq!(limits(&fixture), pair("20", "90"));
 }
 
@@ -144,7 +151,7 @@ fn a_burst_without_canaries_puts_the_limits_back() {
     let fixture = machine_with_zswap();
     let mut settings = settings(&fixture.machine());
     let mut canaries = Noted { root: Some(fixture.root()), fails: true, ..Noted::default() };
-    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut |_| Ok(())).unwrap_err();
+    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut |_| Ok(Pace::Fast)).unwrap_err();
     assert!(matches!(error, BurstError::Canaries(_)), "{error}");
     assert_eq!(limits(&fixture), pair("20", "90"));
 }
@@ -174,7 +181,7 @@ fn worker() {
     let mut looks = 0;
     let mut goes_on = |_| {
         looks += 1;
-        if looks < 3 { Ok(()) } else { Err("enough".to_owned()) }
+        if looks < 3 { Ok(Pace::Fast) } else { Err("enough".to_owned()) }
     };
     carry_out(&mut settings, &mut Noted::default(), &burst(), &mut || true, &mut goes_on).unwrap();
     settings.close().unwrap();

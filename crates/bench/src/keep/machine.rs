@@ -165,6 +165,7 @@ fn ground(settings: &Settings) -> Ground {
         rotational: rotational.map(|(_, number): (_, usize)| format!("the disk of area {number}")).collect(),
         only_zram: !areas.is_empty() && areas.iter().all(|area| is_zram(&area.backing)),
         memory_groups: settings.charge_zswap,
+        memory_controller: true,
         writeback_switch: settings.charge_zswap,
         reclaim_file: settings.charge_zswap,
         // Neither single processes nor settings of zram devices are modelled for a daemon.

@@ -75,7 +75,7 @@ impl Keeper<'_> {
                 self.machine.play.model.set_pool_limits(moved.to, now.accept_percent);
                 self.kept.moves += 1;
             }
-            // Canaries that go to the disk, before Linux 6.8, are not modelled: nothing is drained there.
+            // Canaries that go to the disk, before Linux 6.8 or without groups of version 2, are not modelled: nothing is drained there.
             Decision::Pacing { burst, .. } if burst.worker.writes_canaries() => {}
             Decision::Pacing { burst, .. } => self.burst(&burst),
             Decision::Reclaim(probe) => self.reclaim(&probe, now),

@@ -26,9 +26,9 @@ use swaptune_core::stats::Nanos;
 use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
 
 pub use device::device;
+use settings::is_rotational;
 pub(crate) use settings::{MachineBuilder, as_it_is, page_of, page_times, shrinker, zram_of, zswap_of};
 pub use settings::{ThisMachineError, base, kernel_version, now};
-use settings::{is_rotational, spins};
 
 /// The name under which tierings find this machine's own disk.
 pub const THIS: &str = "this";
@@ -146,7 +146,7 @@ impl Known {
             .chain(disks.iter().map(|disk| (*disk, *disk)))
         {
             let found = facts.block_device(disk);
-            let (rotational, spins) = (found.is_some_and(is_rotational), found.is_some_and(spins));
+            let (rotational, spins) = (found.is_some_and(is_rotational), found.is_some_and(|disk| disk.spins()));
             let Some(Measured { value: times, source }) = device(evidence, disk, spins, page_of(facts)) else { continue };
             let text = format!(
                 "{disk}: request {}, page {}, seek {}, read {}, write {}",

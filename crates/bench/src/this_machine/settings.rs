@@ -163,7 +163,7 @@ impl<'a> MachineBuilder<'a> {
         let rotational = disk.is_some_and(is_rotational);
         if disk.is_none() || self.figures.device(name).is_none() {
             let like = match disk.map(|disk| disk.transport) {
-                _ if disk.is_some_and(spins) => "hdd",
+                _ if disk.is_some_and(BlockDevice::spins) => "hdd",
                 Some(Transport::Nvme) => "nvme",
                 _ => "ssd",
             };
@@ -218,9 +218,4 @@ pub(crate) fn zram_of<'a>(facts: &'a Facts, area: &SwapArea) -> Result<(&'a str,
 /// What the kernel takes it for.
 pub(super) fn is_rotational(disk: &BlockDevice) -> bool {
     disk.rotational.value().copied().unwrap_or(false)
-}
-
-/// What it is: a hypervisor's disk says that it spins and has no head that moves.
-pub(super) fn spins(disk: &BlockDevice) -> bool {
-    is_rotational(disk) && disk.transport != Transport::Virtual
 }

@@ -23,6 +23,8 @@ pub struct Ground {
     pub only_zram: bool,
     /// Control groups are version 2 and have the memory controller.
     pub memory_groups: bool,
+    /// The memory controller is compiled in and not disabled, of whichever version.
+    pub memory_controller: bool,
     /// Groups can be kept from the disk (`memory.zswap.writeback`).
     pub writeback_switch: bool,
     /// `memory.reclaim` is there.
@@ -87,7 +89,6 @@ impl Default for Wanted {
 const CONFIGURED: &str = "switched off under [keep]";
 const NO_ZSWAP: &str = "zswap is off";
 const NO_AREA: &str = "no swap area is on";
-const NO_GROUPS: &str = "no control groups of version 2 with the memory controller";
 const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory controller, and processes cannot be asked instead: that takes \
                            process_madvise, CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, which the service has not by itself (docs/guides/keep.md)";
 
@@ -118,17 +119,19 @@ pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
     if ground.kernel.is_some_and(|kernel| !behaviours::ZSMALLOC_WRITES_BACK.is_in(kernel)) {
         return Some("before Linux 6.2 zsmalloc cannot write back, and pools of such kernels are not drained".into());
     }
-    if worker(ground).writes_canaries() {
-        return None;
-    }
-    first([(!ground.memory_groups, NO_GROUPS), (!ground.writeback_switch, "no group has memory.zswap.writeback")])
+    let needs_controller = ground.kernel.is_some_and(|kernel| behaviours::WRITEBACK_NEEDS_MEMCG.is_in(kernel));
+    first([(
+        needs_controller && !ground.memory_controller,
+        "memory cgroups are disabled, without which Linux 6.8 to 7.1 writes nothing back from the pool",
+    )])
 }
 
-/// How this kernel answers a store that it refuses.
+/// How this machine answers a store that it refuses. Groups of version 1 have no `memory.zswap.writeback`.
 #[must_use]
 pub fn worker(ground: &Ground) -> Worker {
     let does = |row: &behaviours::Behaviour| ground.kernel.is_none_or(|kernel| row.is_in(kernel));
-    match (does(&behaviours::WRITEBACK_SWITCH), does(&behaviours::WORKER_TO_THRESHOLD)) {
+    let keeps_canaries = ground.memory_groups && ground.writeback_switch && does(&behaviours::WRITEBACK_SWITCH);
+    match (keeps_canaries, does(&behaviours::WORKER_TO_THRESHOLD)) {
         (true, _) => Worker::Kept,
         (false, true) => Worker::ToThreshold,
         (false, false) => Worker::OnePage,
@@ -180,6 +183,7 @@ pub(super) mod tests {
             zswap: true,
             areas: 1,
             memory_groups: true,
+            memory_controller: true,
             writeback_switch: true,
             reclaim_file: true,
             ..Ground::default()
@@ -201,10 +205,12 @@ pub(super) mod tests {
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
         assert_eq!(off(Ground { kernel: Some(v(6, 1)), ..good() }), [false, true, false]);
         // Canaries that are written need no group.
-        let old = Ground { kernel: Some(v(6, 7)), memory_groups: false, writeback_switch: false, ..good() };
-        assert_eq!(off(old), [false, false, true]);
-        assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, true, true]);
-        assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, false, true]);
+        assert_eq!(off(Ground { memory_groups: false, page_out: true, ..good() }), [false; 3]);
+        // Where memory cgroups are disabled some kernels write nothing back.
+        let disabled = |kernel| off(Ground { kernel, memory_groups: false, memory_controller: false, ..good() });
+        assert_eq!([Some(v(6, 8)), Some(v(7, 1))].map(disabled), [[false, true, true]; 2]);
+        assert_eq!([Some(v(6, 7)), Some(v(7, 2)), None].map(disabled), [[false, false, true]; 3]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
         let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
@@ -216,6 +222,8 @@ pub(super) mod tests {
         assert_eq!([v(6, 2), v(6, 4)].map(|kernel| of(Some(kernel))), [Worker::OnePage; 2]);
         assert_eq!([v(6, 5), v(6, 7)].map(|kernel| of(Some(kernel))), [Worker::ToThreshold; 2]);
         assert_eq!([Some(v(6, 8)), None].map(of), [Worker::Kept; 2]);
+        assert_eq!(worker(&Ground { memory_groups: false, ..good() }), Worker::ToThreshold, "groups of version 1");
+        assert_eq!(worker(&Ground { writeback_switch: false, ..good() }), Worker::ToThreshold);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use figures::Figures;
 pub use ground::{Ground, Mechanism, Wanted};
 pub use limit::{Bounds, Limit, Move};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
-pub use pacing::{Burst, Pacing, Worker};
+pub use pacing::{Burst, Pace, Pacing, Worker};
 pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
 pub use report::{Entry, Mode, Report, Totals};

@@ -10,7 +10,8 @@
 //! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
 //! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
 //! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
-//! counted, and a day has a budget. Before Linux 6.8 nothing keeps a canary that was refused from the disk: there it counts as well.
+//! counted, and a day has a budget. Before Linux 6.8, and with groups of version 1, nothing keeps a canary that was refused from the disk:
+//! there it counts as well.
 //!
 //! Bursts may write nothing: since 6.12 the worker's first visit to an entry only ends its second chance, and groups with
 //! `memory.zswap.writeback` 0 are passed over. Once enough canaries were offered for the worker to have visited each entry twice,
@@ -43,7 +44,7 @@ pub enum Worker {
     /// It writes back down to the threshold; a canary is kept from the disk (Linux 6.8).
     #[default]
     Kept,
-    /// It writes back down to the threshold; a canary goes to the disk, and one is enough (Linux 6.5 to 6.7).
+    /// It writes back down to the threshold; a canary goes to the disk, and one may be enough (Linux 6.5 to 6.7, later with groups of version 1).
     ToThreshold,
     /// It writes one page back, and none between the threshold and the limit; a canary goes to the disk (Linux 6.2 to 6.4).
     OnePage,
@@ -55,6 +56,28 @@ impl Worker {
     pub fn writes_canaries(self) -> bool {
         self != Self::Kept
     }
+
+    /// How canaries are offered next; `writes`: the worker has written pages back since it was looked at last.
+    #[must_use]
+    pub fn pace(self, writes: bool) -> Pace {
+        match (self, writes) {
+            (Self::Kept | Self::OnePage, _) => Pace::Fast,
+            (Self::ToThreshold, true) => Pace::Slow,
+            (Self::ToThreshold, false) => Pace::Steady,
+        }
+    }
+}
+
+/// How fast canaries follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as the worker can answer them: a refused one costs nothing, or each has but one page written back.
+    Fast,
+    /// Each is written, and the worker has written nothing back: since Linux 6.12 its first visits only end second chances, and it gives up
+    /// after [`RETRIES`] of them.
+    Steady,
+    /// Each is written, and the worker is at work: another only in case that it gives up.
+    Slow,
 }
 
 /// One burst: how the limits are set for it, and where it ends.

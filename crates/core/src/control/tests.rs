@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use swaptune_kernel::v;
 
 use super::ground::tests::good as ground;
+use super::pacing::Pace;
 use super::*;
 
 const PAGE: u64 = 4096;
@@ -181,6 +182,10 @@ fn canaries_that_are_written_count_and_are_no_paging_of_others() {
         });
         (laws, burst)
     };
+    let paces = |worker: Worker| [false, true].map(|writes| worker.pace(writes));
+    assert_eq!(paces(Worker::Kept), [Pace::Fast; 2]);
+    assert_eq!(paces(Worker::OnePage), [Pace::Fast; 2]);
+    assert_eq!(paces(Worker::ToThreshold), [Pace::Steady, Pace::Slow]);
     // 6.6 writes down to the threshold, as later kernels do; 6.2 one page for each store above the limit, which is where it ends: 41.3 %.
     let (mut laws, burst) = begin(v(6, 6), 100);
     let burst = burst.unwrap();

@@ -3,7 +3,7 @@
 //! A device has many names: tags (`UUID=`, `PARTLABEL=`), its node, a mapping, a volume of LVM, links that udev made. Two
 //! lines that name one device differently are the same line to the kernel, so whoever compares names has to ask here.
 
-use super::storage::BlockDevice;
+use super::storage::{BlockDevice, Transport};
 use super::{Encryption, Facts};
 use crate::escape;
 
@@ -32,6 +32,12 @@ impl Facts {
 }
 
 impl BlockDevice {
+    /// Whether it has heads that move: a disk of a hypervisor says that it is rotational, and is not.
+    #[must_use]
+    pub fn spins(&self) -> bool {
+        self.rotational.value().copied().unwrap_or(false) && self.transport != Transport::Virtual
+    }
+
     /// True when this name means this device.
     #[must_use]
     pub fn is_named(&self, spec: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use swaptune_core::control::Burst;
+use swaptune_core::control::{Burst, Pace};
 
 use super::canary::Canaries;
 use crate::temporary::{TemporaryError, TemporarySettings};
@@ -37,8 +37,8 @@ pub struct Ended {
     pub canaries: u64,
 }
 
-/// Carries out a burst. `goes_on` is asked again and again, after a moment each, with how many canaries went to the disk so far, and says why
-/// it ends. The limits are as before when this returns; a kill, or a stop, leaves them to the guardian of the temporary settings.
+/// Carries out a burst. `goes_on` is asked again and again, after a moment each, with how many canaries went to the disk so far, and says
+/// how they are offered next, or why the burst ends. The limits are as before when this returns; a kill, or a stop, leaves them to the guardian of the temporary settings.
 ///
 /// # Errors
 /// [`BurstError`]; a limit that another program has set meanwhile is left alone and named.
@@ -47,7 +47,7 @@ pub fn carry_out(
     canaries: &mut dyn Canaries,
     burst: &Burst,
     is_still_full: &mut dyn FnMut() -> bool,
-    goes_on: &mut dyn FnMut(u64) -> Result<(), String>,
+    goes_on: &mut dyn FnMut(u64) -> Result<Pace, String>,
 ) -> Result<Ended, BurstError> {
     settings.arm_watchdog(STUCK)?;
     let ended = lower_and_offer(settings, canaries, burst, is_still_full, goes_on);
@@ -60,23 +60,22 @@ fn lower_and_offer(
     canaries: &mut dyn Canaries,
     burst: &Burst,
     is_still_full: &mut dyn FnMut() -> bool,
-    goes_on: &mut dyn FnMut(u64) -> Result<(), String>,
+    goes_on: &mut dyn FnMut(u64) -> Result<Pace, String>,
 ) -> Result<Ended, BurstError> {
     let before = settings.mark()?;
     settings.knob(ACCEPT, &burst.accept_percent.to_string())?;
     let lowered = settings.mark()?;
     let offered = settings.knob(LIMIT, &burst.limit_percent.to_string()).map_err(BurstError::from).and_then(|()| {
-        canaries.go(burst.worker)?;
+        canaries.go(burst.worker.pace(true))?;
         let (mut offered, writes) = (0, burst.worker.writes_canaries());
         let why = loop {
             std::thread::sleep(LOOK);
             // Those that are written are counted before the look that shall not take them for pages of others.
             offered += if writes { canaries.stop()? } else { 0 };
-            if let Err(why) = goes_on(offered) {
-                break why;
-            }
-            if writes {
-                canaries.go(burst.worker)?;
+            match goes_on(offered) {
+                Err(why) => break why,
+                Ok(pace) if writes => canaries.go(pace)?,
+                Ok(_) => {}
             }
         };
         Ok(Ended { why, canaries: offered + canaries.stop()? })
@@ -85,12 +84,12 @@ fn lower_and_offer(
     // A pool that was full takes no page until it is below the threshold, which one that is broken off is not yet: a store at a threshold
     // of 100 % makes the kernel look again (mm/zswap.c, zswap_check_limits()).
     let forgets = if back.is_ok() && offered.is_ok() && is_still_full() {
-        settings.knob(ACCEPT, "100").map_err(BurstError::from).and_then(|()| Ok(canaries.one()?))
+        settings.knob(ACCEPT, "100").map_err(BurstError::from).and_then(|()| Ok(canaries.one()?)).map(|()| 1)
     } else {
-        Ok(())
+        Ok(0)
     };
     let back = back.and(settings.back_to(before));
     back?;
-    forgets?;
-    offered
+    let one_more = forgets?;
+    offered.map(|ended| Ended { canaries: ended.canaries + one_more, ..ended })
 }

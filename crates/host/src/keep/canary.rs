@@ -1,8 +1,8 @@
 //! Canaries: pages of a process of our own that are offered to zswap one after the other while its limit is low. Each is refused, and a
 //! refused store wakes the kernel's write-back.
 //!
-//! The process is in a group that is kept from the disk (`memory.zswap.writeback` = 0), so that a refused canary stays in RAM. Before Linux 6.8
-//! there is no such group: there a canary is written, so that none is offered that is not counted, and one that was written is not read
+//! The process is in a group that is kept from the disk (`memory.zswap.writeback` = 0), so that a refused canary stays in RAM. Before Linux 6.8,
+//! and with groups of version 1, there is no such group: there a canary is written, so that none is offered that is not counted, and one that was written is not read
 //! again. It is this program, started again with [`ARGUMENT`]; it dies with the daemon, and its group goes with it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use swaptune_core::Bytes;
-use swaptune_core::control::Worker;
+use swaptune_core::control::{Pace, Worker};
 use tracing::info;
 
 use crate::cgroup::{CgroupError, LimitedGroup};
@@ -27,14 +27,11 @@ pub const ARGUMENT: &str = "keep_canary";
 const LIMIT: Bytes = Bytes::from_mib(64);
 /// How many pages there are: a refused one is not offered again before all others were.
 const PAGES: usize = 64;
-/// Time from one to the next: the worker needs some to write back what the last one asked for.
-const PAUSE: Duration = Duration::from_micros(100);
-/// The same where each is written and one is enough: another only in case that the worker gave up.
-const LONG_PAUSE: Duration = Duration::from_millis(10);
 
 /// What it is told, a byte each.
-const GO: u8 = b'g';
-const GO_SLOWLY: u8 = b'w';
+const FAST: u8 = b'f';
+const STEADY: u8 = b't';
+const SLOW: u8 = b'w';
 const STOP: u8 = b's';
 const ONE: u8 = b'1';
 /// What it says when it has done so.
@@ -42,11 +39,11 @@ const DONE: &str = "done";
 
 /// What a burst needs of them.
 pub trait Canaries {
-    /// Offers them from now on, as fast as such a kernel needs them.
+    /// Offers them from now on.
     ///
     /// # Errors
     /// Their process is gone.
-    fn go(&mut self, worker: Worker) -> io::Result<()>;
+    fn go(&mut self, pace: Pace) -> io::Result<()>;
     /// Offers no more; says how many it were.
     ///
     /// # Errors
@@ -110,8 +107,13 @@ impl Canary {
 }
 
 impl Canaries for Canary {
-    fn go(&mut self, worker: Worker) -> io::Result<()> {
-        self.ask(if worker == Worker::ToThreshold { GO_SLOWLY } else { GO }).map(drop)
+    fn go(&mut self, pace: Pace) -> io::Result<()> {
+        let byte = match pace {
+            Pace::Fast => FAST,
+            Pace::Steady => STEADY,
+            Pace::Slow => SLOW,
+        };
+        self.ask(byte).map(drop)
     }
 
     fn stop(&mut self) -> io::Result<u64> {
@@ -155,11 +157,7 @@ pub fn play() -> io::Result<()> {
             Some(region) => region,
             none => none.insert(Region::new(page * PAGES)?),
         };
-        let pause = match byte {
-            GO => Some(PAUSE),
-            GO_SLOWLY => Some(LONG_PAUSE),
-            _ => None,
-        };
+        let pause = pause(byte);
         let answer = if pause.is_some() { 0 } else { std::mem::take(&mut offered) };
         if byte == ONE {
             offer(region, page, number)?;
@@ -174,6 +172,16 @@ pub fn play() -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Time from one to the next: the worker needs some to write back what the last one asked for.
+fn pause(told: u8) -> Option<Duration> {
+    match told {
+        FAST => Some(Duration::from_micros(100)),
+        STEADY => Some(Duration::from_millis(1)),
+        SLOW => Some(Duration::from_millis(10)),
+        _ => None,
+    }
 }
 
 /// Writes a page, so that it is in RAM and its own, and has it paged out. One that is refused stays where it is, which is no error; one that went

@@ -18,6 +18,8 @@ const GROUND: u64 = 30;
 /// A unit is read at every tenth tick, and the tree of groups is walked as often.
 const TURNS: u64 = 10;
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
+/// Controllers, and whether each is enabled; of version 2 too, but for kernels built without version 1.
+const CONTROLLERS: &str = "/proc/cgroups";
 
 /// Looks at one machine again and again.
 #[derive(Debug)]
@@ -175,12 +177,13 @@ fn limit(text: &str) -> Bytes {
 fn ground(machine: &Machine) -> Ground {
     let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
     let disks = facts.swaps.iter().filter_map(|area| facts.disk_of(area.device.value()?));
-    let spinning = disks.filter(|disk| disk.rotational.value() == Some(&true)).map(|disk| disk.name.clone());
+    let spinning = disks.filter(|disk| disk.spins()).map(|disk| disk.name.clone());
     let mut rotational: Vec<String> = spinning.collect();
     rotational.dedup();
     // The root group has none of these files, so that some other one must show them.
     let groups = paths(machine);
     let has = |file: &str| groups.iter().any(|path| machine.exists(&format!("{TREE}{path}/{file}")));
+    let memory_groups = machine.read_text(VERSION_2).is_ok_and(|text| text.split_whitespace().any(|word| word == "memory"));
     Ground {
         kernel: facts.kernel.version.value().copied(),
         zswap: facts.zswap_is_on(),
@@ -188,12 +191,19 @@ fn ground(machine: &Machine) -> Ground {
         areas: facts.swaps.len(),
         rotational,
         only_zram: !facts.swaps.is_empty() && facts.swaps.iter().all(swaptune_core::facts::SwapArea::is_zram),
-        memory_groups: machine.read_text(VERSION_2).is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")),
+        memory_groups,
+        memory_controller: memory_groups || has_controller(machine),
         writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
         zram: zram::ground(machine, &facts),
         reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
         page_out: may_page_out(machine),
     }
+}
+
+/// Whether `/proc/cgroups` has the memory controller as enabled, which it says of version 1.
+fn has_controller(machine: &Machine) -> bool {
+    let text = machine.read_text(CONTROLLERS).unwrap_or_default();
+    text.lines().any(|line| line.starts_with("memory\t") && line.ends_with("\t1"))
 }
 
 /// Milliseconds since boot, of `/proc/uptime`.
@@ -219,6 +229,7 @@ mod tests {
         write(root, "sys/module/zswap/parameters/enabled", "Y\n");
         write(root, "sys/module/zswap/parameters/max_pool_percent", "43\n");
         write(root, "sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+        write(root, "proc/cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\nmemory\t0\t9\t0\n");
         let group = "sys/fs/cgroup/system.slice/web.service";
         write(root, &format!("{group}/memory.current"), "8192\n");
         write(root, &format!("{group}/memory.min"), "4096\n");
@@ -231,6 +242,13 @@ mod tests {
         let mut looker = Looker::new(&machine);
         let ground = looker.ground().clone();
         assert!(ground.zswap && ground.memory_groups && ground.reclaim_file && !ground.writeback_switch);
+        assert!(ground.memory_controller, "version 2 has it");
+        write(root, "sys/fs/cgroup/cgroup.controllers", "cpu\n");
+        let controller = |enabled: &str| {
+            write(root, "proc/cgroups", &format!("#subsys_name\thierarchy\tnum_cgroups\tenabled\nmemory\t4\t53\t{enabled}\n"));
+            super::ground(&machine).memory_controller
+        };
+        assert_eq!([controller("0"), controller("1")], [false, true]);
         let moment = looker.tick();
         assert_eq!((moment.at_ms, moment.pool, moment.limit_percent), (12_340, Bytes(8192), 43));
         assert_eq!((moment.memory_stall_us, moment.io_stall_us), (Some(70), None));

@@ -337,8 +337,9 @@ impl<'a> Keeper<'a> {
             seen = offered;
             let now = Moment { canaries: counted + offered, ..looker.within_burst() };
             let goes_on = laws.pacing.goes_on(&laws.figures, &burst, &began, &last, &now);
+            let pace = burst.worker.pace(now.zswpwb > last.zswpwb);
             last = now;
-            if stop.is_asked() { Err("it is time to stop".into()) } else { goes_on }
+            if stop.is_asked() { Err("it is time to stop".into()) } else { goes_on.map(|()| pace) }
         };
         let is_full = |now: &Moment| now.pool > now.limit().percent(began.accept_percent);
         let ended = burst::carry_out(settings, canaries, &burst, &mut || is_full(&looker.within_burst()), &mut goes_on);

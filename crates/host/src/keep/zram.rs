@@ -80,9 +80,9 @@ fn blocks_written(machine: &Machine, name: &str) -> u64 {
 fn spins(machine: &Machine, facts: &Facts, path: &str) -> Option<bool> {
     let real = machine.real_path(path).ok()?;
     let name = real.rsplit('/').next()?;
-    match read(machine, name, "queue/rotational") {
-        Some(text) => Some(text != "0"),
-        None => facts.disk_of(name)?.rotational.value().copied(),
+    match facts.disk_of(name) {
+        Some(disk) => disk.rotational.value().map(|_| disk.spins()),
+        None => read(machine, name, "queue/rotational").map(|text| text != "0"),
     }
 }
 

@@ -31,7 +31,7 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
     if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
         return None;
     }
-    if tiering::disk_of(facts, &on).is_some_and(tiering::really_spins) {
+    if tiering::disk_of(facts, &on).is_some_and(|disk| disk.spins()) {
         return Some("none is put beside an area on a spinning disk, whose heads would go back and forth".into());
     }
     if !facts.swaps.iter().all(tiering::is_plain) {

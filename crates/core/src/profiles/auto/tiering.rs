@@ -67,7 +67,7 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
     let areas = areas(facts, evidence, above);
     let disk = disk_of(facts, &areas);
     let transport = disk.map(|disk| disk.transport);
-    let spinning = disk.is_some_and(really_spins);
+    let spinning = disk.is_some_and(BlockDevice::spins);
     let zswap = facts.zswap.value().is_some();
     // A device needs a size, and an image does not know that of its machine's RAM.
     let sized = facts.image.is_none() || facts.memory.total() > Bytes(0) || above.wants_zram();
@@ -160,7 +160,7 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
 /// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not beside a spinning
 /// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
 fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
-    let spins = disk_of(facts, &on).is_some_and(really_spins);
+    let spins = disk_of(facts, &on).is_some_and(BlockDevice::spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
     let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
     let size = in_steps(Bytes(missing).min(file.size));
@@ -291,9 +291,4 @@ pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockD
         .or_else(|| facts.device_named(&area.path).map(|device| device.name.clone()))
         .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
     facts.disk_of(&device?)
-}
-
-/// A virtual disk that says it spins does not.
-pub(super) fn really_spins(disk: &BlockDevice) -> bool {
-    disk.rotational.value().copied().unwrap_or(false) && disk.transport != Transport::Virtual
 }

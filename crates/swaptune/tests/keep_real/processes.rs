@@ -1,59 +1,25 @@
-//! `swaptune daemon` where no control groups of version 2 are, on the running kernel with real swap: idle processes give memory, and those
-//! that are named or locked do not.
-//!
-//! All of it happens in mounts and process numbers of its own, so that the daemon sees no processes but ours, and its state folder is not
-//! the machine's. Needs root and a machine without active swap; says so and is ignored otherwise.
+//! Idle processes give memory; those that are named or locked do not.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 use libtest_mimic::Failed;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use swaptune_trials::{TestResult, lacks, needing, no_swap, program, root, run, swap_lock, wait_for, zswap};
+use swaptune_trials::wait_for;
 
-const ROLE: &str = "SWAPTUNE_KEEP_PROCESSES";
-const ENABLED: &str = "/sys/module/zswap/parameters/enabled";
+use crate::world::{ROLE, Swap, daemon, end, hide_the_machine, in_a_world, status, succeed, swaptune};
+
+pub const NAME: &str = "idle_processes_give_memory_on_this_kernel";
+/// What the processes of this test play.
+pub const SLEEPER: &str = "sleeper";
 /// Words of 8 bytes of a sleeper: 48 MiB.
 const WORDS: usize = 6 << 20;
 /// A probe takes half of what is there, as soon as a process was idle for five seconds; stalls of a busy machine are no matter here.
 const CONFIG: &str = "[keep]\npacing = false\nnever = [\"kept\"]\nreclaim_idle_s = 5\nreclaim_pause_s = 1\nreclaim_probe_percent = 50\n\
                       reclaim_cpu_us = 100000\nreclaim_stall_us = 500000\npacing_io_stall_us = 900000\n";
-
-fn main() -> ExitCode {
-    match std::env::var(ROLE).as_deref() {
-        Ok("sleeper") => sleep(),
-        Ok(folder) => ended(inside(Path::new(folder))),
-        Err(_) => {
-            // What other tests of this project have on is not this machine's.
-            let lock = swap_lock();
-            let is_ours = lock.is_ok();
-            let needs = move || if is_ours { ready() } else { lacks("other tests of swap cannot be kept out") };
-            run(vec![needing("idle_processes_give_memory_on_this_kernel", needs, outside)])
-        }
-    }
-}
-
-fn ended(result: Result<(), Failed>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failed) => {
-            eprintln!("{}", failed.message().unwrap_or("failed"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Whether this machine can show it.
-fn ready() -> TestResult {
-    root()?;
-    no_swap()?;
-    zswap()?;
-    program("unshare", &["--mount", "--pid", "--fork", "--mount-proc", "true"])
-}
 
 /// Half of each page is noise, the rest compresses.
 fn word(number: usize) -> u64 {
@@ -62,7 +28,7 @@ fn word(number: usize) -> u64 {
 }
 
 /// Plays a process that sleeps: fills its memory, waits to be asked, and says whether all of it is as it was.
-fn sleep() -> ExitCode {
+pub fn sleep() -> ExitCode {
     if std::env::args().next().is_some_and(|name| name.ends_with("locked")) && swaptune_host::sys::lock_what_is_used().is_err() {
         return ExitCode::FAILURE;
     }
@@ -75,47 +41,10 @@ fn sleep() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Swap that is on for as long as this lives, and zswap.
-struct Swap {
-    area: PathBuf,
-    enabled: String,
-}
-
-impl Swap {
-    fn on(area: PathBuf) -> Result<Self, Failed> {
-        // A file with holes is none that can be swapped to.
-        fs::write(&area, vec![0; 256 << 20])?;
-        fs::set_permissions(&area, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-        let swap = Self { area, enabled: fs::read_to_string(ENABLED)? };
-        let area = swap.area.display().to_string();
-        succeed(Command::new("mkswap").arg(&area))?;
-        succeed(Command::new("swapon").arg(&area))?;
-        fs::write(ENABLED, "Y")?;
-        Ok(swap)
-    }
-}
-
-impl Drop for Swap {
-    fn drop(&mut self) {
-        let _ = Command::new("swapoff").arg(&self.area).status();
-        let _ = fs::write(ENABLED, self.enabled.trim());
-    }
-}
-
-fn succeed(command: &mut Command) -> Result<String, Failed> {
-    let output = command.output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(text) } else { Err(format!("{command:?}: {}\n{text}{error}", output.status).into()) }
-}
-
-fn outside() -> Result<(), Failed> {
+pub fn outside() -> Result<(), Failed> {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-    let _swap = Swap::on(folder.path().join("swapfile"))?;
-    fs::write(folder.path().join("config.toml"), CONFIG)?;
-    let us = std::env::current_exe()?;
-    let words = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
-    succeed(Command::new("unshare").args(words).arg(us).env(ROLE, folder.path())).map(drop)
+    let _swap = Swap::on(folder.path().join("swapfile"), 256 << 20, &[("enabled", "Y")])?;
+    in_a_world(NAME, folder.path(), CONFIG)
 }
 
 /// A process that sleeps.
@@ -130,7 +59,7 @@ impl Sleeper {
     fn start(folder: &Path, name: &str) -> Result<Self, Failed> {
         let program = folder.join(name);
         symlink(std::env::current_exe()?, &program)?;
-        let mut child = Command::new(program).env(ROLE, "sleeper").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = Command::new(program).env(ROLE, SLEEPER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let (tell, said) = (child.stdin.take().ok_or("no pipe")?, child.stdout.take().ok_or("no pipe")?);
         let mut sleeper = Self { child, tell, said: BufReader::new(said) };
         sleeper.expect("ready")?;
@@ -163,32 +92,9 @@ impl Drop for Sleeper {
     }
 }
 
-fn swaptune() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_swaptune"))
-}
-
-/// A daemon that says on standard error what it decides; the lines come one after the other.
-fn daemon(folder: &Path, words: &[&str]) -> Result<(Child, impl Iterator<Item = String> + use<>), Failed> {
-    let mut command = swaptune();
-    command.args(["daemon", "--config"]).arg(folder.join("config.toml")).args(words);
-    let mut child = command.stderr(Stdio::piped()).spawn()?;
-    let lines = BufReader::new(child.stderr.take().ok_or("no pipe")?).lines().map_while(Result::ok);
-    Ok((child, lines))
-}
-
-fn end(mut daemon: Child) -> Result<(), Failed> {
-    kill_process(Pid::from_child(&daemon), Signal::TERM)?;
-    let status = daemon.wait()?;
-    if status.success() { Ok(()) } else { Err(format!("the daemon ended with {status}").into()) }
-}
-
 /// The test itself, in a world of its own.
-fn inside(folder: &Path) -> Result<(), Failed> {
-    let hide = |place: &str| succeed(Command::new("mount").args(["-t", "tmpfs", "none", place])).map(drop);
-    hide("/run")?;
-    if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
-        hide("/sys/fs/cgroup")?;
-    }
+pub fn inside(folder: &Path) -> Result<(), Failed> {
+    hide_the_machine()?;
     let mut sleeper = Sleeper::start(folder, "sleeper")?;
     let left_alone = ["kept", "locked"].map(|name| Sleeper::start(folder, name));
     let mut left_alone = left_alone.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -206,8 +112,6 @@ fn inside(folder: &Path) -> Result<(), Failed> {
     let told = std::thread::spawn(|| lines.collect::<Vec<_>>());
     wait_for("memory of an idle process in swap", || sleeper.swapped() > 16 << 10)?;
     // A unit that has little left is asked no more: what is read now is the last of it.
-    let status =
-        || -> Result<Value, Failed> { Ok(serde_json::from_str(&succeed(swaptune().args(["daemon", "status", "--json"]))?)?) };
     let mut report = Value::Null;
     wait_for("the daemon to say so", || {
         report = status().unwrap_or_default();
