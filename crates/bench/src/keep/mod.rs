@@ -108,7 +108,7 @@ impl Keeper<'_> {
             canaries += 1;
         }
         machine.play.model.set_pool_limits(began.limit_percent, began.accept_percent);
-        laws.pacing.ended(&machine.look(), machine.canaries(canaries));
+        laws.pacing.ended(&burst, &machine.look(), machine.canaries(canaries));
         kept.canaries += canaries;
         kept.bursts += 1;
         kept.written += machine.seen().zswpwb - wrote;

@@ -138,8 +138,8 @@ figures! {
         "Longest time for which the limit is lowered",
         "assumed: a store of another process is refused that long at most";
     pacing_chunk: Bytes, 8 * MIB, MIB => GIB,
-        "What one burst takes from the pool, or up to the next whole percent of RAM where that is more",
-        "assumed: some 20 MiB of pages, tens of milliseconds of a disk; the limit has steps of 1 %";
+        "What one burst takes from the pool at most, up to a step of the threshold: an eighth of it at first, twice as much when the disk has taken it a second later, half where not",
+        "assumed: some 20 MiB of pages, 0.2 s of a disk that takes 100 MiB a second, 2 s of one that does 3000 operations";
     pacing_budget: Bytes, 8 * GIB, 0 => 1 << 50,
         "Once zswap has written this much back in 24 hours, whoever asked for it, nothing is drained",
         "assumed: a twentieth of the writes that 300 TB in five years allow a day";

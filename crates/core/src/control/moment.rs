@@ -32,6 +32,8 @@ pub struct Moment {
     pub pswpout: u64,
     /// Pages that zswap wrote back.
     pub zswpwb: u64,
+    /// Pages that are being written to disks (`nr_writeback`).
+    pub writeback: u64,
     /// Canaries that went to the disk since the daemon began; none where they are kept from it.
     pub canaries: u64,
     /// Pages of files that came back soon after they left RAM.

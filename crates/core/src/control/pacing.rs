@@ -9,8 +9,8 @@
 //! While a burst goes on, pages of others are refused too. So it begins only when there is no paging and little waiting for I/O, ends at
 //! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
 //! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
-//! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost. All that zswap writes back is
-//! counted, and a day has a budget. Before Linux 6.8, and with groups of version 1, nothing keeps a canary that was refused from the disk:
+//! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost: it grows while the disk has
+//! taken it by the next look and shrinks where it has not, and no burst begins while pages are still written. All that zswap writes back is counted, and a day has a budget. Before Linux 6.8, and with groups of version 1, nothing keeps a canary that was refused from the disk:
 //! there it counts as well.
 //!
 //! Bursts may write nothing: since 6.12 the worker's first visit to an entry only ends its second chance, and groups with
@@ -31,6 +31,13 @@ const LEAST: Bytes = Bytes::from_mib(1);
 /// What a burst leaves of the budget where canaries are written: what they and the worker may write from one look to the next (assumed; some
 /// 200 canaries, each of which may have a few pages written back).
 const MARGIN: Bytes = Bytes::from_mib(8);
+
+/// Pages under write that are no queue, and pages written back since a burst that are no more of it: each run of the worker takes one at
+/// least (assumed: a MiB).
+const QUEUED: u64 = 256;
+
+/// Limits of a burst are at most this many times what it takes, so that the threshold, a percentage of them, has steps of a quarter of that where a percent of RAM is no more.
+const STEPS: u64 = 25;
 
 /// Entries in a row that the worker visits without success before it ends (`MAX_RECLAIM_RETRIES` of mm/zswap.c).
 const RETRIES: u64 = 16;
@@ -85,7 +92,7 @@ pub enum Pace {
 pub struct Burst {
     /// `max_pool_percent` while it goes on.
     pub limit_percent: u64,
-    /// `accept_threshold_percent` while it goes on.
+    /// `accept_threshold_percent` while it goes on: above 100 where the limit lies below where the burst shall end.
     pub accept_percent: u64,
     /// Size of the pool at which it ends: the threshold that follows from the two.
     pub target: Bytes,
@@ -102,6 +109,12 @@ pub struct Burst {
 pub struct Pacing {
     hold_until_ms: u64,
     draining: bool,
+    /// What the next burst takes from the pool; nothing: none has written yet.
+    chunk: Bytes,
+    /// Pages that zswap had written back at the last look.
+    zswpwb: Option<u64>,
+    /// Whether the last burst reached its target, until the disk has shown what it makes of it.
+    reached: Option<bool>,
     budget: Budget,
     fruitless: Fruitless,
 }
@@ -136,6 +149,7 @@ impl Pacing {
     pub fn begin(&mut self, figures: &Figures, worker: Worker, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
         let limit = now.limit();
         let (start, goal) = (limit.percent(figures.pacing_start_percent), limit.percent(target_percent(figures)));
+        let still_writes = self.still_writes(figures, now);
         // Once begun it goes on down to the target: hysteresis.
         self.draining = now.pool > goal && (self.draining || now.pool >= start);
         if !self.draining {
@@ -148,6 +162,9 @@ impl Pacing {
         if now.at_ms < self.hold_until_ms {
             return Err(format!("left alone for {} ms after paging", figures.pacing_hold_ms));
         }
+        if still_writes {
+            return Err(format!("the pool holds {}, and the disk is still written to", now.pool));
+        }
         if now.at_ms < self.fruitless.until_ms {
             let minutes = self.fruitless.rest_ms / 60_000;
             return Err(format!("left alone for {minutes} min: nothing of the {} could be written back", now.pool));
@@ -157,7 +174,7 @@ impl Pacing {
         if left < LEAST {
             return Err(format!("{} were written in 24 hours, as much as is allowed", Bytes(figures.pacing_budget)));
         }
-        let burst = burst(figures, worker, now, goal, left)?;
+        let burst = burst(figures, (worker, self.chunk(figures)), now, goal, left)?;
         Ok((burst, format!("the pool holds {} of {limit}, and nothing is paged", now.pool)))
     }
 
@@ -189,11 +206,31 @@ impl Pacing {
         Err(ends)
     }
 
-    /// What became of a burst, at the look after it: how many canaries it offered.
-    pub fn ended(&mut self, after: &Moment, canaries: u64) {
+    /// What a burst takes from the pool at most: a small part at first, since nothing is known of the disk.
+    fn chunk(&self, figures: &Figures) -> Bytes {
+        let most = Bytes(figures.pacing_chunk);
+        let next = if self.chunk.0 == 0 { Bytes(most.0 / 8) } else { self.chunk };
+        next.clamp(LEAST.min(most), most)
+    }
+
+    /// Whether zswap or the disk has still to do with the last burst; the first look after it says what the next one takes.
+    fn still_writes(&mut self, figures: &Figures, now: &Moment) -> bool {
+        let goes_on = self.zswpwb.replace(now.zswpwb).is_some_and(|before| now.zswpwb > before + QUEUED);
+        let still_writes = goes_on || now.writeback > QUEUED;
+        if let Some(reached) = self.reached.take() {
+            let chunk = self.chunk(figures);
+            self.chunk = if reached && !still_writes { Bytes(2 * chunk.0) } else { Bytes(chunk.0 / 2) };
+        }
+        still_writes
+    }
+
+    /// What became of a burst, right after it: how many canaries it offered.
+    pub fn ended(&mut self, burst: &Burst, after: &Moment, canaries: u64) {
+        self.zswpwb = Some(after.zswpwb);
         let fruitless = &mut self.fruitless;
         if after.zswpwb > fruitless.zswpwb {
             *fruitless = Fruitless { zswpwb: after.zswpwb, ..Fruitless::default() };
+            self.reached = Some(after.pool <= burst.target);
             return;
         }
         fruitless.canaries += canaries;
@@ -243,22 +280,37 @@ fn noise(figures: &Figures, span: &Span) -> Option<String> {
 
 /// The limits of a burst. The limit must not be above what the pool holds, or no store would be refused, and it has steps of a percent of
 /// RAM. The worker reads where it shall end when it starts, and goes on to there whatever is set afterwards: so that is what a burst writes.
+/// It is a percentage of the limit, and may be more than 100 (`zswap_accept_thr_percent` of mm/zswap.c has no range): with a limit far below
+/// what the pool holds it has steps of a part of `chunk`.
 ///
-/// One that writes a page for each canary ends with the canaries, and never below the limit, which is set to where the burst shall end.
-fn burst(figures: &Figures, worker: Worker, now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
+/// A worker that writes a page for each canary ends with the canaries, and never below the limit, which is set to where the burst shall end.
+fn burst(figures: &Figures, (worker, chunk): (Worker, Bytes), now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
     let page = now.page.0.max(1);
     // What is written is not compressed; a canary for each page comes on top of it.
     let ratio = (now.stored.0 as f64 / now.pool.0.max(1) as f64).max(1.0);
     let ratio = if worker == Worker::OnePage { 2.0 * ratio } else { ratio };
-    let chunk = figures.pacing_chunk.min((left.0 as f64 / ratio) as u64);
+    let chunk = if worker == Worker::OnePage { figures.pacing_chunk } else { chunk.0 };
+    let chunk = chunk.min((left.0 as f64 / ratio) as u64);
     let wish = goal.max(Bytes(now.pool.0.saturating_sub(chunk)));
-    let above = if worker == Worker::OnePage { wish } else { now.pool };
-    let limit_percent = (above.0 * 100 / now.ram.0.max(1)).min(now.limit_percent);
+    let percent = |size: Bytes| size.0 * 100 / now.ram.0.max(1);
+    let limit_percent = match worker {
+        Worker::OnePage => percent(wish),
+        _ => percent(now.pool).min(percent(Bytes(STEPS * chunk)).max(1)),
+    };
+    let limit_percent = limit_percent.min(now.limit_percent);
     if limit_percent == 0 {
         return Err(format!("the pool holds {}, less than the 1 % of RAM that a limit can be lowered to", now.pool));
     }
-    let low = now.of_ram(limit_percent).0 / page;
-    let accept_percent = (wish.0 / page * 100).div_ceil(low.max(1)).min(100);
+    let low = (now.of_ram(limit_percent).0 / page).max(1);
+    let accept_percent = match worker {
+        Worker::OnePage => 100,
+        _ => {
+            // A step more rather than nothing; not below the goal if a step less is something, too.
+            let percent = wish.0 / page * 100 / low;
+            let (is_too_low, next) = (low * percent / 100 < goal.0 / page, low * (percent + 1) / 100);
+            percent + u64::from(is_too_low && next + 1 < now.pool.0 / page)
+        }
+    };
     let target = if worker == Worker::OnePage { wish } else { Bytes(low * accept_percent / 100 * page) };
     let writes = Bytes((now.pool.0.saturating_sub(target.0) as f64 * ratio) as u64);
     if writes > left {

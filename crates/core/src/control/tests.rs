@@ -31,6 +31,10 @@ fn later(moment: &Moment) -> Moment {
     Moment { at_ms: moment.at_ms + 1000, ..moment.clone() }
 }
 
+/// One whose target is never reached.
+const NO_BURST: Burst =
+    Burst { limit_percent: 1, accept_percent: 100, target: Bytes(0), allowed: Bytes(0), until_ms: 0, worker: Worker::Kept };
+
 fn laws(figures: Figures) -> Laws {
     let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
     let units = [("never.service".to_owned(), never)].into_iter().collect();
@@ -119,8 +123,10 @@ fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
     let now = later(&before);
     let decisions = laws.decide(&ground(), 43, &before, &now);
     let [Decision::Pacing { burst, .. }, ..] = &decisions[..] else { panic!("{decisions:?} {:?}", laws.standing) };
-    // 1700 of 4096 MiB are 41.5 %: 41 % is the nearest limit that refuses a store, and takes more than the 8 MiB of a burst.
-    assert_eq!((burst.limit_percent, burst.accept_percent, burst.target), (41, 100, now.of_ram(41)));
+    // 1700 of 4096 MiB are 41.5 %. The first burst takes a MiB and no more: with a limit of 1 %, 41 MiB, a threshold has steps of 0.4 MiB.
+    let steps = now.of_ram(1).0 / PAGE * 4148 / 100 * PAGE;
+    assert_eq!((burst.limit_percent, burst.accept_percent, burst.target), (1, 4148, Bytes(steps)));
+    assert!(burst.target < now.pool && burst.target >= Bytes::from_mib(1698), "{}", burst.target);
     let poll = |change: fn(&mut Moment)| {
         let mut next = Moment { at_ms: now.at_ms + 20, ..now.clone() };
         change(&mut next);
@@ -133,7 +139,7 @@ fn the_pool_is_drained_at_a_limit_that_cannot_rise() {
     assert!(goes_on(&poll(|next| next.pswpin += 100)).unwrap_err().contains("come from swap"));
     assert!(goes_on(&poll(|next| next.pswpout += 100)).unwrap_err().contains("past zswap"));
     assert!(goes_on(&poll(|next| (next.pswpout, next.zswpwb) = (100, 100))).is_ok());
-    assert!(goes_on(&poll(|next| next.pool = Bytes::from_mib(1670))).unwrap_err().contains("at its target"));
+    assert!(goes_on(&poll(|next| next.pool = Bytes::from_mib(1698))).unwrap_err().contains("at its target"));
     assert!(goes_on(&Moment { at_ms: burst.until_ms, ..now.clone() }).unwrap_err().contains("took"));
 }
 
@@ -153,17 +159,52 @@ fn a_pool_that_cannot_be_written_back_is_left_alone_for_longer_each_time() {
         if begins(&mut laws, &was, &now) {
             began.push(second);
             // A canary has the worker visit 16 entries, and each may be visited twice: four such bursts.
-            laws.pacing.ended(&now, entries / 32);
+            laws.pacing.ended(&NO_BURST, &now, entries / 32);
         }
     }
     assert_eq!(began[..9], [0, 1, 2, 3, 63, 64, 65, 66, 186]);
     assert!(laws.standing.pacing.contains("left alone for 16 min"), "{}", laws.standing.pacing);
-    // One page that is written back begins it all anew.
-    now = Moment { at_ms: now.at_ms + 3_600_000, zswpwb: now.zswpwb + 1, ..now };
+    // Pages that are written back begin it all anew.
+    now = Moment { at_ms: now.at_ms + 3_600_000, zswpwb: now.zswpwb + 257, ..now };
     let next = later(&now);
+    assert!(!begins(&mut laws, &now, &next) && laws.standing.pacing.contains("still written to"), "{}", laws.standing.pacing);
+    let (now, next) = (later(&next), later(&later(&next)));
     assert!(begins(&mut laws, &now, &next));
-    laws.pacing.ended(&next, u64::MAX);
+    laws.pacing.ended(&NO_BURST, &next, u64::MAX);
     assert!(begins(&mut laws, &next, &later(&next)));
+}
+
+#[test]
+fn a_burst_takes_what_the_disk_takes_by_the_next_look() {
+    let mut laws = laws(Figures::default());
+    laws.wanted.limit = false;
+    let mut now = quiet();
+    // What a burst takes, MiB in powers of two, when one before it has not reached its target, or left pages to be written a second later.
+    let mut next = |wrote: u64, reached: bool, queued: u64| {
+        let look = |laws: &mut Laws, now: &mut Moment, writeback: u64| {
+            let was = now.clone();
+            *now = Moment { writeback, ..later(&was) };
+            let decisions = laws.decide(&ground(), 43, &was, now);
+            decisions.iter().find_map(|decision| match decision {
+                Decision::Pacing { burst, .. } => Some(*burst),
+                _ => None,
+            })
+        };
+        if queued > 256 {
+            assert_eq!(look(&mut laws, &mut now, queued), None, "none begins while the disk is written to");
+            assert!(laws.standing.pacing.contains("still written to"), "{}", laws.standing.pacing);
+        }
+        let burst = look(&mut laws, &mut now, queued.min(256)).unwrap();
+        let taken = now.pool.0 - burst.target.0;
+        now = Moment { pool: if reached { burst.target } else { now.pool }, zswpwb: now.zswpwb + wrote, ..now.clone() };
+        laws.pacing.ended(&burst, &now, 100);
+        now.pool = quiet().pool;
+        taken.ilog2() - 20
+    };
+    // A burst of which nothing is written says nothing of the disk.
+    assert_eq!([0, 300].map(|wrote| next(wrote, true, 0)), [0, 0]);
+    assert_eq!([true, true, true, false, true].map(|reached| next(300, reached, 256)), [1, 2, 3, 3, 2]);
+    assert_eq!([0, 1000, 1000, 1000, 1000].map(|queued| next(300, true, queued)), [3, 2, 1, 0, 0]);
 }
 
 #[test]
@@ -189,7 +230,7 @@ fn canaries_that_are_written_count_and_are_no_paging_of_others() {
     // 6.6 writes down to the threshold, as later kernels do; 6.2 one page for each store above the limit, which is where it ends: 41.3 %.
     let (mut laws, burst) = begin(v(6, 6), 100);
     let burst = burst.unwrap();
-    assert_eq!((burst.worker, burst.limit_percent, burst.accept_percent), (Worker::ToThreshold, 41, 100));
+    assert_eq!((burst.worker, burst.limit_percent, burst.accept_percent), (Worker::ToThreshold, 1, 4148));
     let one_page = begin(v(6, 2), 100).1.unwrap();
     assert_eq!((one_page.worker, one_page.limit_percent, one_page.accept_percent), (Worker::OnePage, 41, 100));
     assert_eq!(one_page.target, Bytes::from_mib(1692));
@@ -465,7 +506,7 @@ proptest! {
             for decision in laws.decide(&ground, 43, &quiet, &now) {
                 let Decision::Pacing { burst, .. } = decision else { continue };
                 prop_assert_eq!(burst.worker, ground::worker(&ground));
-                prop_assert!((1..=43).contains(&burst.limit_percent) && burst.accept_percent <= 100);
+                prop_assert!((1..=43).contains(&burst.limit_percent) && burst.target < now.pool);
                 prop_assert!(now.of_ram(burst.limit_percent) <= now.pool, "no store would be refused");
                 let goal = now.limit().percent(laws.figures.pacing_target_percent);
                 prop_assert!(burst.target.0 + now.ram.percent(1).0 >= goal.0);

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use swaptune_core::control::{Burst, Pace};
+use swaptune_core::knobs;
 
 use super::canary::Canaries;
 use crate::temporary::{TemporaryError, TemporarySettings};
@@ -63,7 +64,8 @@ fn lower_and_offer(
     goes_on: &mut dyn FnMut(u64) -> Result<Pace, String>,
 ) -> Result<Ended, BurstError> {
     let before = settings.mark()?;
-    settings.knob(ACCEPT, &burst.accept_percent.to_string())?;
+    let accept = knobs::find(ACCEPT).ok_or_else(|| io::Error::other("no such knob"))?;
+    settings.percentage(accept, burst.accept_percent)?;
     let lowered = settings.mark()?;
     let offered = settings.knob(LIMIT, &burst.limit_percent.to_string()).map_err(BurstError::from).and_then(|()| {
         canaries.go(burst.worker.pace(true))?;

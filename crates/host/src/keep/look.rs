@@ -83,6 +83,7 @@ impl<'a> Looker<'a> {
             swap_free: size("SwapFree"),
             limit_percent: self.parameter("max_pool_percent").parse().unwrap_or(0),
             accept_percent: self.parameter("accept_threshold_percent").parse().unwrap_or(0),
+            writeback: count("nr_writeback"),
             pswpin: count("pswpin"),
             pswpout: count("pswpout"),
             zswpwb: count("zswpwb"),

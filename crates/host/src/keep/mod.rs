@@ -347,7 +347,7 @@ impl<'a> Keeper<'a> {
         self.canaries_written += if burst.worker.writes_canaries() { offered } else { 0 };
         let ended = ended.inspect_err(|_| self.canaries = None).map_err(|error| error_chain(&error))?;
         let after = Moment { canaries: self.canaries_written, ..self.looker.within_burst() };
-        self.laws.pacing.ended(&after, ended.canaries);
+        self.laws.pacing.ended(&burst, &after, ended.canaries);
         let totals = &mut self.report.totals;
         let (drained, written) = (Bytes(began.pool.0.saturating_sub(after.pool.0)), pacing::written(&began, &after));
         totals.bursts += 1;

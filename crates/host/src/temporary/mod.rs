@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
-use swaptune_core::knobs::{self, KnobError};
+use swaptune_core::knobs::{self, Knob, KnobError};
 use swaptune_core::plan::{Step, When};
 use swaptune_core::swapoff::Room;
 use swaptune_kernel::nearest;
@@ -162,6 +162,19 @@ impl TemporarySettings {
         };
         let knob = knobs::find(name).ok_or_else(unknown)?;
         let after = knob.normalise(value)?.into_owned();
+        self.set(knob, after)
+    }
+
+    /// Sets a percentage beyond the range that its documentation has, where the kernel's code takes it.
+    ///
+    /// # Errors
+    /// As [`TemporarySettings::knob`].
+    pub fn percentage(&mut self, knob: &Knob, value: u64) -> Result<(), TemporaryError> {
+        self.set(knob, value.to_string())
+    }
+
+    fn set(&mut self, knob: &Knob, after: String) -> Result<(), TemporaryError> {
+        let name = knob.name;
         let absent = |why: &str| TemporaryError::Refused { what: name.to_owned(), why: why.into(), hint: String::new() };
         if knob.path.contains('*') {
             return Err(absent("it stands for one setting of each device, and no device was named"));
