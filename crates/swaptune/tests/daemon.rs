@@ -59,7 +59,7 @@ fn a_service_reads_its_configuration_anew_and_keeps_the_one_before_when_it_canno
 }
 
 #[test]
-fn canaries_are_offered_at_either_pace_and_counted() {
+fn canaries_are_offered_at_each_pace_and_counted() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
     let mut canary = command.arg("keep_canary").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a process");
     let mut tell = canary.stdin.take().expect("its input");
@@ -70,8 +70,8 @@ fn canaries_are_offered_at_either_pace_and_counted() {
         said.read_line(&mut line).expect("it answers");
         line.trim().strip_prefix("done ").and_then(|count| count.parse::<u64>().ok()).expect(&line)
     };
-    // Once around its 64 pages, then some that are offered slowly.
-    for (pace, enough) in [(b'g', 100), (b'w', 3)] {
+    // Once around its 64 pages, then some that are offered slower and slower.
+    for (pace, enough) in [(b'f', 100), (b't', 10), (b'w', 3)] {
         let mut offered = 0;
         for _ in 0..10_000 {
             assert_eq!(ask(pace), 0);

@@ -81,7 +81,7 @@ pub enum Pace {
     /// As fast as the worker can answer them: a refused one costs nothing, or each has but one page written back.
     Fast,
     /// Each is written, and the worker has written nothing back: since Linux 6.12 its first visits only end second chances, and it gives up
-    /// after [`RETRIES`] of them.
+    /// after 16 of them in a row.
     Steady,
     /// Each is written, and the worker is at work: another only in case that it gives up.
     Slow,
