@@ -32,11 +32,12 @@ const LEAST: Bytes = Bytes::from_mib(1);
 /// 200 canaries, each of which may have a few pages written back).
 const MARGIN: Bytes = Bytes::from_mib(8);
 
-/// Pages under write that are no queue, and pages written back since a burst that are no more of it: each run of the worker takes one at
-/// least (assumed: a MiB).
-const QUEUED: u64 = 256;
+/// Up to this, what is under write is no queue of the disk, and what was written back since a burst is none of it: each run of the worker
+/// takes a page at least (assumed).
+const QUEUED: Bytes = Bytes::from_mib(1);
 
-/// Limits of a burst are at most this many times what it takes, so that the threshold, a percentage of them, has steps of a quarter of that where a percent of RAM is no more.
+/// Limits of a burst are at most this many times what it takes, so that the threshold, a percentage of them, has steps of a quarter of that
+/// where a percent of RAM is no more.
 const STEPS: u64 = 25;
 
 /// Entries in a row that the worker visits without success before it ends (`MAX_RECLAIM_RETRIES` of mm/zswap.c).
@@ -215,8 +216,8 @@ impl Pacing {
 
     /// Whether zswap or the disk has still to do with the last burst; the first look after it says what the next one takes.
     fn still_writes(&mut self, figures: &Figures, now: &Moment) -> bool {
-        let goes_on = self.zswpwb.replace(now.zswpwb).is_some_and(|before| now.zswpwb > before + QUEUED);
-        let still_writes = goes_on || now.writeback > QUEUED;
+        let since = self.zswpwb.replace(now.zswpwb).map_or(0, |before| now.zswpwb.saturating_sub(before));
+        let still_writes = Bytes(since.max(now.writeback).saturating_mul(now.page.0)) > QUEUED;
         if let Some(reached) = self.reached.take() {
             let chunk = self.chunk(figures);
             self.chunk = if reached && !still_writes { Bytes(2 * chunk.0) } else { Bytes(chunk.0 / 2) };
