@@ -10,7 +10,8 @@
 //! once when there is any, and then all is left alone for a while (500 ms: row D6 of the series of 2024 that asked for this). It begins
 //! above a start threshold, at a limit that cannot rise any more, and takes a small part of the pool, the next burst the next, down to a
 //! target. A worker that has started goes on to its threshold, so that this part is what a burst may cost: it grows while the disk has
-//! taken it by the next look and shrinks where it has not, and no burst begins while pages are still written. All that zswap writes back is counted, and a day has a budget. Before Linux 6.8, and with groups of version 1, nothing keeps a canary that was refused from the disk:
+//! taken it by the next look and shrinks where it has not, and no burst begins while pages are still written. All that zswap writes back is
+//! counted, and a day has a budget. Before Linux 6.8, and with groups of version 1, nothing keeps a canary that was refused from the disk:
 //! there it counts as well.
 //!
 //! Bursts may write nothing: since 6.12 the worker's first visit to an entry only ends its second chance, and groups with

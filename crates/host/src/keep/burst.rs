@@ -39,7 +39,8 @@ pub struct Ended {
 }
 
 /// Carries out a burst. `goes_on` is asked again and again, after a moment each, with how many canaries went to the disk so far, and says
-/// how they are offered next, or why the burst ends. The limits are as before when this returns; a kill, or a stop, leaves them to the guardian of the temporary settings.
+/// how they are offered next, or why the burst ends. The limits are as before when this returns; a kill, or a stop, leaves them to the
+/// guardian of the temporary settings.
 ///
 /// # Errors
 /// [`BurstError`]; a limit that another program has set meanwhile is left alone and named.

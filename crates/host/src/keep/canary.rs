@@ -2,8 +2,8 @@
 //! refused store wakes the kernel's write-back.
 //!
 //! The process is in a group that is kept from the disk (`memory.zswap.writeback` = 0), so that a refused canary stays in RAM. Before Linux 6.8,
-//! and with groups of version 1, there is no such group: there a canary is written, so that none is offered that is not counted, and one that was written is not read
-//! again. It is this program, started again with [`ARGUMENT`]; it dies with the daemon, and its group goes with it.
+//! and with groups of version 1, there is no such group: there a canary is written, so that none is offered that is not counted, and one
+//! that was written is not read again. It is this program, started again with [`ARGUMENT`]; it dies with the daemon, and its group goes with it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

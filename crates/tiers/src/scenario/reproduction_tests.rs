@@ -243,7 +243,11 @@ fn idle_services_read_as_much_from_the_disk_as_on_a_kernel() {
     near("N 43", 1, 28_877.0);
     near("N 43", 2, 59_745.0);
     near("Y 43", 2, 61_029.0);
-    assert_eq!([0, 1].map(|point| runs.metric("disk-in", "N 70", point)), [0.0, 0.0], "with 46 the kernel has a few");
+    assert_eq!(
+        [0, 1].map(|point| runs.metric("disk-in", "N 70", point)),
+        [0.0, 0.0],
+        "with 46 a kernel has 5657, for its pool is at its limit by a few MiB"
+    );
     assert!(runs.metric("disk-in", "Y 70", 1) > 1000.0, "the shrinker sends away what would fit");
     let by_worker = |point: usize| runs.metric("written-back", "N 43", point) / runs.metric("rejected", "N 43", point);
     assert!(by_worker(1) < 0.1 && by_worker(2) < 0.1, "the worker gets few turns: {} {}", by_worker(1), by_worker(2));
