@@ -28,7 +28,7 @@ check:
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	$(CARGO) xtask reference --check
-	$(CARGO) test --quiet --package swaptune-kernel --test module_circles
+	$(CARGO) test --quiet --package swaptune-kernel --test house
 
 unit:
 	$(CARGO) test --workspace --exclude swaptune-vm

@@ -1,12 +1,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use swaptune_bench::codec::{CODECS, Setting, room};
+use swaptune_bench::codec::{CODECS, CodecSetting, room};
 
 // The first byte chooses the codec; the rest is compressed and given back, and also taken for compressed data.
 fuzz_target!(|data: &[u8]| {
     let Some((choice, data)) = data.split_first() else { return };
-    let setting = Setting::of(&CODECS[usize::from(*choice) % CODECS.len()]);
+    let setting = CodecSetting::of(&CODECS[usize::from(*choice) % CODECS.len()]);
     let mut codec = setting.open(4096).expect("a context");
     let mut page = [0; 4096];
     let _ = codec.decompress(data, &mut page);

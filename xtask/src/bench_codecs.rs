@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 
 const PAGE: usize = 4096;
 const PAGES: u64 = 8192;
@@ -16,7 +16,7 @@ const PAIRS: usize = 9;
 
 /// Speed and size of one run.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct CodecRun {
     size: u64,
     compress: f64,
     decompress: f64,
@@ -43,7 +43,7 @@ pub fn run(binary: &Path) -> anyhow::Result<()> {
 
 fn text_pages() -> Vec<u8> {
     let mut bytes = vec![0; PAGES as usize * PAGE];
-    bytes.chunks_exact_mut(PAGE).zip(0..).for_each(|(page, number)| Class::Text.fill(page, number, 11));
+    bytes.chunks_exact_mut(PAGE).zip(0..).for_each(|(page, number)| CanaryClass::Text.fill(page, number, 11));
     bytes
 }
 
@@ -73,18 +73,18 @@ fn quartiles(mut ratios: Vec<f64>) -> String {
     format!("{:.2} ({:.2}–{:.2})", at(0.5), at(0.25), at(0.75))
 }
 
-fn ours(binary: &Path, file: &Path, codec: &str) -> anyhow::Result<Run> {
+fn ours(binary: &Path, file: &Path, codec: &str) -> anyhow::Result<CodecRun> {
     let words = ["bench", "codecs", "--json", "--no-save", "--same-filled", "--threads", "1", "--codec", codec, "--pages-of"];
     let output = Command::new(binary).args(words).arg(file).output()?;
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).context("bench codecs --json")?;
     let figures = &answer["rows"][0]["figures"];
     let number = |name: &str| figures[name].as_f64().with_context(|| format!("bench codecs: no {name}"));
     let size = (PAGES * PAGE as u64) as f64 / number("ratio")?;
-    Ok(Run { size: size.round() as u64, compress: number("compress_mb_s")?, decompress: number("decompress_mb_s")? })
+    Ok(CodecRun { size: size.round() as u64, compress: number("compress_mb_s")?, decompress: number("decompress_mb_s")? })
 }
 
 /// The last report of the tool: `… :   1048576 ->    407340 (2.574), 566.9 MB/s ,3064.6 MB/s`.
-fn theirs(peer: &str, level: &str, file: &Path) -> anyhow::Result<Run> {
+fn theirs(peer: &str, level: &str, file: &Path) -> anyhow::Result<CodecRun> {
     let script = "TIMEFORMAT='%U %S %R'; time \"$@\"";
     let output = Command::new("bash").args(["-c", script, "bash", peer, level, "-B4096", "-i1"]).arg(file).output()?;
     let text = format!("{}\r{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -98,7 +98,9 @@ fn theirs(peer: &str, level: &str, file: &Path) -> anyhow::Result<Run> {
     let rates: Vec<f64> =
         report.split("MB/s").filter_map(|part| part.trim_end().rsplit([' ', ',']).next()?.parse().ok()).collect();
     match (size, rates.as_slice()) {
-        (Some(size), &[compress, decompress]) => Ok(Run { size, compress: compress / share, decompress: decompress / share }),
+        (Some(size), &[compress, decompress]) => {
+            Ok(CodecRun { size, compress: compress / share, decompress: decompress / share })
+        }
         _ => bail!("{peer} {level}: {report:?}"),
     }
 }

@@ -24,33 +24,33 @@ const USER_HZ: f64 = 100.0;
 const GROUP: &str = "swaptune-bench-watch";
 
 /// A program that is measured.
-struct Program {
+struct MeasuredProgram {
     name: &'static str,
     words: &'static [&'static str],
     /// Where it is asked once a second.
     scraped: Option<&'static str>,
 }
 
-const PROGRAMS: &[Program] = &[
-    Program { name: "watch --csv", words: &["target/release/swaptune", "watch", "--csv"], scraped: None },
-    Program { name: "watch --json", words: &["target/release/swaptune", "watch", "--json"], scraped: None },
-    Program {
+const PROGRAMS: &[MeasuredProgram] = &[
+    MeasuredProgram { name: "watch --csv", words: &["target/release/swaptune", "watch", "--csv"], scraped: None },
+    MeasuredProgram { name: "watch --json", words: &["target/release/swaptune", "watch", "--json"], scraped: None },
+    MeasuredProgram {
         name: "watch --listen",
         words: &["target/release/swaptune", "watch", "--listen", "127.0.0.1:19877"],
         scraped: Some("127.0.0.1:19877"),
     },
-    Program {
+    MeasuredProgram {
         name: "node_exporter",
         words: &["prometheus-node-exporter", "--web.listen-address=127.0.0.1:19878", "--log.level=error"],
         scraped: Some("127.0.0.1:19878"),
     },
-    Program { name: "atop", words: &["atop", "-w", "target/bench-watch.atop", "1"], scraped: None },
-    Program { name: "below record", words: &["below", "record", "--interval-s", "1"], scraped: None },
+    MeasuredProgram { name: "atop", words: &["atop", "-w", "target/bench-watch.atop", "1"], scraped: None },
+    MeasuredProgram { name: "below record", words: &["below", "record", "--interval-s", "1"], scraped: None },
 ];
 
 /// What one run cost.
 #[derive(Clone, Copy)]
-struct Cost {
+struct RunCost {
     /// Percent of one core.
     core: f64,
     /// MiB.
@@ -66,7 +66,7 @@ pub fn run(seconds: u64, rounds: usize) -> anyhow::Result<()> {
     }
     let population = Population::make()?;
     println!("{}", conditions(&population, seconds, rounds)?);
-    let mut found: Vec<Vec<Cost>> = PROGRAMS.iter().map(|_| Vec::new()).collect();
+    let mut found: Vec<Vec<RunCost>> = PROGRAMS.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
         for turn in 0..PROGRAMS.len() {
             let index = (turn + round) % PROGRAMS.len();
@@ -83,7 +83,7 @@ pub fn run(seconds: u64, rounds: usize) -> anyhow::Result<()> {
             println!("{:<16}not installed: {}", program.name, program.words[0]);
             continue;
         }
-        let of = |value: fn(&Cost) -> f64| spread(costs.iter().map(value).collect());
+        let of = |value: fn(&RunCost) -> f64| spread(costs.iter().map(value).collect());
         let (core, resident, ends) = (of(|cost| cost.core), of(|cost| cost.resident), of(|cost| cost.ends));
         println!(
             "{:<16}{:>9.2} ({:.2} to {:.2}){:>12.1} MiB{:>16.2} s",
@@ -100,7 +100,7 @@ fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     (values[0], values[values.len() / 2], values[last])
 }
 
-fn is_there(program: &Program) -> bool {
+fn is_there(program: &MeasuredProgram) -> bool {
     let name = program.words[0];
     let paths = std::env::var_os("PATH").unwrap_or_default();
     name.contains('/') || std::env::split_paths(&paths).any(|folder| folder.join(name).exists())
@@ -120,10 +120,10 @@ fn conditions(population: &Population, seconds: u64, rounds: usize) -> anyhow::R
     ))
 }
 
-fn measure(program: &Program, seconds: u64) -> anyhow::Result<Cost> {
+fn measure(program: &MeasuredProgram, seconds: u64) -> anyhow::Result<RunCost> {
     let (name, words) = program.words.split_first().context("a program has a name")?;
     let mut child =
-        Running(Command::new(name).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
+        RunningProgram(Command::new(name).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
     sleep(START);
     let (begun, before) = (Instant::now(), processor_time(child.0.id())?);
     for tick in 1..=seconds {
@@ -137,13 +137,13 @@ fn measure(program: &Program, seconds: u64) -> anyhow::Result<Cost> {
     let asked = Instant::now();
     kill_process(Pid::from_raw(child.0.id() as i32).context("a process has an id")?, Signal::TERM)?;
     child.0.wait()?;
-    Ok(Cost { core, resident, ends: asked.elapsed().as_secs_f64() })
+    Ok(RunCost { core, resident, ends: asked.elapsed().as_secs_f64() })
 }
 
 /// A program that ends with us.
-struct Running(Child);
+struct RunningProgram(Child);
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

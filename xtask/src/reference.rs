@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use swaptune_core::control::figures;
 use swaptune_core::findings;
 use swaptune_core::knobs::{self, Effect, Knob};
-use swaptune_core::metrics::{self, Kind};
+use swaptune_core::metrics::{self, MetricKind};
 use swaptune_kernel::behaviours;
 
 use crate::cli::EXIT_CODES;
@@ -66,8 +66,8 @@ fn metrics_page() -> String {
     );
     for row in metrics::all() {
         let kind = match row.kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
         };
         let _ = writeln!(
             text,

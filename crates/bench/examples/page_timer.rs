@@ -4,16 +4,18 @@
 
 use std::io::Write;
 
-use swaptune_bench::codecs::{Bench, BenchError, Buffers, Content, Laps, Pages, Source, clock_overhead, processor_time};
+use swaptune_bench::codecs::{
+    BenchError, BenchPages, Buffers, CodecPass, Content, Laps, PageSource, clock_overhead, processor_time,
+};
 use swaptune_host::machine::Machine;
 
 const PAGES: usize = 8192;
 const PAIRS: usize = 30;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let pages = Pages::load(&Machine::live(), &Source::Synthetic(Content::Text), PAGES, false)?;
+    let pages = BenchPages::load(&Machine::live(), &PageSource::Synthetic(Content::Text), PAGES, false)?;
     let mut buffers = Buffers::new(&pages, 1);
-    let mut benches = Bench::split("lz4".parse()?, &pages, &mut buffers, 1)?;
+    let mut benches = CodecPass::split("lz4".parse()?, &pages, &mut buffers, 1)?;
     let bench = benches.first_mut().ok_or("no pages")?;
     let (order, mut nanos): (Vec<u32>, Vec<u64>) = ((0..PAGES as u32).collect(), Vec::with_capacity(PAGES));
     let (mut compress, mut decompress) = (Vec::new(), Vec::new());

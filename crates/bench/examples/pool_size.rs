@@ -7,12 +7,12 @@
 
 use std::process::ExitCode;
 
-use swaptune_bench::codec::{CODECS, Setting, counted, room};
+use swaptune_bench::codec::{CODECS, CodecSetting, counted, room};
 use swaptune_core::parse::keyed;
-use swaptune_core::proof::Class;
-use swaptune_host::inspect::{self, Scope};
+use swaptune_core::proof::CanaryClass;
+use swaptune_host::inspect::{self, InspectScope};
 use swaptune_host::machine::Machine;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible};
 
@@ -30,14 +30,14 @@ fn main() -> Result<ExitCode, Error> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let codec = words.first().ok_or("usage: pool_size CODEC [MIB]")?;
     let mebibytes: usize = words.get(1).map_or(Ok(192), |text| text.parse())?;
-    let mut region = Region::new(mebibytes << 20)?;
-    region.advise(0, region.bytes_len(), Advice::NoHugePage)?;
+    let mut region = OwnRegion::new(mebibytes << 20)?;
+    region.advise(0, region.bytes_len(), MadviseAdvice::NoHugePage)?;
     fill(&mut region);
     let allocator = allocator(&Machine::live())?;
     let sizes = sizes(codec, &region, header(&allocator)?)?;
     let footprint = Footprint::of(&allocator, Incompressible::Rejected, sizes);
     let before = meminfo()?;
-    region.advise(0, region.bytes_len(), Advice::PageOut)?;
+    region.advise(0, region.bytes_len(), MadviseAdvice::PageOut)?;
     let after = meminfo()?;
     let (pool, stored) = (after.0 - before.0, after.1 - before.1);
     let error = (footprint.pages * PAGE as u64) as f64 / pool as f64 - 1.0;
@@ -50,21 +50,21 @@ fn main() -> Result<ExitCode, Error> {
     Ok(if all_there && pool >= LEAST_POOL && error.abs() <= WITHIN { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn fill(region: &mut Region) {
+fn fill(region: &mut OwnRegion) {
     for (number, page) in (0_u64..).zip(region.bytes_mut().chunks_mut(PAGE)) {
         let random = (number.wrapping_mul(2_654_435_761) >> 9) as usize % MOST_RANDOM;
         if number % 4 == 3 {
             page.fill(0);
         } else {
-            Class::Text.fill(page, number, 1);
+            CanaryClass::Text.fill(page, number, 1);
         }
-        Class::Random.fill(&mut page[..random.max(16)], number, 1);
+        CanaryClass::Random.fill(&mut page[..random.max(16)], number, 1);
     }
 }
 
 /// The allocator of zswap, as the model has it.
 fn allocator(machine: &Machine) -> Result<Allocator, Error> {
-    let kernel = inspect::inspect(machine, Scope { config: true, ..Scope::STATUS }).kernel;
+    let kernel = inspect::inspect(machine, InspectScope { config: true, ..InspectScope::STATUS }).kernel;
     let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
     let zpool = machine.read_text("/sys/module/zswap/parameters/zpool").unwrap_or_else(|_| "zsmalloc".into());
     Ok(Allocator::of_kernel(zpool.trim(), version(machine)?, chain)?)
@@ -81,8 +81,8 @@ fn header(allocator: &Allocator) -> Result<u16, Error> {
 }
 
 /// Compressed size of each page by the library.
-fn sizes(codec: &str, region: &Region, header: u16) -> Result<Vec<u16>, Error> {
-    let setting = Setting::of(CODECS.iter().find(|known| known.name == codec).ok_or("no such codec")?);
+fn sizes(codec: &str, region: &OwnRegion, header: u16) -> Result<Vec<u16>, Error> {
+    let setting = CodecSetting::of(CODECS.iter().find(|known| known.name == codec).ok_or("no such codec")?);
     let (mut library, mut out) = (setting.open(PAGE)?, vec![0; room(PAGE)]);
     let size = |page: &[u8]| Ok(u16::try_from(counted(library.compress(page, &mut out), PAGE))? + header);
     region.bytes().chunks(PAGE).map(size).collect()

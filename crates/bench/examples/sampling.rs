@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use swaptune_bench::codecs::processor_time;
-use swaptune_bench::sample::{Numbers, Pools, Request, fresh_seed, take};
+use swaptune_bench::sample::{EstimatedPools, Numbers, SampleRequest, fresh_seed, take};
 use swaptune_core::facts::KernelFacts;
 use swaptune_host::machine::Machine;
-use swaptune_host::processes::{Choice, Located, Locator, Method, Reader, page_bytes};
+use swaptune_host::processes::{Located, Locator, Method, PageReader, ProcessChoice, page_bytes};
 
 type Failed = Box<dyn std::error::Error>;
 
@@ -91,7 +91,7 @@ fn read(pid: &str) -> Result<(), Failed> {
     let page = page_bytes() as u64;
     let all: Vec<u64> = located.runs.iter().flat_map(|run| (0..run.pages).map(move |index| run.start + index * page)).collect();
     let some: Vec<u64> = all.iter().copied().step_by(16).collect();
-    let mut reader = Reader::new();
+    let mut reader = PageReader::new();
     for (addresses, passes) in [(&all, 4), (&some, 16)] {
         let (begin, mut bytes) = (processor_time(), 0);
         for _ in 0..passes {
@@ -122,11 +122,17 @@ fn locate(pid: &str) -> Result<(), Failed> {
 /// Seconds for 4096 pages of all processes, located, read, compressed and estimated; then half of the widest interval, as a share.
 fn estimate(codecs: &str) -> Result<(), Failed> {
     let codecs = codecs.split(',').map(str::parse).collect::<Result<_, _>>()?;
-    let request =
-        Request { choice: Choice::default(), pages: 4096, cold_seconds: None, seed: fresh_seed(), codecs, by_unit: true };
+    let request = SampleRequest {
+        choice: ProcessChoice::default(),
+        pages: 4096,
+        cold_seconds: None,
+        seed: fresh_seed(),
+        codecs,
+        by_unit: true,
+    };
     let begin = processor_time();
     let sample = take(&Machine::live(), &request, &mut |_| ())?;
-    let pools = Pools::of(&KernelFacts::default());
+    let pools = EstimatedPools::of(&KernelFacts::default());
     let whole = Numbers::whole(&sample.set, &pools).ok_or("no pages")?;
     let each = Numbers::each(&sample.set, &pools);
     let spent: Duration = processor_time() - begin;

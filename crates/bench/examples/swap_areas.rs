@@ -11,10 +11,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use swaptune_core::parse::swaps;
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 use swaptune_core::stats::paired_ratio;
 use swaptune_host::machine::Machine;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporarySettings, guardian};
 
 const AREAS: [usize; 4] = [1, 2, 4, 8];
@@ -38,7 +38,7 @@ struct Bench {
     machine: Machine,
     disk: String,
     files: Vec<PathBuf>,
-    regions: Vec<Region>,
+    regions: Vec<OwnRegion>,
 }
 
 fn main() -> Result<()> {
@@ -102,7 +102,7 @@ impl Bench {
     /// Where the first batch goes, pages of each area.
     fn first(&mut self, temporary: &mut TemporarySettings, areas: usize) -> Result<Vec<u64>> {
         self.with(temporary, areas, |bench| {
-            bench.regions[0].advise(0, SWAP_CLUSTER_MAX * PAGE, Advice::PageOut)?;
+            bench.regions[0].advise(0, SWAP_CLUSTER_MAX * PAGE, MadviseAdvice::PageOut)?;
             let lines = swaps::parse(&bench.machine.read_text("/proc/swaps")?);
             Ok(lines.iter().map(|line| line.used.0 / PAGE as u64).collect())
         })
@@ -114,7 +114,7 @@ impl Bench {
             let idle = bench.under_writeback()? + 64;
             let began = Instant::now();
             std::thread::scope(|scope| {
-                let work = |region: &mut Region| region.advise(0, region.bytes_len(), Advice::PageOut);
+                let work = |region: &mut OwnRegion| region.advise(0, region.bytes_len(), MadviseAdvice::PageOut);
                 let running: Vec<_> = bench.regions.iter_mut().map(|region| scope.spawn(move || work(region))).collect();
                 running
                     .into_iter()
@@ -126,7 +126,7 @@ impl Bench {
             }
             let done = began.elapsed();
             let after = bench.disk_writes()?;
-            let bytes: usize = bench.regions.iter().map(Region::bytes_len).sum();
+            let bytes: usize = bench.regions.iter().map(OwnRegion::bytes_len).sum();
             let rate = |time: Duration| bytes as f64 / (1 << 20) as f64 / time.as_secs_f64();
             let request = (after.1 - before.1) as f64 / 2.0 / (after.0 - before.0).max(1) as f64;
             Ok(Sample { call: rate(call), done: rate(done), request })
@@ -149,11 +149,11 @@ impl Bench {
     }
 }
 
-fn filled(bytes: usize) -> Result<Region> {
-    let mut region = Region::new(bytes)?;
-    region.advise(0, bytes, Advice::NoHugePage)?;
+fn filled(bytes: usize) -> Result<OwnRegion> {
+    let mut region = OwnRegion::new(bytes)?;
+    region.advise(0, bytes, MadviseAdvice::NoHugePage)?;
     for (number, page) in (0..).zip(region.bytes_mut().chunks_mut(PAGE)) {
-        Class::Random.fill(page, number, 7);
+        CanaryClass::Random.fill(page, number, 7);
     }
     Ok(region)
 }

@@ -17,7 +17,7 @@ const SIGKILL: i32 = 9;
 
 /// What is started as helper: it must serve the process whose id is its last argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct HelperProgram {
     /// Path of the executable.
     pub path: PathBuf,
     /// Arguments, without the process id.
@@ -54,7 +54,7 @@ pub struct Helper {
 
 impl Helper {
     /// Starts one, in a group if there is one; it has no memory of account yet.
-    pub fn start(program: &Program, group: Option<&LimitedGroup>) -> Result<Self, HelperError> {
+    pub fn start(program: &HelperProgram, group: Option<&LimitedGroup>) -> Result<Self, HelperError> {
         let failed = |error: std::io::Error| HelperError::Lost(format!("{}: {error}", program.path.display()));
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).arg(std::process::id().to_string());

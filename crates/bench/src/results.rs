@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use swaptune_core::measurement::{Conditions, Figures, Measurement, SCHEMA};
+use swaptune_core::measurement::{Conditions, Measurement, ResultFigures, SCHEMA};
 use swaptune_host::machine::Machine;
 use swaptune_host::stamp::Stamp;
 use thiserror::Error;
@@ -135,7 +135,7 @@ fn ends_in_a_line(path: &Path) -> io::Result<bool> {
 
 /// One run of a benchmark: gives its results their run and conditions, and appends them.
 #[derive(Debug)]
-pub struct Recorder<'a> {
+pub struct ResultRecorder<'a> {
     machine: &'a Machine,
     store: Option<Store>,
     run: String,
@@ -144,7 +144,7 @@ pub struct Recorder<'a> {
     watch: Watch,
 }
 
-impl<'a> Recorder<'a> {
+impl<'a> ResultRecorder<'a> {
     /// Starts a run; `command` is what to type to repeat it, and `swaptune` our version. Without a store nothing is kept.
     #[must_use]
     pub fn start(machine: &'a Machine, store: Option<Store>, command: &str, swaptune: &str) -> Self {
@@ -163,7 +163,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`StoreError`] when it could not be kept.
-    pub fn record(&mut self, figures: Figures) -> Result<Measurement, StoreError> {
+    pub fn record(&mut self, figures: ResultFigures) -> Result<Measurement, StoreError> {
         let conditions = self.since_last();
         self.keep(figures, conditions)
     }
@@ -172,7 +172,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Errors
     /// [`StoreError`] when one could not be kept; those before it are.
-    pub fn record_all(&mut self, figures: impl IntoIterator<Item = Figures>) -> Result<Vec<Measurement>, StoreError> {
+    pub fn record_all(&mut self, figures: impl IntoIterator<Item = ResultFigures>) -> Result<Vec<Measurement>, StoreError> {
         let conditions = self.since_last();
         figures.into_iter().map(|figures| self.keep(figures, conditions.clone())).collect()
     }
@@ -184,7 +184,7 @@ impl<'a> Recorder<'a> {
         conditions
     }
 
-    fn keep(&self, figures: Figures, conditions: Conditions) -> Result<Measurement, StoreError> {
+    fn keep(&self, figures: ResultFigures, conditions: Conditions) -> Result<Measurement, StoreError> {
         let measurement = Measurement {
             schema: SCHEMA,
             run: self.run.clone(),
@@ -206,8 +206,8 @@ mod tests {
 
     use super::*;
 
-    fn cipher() -> Figures {
-        Figures::Cipher(CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 1.5, decrypt_mib_s: 2.0 })
+    fn cipher() -> ResultFigures {
+        ResultFigures::Cipher(CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 1.5, decrypt_mib_s: 2.0 })
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         let store = Store::at(folder.path().join("a/b/results.jsonl"));
         assert!(store.read().unwrap().measurements.is_empty());
         let machine = Machine::live();
-        let mut recorder = Recorder::start(&machine, Some(store.clone()), "swaptune bench cipher", "test");
+        let mut recorder = ResultRecorder::start(&machine, Some(store.clone()), "swaptune bench cipher", "test");
         let made = [recorder.record(cipher()).unwrap(), recorder.record(cipher()).unwrap()];
         let read = store.read().unwrap();
         assert_eq!(read.measurements, made);
@@ -229,7 +229,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::at(folder.path().join("results.jsonl"));
         let machine = Machine::live();
-        let mut recorder = Recorder::start(&machine, Some(store.clone()), "swaptune bench codecs", "test");
+        let mut recorder = ResultRecorder::start(&machine, Some(store.clone()), "swaptune bench codecs", "test");
         let made = recorder.record_all([cipher(), cipher(), cipher()]).unwrap();
         assert!(made.len() == 3 && made.iter().all(|one| one.conditions == made[0].conditions));
         assert_eq!(store.read().unwrap().measurements, made);
@@ -241,7 +241,7 @@ mod tests {
         let store = Store::at(folder.path().join("results.jsonl"));
         fs::write(store.path(), "{\"schema\":1,\"ru").unwrap();
         let machine = Machine::live();
-        Recorder::start(&machine, Some(store.clone()), "x", "test").record(cipher()).unwrap();
+        ResultRecorder::start(&machine, Some(store.clone()), "x", "test").record(cipher()).unwrap();
         let read = store.read().unwrap();
         assert_eq!((read.measurements.len(), read.unread.len(), read.unread[0].0), (1, 1, 1));
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn another_version_is_named() {
         let machine = Machine::live();
-        let measurement = Recorder::start(&machine, None, "x", "test").record(cipher()).unwrap();
+        let measurement = ResultRecorder::start(&machine, None, "x", "test").record(cipher()).unwrap();
         let line = serde_json::to_string(&Measurement { schema: 99, ..measurement }).unwrap();
         assert_eq!(Results::parse(&line).unread, [(1, "version 99 of the form, expected 1".to_owned())]);
     }

@@ -15,16 +15,16 @@ use std::time::{Duration, Instant};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::DensityLimit;
 use swaptune_core::parse::{keyed, zoneinfo};
-use swaptune_host::cgroup::{CgroupError, LimitedGroup, Version};
+use swaptune_host::cgroup::{CgroupError, HierarchyVersion, LimitedGroup};
 use swaptune_host::machine::{Machine, ReadError};
 use thiserror::Error;
 
 use crate::memory::hold;
-use crate::process::{Helper, HelperError, Program};
+use crate::process::{Helper, HelperError, HelperProgram};
 
 /// How memory is made small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum SpaceWish {
     /// By a group on version 2, else for the whole machine.
     Best,
     /// By a group.
@@ -69,47 +69,47 @@ impl SpaceError {
 
 /// Memory that is made small for each round; nearly so for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Space<'a> {
+pub(crate) struct SmallSpace<'a> {
     pub(crate) limit: DensityLimit,
     memory: Bytes,
     // Of groups.
     name: &'static str,
     // What holds the rest of the whole machine.
-    program: &'a Program,
+    program: &'a HelperProgram,
     // What is held between rounds too.
-    _always: Held,
+    _always: HeldMemory,
 }
 
 /// What is held of the whole machine's memory for as long as this lives; nothing where groups limit it.
 #[derive(Debug)]
 #[must_use = "memory is larger again when this is dropped"]
-pub(crate) struct Held {
+pub(crate) struct HeldMemory {
     pub(crate) bytes: Bytes,
     _holder: Option<Helper>,
 }
 
-impl Held {
+impl HeldMemory {
     fn nothing() -> Self {
         Self { bytes: Bytes(0), _holder: None }
     }
 }
 
-impl<'a> Space<'a> {
+impl<'a> SmallSpace<'a> {
     /// Prepares to leave `memory` to what is measured, and twice as much between rounds; `program` holds the rest where that is needed.
     /// `name` is that of the groups.
     pub(crate) fn make(
         machine: &Machine,
         memory: Bytes,
-        wish: Wish,
-        (name, program): (&'static str, &'a Program),
+        wish: SpaceWish,
+        (name, program): (&'static str, &'a HelperProgram),
     ) -> Result<Self, SpaceError> {
         let rest = rest(machine, memory)?;
-        if wish != Wish::Machine {
+        if wish != SpaceWish::Machine {
             let version = LimitedGroup::create(machine, name, memory)?.version();
-            if version == Version::V2 {
-                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: Held::nothing() });
+            if version == HierarchyVersion::V2 {
+                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: HeldMemory::nothing() });
             }
-            if wish == Wish::Group {
+            if wish == SpaceWish::Group {
                 let why = "control groups of version 1 do not charge zswap's pool to the group, so that it would cost nothing";
                 let hint = "leave --limit away: the whole machine is made small then";
                 return Err(SpaceError::Refused { why: why.into(), hint: hint.into() });
@@ -120,14 +120,14 @@ impl<'a> Space<'a> {
     }
 
     /// Leaves the machine as it is, with the `memory` that it has.
-    pub(crate) fn as_it_is(memory: Bytes, (name, program): (&'static str, &'a Program)) -> Self {
-        Self { limit: DensityLimit::InPlace, memory, name, program, _always: Held::nothing() }
+    pub(crate) fn as_it_is(memory: Bytes, (name, program): (&'static str, &'a HelperProgram)) -> Self {
+        Self { limit: DensityLimit::InPlace, memory, name, program, _always: HeldMemory::nothing() }
     }
 
     /// Makes the whole machine small, where no groups limit memory.
-    pub(crate) fn hold(&self, machine: &Machine) -> Result<Held, SpaceError> {
+    pub(crate) fn hold(&self, machine: &Machine) -> Result<HeldMemory, SpaceError> {
         match self.limit {
-            DensityLimit::Group | DensityLimit::InPlace => Ok(Held::nothing()),
+            DensityLimit::Group | DensityLimit::InPlace => Ok(HeldMemory::nothing()),
             DensityLimit::Machine => {
                 // What is available is an estimate that leaves out part of the caches, and all that the free lists of processors hold.
                 drop_caches();
@@ -180,16 +180,16 @@ fn on_free_lists(machine: &Machine) -> Bytes {
 
 /// Locks so much memory. What is measured goes first when memory ends (oom_score_adj 1000); what stands for RAM that is not there must
 /// not.
-fn lock(program: &Program, size: Bytes) -> Result<Held, SpaceError> {
+fn lock(program: &HelperProgram, size: Bytes) -> Result<HeldMemory, SpaceError> {
     if size == Bytes(0) {
-        return Ok(Held::nothing());
+        return Ok(HeldMemory::nothing());
     }
     let (holder, locked) = hold(program, size, true)?;
     if !locked {
         let why = "the memory that shall not be there cannot be locked into RAM, and would be swapped out itself";
         return Err(SpaceError::Refused { why: why.into(), hint: "raise RLIMIT_MEMLOCK: ulimit -l unlimited".into() });
     }
-    Ok(Held { bytes: size, _holder: Some(holder) })
+    Ok(HeldMemory { bytes: size, _holder: Some(holder) })
 }
 
 /// How long memory that others use for a moment is waited for: an hour of runs is not given up for a compiler that was started beside it.

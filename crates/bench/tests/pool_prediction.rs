@@ -16,12 +16,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Failed, Trial};
 use rustix::fs::OFlags;
-use swaptune_bench::codec::{CODECS, Setting, room};
+use swaptune_bench::codec::{CODECS, CodecSetting, room};
 use swaptune_core::Bytes;
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 use swaptune_host::inspect;
 use swaptune_host::machine::Machine;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporarySettings, guardian};
 use swaptune_tiers::alloc::{Footprint, Incompressible, Zsmalloc};
 use swaptune_trials::{TestResult, lacks, needing, no_swap, program, root, run_one_by_one, swap_lock};
@@ -91,22 +91,22 @@ fn with_temporary<T>(test: impl FnOnce(&mut TemporarySettings, &Path) -> Result<
 }
 
 /// Pages of every kind: zeros, text, random bytes that fill any part of them before zeros or text, random pages.
-fn pages() -> Result<Region, Failed> {
-    let mut region = Region::new(PAGES * PAGE)?;
-    region.advise(0, PAGES * PAGE, Advice::NoHugePage)?;
+fn pages() -> Result<OwnRegion, Failed> {
+    let mut region = OwnRegion::new(PAGES * PAGE)?;
+    region.advise(0, PAGES * PAGE, MadviseAdvice::NoHugePage)?;
     for (number, page) in (0_u64..).zip(region.bytes_mut().chunks_mut(PAGE)) {
         let random = (number.wrapping_mul(2_654_435_761) >> 9) as usize % PAGE;
         match number % 8 {
             0 if number % 64 == 0 => page.fill(0),
-            0 | 1 => Class::Text.fill(page, number, 1),
-            2 if number % 32 == 2 => Class::Random.fill(page, number, 1),
+            0 | 1 => CanaryClass::Text.fill(page, number, 1),
+            2 if number % 32 == 2 => CanaryClass::Random.fill(page, number, 1),
             kind => {
                 if kind % 2 == 0 {
-                    Class::Text.fill(page, number, 1);
+                    CanaryClass::Text.fill(page, number, 1);
                 } else {
                     page.fill(0);
                 }
-                Class::Random.fill(&mut page[..random], number, 1);
+                CanaryClass::Random.fill(&mut page[..random], number, 1);
             }
         }
     }
@@ -124,7 +124,7 @@ fn direct(device: &str) -> Result<File, Failed> {
 }
 
 /// Compressed size of each page in zram, one after the other.
-fn sizes_in_zram(temporary: &mut TemporarySettings, codec: &str, region: &Region) -> Result<Vec<u16>, Failed> {
+fn sizes_in_zram(temporary: &mut TemporarySettings, codec: &str, region: &OwnRegion) -> Result<Vec<u16>, Failed> {
     let device = temporary.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
     let file = direct(&device)?;
     let (mut sizes, mut before) = (Vec::with_capacity(PAGES), mm_stat(&device, 1)?);
@@ -139,7 +139,8 @@ fn sizes_in_zram(temporary: &mut TemporarySettings, codec: &str, region: &Region
 
 /// zsmalloc as this kernel has it.
 fn zsmalloc() -> Result<Zsmalloc, Failed> {
-    let kernel = inspect::inspect(&Machine::live(), inspect::Scope { config: true, ..inspect::Scope::STATUS }).kernel;
+    let kernel =
+        inspect::inspect(&Machine::live(), inspect::InspectScope { config: true, ..inspect::InspectScope::STATUS }).kernel;
     let version = kernel.version.value().ok_or("no kernel version")?;
     let chain = kernel.config.value().and_then(|config| config.get("CONFIG_ZSMALLOC_CHAIN_SIZE")?.parse().ok());
     Ok(Zsmalloc::of_kernel(*version, chain)?)
@@ -164,7 +165,7 @@ fn compare(what: &str, predicted: u64, found: u64, others: u64) -> Result<(), Fa
     Ok(())
 }
 
-fn fill_backwards(temporary: &mut TemporarySettings, codec: &str, region: &Region) -> Result<String, Failed> {
+fn fill_backwards(temporary: &mut TemporarySettings, codec: &str, region: &OwnRegion) -> Result<String, Failed> {
     let device = temporary.zram(codec, Bytes((PAGES * PAGE) as u64), None)?;
     let file = direct(&device)?;
     for (index, part) in region.bytes().chunks(1 << 20).enumerate().rev() {
@@ -210,13 +211,13 @@ fn zswap_deflate(codec: &str) -> Result<(), Failed> {
 
 /// The pool of zswap with these pages in it, and hardly any of others: what else runs here may be swapped as long as swap is on, for DAMON may
 /// page out what is cold.
-fn push(temporary: &mut TemporarySettings, folder: &Path, codec: &str, region: &Region, sizes: &[u16]) -> Result<(), Failed> {
+fn push(temporary: &mut TemporarySettings, folder: &Path, codec: &str, region: &OwnRegion, sizes: &[u16]) -> Result<(), Failed> {
     temporary.swap_file(folder, Bytes((PAGES * PAGE + (64 << 20)) as u64), TOP_PRIORITY)?;
     temporary.knob("zswap.compressor", codec)?;
     temporary.knob("zswap.max_pool_percent", "50")?;
     temporary.knob("zswap.enabled", "Y")?;
     let (used, stored) = (meminfo("Zswap")?, meminfo("Zswapped")?);
-    region.advise(0, region.bytes_len(), Advice::PageOut)?;
+    region.advise(0, region.bytes_len(), MadviseAdvice::PageOut)?;
     let footprint = predicted(Incompressible::Raw, sizes)?;
     let now_stored = (meminfo("Zswapped")? - stored) / PAGE as u64;
     let now_used = meminfo("Zswap")? - used;
@@ -238,7 +239,7 @@ fn meminfo(field: &str) -> Result<u64, Failed> {
 }
 
 /// zlib as crypto/deflate.c drives it: level 6, a window of 2^11, raw.
-fn sizes_by_zlib(region: &Region) -> Result<Vec<u16>, Failed> {
+fn sizes_by_zlib(region: &OwnRegion) -> Result<Vec<u16>, Failed> {
     const SCRIPT: &str = "import sys, zlib
 while page := sys.stdin.buffer.read(4096):
     codec = zlib.compressobj(6, zlib.DEFLATED, -11, 8)
@@ -258,7 +259,7 @@ while page := sys.stdin.buffer.read(4096):
 /// Sizes from liblz4 in this process, the pool of zram. The kernel's lz4 is older and finds another match in a few pages.
 fn zram_by_library(codec: &str) -> Result<(), Failed> {
     let region = pages()?;
-    let setting = Setting::of(CODECS.iter().find(|known| known.name == codec).ok_or("no such codec")?);
+    let setting = CodecSetting::of(CODECS.iter().find(|known| known.name == codec).ok_or("no such codec")?);
     let (mut library, mut out) = (setting.open(PAGE)?, vec![0; room(PAGE)]);
     let mut size =
         |page: &[u8]| Some(if page.iter().all(|&byte| byte == 0) { 0 } else { library.compress(page, &mut out)? as u16 });

@@ -8,13 +8,13 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use swaptune_bench::sample::record::{RecordError, Recording, Request, record};
+use swaptune_bench::sample::record::{AccessRecordError, AccessRecording, RecordRequest, record};
 use swaptune_bench::sample::{GroupKind, SampleError};
 use swaptune_host::machine::Machine;
-use swaptune_host::processes::{Choice, Locator, page_bytes};
+use swaptune_host::processes::{Locator, ProcessChoice, page_bytes};
 use swaptune_host::stop::Stop;
-use swaptune_host::sys::{Advice, Region};
-use swaptune_tiers::trace::{Event, Keep, Op, Reading, Trace, read};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
+use swaptune_tiers::trace::{Event, KeptColumns, Op, Trace, TraceReading, read};
 
 /// Pages of the regions of the process: one that is read again and again, one that is written once, one that is left alone.
 const READ: usize = 40;
@@ -41,23 +41,23 @@ fn main() -> ExitCode {
 }
 
 /// Regions of different advice: the kernel keeps them as mappings of their own.
-fn region(pages: usize, advice: &[Advice]) -> Region {
-    let mut region = Region::new(pages * page_bytes()).unwrap();
+fn region(pages: usize, advice: &[MadviseAdvice]) -> OwnRegion {
+    let mut region = OwnRegion::new(pages * page_bytes()).unwrap();
     advice.iter().for_each(|advice| region.advise(0, pages * page_bytes(), *advice).unwrap());
     write(&mut region);
     region
 }
 
-fn write(region: &mut Region) {
+fn write(region: &mut OwnRegion) {
     region.bytes_mut().iter_mut().step_by(page_bytes()).for_each(|byte| *byte += 1);
 }
 
 /// Does what it is told, line by line, and says when it is done.
 fn obey() {
     let [read, mut written, alone] = [
-        region(READ, &[Advice::NoHugePage]),
-        region(WRITTEN, &[Advice::NoHugePage, Advice::DontFork]),
-        region(ALONE, &[Advice::DontFork]),
+        region(READ, &[MadviseAdvice::NoHugePage]),
+        region(WRITTEN, &[MadviseAdvice::NoHugePage, MadviseAdvice::DontFork]),
+        region(ALONE, &[MadviseAdvice::DontFork]),
     ];
     let mut passing = None;
     println!("{} {} {}", read.address(), written.address(), alone.address());
@@ -120,12 +120,12 @@ impl Obedient {
     }
 
     /// Records it while it does these things, one list between two looks.
-    fn record(&mut self, orders: &[&[&str]], stop: &Stop) -> (Recording, Trace) {
-        let choice = Choice { pids: vec![self.child.id()], ..Choice::default() };
+    fn record(&mut self, orders: &[&[&str]], stop: &Stop) -> (AccessRecording, Trace) {
+        let choice = ProcessChoice { pids: vec![self.child.id()], ..ProcessChoice::default() };
         let (interval, length) = (Duration::from_millis(20), Duration::from_secs(60));
-        let request = Request { choice, by_unit: false, interval, length };
+        let request = RecordRequest { choice, by_unit: false, interval, length };
         let mut given = 0;
-        let mut on = |_: Duration, recording: &Recording| {
+        let mut on = |_: Duration, recording: &AccessRecording| {
             if recording.looks as usize > given {
                 let orders = orders.get(given).copied().unwrap_or_default();
                 given += 1;
@@ -133,7 +133,7 @@ impl Obedient {
             }
         };
         let (recording, bytes) = record(&Machine::live(), &request, Vec::new(), stop, &mut on).unwrap();
-        let trace = read(&bytes[..], &Reading { format: None, layout: None, keep: Keep::Everything }).unwrap();
+        let trace = read(&bytes[..], &TraceReading { format: None, layout: None, keep: KeptColumns::Everything }).unwrap();
         (recording, trace)
     }
 }
@@ -217,11 +217,11 @@ fn stopped() -> Result<(), Failed> {
 
 fn ended() -> Result<(), Failed> {
     let mut process = Obedient::start();
-    let choice = Choice { pids: vec![process.child.id()], ..Choice::default() };
+    let choice = ProcessChoice { pids: vec![process.child.id()], ..ProcessChoice::default() };
     process.tell("end");
-    let request = Request { choice, by_unit: false, interval: Duration::from_secs(1), length: Duration::from_secs(1) };
+    let request = RecordRequest { choice, by_unit: false, interval: Duration::from_secs(1), length: Duration::from_secs(1) };
     match record(&Machine::live(), &request, Vec::new(), &Stop::default(), &mut |_, _| ()) {
-        Err(RecordError::Nothing(error @ SampleError::NoneMatches(_))) => {
+        Err(AccessRecordError::Nothing(error @ SampleError::NoneMatches(_))) => {
             assert!(error.to_string().ends_with(&format!("pid {}", process.child.id())), "{error}");
             Ok(())
         }

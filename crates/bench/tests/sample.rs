@@ -7,12 +7,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use swaptune_bench::codec::Setting;
-use swaptune_bench::sample::{Numbers, PageSet, Pools, Request, Sample, SampleError, Step, take};
+use swaptune_bench::codec::CodecSetting;
+use swaptune_bench::sample::{EstimatedPools, MemorySample, Numbers, PageSet, SampleError, SampleRequest, SampleStep, take};
 use swaptune_core::facts::KernelFacts;
 use swaptune_core::measurement::Estimate;
 use swaptune_host::machine::Machine;
-use swaptune_host::processes::Choice;
+use swaptune_host::processes::ProcessChoice;
 use swaptune_tiers::page_set::PageClass;
 
 /// Pages of each kind that the process has.
@@ -128,18 +128,18 @@ impl Drop for Held {
     }
 }
 
-fn request(pids: &[u32], pages: u64, seed: u64) -> Request {
-    let codecs: Vec<Setting> = ["lz4", "zstd"].iter().map(|name| name.parse().unwrap()).collect();
-    let choice = Choice { pids: pids.to_vec(), ..Choice::default() };
-    Request { choice, pages, cold_seconds: None, seed, codecs, by_unit: false }
+fn request(pids: &[u32], pages: u64, seed: u64) -> SampleRequest {
+    let codecs: Vec<CodecSetting> = ["lz4", "zstd"].iter().map(|name| name.parse().unwrap()).collect();
+    let choice = ProcessChoice { pids: pids.to_vec(), ..ProcessChoice::default() };
+    SampleRequest { choice, pages, cold_seconds: None, seed, codecs, by_unit: false }
 }
 
-fn of(pid: u32, pages: u64, seed: u64) -> Sample {
+fn of(pid: u32, pages: u64, seed: u64) -> MemorySample {
     take(&Machine::live(), &request(&[pid], pages, seed), &mut |_| ()).unwrap()
 }
 
-fn pools() -> Pools {
-    Pools::of(&KernelFacts::default())
+fn pools() -> EstimatedPools {
+    EstimatedPools::of(&KernelFacts::default())
 }
 
 fn numbers(set: &PageSet) -> Numbers {
@@ -199,7 +199,7 @@ fn death() -> Result<(), Failed> {
     let pids = [dies.pid(), lives.pid()];
     // It ends while pages are located: before its own are, or after.
     let sample = take(&Machine::live(), &request(&pids, 4000, 3), &mut |step| {
-        if step == (Step::Locating { done: 1, of: 2 }) {
+        if step == (SampleStep::Locating { done: 1, of: 2 }) {
             dies.end();
         }
     })?;
@@ -213,9 +213,9 @@ fn death() -> Result<(), Failed> {
 
 fn cold() -> Result<(), Failed> {
     let (half, none) = (Held::ourselves("--touch"), Held::ourselves("--hold"));
-    let request = Request { cold_seconds: Some(2), ..request(&[half.pid(), none.pid()], 1_000_000, 1) };
+    let request = SampleRequest { cold_seconds: Some(2), ..request(&[half.pid(), none.pid()], 1_000_000, 1) };
     let mut watched = 0;
-    let sample = take(&Machine::live(), &request, &mut |step| watched += u64::from(matches!(step, Step::Watching { .. })))?;
+    let sample = take(&Machine::live(), &request, &mut |step| watched += u64::from(matches!(step, SampleStep::Watching { .. })))?;
     let how = sample.cold.as_ref().unwrap();
     assert_eq!((how.seconds, watched), (2, 2));
     let each = Numbers::each(&sample.set, &pools());

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Kinds of content that a kernel treats differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Class {
+pub enum CanaryClass {
     /// All bytes zero: kept as a mark, not as data, by most kernels.
     Zero,
     /// One word of eight bytes over and over, another in each page: kept as that word up to Linux 6.11.
@@ -22,7 +22,7 @@ pub enum Class {
     Random,
 }
 
-impl Class {
+impl CanaryClass {
     /// All classes.
     pub const ALL: [Self; 4] = [Self::Zero, Self::Same, Self::Text, Self::Random];
     /// Those of a proof, in the order in which they are pushed.
@@ -33,18 +33,18 @@ impl Class {
         match self {
             Self::Zero => page.fill(0),
             Self::Same => {
-                let word = Random::new(number, seed).next().to_le_bytes();
+                let word = CanaryRandom::new(number, seed).next().to_le_bytes();
                 page.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&word[..chunk.len()]));
             }
             Self::Text => {
                 let (stamp, rest) = page.split_at_mut(STAMP.min(page.len()));
                 write_stamp(stamp, number, seed);
-                write_words(rest, &mut Random::new(number, seed));
+                write_words(rest, &mut CanaryRandom::new(number, seed));
             }
             Self::Random => {
                 let (stamp, rest) = page.split_at_mut(STAMP.min(page.len()));
                 write_stamp(stamp, number, seed);
-                let mut random = Random::new(number, seed);
+                let mut random = CanaryRandom::new(number, seed);
                 for chunk in rest.chunks_mut(8) {
                     chunk.copy_from_slice(&random.next().to_le_bytes()[..chunk.len()]);
                 }
@@ -53,7 +53,7 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for CanaryClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Zero => "zero",
@@ -111,7 +111,7 @@ const WORDS: [&[u8; 8]; 32] = [
     b"pointer ",
 ];
 
-fn write_words(target: &mut [u8], random: &mut Random) {
+fn write_words(target: &mut [u8], random: &mut CanaryRandom) {
     let (mut words, mut next) = (0, 0);
     for chunk in target.chunks_mut(8) {
         let word = if words == 0 {
@@ -129,9 +129,9 @@ fn write_words(target: &mut [u8], random: &mut Random) {
 }
 
 /// xorshift64*: fast, and random enough that no compressor finds anything in it.
-struct Random(u64);
+struct CanaryRandom(u64);
 
-impl Random {
+impl CanaryRandom {
     fn new(number: u64, seed: u64) -> Self {
         // Neighbouring numbers must not give neighbouring streams; zero is the one state xorshift cannot leave.
         let mixed = (seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -175,7 +175,7 @@ impl Corruption {
 mod tests {
     use super::*;
 
-    fn page(class: Class, number: u64, seed: u64) -> Vec<u8> {
+    fn page(class: CanaryClass, number: u64, seed: u64) -> Vec<u8> {
         let mut page = vec![0xaa; 4096];
         class.fill(&mut page, number, seed);
         page
@@ -183,14 +183,14 @@ mod tests {
 
     #[test]
     fn content_is_a_function_of_class_number_and_seed() {
-        for class in [Class::Same, Class::Text, Class::Random] {
+        for class in [CanaryClass::Same, CanaryClass::Text, CanaryClass::Random] {
             assert_eq!(page(class, 3, 9), page(class, 3, 9));
             assert_ne!(page(class, 3, 9), page(class, 4, 9));
             assert_ne!(page(class, 3, 9), page(class, 3, 10));
             assert_ne!(page(class, 0, 0)[STAMP..], page(class, 1, 0)[STAMP..]);
         }
-        assert!(page(Class::Zero, 3, 9).iter().all(|byte| *byte == 0));
-        let same = page(Class::Same, 3, 9);
+        assert!(page(CanaryClass::Zero, 3, 9).iter().all(|byte| *byte == 0));
+        let same = page(CanaryClass::Same, 3, 9);
         assert!(same.chunks(8).all(|chunk| *chunk == same[..8]) && same[..8] != [0; 8]);
     }
 
@@ -201,14 +201,14 @@ mod tests {
             page(class, 1, 2)[STAMP..].iter().for_each(|byte| seen[usize::from(*byte)] = true);
             seen.iter().filter(|seen| **seen).count()
         };
-        assert!(distinct(Class::Random) > 250);
-        let zeros = page(Class::Text, 1, 2).iter().filter(|byte| **byte == 0).count();
+        assert!(distinct(CanaryClass::Random) > 250);
+        let zeros = page(CanaryClass::Text, 1, 2).iter().filter(|byte| **byte == 0).count();
         assert!((500..2000).contains(&zeros), "{zeros}");
     }
 
     #[test]
     fn the_first_wrong_byte_is_found() {
-        let good = page(Class::Random, 1, 2);
+        let good = page(CanaryClass::Random, 1, 2);
         assert_eq!(Corruption::find(1, &good, &good), None);
         let mut bad = good.clone();
         bad[77] ^= 1;
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn pages_of_any_size_can_be_filled() {
         for size in [0, 7, 16, 20, 4097] {
-            for class in Class::ALL {
+            for class in CanaryClass::ALL {
                 class.fill(&mut vec![1; size], 5, 6);
             }
         }

@@ -4,7 +4,7 @@ use crate::stats::Nanos;
 
 /// A codec that can be chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Candidate {
+pub struct CandidateCodec {
     /// The kernel's name.
     pub codec: String,
     /// Original size by RAM taken.
@@ -28,7 +28,7 @@ pub fn usual_cost(codec: &str) -> Option<Nanos> {
 
 /// A choice.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
+pub enum CodecChoice {
     /// This one of those that the kernel has.
     Take {
         /// The codec.
@@ -47,10 +47,10 @@ pub enum Choice {
 
 /// Chooses: the cheapest of those that hold at most `tolerance_percent` less than the densest. `None` without candidates.
 #[must_use]
-pub fn choose(candidates: &[Candidate], tolerance_percent: u64) -> Option<Choice> {
+pub fn choose(candidates: &[CandidateCodec], tolerance_percent: u64) -> Option<CodecChoice> {
     let best_of_all = pick(candidates.iter(), tolerance_percent)?;
     let Some(chosen) = pick(candidates.iter().filter(|candidate| candidate.usable), tolerance_percent) else {
-        return Some(Choice::NoneUsable { best: best_of_all.codec.clone() });
+        return Some(CodecChoice::NoneUsable { best: best_of_all.codec.clone() });
     };
     let densest = densest(candidates.iter().filter(|candidate| candidate.usable))?;
     let better = (best_of_all.codec != chosen.codec).then(|| {
@@ -59,10 +59,10 @@ pub fn choose(candidates: &[Candidate], tolerance_percent: u64) -> Option<Choice
         format!("{}, {amount} at {} a page", best_of_all.codec, text(best_of_all))
     });
     let usable = candidates.iter().filter(|candidate| candidate.usable).count();
-    Some(Choice::Take { codec: chosen.codec.clone(), why: why(chosen, densest, usable), better })
+    Some(CodecChoice::Take { codec: chosen.codec.clone(), why: why(chosen, densest, usable), better })
 }
 
-fn why(chosen: &Candidate, densest: &Candidate, usable: usize) -> String {
+fn why(chosen: &CandidateCodec, densest: &CandidateCodec, usable: usize) -> String {
     let holds = format!("holds {:.2} : 1 at {} a page", chosen.stored, text(chosen));
     if usable == 1 {
         format!("{holds}, the only one of these that this kernel has")
@@ -73,7 +73,7 @@ fn why(chosen: &Candidate, densest: &Candidate, usable: usize) -> String {
     }
 }
 
-fn text(candidate: &Candidate) -> String {
+fn text(candidate: &CandidateCodec) -> String {
     match (candidate.cost, usual_cost(&candidate.codec)) {
         (Some(measured), _) => format!("{measured}"),
         (None, Some(usual)) => format!("about {usual}"),
@@ -81,15 +81,15 @@ fn text(candidate: &Candidate) -> String {
     }
 }
 
-fn cost(candidate: &Candidate) -> Nanos {
+fn cost(candidate: &CandidateCodec) -> Nanos {
     candidate.cost.or_else(|| usual_cost(&candidate.codec)).unwrap_or(Nanos(u64::MAX))
 }
 
-fn densest<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> Option<&'a Candidate> {
+fn densest<'a>(candidates: impl Iterator<Item = &'a CandidateCodec>) -> Option<&'a CandidateCodec> {
     candidates.max_by(|a, b| a.stored.total_cmp(&b.stored))
 }
 
-fn pick<'a>(candidates: impl Iterator<Item = &'a Candidate> + Clone, tolerance_percent: u64) -> Option<&'a Candidate> {
+fn pick<'a>(candidates: impl Iterator<Item = &'a CandidateCodec> + Clone, tolerance_percent: u64) -> Option<&'a CandidateCodec> {
     let enough = densest(candidates.clone())?.stored * (100 - tolerance_percent.min(100)) as f64 / 100.0;
     candidates.filter(|candidate| candidate.stored >= enough).min_by_key(|candidate| cost(candidate))
 }
@@ -98,8 +98,8 @@ fn pick<'a>(candidates: impl Iterator<Item = &'a Candidate> + Clone, tolerance_p
 mod tests {
     use super::*;
 
-    fn candidates(list: &[(&str, f64, bool)]) -> Vec<Candidate> {
-        let candidate = |(codec, stored, usable): &(&str, f64, bool)| Candidate {
+    fn candidates(list: &[(&str, f64, bool)]) -> Vec<CandidateCodec> {
+        let candidate = |(codec, stored, usable): &(&str, f64, bool)| CandidateCodec {
             codec: (*codec).to_owned(),
             stored: *stored,
             cost: None,
@@ -111,32 +111,32 @@ mod tests {
     #[test]
     fn the_densest_wins_unless_a_quicker_one_holds_nearly_as_much() {
         let far = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 3.6, true), ("deflate", 3.7, true)]), 10);
-        let Some(Choice::Take { codec, why, better }) = far else { panic!("{far:?}") };
+        let Some(CodecChoice::Take { codec, why, better }) = far else { panic!("{far:?}") };
         assert_eq!((codec.as_str(), better), ("zstd", None));
         assert_eq!(why, "holds 3.60 : 1 at about 17 µs a page; deflate holds 3.70 : 1 at about 80 µs");
         let near = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 2.8, true)]), 10);
-        assert!(matches!(near, Some(Choice::Take { codec, .. }) if codec == "lz4"));
+        assert!(matches!(near, Some(CodecChoice::Take { codec, .. }) if codec == "lz4"));
         let tolerant = choose(&candidates(&[("lz4", 2.6, true), ("zstd", 3.6, true)]), 30);
-        assert!(matches!(tolerant, Some(Choice::Take { codec, .. }) if codec == "lz4"));
+        assert!(matches!(tolerant, Some(CodecChoice::Take { codec, .. }) if codec == "lz4"));
     }
 
     #[test]
     fn what_was_measured_counts_more() {
         let mut list = candidates(&[("lz4", 2.6, true), ("zstd", 2.8, true)]);
         list[0].cost = Some(Nanos(30_000));
-        assert!(matches!(choose(&list, 10), Some(Choice::Take { codec, .. }) if codec == "zstd"));
+        assert!(matches!(choose(&list, 10), Some(CodecChoice::Take { codec, .. }) if codec == "zstd"));
     }
 
     #[test]
     fn what_the_kernel_lacks_is_only_wished_for() {
         let some = choose(&candidates(&[("lz4", 2.0, true), ("zstd", 3.0, false)]), 10);
-        let Some(Choice::Take { codec, why, better }) = some else { panic!("{some:?}") };
+        let Some(CodecChoice::Take { codec, why, better }) = some else { panic!("{some:?}") };
         assert_eq!((codec.as_str(), better.as_deref()), ("lz4", Some("zstd, 50 % more at about 17 µs a page")));
         assert_eq!(why, "holds 2.00 : 1 at about 5.6 µs a page, the only one of these that this kernel has");
         let slow = choose(&candidates(&[("zstd", 3.92, false), ("deflate", 4.0, true)]), 10);
-        assert!(matches!(slow, Some(Choice::Take { better: Some(better), .. }) if better.starts_with("zstd, 2 % less at")));
+        assert!(matches!(slow, Some(CodecChoice::Take { better: Some(better), .. }) if better.starts_with("zstd, 2 % less at")));
         let none = choose(&candidates(&[("lz4", 2.0, false), ("zstd", 3.0, false)]), 10);
-        assert_eq!(none, Some(Choice::NoneUsable { best: "zstd".into() }));
+        assert_eq!(none, Some(CodecChoice::NoneUsable { best: "zstd".into() }));
         assert_eq!(choose(&[], 10), None);
     }
 }

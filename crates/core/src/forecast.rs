@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What stands behind RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Tier {
+pub enum BackingTier {
     /// zswap in front of disk swap.
     Zswap,
     /// zram, with disk areas below it if there are any.
@@ -27,7 +27,7 @@ pub enum Tier {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// What stands behind RAM.
-    pub tier: Tier,
+    pub tier: BackingTier,
     /// The compressor of zswap or zram.
     pub compressor: Option<String>,
     /// zswap's `max_pool_percent`.
@@ -39,10 +39,10 @@ pub struct Candidate {
 impl fmt::Display for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tier = match self.tier {
-            Tier::Zswap => "zswap",
-            Tier::Zram => "zram",
-            Tier::Disk => "disk alone",
-            Tier::Nothing => "no swap",
+            BackingTier::Zswap => "zswap",
+            BackingTier::Zram => "zram",
+            BackingTier::Disk => "disk alone",
+            BackingTier::Nothing => "no swap",
         };
         f.write_str(tier)?;
         self.compressor.iter().try_for_each(|name| write!(f, " {name}"))?;
@@ -205,7 +205,7 @@ impl Gain {
 
 /// What the simulation says of one setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ForecastVerdict {
     /// Another value is clearly better; the whole candidate is followed.
     Follow(Candidate, String),
     /// The value of the rules stands, with what the simulation says of it.
@@ -237,12 +237,12 @@ impl Forecast {
     #[must_use]
     pub fn choices(&self) -> Vec<&CandidateForecast> {
         let Some(first) = self.preferred().or(self.proposed()) else { return Vec::new() };
-        let best = |tier: Tier| {
+        let best = |tier: BackingTier| {
             let of_tier = self.candidates.iter().filter(|row| row.candidate.tier == tier);
             // Of equals the first.
             of_tier.min_by_key(|row| (Reverse(row.median()), Reverse(row.low())))
         };
-        let others = [Tier::Zswap, Tier::Zram].into_iter().filter(|tier| *tier != first.candidate.tier);
+        let others = [BackingTier::Zswap, BackingTier::Zram].into_iter().filter(|tier| *tier != first.candidate.tier);
         std::iter::once(first).chain(others.filter_map(best)).collect()
     }
 
@@ -266,7 +266,7 @@ impl Forecast {
 
     /// What is to be done about a setting; `None` where the simulation had nothing to compare.
     #[must_use]
-    pub fn verdict(&self, part: Part) -> Option<Verdict> {
+    pub fn verdict(&self, part: Part) -> Option<ForecastVerdict> {
         let proposed = self.proposed()?;
         if let Some(preferred) = self.preferred().filter(|row| row.candidate.has_other(&proposed.candidate, part)) {
             let (other, ours) = (&preferred.candidate, &proposed.candidate);
@@ -275,7 +275,7 @@ impl Forecast {
             let [other_name, our_name] = [other, ours].map(|candidate| candidate.part(part).unwrap_or_default());
             let both =
                 format!("{} with {other_name}, {} with {our_name} as the rules propose", preferred.range(), proposed.range());
-            return Some(Verdict::Follow(other.clone(), format!("simulated: {both} ({})", self.counted)));
+            return Some(ForecastVerdict::Follow(other.clone(), format!("simulated: {both} ({})", self.counted)));
         }
         let name = |row: &CandidateForecast| row.candidate.part(part).unwrap_or_default();
         let others: Vec<&CandidateForecast> =
@@ -283,7 +283,12 @@ impl Forecast {
         let best = others.iter().max_by_key(|row| row.median())?;
         let verdict = if proposed.is_clearly_above(best, self.gain_percent) { "confirmed" } else { "no clear difference" };
         let each: Vec<String> = others.iter().map(|row| format!("{} with {}", row.range(), name(row))).collect();
-        Some(Verdict::Keep(format!("simulated: {} with {}, {}: {verdict}", proposed.range(), name(proposed), each.join(", "))))
+        Some(ForecastVerdict::Keep(format!(
+            "simulated: {} with {}, {}: {verdict}",
+            proposed.range(),
+            name(proposed),
+            each.join(", ")
+        )))
     }
 
     /// What a plan cites: what was counted, the seeds, and what the figures rest on.
@@ -331,7 +336,7 @@ mod tests {
 
     fn row(compressor: &str, pool: u64, applications: &[u32]) -> CandidateForecast {
         let compressor = Some(compressor.to_owned());
-        let candidate = Candidate { tier: Tier::Zswap, compressor, pool_percent: Some(pool), shrinker: Some(true) };
+        let candidate = Candidate { tier: BackingTier::Zswap, compressor, pool_percent: Some(pool), shrinker: Some(true) };
         CandidateForecast { candidate, applications: applications.to_vec() }
     }
 
@@ -353,9 +358,9 @@ mod tests {
     fn a_person_may_choose_another_tier() {
         let zram = |name: &str, applications: &[u32]| {
             let row = row(name, 0, applications);
-            CandidateForecast { candidate: Candidate { tier: Tier::Zram, pool_percent: None, ..row.candidate }, ..row }
+            CandidateForecast { candidate: Candidate { tier: BackingTier::Zram, pool_percent: None, ..row.candidate }, ..row }
         };
-        let disk = Candidate { tier: Tier::Disk, compressor: None, pool_percent: None, shrinker: None };
+        let disk = Candidate { tier: BackingTier::Disk, compressor: None, pool_percent: None, shrinker: None };
         let disk = CandidateForecast { candidate: disk, applications: vec![90] };
         let forecast = of(vec![row("zstd", 50, &[40]), row("lz4", 50, &[41]), zram("lz4", &[30]), zram("zstd", &[35]), disk]);
         let medians: Vec<u32> =
@@ -364,7 +369,9 @@ mod tests {
         let chosen = forecast.clone().choosing(&forecast.candidates[2].candidate);
         assert_eq!(chosen.preferred().map(CandidateForecast::median), Some(30), "worse, and chosen all the same");
         assert!(chosen.summary().contains("as chosen: median 30 against 40"));
-        assert!(matches!(chosen.verdict(Part::Tier), Some(Verdict::Follow(candidate, _)) if candidate.tier == Tier::Zram));
+        assert!(
+            matches!(chosen.verdict(Part::Tier), Some(ForecastVerdict::Follow(candidate, _)) if candidate.tier == BackingTier::Zram)
+        );
         let proposed = forecast.clone().choosing(&forecast.candidates[0].candidate);
         assert_eq!(proposed.preferred(), None, "what the rules propose needs no following");
     }
@@ -408,7 +415,7 @@ mod tests {
             assert_eq!(forecast.preferred().is_some(), is_followed, "{other:?}");
             let verdict = forecast.verdict(Part::Compressor).unwrap();
             assert_eq!(
-                matches!(&verdict, Verdict::Follow(candidate, _) if candidate.compressor.as_deref() == Some("lz4")),
+                matches!(&verdict, ForecastVerdict::Follow(candidate, _) if candidate.compressor.as_deref() == Some("lz4")),
                 is_followed
             );
         }
@@ -427,9 +434,9 @@ mod tests {
     fn the_best_of_several_is_followed_in_all_its_parts() {
         let forecast = of(vec![row("zstd", 20, &[10]), row("lz4", 20, &[15]), row("zstd", 50, &[20]), row("zstd", 35, &[20])]);
         assert_eq!(forecast.preferred().map(|row| row.candidate.pool_percent), Some(Some(50)));
-        assert!(matches!(forecast.verdict(Part::Pool), Some(Verdict::Follow(..))));
+        assert!(matches!(forecast.verdict(Part::Pool), Some(ForecastVerdict::Follow(..))));
         // Of the compressor the same candidate says what the rules say.
-        let Some(Verdict::Keep(said)) = forecast.verdict(Part::Compressor) else { panic!() };
+        let Some(ForecastVerdict::Keep(said)) = forecast.verdict(Part::Compressor) else { panic!() };
         assert_eq!(said, "simulated: 10 with zstd, 15 with lz4: no clear difference");
         assert_eq!(forecast.verdict(Part::Shrinker), None, "nothing was compared");
         assert_eq!(forecast.verdict(Part::Tier), None, "it is zswap in any case");
@@ -439,7 +446,7 @@ mod tests {
     fn what_stands_says_whether_it_is_confirmed() {
         let forecast = of(vec![row("zstd", 20, &[20, 22]), row("lz4", 20, &[12, 13])]);
         let keep = "simulated: 20 to 22 with zstd, 12 to 13 with lz4: confirmed";
-        assert_eq!(forecast.verdict(Part::Compressor), Some(Verdict::Keep(keep.into())));
+        assert_eq!(forecast.verdict(Part::Compressor), Some(ForecastVerdict::Keep(keep.into())));
         let summary = "idle applications: zswap zstd, limit 20 %, shrinker 20 to 22 (as proposed); zswap lz4, limit 20 %, shrinker \
                        12 to 13; no other is clearly better than the proposed one";
         assert_eq!(forecast.summary(), summary);

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 pub use advice::Advice;
 pub use capacity::Capacity;
 pub use pools::{ZramPool, ZswapPool};
-pub use ratio::{Basis, PAGES_TO_TRUST, PlanningRatio, Ratio};
-pub use since::{Since, Spent};
+pub use ratio::{PAGES_TO_TRUST, PlanningRatio, Ratio, RatioBasis};
+pub use since::{PoolTime, Since};
 
-use crate::control::Report;
+use crate::control::DaemonReport;
 use crate::fact::Fact;
 use crate::facts::{Facts, MemoryFacts, SwapArea};
-use crate::measurement::{Evidence, Measured};
+use crate::measurement::{Evidence, MeasuredAnswer};
 use crate::units::Bytes;
 
 /// What memory is at one moment.
@@ -44,7 +44,7 @@ pub struct MemoryMap {
     pub since: Option<Since>,
     /// What the daemon does and what came of it; absent where none runs and none should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub daemon: Option<Report>,
+    pub daemon: Option<DaemonReport>,
     /// The one thing to do first, if anything is wrong.
     pub advice: Option<Advice>,
 }
@@ -217,13 +217,13 @@ impl MemoryMap {
 
     /// The same with what a daemon says of itself.
     #[must_use]
-    pub fn with_daemon(self, daemon: Option<Report>) -> Self {
+    pub fn with_daemon(self, daemon: Option<DaemonReport>) -> Self {
         Self { daemon, ..self }
     }
 
     /// The map with ratios that were measured before, by compressor and allocator, in the place of assumed ones; `zpool` is zswap's.
     #[must_use]
-    pub fn with_ratios(mut self, zpool: &str, known: impl Fn(&str, &str) -> Option<Measured<f64>>) -> Self {
+    pub fn with_ratios(mut self, zpool: &str, known: impl Fn(&str, &str) -> Option<MeasuredAnswer<f64>>) -> Self {
         let take = |planning: &mut PlanningRatio, compressor: &Fact<String>, allocator: &str| {
             let measured = compressor.value().and_then(|compressor| known(compressor, allocator));
             if let Some(measured) = measured.filter(|_| !planning.is_measured()) {

@@ -8,7 +8,7 @@ use crate::units::Bytes;
 
 /// What decides whether pages fit back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct SwapoffRoom {
     /// Bytes of slots in use in the areas that are switched off, as `/proc/swaps` has them.
     pub used: Bytes,
     /// Free bytes in the areas that stay on.
@@ -37,7 +37,7 @@ pub struct TooFull {
     pub missing: Bytes,
 }
 
-impl Room {
+impl SwapoffRoom {
     /// What must stay available: 2 % of memory, at least 32 MiB.
     #[must_use]
     pub fn margin(&self) -> Bytes {
@@ -68,9 +68,9 @@ impl Room {
 mod tests {
     use super::*;
 
-    fn room(used: u64, elsewhere: u64, available: u64) -> Room {
+    fn room(used: u64, elsewhere: u64, available: u64) -> SwapoffRoom {
         let mib = Bytes::from_mib;
-        Room { used: mib(used), elsewhere: mib(elsewhere), available: mib(available), total: mib(8192) }
+        SwapoffRoom { used: mib(used), elsewhere: mib(elsewhere), available: mib(available), total: mib(8192) }
     }
 
     #[test]

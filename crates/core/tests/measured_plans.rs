@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use swaptune_core::facts::{Counted, Transport};
+use swaptune_core::facts::{CountersSinceBoot, Transport};
 use swaptune_core::measurement::{
-    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, Figures, IoFigures, Landing, Measurement, MemoryOrder,
-    SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
+    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, IoFigures, LandingFigures, Measurement, MemoryOrder,
+    ResultFigures, SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
 use swaptune_core::memory_map::MemoryMap;
-use swaptune_core::plan::{Plan, Request, plan};
-use swaptune_core::proof::Class;
+use swaptune_core::plan::{Plan, PlanRequest, plan};
+use swaptune_core::proof::CanaryClass;
 use swaptune_core::settings::{PoolLimit, Settings, read_toml};
 use swaptune_core::stats::{Nanos, Quantiles};
 use swaptune_core::{Bytes, Fact, Facts, KernelVersion, profiles};
@@ -42,7 +42,7 @@ impl Bench {
         Self { machine: MACHINE.into(), kernel, measurements: Vec::new(), runs: 0 }
     }
 
-    fn run(mut self, rows: impl IntoIterator<Item = Figures>) -> Self {
+    fn run(mut self, rows: impl IntoIterator<Item = ResultFigures>) -> Self {
         let run = self.runs.to_string();
         let at = format!("2026-11-21T05:{:02}:00Z", self.runs);
         self.runs += 1;
@@ -68,7 +68,7 @@ impl Bench {
 
     fn plan(&self, facts: &Facts) -> Plan {
         let (evidence, settings) = (self.evidence(facts), self.settings(facts));
-        plan(&Request {
+        plan(&PlanRequest {
             facts,
             settings: &settings,
             evidence: &evidence,
@@ -84,7 +84,7 @@ impl Bench {
     }
 }
 
-fn sample(ratios: &[(&str, f64)]) -> Figures {
+fn sample(ratios: &[(&str, f64)]) -> ResultFigures {
     let around = |value: f64| Estimate { value: value + 0.1, low: value, high: value + 0.2 };
     let none = Estimate { value: 0.0, low: 0.0, high: 0.0 };
     let codec = |(name, ratio): &(&str, f64)| SampledCodec {
@@ -93,7 +93,7 @@ fn sample(ratios: &[(&str, f64)]) -> Figures {
         incompressible: none,
         stored: BTreeMap::from([("zsmalloc".into(), around(*ratio))]),
     };
-    Figures::Sample(SampleFigures {
+    ResultFigures::Sample(SampleFigures {
         of: SampleFigures::ALL.into(),
         present: 100_000,
         sampled: 4096,
@@ -116,10 +116,10 @@ fn round(store: u64, load: u64, loads_per_second: f64) -> SwapRound {
     SwapRound { store: nanos(store), load: nanos(load), stores_per_second: 1e6 / store as f64, loads_per_second }
 }
 
-fn swap(tier: SwapTier, order: MemoryOrder, page_cluster: u32, store: u64, load: u64, loads_per_second: f64) -> Figures {
-    Figures::Swap(SwapFigures {
+fn swap(tier: SwapTier, order: MemoryOrder, page_cluster: u32, store: u64, load: u64, loads_per_second: f64) -> ResultFigures {
+    ResultFigures::Swap(SwapFigures {
         tier,
-        class: Class::Text,
+        class: CanaryClass::Text,
         page_cluster,
         threads: 1,
         store: Some(quantiles(store)),
@@ -128,11 +128,11 @@ fn swap(tier: SwapTier, order: MemoryOrder, page_cluster: u32, store: u64, load:
         order,
         loads_per_second,
         rounds: [0.99, 1.0, 1.01].map(|part| round(store, load, loads_per_second * part)).to_vec(),
-        landing: Landing::default(),
+        landing: LandingFigures::default(),
     })
 }
 
-fn zswap(compressor: &str, store: u64, load: u64) -> Figures {
+fn zswap(compressor: &str, store: u64, load: u64) -> ResultFigures {
     swap(
         SwapTier::Zswap { compressor: compressor.into(), zpool: "zsmalloc".into() },
         MemoryOrder::Random,
@@ -143,9 +143,9 @@ fn zswap(compressor: &str, store: u64, load: u64) -> Figures {
     )
 }
 
-fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> Figures {
+fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> ResultFigures {
     let io = IoFigures { iops, bytes_per_second: iops * 4096.0, latency: quantiles(micros) };
-    Figures::Disk(DiskFigures {
+    ResultFigures::Disk(DiskFigures {
         disks: vec!["vda".into()],
         places: (0..places).map(|number| format!("/swap{number}")).collect(),
         shape,
@@ -360,7 +360,7 @@ fn a_plan_cites_each_result_and_tells_of_the_cipher() {
         .run([sample(&[("lzo-rle", 2.4), ("lzo", 2.3)])])
         .run([zswap("lzo-rle", 11, 4), zswap("lzo", 12, 5)])
         .run([disk(DiskShape::PageRead, 1, 1e4, 60)])
-        .run([Figures::Cipher(cipher)]);
+        .run([ResultFigures::Cipher(cipher)]);
     let plan = bench.plan(&facts);
     let evidence_of = |target: &str| {
         let step =
@@ -438,7 +438,7 @@ fn what_compressing_took_is_counted_pages_times_what_one_takes_here() {
     let mut facts = host!("debian13-6.12");
     let counts = |counters: &[(&str, u64)]| counters.iter().map(|(key, count)| ((*key).to_owned(), *count)).collect();
     facts.memory.counted = Fact::known(
-        Counted {
+        CountersSinceBoot {
             by: "apply a".into(),
             at: "2026-11-21 05:48:01".into(),
             boot: "one".into(),

@@ -5,7 +5,7 @@ use swaptune_core::change::Change;
 use swaptune_core::facts::{Encryption, SwapArea, SwapKind, Transport};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::memory_map::MemoryMap;
-use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::plan::{Plan, PlanRequest, plan};
 use swaptune_core::settings::read_toml;
 use swaptune_core::{Bytes, Fact, Facts, profiles};
 
@@ -18,7 +18,7 @@ fn facts() -> Facts {
 fn planned(facts: &Facts, config: &str, now: bool) -> Plan {
     let evidence = Evidence::default();
     let settings = profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &evidence, None).unwrap();
-    plan(&Request {
+    plan(&PlanRequest {
         facts,
         settings: &settings,
         evidence: &evidence,
@@ -87,7 +87,7 @@ fn a_machine_without_swap_holds_more() {
 
 #[test]
 fn ratios_of_results_are_taken_on_both_sides() {
-    let measured = |value| Some(swaptune_core::measurement::Measured { value, source: "run 7".into() });
+    let measured = |value| Some(swaptune_core::measurement::MeasuredAnswer { value, source: "run 7".into() });
     let mut facts = facts();
     let map = MemoryMap::from_facts(&facts).with_ratios("zsmalloc", |_, _| measured(4.0));
     assert!(map.capacity.value().unwrap().measured, "nothing is compressed here");

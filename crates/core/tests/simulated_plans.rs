@@ -1,9 +1,9 @@
 //! A forecast in the place of rules: what `auto` makes of a simulation, on captured machines.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use swaptune_core::forecast::{Candidate, CandidateForecast, Forecast, Tier};
+use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, plan};
+use swaptune_core::plan::{Plan, PlanRequest, plan};
 use swaptune_core::settings::{PoolLimit, Provenance, Settings, read_toml};
 use swaptune_core::{Facts, profiles};
 
@@ -15,10 +15,10 @@ fn facts() -> Facts {
 
 fn zswap(compressor: &str, pool: u64, shrinker: bool) -> Candidate {
     let compressor = Some(compressor.to_owned());
-    Candidate { tier: Tier::Zswap, compressor, pool_percent: Some(pool), shrinker: Some(shrinker) }
+    Candidate { tier: BackingTier::Zswap, compressor, pool_percent: Some(pool), shrinker: Some(shrinker) }
 }
 
-fn other(tier: Tier, compressor: Option<&str>) -> Candidate {
+fn other(tier: BackingTier, compressor: Option<&str>) -> Candidate {
     Candidate { tier, compressor: compressor.map(str::to_owned), pool_percent: None, shrinker: None }
 }
 
@@ -41,7 +41,7 @@ fn settings(forecast: Option<&Forecast>, config: &str) -> Settings {
 
 fn planned(forecast: &Forecast, config: &str) -> Plan {
     let (facts, settings) = (facts(), settings(Some(forecast), config));
-    plan(&Request {
+    plan(&PlanRequest {
         facts: &facts,
         settings: &settings,
         evidence: &Evidence::default(),
@@ -65,7 +65,7 @@ fn why(plan: &Plan, what: &str) -> (String, String) {
 
 #[test]
 fn without_a_clear_difference_the_rules_stand_and_say_so() {
-    let forecast = forecast(&[(zswap("zstd", 80, false), [33, 36, 39]), (other(Tier::Disk, None), [10, 10, 11])]);
+    let forecast = forecast(&[(zswap("zstd", 80, false), [33, 36, 39]), (other(BackingTier::Disk, None), [10, 10, 11])]);
     let (with, without) = (settings(Some(&forecast), ""), settings(None, ""));
     let value = |settings: &Settings| (settings.zswap.compressor().unwrap().value, settings.zswap.enabled().unwrap().value);
     assert_eq!(value(&with), value(&without));
@@ -110,7 +110,7 @@ fn limit_and_shrinker_are_followed_too() {
 
 #[test]
 fn another_tier_is_followed_as_a_whole() {
-    let forecast_of_zram = forecast(&[(other(Tier::Zram, Some("zstd")), [50, 52, 55])]);
+    let forecast_of_zram = forecast(&[(other(BackingTier::Zram, Some("zstd")), [50, 52, 55])]);
     let with_zram = settings(Some(&forecast_of_zram), "");
     assert!(!with_zram.zswap.enabled().unwrap().value);
     let zram = with_zram.zram.as_ref().unwrap();
@@ -121,7 +121,7 @@ fn another_tier_is_followed_as_a_whole() {
     assert_eq!(reason, both);
     assert!(from.starts_with("simulation; "), "{from}");
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
-    let disk = settings(Some(&forecast(&[(other(Tier::Disk, None), [50, 52, 55])])), "");
+    let disk = settings(Some(&forecast(&[(other(BackingTier::Disk, None), [50, 52, 55])])), "");
     assert!(!disk.zswap.enabled().unwrap().value && disk.zram.is_none());
 }
 

@@ -2,12 +2,12 @@
 
 use swaptune_core::Bytes;
 use swaptune_host::machine::Machine;
-use swaptune_host::prove::{Options, ProveError, prove};
+use swaptune_host::prove::{ProofOptions, ProveError, prove};
 
 fn main() -> Result<(), ProveError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize| arguments.get(place).and_then(|text| text.parse().ok());
-    let options = Options { size: Bytes::from_mib(number(0).unwrap_or(8)), ..Options::default() };
+    let options = ProofOptions { size: Bytes::from_mib(number(0).unwrap_or(8)), ..ProofOptions::default() };
     for _ in 0..number(1).unwrap_or(1) {
         let proof = prove(&Machine::live(), &options)?;
         if arguments.last().is_some_and(|last| last == "--json") {

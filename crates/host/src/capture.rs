@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use swaptune_core::{Bytes, Facts};
 
-use crate::inspect::{Scope, inspect};
-use crate::machine::{DATA, Machine, Record};
+use crate::inspect::{InspectScope, inspect};
+use crate::machine::{DATA, InspectionRecord, Machine};
 
 /// What a capture wrote.
 #[derive(Clone, Debug)]
@@ -70,10 +70,10 @@ pub enum CaptureError {
 pub fn capture(machine: &Machine, dir: &Path) -> Result<CaptureReport, CaptureError> {
     prepare(dir)?;
     let recording = machine.recording();
-    let facts = inspect(&recording, Scope::FULL);
+    let facts = inspect(&recording, InspectScope::FULL);
     let mut record = recording.into_record();
     let redacted = redact::all(&mut record);
-    let writer = Writer { dir };
+    let writer = CaptureWriter { dir };
     let size = record.files.values().map(|bytes| bytes.len() as u64).sum();
     let report = CaptureReport {
         dir: dir.to_owned(),
@@ -93,12 +93,12 @@ fn prepare(dir: &Path) -> Result<(), CaptureError> {
     if empty { Ok(()) } else { Err(CaptureError::NotEmpty { dir: dir.to_owned() }) }
 }
 
-struct Writer<'a> {
+struct CaptureWriter<'a> {
     dir: &'a Path,
 }
 
-impl Writer<'_> {
-    fn write(&self, mut record: Record) -> Result<(), CaptureError> {
+impl CaptureWriter<'_> {
+    fn write(&self, mut record: InspectionRecord) -> Result<(), CaptureError> {
         for (path, target) in &record.links {
             self.link(path, target)?;
         }
@@ -166,9 +166,9 @@ mod tests {
         assert!(report.files > 20, "{report}");
         let mut expect = report.facts;
         if report.redacted.iter().any(|path| path == "/proc/cmdline") {
-            expect.kernel.cmdline = inspect(&Machine::at(dir.path()), Scope::FULL).kernel.cmdline;
+            expect.kernel.cmdline = inspect(&Machine::at(dir.path()), InspectScope::FULL).kernel.cmdline;
         }
-        assert_eq!(inspect(&Machine::at(dir.path()), Scope::FULL), expect);
+        assert_eq!(inspect(&Machine::at(dir.path()), InspectScope::FULL), expect);
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod tests {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         capture(&Machine::live(), first.path()).unwrap();
         let report = capture(&Machine::at(first.path()), second.path()).unwrap();
-        assert_eq!(inspect(&Machine::at(second.path()), Scope::FULL), report.facts);
+        assert_eq!(inspect(&Machine::at(second.path()), InspectScope::FULL), report.facts);
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! The counters of the kernel at the moment of a change, kept for as long as the boot lasts: findings count from there.
 
-use swaptune_core::facts::Counted;
+use swaptune_core::facts::CountersSinceBoot;
 
 use crate::checkpoint::NoFaults;
-use crate::inspect::{COUNTERS, Scope, inspect};
+use crate::inspect::{COUNTERS, InspectScope, inspect};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::stamp::Stamp;
 use crate::transaction::{Run, StepError};
 
 /// Only what is counted.
-const SCOPE: Scope = Scope { log: false, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
+const SCOPE: InspectScope =
+    InspectScope { log: false, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
 
 /// Keeps what is counted now; `by` says what changed the configuration. Says what went wrong, which does no harm: counters then count
 /// from boot.
@@ -21,11 +22,11 @@ pub fn keep(machine: &Machine, kernel: &dyn Kernel, by: &str) -> Option<String> 
     if boot.is_empty() {
         return None;
     }
-    let counted = Counted::of(&inspect(machine, SCOPE), by.to_owned(), Stamp::now().text(), boot);
+    let counted = CountersSinceBoot::of(&inspect(machine, SCOPE), by.to_owned(), Stamp::now().text(), boot);
     write(&run, &counted).err().map(|error| format!("findings count from boot: {error}"))
 }
 
-fn write(run: &Run<'_>, counted: &Counted) -> Result<(), StepError> {
+fn write(run: &Run<'_>, counted: &CountersSinceBoot) -> Result<(), StepError> {
     let text = serde_json::to_string(counted).map_err(|error| StepError::io("write", COUNTERS, error.into()))?;
     let real = run.real(COUNTERS)?;
     run.make_folders(&run.missing_folders(&real))?;

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
 
 use swaptune_core::Fact;
-use swaptune_core::control::{Mode, Report};
+use swaptune_core::control::{DaemonReport, Mode};
 use swaptune_core::facts::DAEMON_STATUS;
 
 use crate::journal::StateDir;
@@ -24,14 +24,14 @@ const ENABLED: &str = "/etc/systemd/system/multi-user.target.wants/swaptuned.ser
 ///
 /// # Errors
 /// [`ReadError`] with the file and the reason.
-pub fn read(machine: &Machine) -> Result<Report, ReadError> {
+pub fn read(machine: &Machine) -> Result<DaemonReport, ReadError> {
     let text = machine.read_text(DAEMON_STATUS)?;
     serde_json::from_str(&text).map_err(|error| ReadError::new(DAEMON_STATUS, &error.to_string()))
 }
 
 /// The same with what it cannot say itself: that its process is gone. Absent when no daemon has run.
 #[must_use]
-pub fn look(machine: &Machine) -> Fact<Report> {
+pub fn look(machine: &Machine) -> Fact<DaemonReport> {
     match read(machine) {
         Ok(report) => Fact::known(with_its_end(machine, report), DAEMON_STATUS),
         Err(error) if error.missing => Fact::absent(format!("{NONE} ({DAEMON_STATUS})")),
@@ -41,22 +41,22 @@ pub fn look(machine: &Machine) -> Fact<Report> {
 
 /// The daemon that runs, or that should: one that is gone without a word, and one that starts with the machine and does not run.
 #[must_use]
-pub fn expected(machine: &Machine) -> Option<Report> {
+pub fn expected(machine: &Machine) -> Option<DaemonReport> {
     let is_enabled = machine.link(ENABLED).is_ok();
     match look(machine) {
         Fact::Known { value, .. } => (value.mode != Mode::Stopped || is_enabled).then_some(value),
-        Fact::Absent { .. } => is_enabled.then(|| Report { mode: Mode::Missing, ..Report::default() }),
+        Fact::Absent { .. } => is_enabled.then(|| DaemonReport { mode: Mode::Missing, ..DaemonReport::default() }),
     }
 }
 
 /// A process is there or not only on the machine that runs.
-fn with_its_end(machine: &Machine, report: Report) -> Report {
+fn with_its_end(machine: &Machine, report: DaemonReport) -> DaemonReport {
     let is_gone = machine.is_live() && report.mode.is_running() && !machine.exists(&format!("/proc/{}", report.pid));
-    Report { mode: if is_gone { Mode::Gone } else { report.mode }, ..report }
+    DaemonReport { mode: if is_gone { Mode::Gone } else { report.mode }, ..report }
 }
 
 /// Writes it down, so that a reader sees the old or the new one.
-pub(crate) fn write(machine: &Machine, report: &Report) -> io::Result<()> {
+pub(crate) fn write(machine: &Machine, report: &DaemonReport) -> io::Result<()> {
     let path = host(machine, DAEMON_STATUS);
     let beside = path.with_extension("json.new");
     fs::write(&beside, serde_json::to_vec(report)?)?;
@@ -113,7 +113,7 @@ mod tests {
         assert!(look(&machine).source().contains("no daemon has run"), "{:?}", look(&machine));
         let write = |mode| {
             make_folder(&machine).unwrap();
-            super::write(&machine, &Report { mode, pid: u32::MAX, ..Report::default() }).unwrap();
+            super::write(&machine, &DaemonReport { mode, pid: u32::MAX, ..DaemonReport::default() }).unwrap();
         };
         for (said, without, enabled) in [
             (Mode::Working, Some(Mode::Working), Some(Mode::Working)),
@@ -129,10 +129,10 @@ mod tests {
             fs::remove_file(link).unwrap();
         }
         // No process has this number, which says something on the machine that runs.
-        let report = Report { pid: u32::MAX, ..Report::default() };
+        let report = DaemonReport { pid: u32::MAX, ..DaemonReport::default() };
         assert_eq!(with_its_end(&Machine::live(), report.clone()).mode, Mode::Gone);
-        assert_eq!(with_its_end(&Machine::live(), Report { mode: Mode::Stopped, ..report.clone() }).mode, Mode::Stopped);
-        assert_eq!(with_its_end(&Machine::live(), Report { pid: std::process::id(), ..report }).mode, Mode::Working);
+        assert_eq!(with_its_end(&Machine::live(), DaemonReport { mode: Mode::Stopped, ..report.clone() }).mode, Mode::Stopped);
+        assert_eq!(with_its_end(&Machine::live(), DaemonReport { pid: std::process::id(), ..report }).mode, Mode::Working);
         fs::remove_file(host(&machine, DAEMON_STATUS)).unwrap();
         let wants = dir.path().join("etc/systemd/system/multi-user.target.wants");
         std::os::unix::fs::symlink("/usr/lib/systemd/system/swaptuned.service", wants.join("swaptuned.service")).unwrap();

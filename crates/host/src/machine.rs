@@ -21,8 +21,8 @@ use swaptune_core::parse::mountinfo;
 use tracing::{debug, trace};
 
 pub use error::ReadError;
-pub use live::Space;
-pub(crate) use record::{DATA, Record};
+pub use live::FileSystemSpace;
+pub(crate) use record::{DATA, InspectionRecord};
 
 /// Enough for any file under `/proc`, `/sys` and `/etc` that is looked at.
 const TEXT_LIMIT: u64 = 16 << 20;
@@ -43,7 +43,7 @@ pub struct Machine {
     live: bool,
     offline: Offline,
     borrowed: Vec<&'static str>,
-    record: Option<Mutex<Record>>,
+    record: Option<Mutex<InspectionRecord>>,
 }
 
 impl Machine {
@@ -70,12 +70,12 @@ impl Machine {
             live: self.live,
             offline: self.offline.clone(),
             borrowed: self.borrowed.clone(),
-            record: Some(Mutex::new(Record::default())),
+            record: Some(Mutex::new(InspectionRecord::default())),
         }
     }
 
     /// What was read since [`Machine::recording`].
-    pub(crate) fn into_record(self) -> Record {
+    pub(crate) fn into_record(self) -> InspectionRecord {
         self.record.map(|record| record.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)).unwrap_or_default()
     }
 
@@ -283,9 +283,9 @@ impl Machine {
         if self.live { Ok(()) } else { Err(ReadError::new(what, "not kept in this folder")) }
     }
 
-    pub(crate) fn note(&self, add: impl FnOnce(&mut Record)) {
+    pub(crate) fn note(&self, add: impl FnOnce(&mut InspectionRecord)) {
         if let Some(record) = &self.record {
-            let mut guard: MutexGuard<'_, Record> = record.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut guard: MutexGuard<'_, InspectionRecord> = record.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             add(&mut guard);
         }
     }

@@ -49,9 +49,9 @@ pub fn swapoff(path: &Path) -> io::Result<()> {
     checked(unsafe { libc::swapoff(path.as_ptr()) })
 }
 
-/// What [`Region::advise`] may ask for: advice that never changes what a page holds.
+/// What [`OwnRegion::advise`] may ask for: advice that never changes what a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
+pub enum MadviseAdvice {
     /// Small pages only.
     NoHugePage,
     /// Not into a child process: a copy-on-write page is not ours alone.
@@ -64,7 +64,7 @@ pub enum Advice {
     PopulateRead,
 }
 
-impl Advice {
+impl MadviseAdvice {
     fn code(self) -> c_int {
         match self {
             Self::NoHugePage => libc::MADV_NOHUGEPAGE,
@@ -78,15 +78,15 @@ impl Advice {
 
 /// Private anonymous memory of our own, page-aligned, zero at first, returned to the kernel when dropped.
 #[derive(Debug)]
-pub struct Region {
+pub struct OwnRegion {
     start: NonNull<u8>,
     length: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone, and any thread of the process may read, write and unmap it.
-unsafe impl Send for Region {}
+unsafe impl Send for OwnRegion {}
 
-impl Region {
+impl OwnRegion {
     /// Maps `length` bytes, which must not be zero.
     ///
     /// # Errors
@@ -140,8 +140,8 @@ impl Region {
     ///
     /// # Errors
     /// What the kernel says: EINVAL for advice that it does not know, a part that reaches out of the region, or a start
-    /// that is not the start of a page; EFAULT from [`Advice::PopulateRead`] for a page that cannot be brought back.
-    pub fn advise(&self, offset: usize, length: usize, advice: Advice) -> io::Result<()> {
+    /// that is not the start of a page; EFAULT from [`MadviseAdvice::PopulateRead`] for a page that cannot be brought back.
+    pub fn advise(&self, offset: usize, length: usize, advice: MadviseAdvice) -> io::Result<()> {
         let start = self.part(offset, length)?;
         // SAFETY: the part lies inside our mapping (checked), and none of these kinds of advice changes its contents.
         checked(unsafe { libc::madvise(start.cast(), length, advice.code()) })
@@ -169,7 +169,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for OwnRegion {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, whole, and no reference into it outlives `self`.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn a_region_keeps_what_is_written() {
         let page = rustix::param::page_size();
-        let mut region = Region::new(3 * page).unwrap();
-        region.advise(0, 3 * page, Advice::NoHugePage).unwrap();
+        let mut region = OwnRegion::new(3 * page).unwrap();
+        region.advise(0, 3 * page, MadviseAdvice::NoHugePage).unwrap();
         assert!(region.bytes().iter().all(|byte| *byte == 0));
         region.bytes_mut()[page] = 7;
         region.touch(page);
@@ -211,12 +211,12 @@ mod tests {
     #[test]
     fn a_region_is_not_reached_outside_of_it() {
         let page = rustix::param::page_size();
-        let region = Region::new(page).unwrap();
+        let region = OwnRegion::new(page).unwrap();
         let mut few = [0; 1];
-        assert!(region.advise(0, 2 * page, Advice::PageOut).is_err());
-        assert!(region.advise(usize::MAX, 2, Advice::PageOut).is_err());
+        assert!(region.advise(0, 2 * page, MadviseAdvice::PageOut).is_err());
+        assert!(region.advise(usize::MAX, 2, MadviseAdvice::PageOut).is_err());
         assert!(region.resident(page, page, page, &mut few).is_err());
         assert!(region.resident(0, page, 1, &mut few).is_err());
-        assert!(Region::new(0).is_err());
+        assert!(OwnRegion::new(0).is_err());
     }
 }

@@ -25,7 +25,7 @@ const EVENTS: [&str; 3] = ["workqueue_queue_work", "workqueue_execute_start", "w
 /// This kernel or machine does not let us look.
 #[derive(Debug, Error)]
 #[error("{path}: {source}")]
-pub struct TraceError {
+pub struct WorkTraceError {
     path: String,
     source: io::Error,
 }
@@ -41,9 +41,9 @@ impl WorkTrace {
     /// Begins to look.
     ///
     /// # Errors
-    /// [`TraceError`] where tracefs is not mounted, has no such events, or is not ours to write.
-    pub fn start(machine: &Machine) -> Result<Self, TraceError> {
-        let failed = |path: &Path, source| TraceError { path: path.display().to_string(), source };
+    /// [`WorkTraceError`] where tracefs is not mounted, has no such events, or is not ours to write.
+    pub fn start(machine: &Machine) -> Result<Self, WorkTraceError> {
+        let failed = |path: &Path, source| WorkTraceError { path: path.display().to_string(), source };
         let instances = machine.resolve(INSTANCES).map_err(|error| failed(Path::new(INSTANCES), io::Error::other(error)))?;
         if !machine.is_live() {
             return Err(failed(&instances, io::Error::other("a folder runs no kernel")));
@@ -63,19 +63,19 @@ impl WorkTrace {
     /// When this function of the kernel ran since.
     ///
     /// # Errors
-    /// [`TraceError`].
-    pub fn runs(&self, function: &str) -> Result<Runs, TraceError> {
+    /// [`WorkTraceError`].
+    pub fn runs(&self, function: &str) -> Result<Runs, WorkTraceError> {
         self.write("tracing_on", "0")?;
         let path = self.folder.join("trace");
         // Names of processes are whatever they call themselves.
-        let text = fs::read(&path).map_err(|source| TraceError { path: path.display().to_string(), source })?;
+        let text = fs::read(&path).map_err(|source| WorkTraceError { path: path.display().to_string(), source })?;
         self.write("tracing_on", "1")?;
         Ok(parse(&String::from_utf8_lossy(&text), function))
     }
 
-    fn write(&self, file: &str, text: &str) -> Result<(), TraceError> {
+    fn write(&self, file: &str, text: &str) -> Result<(), WorkTraceError> {
         let path = self.folder.join(file);
-        fs::write(&path, text).map_err(|source| TraceError { path: path.display().to_string(), source })
+        fs::write(&path, text).map_err(|source| WorkTraceError { path: path.display().to_string(), source })
     }
 }
 

@@ -15,7 +15,7 @@ use fixture::*;
 use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 use swaptune_double::FixtureKernel;
 use swaptune_host::journal::{history, pending};
-use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Progress, Ran};
+use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Ran, WriteProgress};
 use swaptune_host::machine::Machine;
 use swaptune_host::transaction::{ApplyOptions, execute, rollback};
 
@@ -88,7 +88,7 @@ impl Kernel for Running {
     fn file_system(&self, dir: &Path) -> io::Result<FileSystem> {
         self.0.file_system(dir)
     }
-    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(Progress)) -> io::Result<()> {
+    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(WriteProgress)) -> io::Result<()> {
         self.0.allocate(file, size, nocow, progress)
     }
 }

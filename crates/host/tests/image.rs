@@ -8,11 +8,11 @@ use std::path::Path;
 use swaptune_core::Facts;
 use swaptune_core::change::Change;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, Step, When, assume, plan};
+use swaptune_core::plan::{Plan, PlanRequest, Step, When, assume, plan};
 use swaptune_core::profiles;
 use swaptune_core::settings::read_toml;
 use swaptune_double::FixtureKernel;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::journal::StateDir;
 use swaptune_host::kernel::ImageKernel;
 use swaptune_host::machine::Machine;
@@ -29,12 +29,12 @@ fn debian(swap_line: &str) -> TempDir {
 const SWAP: &str = "UUID=5a5a none swap sw 0 0\n";
 
 fn planned(root: &Path, config: &str) -> (Facts, Plan) {
-    let mut facts = inspect(&Machine::at(root), Scope::PLAN);
+    let mut facts = inspect(&Machine::at(root), InspectScope::PLAN);
     let evidence = Evidence::default();
     let layer = read_toml("c.toml", config, None).unwrap();
     assume(&mut facts, &layer);
     let settings = profiles::resolve(vec![layer], &facts, &evidence, None).unwrap();
-    let request = Request {
+    let request = PlanRequest {
         facts: &facts,
         settings: &settings,
         evidence: &evidence,
@@ -208,6 +208,6 @@ fn what_was_applied_while_it_ran_is_taken_back_while_it_does_not() {
 #[test]
 fn child() {
     let Some(root) = std::env::var_os("SWAPTUNE_IMAGE_ROOT") else { return };
-    let facts = inspect(&Machine::at(root), Scope::PLAN);
+    let facts = inspect(&Machine::at(root), InspectScope::PLAN);
     println!("IMAGE {} RAM {}", facts.image.is_some(), facts.memory.meminfo.is_known());
 }

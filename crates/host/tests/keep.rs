@@ -13,15 +13,15 @@ use std::time::Duration;
 use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkpoints, write};
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Burst, Entry, Laws, Mode, Pace, Wanted, Wishes, Worker};
+use swaptune_core::control::{Budget, Burst, CanaryPace, DecisionEntry, Laws, Mode, WantedLaws, Wishes, WorkerKind};
 use swaptune_core::profiles::auto::largest_pool;
 use swaptune_double::install;
 use swaptune_host::aside::Aside;
 use swaptune_host::daemon_status::{PAUSE_FILE, pause, read, resume};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::keep::burst::{BurstError, Ended, carry_out};
 use swaptune_host::keep::canary::Canaries;
-use swaptune_host::keep::{Caller, KeepError, Options, run};
+use swaptune_host::keep::{Caller, DaemonOptions, KeepError, run};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TemporaryError, TemporarySettings, guardian};
@@ -42,7 +42,7 @@ fn temporary_guardian() {
 struct Noted<'a> {
     root: Option<&'a Path>,
     seen: Vec<(String, String)>,
-    paces: Vec<Pace>,
+    paces: Vec<CanaryPace>,
     fails: bool,
 }
 
@@ -55,7 +55,7 @@ impl Noted<'_> {
 }
 
 impl Canaries for Noted<'_> {
-    fn go(&mut self, pace: Pace) -> io::Result<()> {
+    fn go(&mut self, pace: CanaryPace) -> io::Result<()> {
         self.paces.push(pace);
         self.note()
     }
@@ -81,7 +81,7 @@ fn burst() -> Burst {
         target: Bytes(0),
         allowed: Bytes::from_mib(64),
         until_ms: 0,
-        worker: Worker::Kept,
+        worker: WorkerKind::Kept,
     }
 }
 
@@ -111,11 +111,11 @@ fn a_burst_lowers_the_limits_and_puts_them_back() {
         let mut looks = 0;
         let mut goes_on = |_| {
             looks += 1;
-            if looks < 3 { Ok(Pace::Fast) } else { Err("enough".to_owned()) }
+            if looks < 3 { Ok(CanaryPace::Fast) } else { Err("enough".to_owned()) }
         };
         let ended = carry_out(&mut settings, &mut canaries, &burst(), &mut || full, &mut goes_on).unwrap();
         assert_eq!(ended, Ended { why: "enough".into(), canaries: 7 + u64::from(full) });
-        assert_eq!((canaries.seen, canaries.paces), (expect, vec![Pace::Fast]));
+        assert_eq!((canaries.seen, canaries.paces), (expect, vec![CanaryPace::Fast]));
         assert_eq!(limits(&fixture), pair("24", "90"));
     }
     settings.close().unwrap();
@@ -131,18 +131,18 @@ fn canaries_that_are_written_are_counted_before_each_look() {
     let mut goes_on = |offered| {
         counted.push(offered);
         match counted.len() {
-            1 => Ok(Pace::Steady),
-            2 => Ok(Pace::Slow),
+            1 => Ok(CanaryPace::Steady),
+            2 => Ok(CanaryPace::Slow),
             _ => Err("enough".to_owned()),
         }
     };
-    let burst = Burst { worker: Worker::ToThreshold, ..burst() };
+    let burst = Burst { worker: WorkerKind::ToThreshold, ..burst() };
     let ended = carry_out(&mut settings, &mut canaries, &burst, &mut || false, &mut goes_on).unwrap();
     assert_eq!(counted, [7, 14, 21]);
     assert_eq!(ended, Ended { why: "enough".into(), canaries: 28 });
     // Offered all the while, and only while the limits are lowered.
     assert_eq!(canaries.seen, vec![pair("12", "80"); 7]);
-    assert_eq!(canaries.paces, [Pace::Slow, Pace::Steady, Pace::Slow], "one may be enough");
+    assert_eq!(canaries.paces, [CanaryPace::Slow, CanaryPace::Steady, CanaryPace::Slow], "one may be enough");
     assert_eq!(limits(&fixture), pair("20", "90"));
 }
 
@@ -151,7 +151,7 @@ fn a_burst_without_canaries_puts_the_limits_back() {
     let fixture = machine_with_zswap();
     let mut settings = settings(&fixture.machine());
     let mut canaries = Noted { root: Some(fixture.root()), fails: true, ..Noted::default() };
-    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut |_| Ok(Pace::Fast)).unwrap_err();
+    let error = carry_out(&mut settings, &mut canaries, &burst(), &mut || true, &mut |_| Ok(CanaryPace::Fast)).unwrap_err();
     assert!(matches!(error, BurstError::Canaries(_)), "{error}");
     assert_eq!(limits(&fixture), pair("20", "90"));
 }
@@ -181,7 +181,7 @@ fn worker() {
     let mut looks = 0;
     let mut goes_on = |_| {
         looks += 1;
-        if looks < 3 { Ok(Pace::Fast) } else { Err("enough".to_owned()) }
+        if looks < 3 { Ok(CanaryPace::Fast) } else { Err("enough".to_owned()) }
     };
     carry_out(&mut settings, &mut Noted::default(), &burst(), &mut || true, &mut goes_on).unwrap();
     settings.close().unwrap();
@@ -207,7 +207,7 @@ fn growing() -> Fixture {
 }
 
 fn laws() -> Laws {
-    let wanted = Wanted { limit: true, pacing: false, reclaim: false, zram: false };
+    let wanted = WantedLaws { limit: true, pacing: false, reclaim: false, zram: false };
     Laws::new(Wishes { wanted, ..Wishes::default() }, largest_pool, Budget::default(), Budget::default())
 }
 
@@ -215,7 +215,7 @@ fn laws() -> Laws {
 struct Quiet;
 
 impl Caller for Quiet {
-    fn tell(&mut self, _: &Entry) {}
+    fn tell(&mut self, _: &DecisionEntry) {}
 
     fn reload(&mut self) -> Option<Result<Wishes, String>> {
         None
@@ -226,7 +226,7 @@ impl Caller for Quiet {
 struct Hears<'a>(&'a mut Vec<String>);
 
 impl Caller for Hears<'_> {
-    fn tell(&mut self, entry: &Entry) {
+    fn tell(&mut self, entry: &DecisionEntry) {
         self.0.push(entry.did.clone());
     }
 
@@ -239,7 +239,7 @@ impl Caller for Hears<'_> {
 struct Hands(Receiver<Result<Wishes, String>>);
 
 impl Caller for Hands {
-    fn tell(&mut self, _: &Entry) {}
+    fn tell(&mut self, _: &DecisionEntry) {}
 
     fn reload(&mut self) -> Option<Result<Wishes, String>> {
         self.0.try_recv().ok()
@@ -257,16 +257,16 @@ fn another_configuration_takes_effect_without_a_gap() {
     std::thread::scope(|scope| {
         let _ends = Ends(&stop, &over);
         scope.spawn(|| keep_time(fixture.root(), &over));
-        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Hands(taken)));
+        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), DaemonOptions::default(), &stop, &mut Hands(taken)));
         until("it rises", || limit() == "25");
         hand.send(Err("x.toml:3: unknown key `limt`".into())).unwrap();
         until("it says why", || last().is_some_and(|entry| entry.why.contains("limt")));
         assert_ne!(limit(), "20", "the one before goes on");
-        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
+        let none = WantedLaws { limit: false, pacing: false, reclaim: false, zram: false };
         hand.send(Ok(Wishes { wanted: none, ..Wishes::default() })).unwrap();
         until("the limit is back", || limit() == "20");
         until("it says so", || last().is_some_and(|entry| entry.did == "read anew"));
-        hand.send(Ok(Wishes { wanted: Wanted { limit: true, ..none }, ..Wishes::default() })).unwrap();
+        hand.send(Ok(Wishes { wanted: WantedLaws { limit: true, ..none }, ..Wishes::default() })).unwrap();
         until("it rises again", || limit() == "25");
         stop.ask();
         let report = daemon.join().unwrap().unwrap();
@@ -297,13 +297,13 @@ fn the_limit_moves_and_steps_back_for_others() {
     std::thread::scope(|scope| {
         let _ends = Ends(&stop, &over);
         scope.spawn(|| keep_time(fixture.root(), &over));
-        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), Options::default(), &stop, &mut Quiet));
+        let daemon = scope.spawn(|| run(&fixture.machine(), laws(), DaemonOptions::default(), &stop, &mut Quiet));
         until("it rises", || limit() == "25");
         until("it says so", || read(&machine).is_ok_and(|report| report.moved.first().is_some_and(|moved| moved.now == "25")));
         // What is configured is what a plan starts from.
-        let facts = inspect(&machine, Scope::STATUS);
+        let facts = inspect(&machine, InspectScope::STATUS);
         assert_eq!(facts.zswap.value().unwrap().configured("max_pool_percent"), Some("20"));
-        let second = run(&fixture.machine(), laws(), Options::default(), &Stop::default(), &mut Quiet);
+        let second = run(&fixture.machine(), laws(), DaemonOptions::default(), &Stop::default(), &mut Quiet);
         assert!(matches!(second, Err(KeepError::Running { .. })));
         {
             let _aside = Aside::ask(&machine).unwrap();
@@ -336,7 +336,7 @@ fn a_dry_run_changes_nothing() {
         let stop = Stop::default();
         let _ends = Ends(&stop, &over);
         scope.spawn(|| keep_time(fixture.root(), &over));
-        let options = Options { dry_run: true, once: true };
+        let options = DaemonOptions { dry_run: true, once: true };
         run(&fixture.machine(), laws(), options, &stop, &mut Hears(&mut said)).unwrap();
     });
     assert_eq!(said, ["would move 20 % → 25 %"]);

@@ -10,10 +10,10 @@ use std::time::Duration;
 use fixture::daemon::{Ends, keep_time, kill_at_each, quiet_counters, tell_checkpoints, write};
 use fixture::*;
 use swaptune_core::Bytes;
-use swaptune_core::control::{Budget, Entry, Figures, Laws, Report, Wanted, Wishes};
+use swaptune_core::control::{Budget, DaemonReport, DecisionEntry, Figures, Laws, WantedLaws, Wishes};
 use swaptune_core::profiles::auto::largest_pool;
 use swaptune_double::install;
-use swaptune_host::keep::{Caller, Options, run};
+use swaptune_host::keep::{Caller, DaemonOptions, run};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::guardian;
@@ -61,7 +61,7 @@ fn quiet() -> Fixture {
 }
 
 fn laws(figures: Figures) -> Laws {
-    let wanted = Wanted { limit: false, pacing: false, reclaim: false, zram: true };
+    let wanted = WantedLaws { limit: false, pacing: false, reclaim: false, zram: true };
     Laws::new(Wishes { figures, wanted, ..Wishes::default() }, largest_pool, Budget::default(), Budget::default())
 }
 
@@ -73,7 +73,7 @@ struct Hears<'a> {
 }
 
 impl Caller for Hears<'_> {
-    fn tell(&mut self, entry: &Entry) {
+    fn tell(&mut self, entry: &DecisionEntry) {
         assert_eq!((entry.law.as_str(), entry.why.is_empty()), ("zram", false), "{entry:?}");
         self.said.push(entry.did.clone());
         if entry.did.contains(self.last) {
@@ -98,7 +98,7 @@ fn stop_late(stop: &Stop, over: &AtomicBool) {
 }
 
 /// Runs the daemon until it has said `last`, or has had time enough to say it.
-fn keep(machine: &Machine, figures: Figures, options: Options, last: &str) -> (Report, Vec<String>) {
+fn keep(machine: &Machine, figures: Figures, options: DaemonOptions, last: &str) -> (DaemonReport, Vec<String>) {
     install();
     let (stop, over) = (Stop::default(), AtomicBool::new(false));
     let mut hears = Hears { said: Vec::new(), last, stop: &stop };
@@ -124,7 +124,7 @@ fn idle_pages_are_written_within_the_budget_and_the_limit_is_back() {
     let fixture = quiet();
     // Nine MiB a day in parts of four: 3000 pages do not fit.
     let figures = Figures { zram_budget: 9 << 20, zram_every_s: 1, ..Figures::default() };
-    let (report, said) = keep(&fixture.machine(), figures, Options::default(), "wrote back 1.0 MiB");
+    let (report, said) = keep(&fixture.machine(), figures, DaemonOptions::default(), "wrote back 1.0 MiB");
     let part = |mib: &str| format!("zram0 wrote back {mib} MiB, {mib} MiB less in RAM");
     assert_eq!(said[0], "marked what is idle in zram0");
     assert_eq!(said[1..], [part("4.0"), part("4.0"), part("1.0")].map(|text| text.replace(".0 MiB", " MiB")), "{report:?}");
@@ -140,7 +140,7 @@ fn a_kernel_without_times_has_all_marked_and_an_age_later_they_go() {
     let fixture = quiet();
     set(&fixture, "fixture_no_times", "");
     let figures = Figures { zram_idle_s: 2, ..Figures::default() };
-    let (_, said) = keep(&fixture.machine(), figures, Options::default(), "wrote back 4");
+    let (_, said) = keep(&fixture.machine(), figures, DaemonOptions::default(), "wrote back 4");
     assert!(said[0].starts_with("marked all pages of zram0") && said.len() == 2, "{said:?}");
     assert_eq!(get(&fixture, "idle"), "all");
 }
@@ -152,7 +152,7 @@ fn a_secondary_compressor_takes_what_is_idle() {
     set(&fixture, "recomp_algorithm", "#1: lzo lz4 [zstd]\n#2: lzo [lz4] zstd\n");
     set(&fixture, "recompress", "");
     let figures = Figures { zram_recompress_chunk: 8 << 20, ..Figures::default() };
-    let (report, said) = keep(&fixture.machine(), figures, Options::default(), "again");
+    let (report, said) = keep(&fixture.machine(), figures, DaemonOptions::default(), "again");
     assert_eq!(get(&fixture, "recompress"), "type=idle priority=1 max_pages=2048");
     assert!(said[1].contains("4 MiB smaller, 4 MiB less in RAM"), "{said:?}");
     assert_eq!((report.totals.zram_recompressed, get(&fixture, "writeback")), (1, String::new()));
@@ -162,8 +162,12 @@ fn a_secondary_compressor_takes_what_is_idle() {
 fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     let fixture = quiet();
     let before = fixture.picture();
-    let (_, said) =
-        keep(&fixture.machine(), Figures::default(), Options { dry_run: true, once: false }, "idle pages of zram0 back that");
+    let (_, said) = keep(
+        &fixture.machine(),
+        Figures::default(),
+        DaemonOptions { dry_run: true, once: false },
+        "idle pages of zram0 back that",
+    );
     assert_eq!(said[0], "would mark pages of zram0 that were not used for 3600 s");
     assert!(said[1].starts_with("would write 4 MiB of idle pages"), "{said:?}");
     std::fs::write(fixture.path("proc/uptime"), "100.00 1.00\n").unwrap();
@@ -180,7 +184,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_marked() {
     ] {
         let fixture = quiet();
         set(&fixture, attribute, text);
-        let options = Options { once: true, dry_run: false };
+        let options = DaemonOptions { once: true, dry_run: false };
         let (report, _) = keep(&fixture.machine(), Figures::default(), options, "nothing stops it earlier");
         assert!(report.zram.contains(why), "{}", report.zram);
         assert_eq!(get(&fixture, "idle"), "", "{why}");
@@ -192,7 +196,7 @@ fn what_cannot_be_done_is_said_and_nothing_is_marked() {
 fn worker() {
     let Ok(root) = std::env::var(ROOT) else { return };
     let machine = Machine::at(&root);
-    keep(&machine, Figures::default(), Options::default(), "wrote back");
+    keep(&machine, Figures::default(), DaemonOptions::default(), "wrote back");
     tell_checkpoints(&root);
 }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use swaptune_core::Bytes;
-use swaptune_host::cgroup::{LimitedGroup, Version};
+use swaptune_host::cgroup::{HierarchyVersion, LimitedGroup};
 use swaptune_host::machine::Machine;
 use swaptune_trials::{End, TestResult, lacks, run, trials};
 
@@ -88,7 +88,7 @@ fn a_killed_maker_leaves_no_group() -> TestResult {
 
 fn reclaim_that_is_not_there_is_named() -> TestResult {
     let group = group("none", Bytes::from_mib(16))?;
-    let file = if group.version() == Version::V1 { "memory.force_empty" } else { "memory.reclaim" };
+    let file = if group.version() == HierarchyVersion::V1 { "memory.force_empty" } else { "memory.reclaim" };
     let there = group.folder().join(file).exists();
     assert_eq!(group.reclaim(Bytes(4096)).is_ok(), there);
     Ok(())

@@ -8,9 +8,9 @@ use std::process::{Command, ExitCode};
 
 use rustix::fs::{FallocateFlags, Mode, fallocate, fchmod};
 use swaptune_core::Bytes;
-use swaptune_core::proof::{Class, Destination, Incompressible, Proof, Verdict};
+use swaptune_core::proof::{CanaryClass, Destination, IncompressiblePages, Proof, Verdict};
 use swaptune_host::machine::Machine;
-use swaptune_host::prove::{Options, prove};
+use swaptune_host::prove::{ProofOptions, prove};
 use swaptune_trials::{End, TestResult, lacks, root, swap_lock, trials};
 
 const ZSWAP: &str = "/sys/module/zswap/parameters";
@@ -167,18 +167,18 @@ impl Drop for Zswap {
 }
 
 fn proof() -> Proof {
-    let proof = prove(&Machine::live(), &Options::default()).unwrap();
+    let proof = prove(&Machine::live(), &ProofOptions::default()).unwrap();
     // Others may swap at the same time; that a proof says so is right, but says nothing here.
-    if proof.verdict == Verdict::Undecided { prove(&Machine::live(), &Options::default()).unwrap() } else { proof }
+    if proof.verdict == Verdict::Undecided { prove(&Machine::live(), &ProofOptions::default()).unwrap() } else { proof }
 }
 
-fn place(proof: &Proof, class: Class) -> Destination {
+fn place(proof: &Proof, class: CanaryClass) -> Destination {
     proof.classes.iter().find(|proof| proof.class == class).unwrap().landed[0].destination
 }
 
 fn check_good(proof: &Proof, text: Destination) {
     assert_eq!(proof.verdict, Verdict::Proved, "{proof:#?}");
-    assert_eq!(place(proof, Class::Text), text);
+    assert_eq!(place(proof, CanaryClass::Text), text);
     assert!(proof.documented, "{:#?}", proof.checks);
     assert_eq!(proof.problems, []);
     assert!(proof.bytes_checked >= Bytes::from_mib(7));
@@ -214,7 +214,7 @@ fn without_zswap_they_land_on_the_disk() -> TestResult {
         let proof = proof();
         check_good(&proof, Destination::Disk);
         check_area(&proof, &file.path());
-        assert_eq!((proof.incompressible, proof.ratio), (Some(Incompressible::WrittenToDisk), None));
+        assert_eq!((proof.incompressible, proof.ratio), (Some(IncompressiblePages::WrittenToDisk), None));
         Ok(())
     })
 }
@@ -225,7 +225,7 @@ fn a_pool_at_its_limit_is_seen_and_named() -> TestResult {
         let _zswap = Zswap::set(&[("enabled", "Y"), ("max_pool_percent", "0")])?;
         let proof = proof();
         assert_eq!(proof.verdict, Verdict::NotAsPlanned, "{proof:#?}");
-        assert_eq!(place(&proof, Class::Text), Destination::Disk);
+        assert_eq!(place(&proof, CanaryClass::Text), Destination::Disk);
         assert_eq!(proof.problems[0].code, "zswap-at-limit", "{:#?}", proof.problems);
         assert!(proof.bytes_checked >= Bytes::from_mib(7));
         Ok(())
@@ -239,7 +239,7 @@ fn zram_takes_them() -> TestResult {
         let proof = proof();
         check_good(&proof, Destination::Zram);
         check_area(&proof, &zram.path());
-        assert_eq!(proof.incompressible, Some(Incompressible::StoredInZram));
+        assert_eq!(proof.incompressible, Some(IncompressiblePages::StoredInZram));
         assert!(proof.ratio.is_some());
         Ok(())
     })

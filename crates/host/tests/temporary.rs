@@ -17,7 +17,7 @@ use swaptune_double::{KILL_AT, KILL_GUARDIAN_AT, install};
 use swaptune_host::journal::{StateDir, history};
 use swaptune_host::kernel::Kernel as _;
 use swaptune_host::machine::Machine;
-use swaptune_host::temporary::guardian::{self, Program};
+use swaptune_host::temporary::guardian::{self, GuardianProgram};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, recover};
 use swaptune_trials::children;
 
@@ -74,10 +74,10 @@ fn freeze_the_guardian(time: Duration) {
 fn open(machine: &Machine) -> Result<TemporarySettings, TemporaryError> {
     install();
     let Ok(number) = std::env::var(GUARDIAN_DIES) else { return TemporarySettings::open(machine, "a test") };
-    let program = Program::default();
+    let program = GuardianProgram::default();
     let mut arguments = vec![format!("{KILL_GUARDIAN_AT}={number}").into(), std::env::current_exe().unwrap().into_os_string()];
     arguments.extend(program.arguments);
-    TemporarySettings::open_with_guardian(machine, "a test", &Program { path: "/usr/bin/env".into(), arguments })
+    TemporarySettings::open_with_guardian(machine, "a test", &GuardianProgram { path: "/usr/bin/env".into(), arguments })
 }
 
 fn set_everything(temporary: &mut TemporarySettings) -> Result<(), TemporaryError> {
@@ -254,7 +254,7 @@ fn nothing_is_set_without_a_guardian() {
     let fixture = Fixture::new();
     let before = fixture.picture();
     for path in ["/nonexistent/guardian", "/bin/true"] {
-        let program = Program { path: path.into(), arguments: Vec::new() };
+        let program = GuardianProgram { path: path.into(), arguments: Vec::new() };
         let error = TemporarySettings::open_with_guardian(&fixture.machine(), "a test", &program).unwrap_err();
         assert!(matches!(error, TemporaryError::Guardian(_)), "{error}");
         assert_as_before(&fixture, &before, path);

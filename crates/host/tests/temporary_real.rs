@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use swaptune_core::Bytes;
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, guardian, recover};
 use swaptune_trials::{End, TestResult, children, no_swap, root, run, swap_lock, trials, zswap};
 
@@ -71,13 +71,13 @@ fn set_everything(temporary: &mut TemporarySettings, folder: &Path) -> Result<()
 }
 
 /// Pages of ours that are out.
-fn pushed() -> Region {
-    let mut region = Region::new(REGION).unwrap();
-    region.advise(0, REGION, Advice::NoHugePage).unwrap();
+fn pushed() -> OwnRegion {
+    let mut region = OwnRegion::new(REGION).unwrap();
+    region.advise(0, REGION, MadviseAdvice::NoHugePage).unwrap();
     for (number, page) in (0..).zip(region.bytes_mut().chunks_mut(4096)) {
-        Class::Text.fill(page, number, 7);
+        CanaryClass::Text.fill(page, number, 7);
     }
-    region.advise(0, REGION, Advice::PageOut).unwrap();
+    region.advise(0, REGION, MadviseAdvice::PageOut).unwrap();
     region
 }
 

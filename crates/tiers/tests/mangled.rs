@@ -4,9 +4,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::page_set::{Group, GroupKind, PageClass, PageSet, SCHEMA};
+use swaptune_tiers::page_set::{GroupKind, PageClass, PageGroup, PageSet, SCHEMA};
 use swaptune_tiers::scenario::{Changes, NoFiles, Scenario};
-use swaptune_tiers::trace::{FORMATS, Format, Keep, Reading, read, write};
+use swaptune_tiers::trace::{FORMATS, KeptColumns, TraceFormat, TraceReading, read, write};
 
 const SCENARIOS: [&str; 5] = [
     include_str!("../../../scenarios/zram-upkeep.toml"),
@@ -16,12 +16,12 @@ const SCENARIOS: [&str; 5] = [
     include_str!("../../../scenarios/d7-proactive-shrinker.toml"),
 ];
 /// Traces in formats that are only read.
-const FOREIGN: [(Format, &[u8]); 5] = [
-    (Format::Perf, include_bytes!("traces/page_fault_user.perf.txt")),
-    (Format::Damo, include_bytes!("traces/damo-perf-script.txt")),
-    (Format::Damo, include_bytes!("traces/damo-raw-units.txt")),
-    (Format::Damo, include_bytes!("traces/damo.json")),
-    (Format::Damo, include_bytes!("traces/damo-packed.json.z")),
+const FOREIGN: [(TraceFormat, &[u8]); 5] = [
+    (TraceFormat::Perf, include_bytes!("traces/page_fault_user.perf.txt")),
+    (TraceFormat::Damo, include_bytes!("traces/damo-perf-script.txt")),
+    (TraceFormat::Damo, include_bytes!("traces/damo-raw-units.txt")),
+    (TraceFormat::Damo, include_bytes!("traces/damo.json")),
+    (TraceFormat::Damo, include_bytes!("traces/damo-packed.json.z")),
 ];
 /// Values at which arithmetic would break.
 const HARD: [&str; 14] = [
@@ -89,7 +89,7 @@ fn mangled_scenarios_are_read_or_refused() {
 
 #[test]
 fn mangled_page_sets_are_read_or_refused() {
-    let group = Group { name: "a[1]".into(), kind: GroupKind::Process, processes: 1, present: 3, swapped: 0, watched: None };
+    let group = PageGroup { name: "a[1]".into(), kind: GroupKind::Process, processes: 1, present: 3, swapped: 0, watched: None };
     let set = PageSet {
         schema: SCHEMA,
         page_size: 4096,
@@ -116,7 +116,7 @@ fn mangled_page_sets_are_read_or_refused() {
 #[test]
 fn mangled_traces_are_read_or_refused() {
     let trace = generate("zipf:pages=50,events=300").expect("a small trace");
-    let mut whole: Vec<(Format, Vec<u8>)> = FOREIGN.iter().map(|&(format, bytes)| (format, bytes.to_vec())).collect();
+    let mut whole: Vec<(TraceFormat, Vec<u8>)> = FOREIGN.iter().map(|&(format, bytes)| (format, bytes.to_vec())).collect();
     for row in FORMATS.iter().filter(|row| row.is_written()) {
         let mut bytes = Vec::new();
         write(&trace, row.format, &mut bytes).expect("memory takes it");
@@ -127,7 +127,7 @@ fn mangled_traces_are_read_or_refused() {
         for _ in 0..700 {
             let bytes = mangle(&whole, &mut random);
             for format in [None, Some(known)] {
-                let reading = Reading { format, layout: None, keep: Keep::Everything };
+                let reading = TraceReading { format, layout: None, keep: KeptColumns::Everything };
                 if let Err(error) = read(&bytes[..], &reading) {
                     assert!(!error.to_string().is_empty());
                 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, Source, run};
+use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, WorkloadSource, run};
 
 const TEXT: &str = include_str!("../../../scenarios/d7-proactive-shrinker.toml");
 
@@ -14,7 +14,7 @@ const TEXT: &str = include_str!("../../../scenarios/d7-proactive-shrinker.toml")
 fn with_the_fitted_disk_patch_five_makes_the_gain() {
     let scenario = Scenario::read(TEXT, &Changes::default(), &NoFiles).unwrap();
     let point = &scenario.points[0];
-    let Source::Generated(spec) = &point.source else { panic!("a generator was expected") };
+    let WorkloadSource::Generated(spec) = &point.source else { panic!("a generator was expected") };
     let trace = generate(spec).unwrap();
     let outcome = |name: &str| run(point.tierings.iter().find(|tiering| tiering.name == name).unwrap(), &trace).unwrap().outcome;
     let names = ["zswap off", "patches 1-3", "1-3 and 5", "all six"];

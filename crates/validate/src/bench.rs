@@ -3,41 +3,45 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
-use swaptune_bench::process::{Helper, HelperError, Program};
+use swaptune_bench::process::{Helper, HelperError, HelperProgram};
 use swaptune_core::parse::keyed;
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::cgroup::{LimitedGroup, Version};
+use swaptune_host::cgroup::{HierarchyVersion, LimitedGroup};
 use swaptune_host::inspect::inspect;
 use swaptune_host::machine::Machine;
-use swaptune_host::prove::counters::Counters;
+use swaptune_host::prove::counters::CounterFiles;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::TemporarySettings;
-use swaptune_tiers::model::Settings;
+use swaptune_tiers::model::ModelSettings;
 
-use crate::compare::Seen;
+use crate::compare::KernelRound;
 use crate::content::PAGE;
 use crate::level::{LOOK, Level};
-use crate::player::{Played, Ready};
+use crate::player::{Played, PlayerReady};
 use crate::sequence::Sequence;
-use crate::tiering::{Tiering, full_pool};
-use crate::{Options, SCOPE, ValidateError, model};
+use crate::tiering::{KernelTiering, full_pool};
+use crate::{SCOPE, ValidateError, ValidationOptions, model};
 
 /// Areas are this many times larger than the workload: swap that is more than half full is used differently.
 const ROOM: u64 = 5;
 /// What all cases share.
-pub(super) struct Bench<'a> {
+pub(super) struct ValidationBench<'a> {
     pub machine: &'a Machine,
     pub facts: &'a Facts,
-    pub options: &'a Options,
-    pub program: &'a Program,
+    pub options: &'a ValidationOptions,
+    pub program: &'a HelperProgram,
     pub stop: &'a Stop,
     pub temporary: &'a mut TemporarySettings,
 }
 
-impl Bench<'_> {
+impl ValidationBench<'_> {
     /// Sets a tiering up and plays a sequence once. Tells what the kernel showed, the machine as the simulator has it, and the version of
     /// the group.
-    pub(super) fn play(&mut self, tiering: &Tiering, sequence: &Sequence) -> Result<(Seen, Settings, Version), ValidateError> {
+    pub(super) fn play(
+        &mut self,
+        tiering: &KernelTiering,
+        sequence: &Sequence,
+    ) -> Result<(KernelRound, ModelSettings, HierarchyVersion), ValidateError> {
         let room = Bytes(u64::from(sequence.script.task.pages) * PAGE as u64 * ROOM / 2);
         tiering.set_up(self.machine, self.temporary, &self.options.folder, room)?;
         let facts = inspect(self.machine, SCOPE);
@@ -46,9 +50,9 @@ impl Bench<'_> {
         let mut helper = Helper::start(self.program, None)?;
         helper.say(&sequence.script.task)?;
         helper.send(&sequence.script.bytes())?;
-        helper.answer::<Ready>("had what it needs")?;
+        helper.answer::<PlayerReady>("had what it needs")?;
         group.add(helper.pid())?;
-        let counters = Counters::new(self.machine, &facts);
+        let counters = CounterFiles::new(self.machine, &facts);
         let before = counters.read()?;
         helper.say(&"go")?;
         let mut level = tiering.fills_pool().then(|| Level::of(full_pool(self.facts)));
@@ -60,7 +64,7 @@ impl Bench<'_> {
         // After each pause caches and processor belong to other processes: the time of such a sequence says nothing.
         let nanos = sequence.script.task.pauses.is_none().then_some(played.nanos);
         let level = level.and_then(|level| level.mean());
-        Ok((Seen { before, after, nanos, level }, settings, group.version()))
+        Ok((KernelRound { before, after, nanos, level }, settings, group.version()))
     }
 }
 

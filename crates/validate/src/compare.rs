@@ -7,7 +7,7 @@ use swaptune_core::stats::paired_ratio;
 use swaptune_tiers::model::Counters;
 
 use crate::content::PAGE;
-use crate::model::Simulated;
+use crate::model::SimulatorCounts;
 use swaptune_bench::codecs::Rates;
 
 /// Differences up to this many pages are within every bound: the kernel charges memory to a group in batches of this size
@@ -19,7 +19,7 @@ const CLEAR: f64 = 0.02;
 
 /// What the kernel showed in one round.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct KernelRound {
     pub before: Snapshot,
     pub after: Snapshot,
     /// Time it took, if that can be compared.
@@ -28,7 +28,7 @@ pub(super) struct Seen {
     pub level: Option<f64>,
 }
 
-impl Seen {
+impl KernelRound {
     fn vmstat(&self, name: &str) -> Option<f64> {
         self.moved(&format!("vmstat.{name}"))
     }
@@ -44,7 +44,7 @@ impl Seen {
 
 /// One number that both sides have.
 #[derive(Clone, Copy, Debug)]
-pub struct Metric {
+pub struct ComparedNumber {
     /// What it is called: as the kernel calls it, where the kernel does.
     pub name: &'static str,
     /// Its unit.
@@ -55,8 +55,8 @@ pub struct Metric {
     pub bound: Option<(f64, f64)>,
     /// Whether pairs of tierings are compared by it.
     pub paired: bool,
-    kernel: fn(&Seen) -> Option<f64>,
-    model: fn(&Simulated) -> f64,
+    kernel: fn(&KernelRound) -> Option<f64>,
+    model: fn(&SimulatorCounts) -> f64,
 }
 
 /// Counts of pages must be within a quarter, better within a tenth.
@@ -68,15 +68,15 @@ const TIME: Option<(f64, f64)> = Some((0.20, 0.10));
 const fn shown(
     name: &'static str,
     about: &'static str,
-    kernel: fn(&Seen) -> Option<f64>,
-    model: fn(&Simulated) -> f64,
-) -> Metric {
-    Metric { name, unit: "pages", about, bound: None, paired: false, kernel, model }
+    kernel: fn(&KernelRound) -> Option<f64>,
+    model: fn(&SimulatorCounts) -> f64,
+) -> ComparedNumber {
+    ComparedNumber { name, unit: "pages", about, bound: None, paired: false, kernel, model }
 }
 
 /// THE table of what is compared.
-pub const METRICS: [Metric; 21] = [
-    Metric {
+pub const METRICS: [ComparedNumber; 21] = [
+    ComparedNumber {
         name: "pool_total_size",
         unit: "bytes",
         about: "RAM of zswap's pool at the end; where it fills, in the mean from when it first was at the threshold",
@@ -85,7 +85,7 @@ pub const METRICS: [Metric; 21] = [
         kernel: |seen| seen.level.or_else(|| seen.zswap("pool_total_size")).or_else(|| seen.moved("meminfo.Zswap")),
         model: |simulated| simulated.level.unwrap_or((simulated.pools.zswap * PAGE as u64) as f64),
     },
-    Metric {
+    ComparedNumber {
         bound: COUNT,
         ..shown(
             "stored_pages",
@@ -94,11 +94,11 @@ pub const METRICS: [Metric; 21] = [
             |simulated| simulated.pools.stored as f64,
         )
     },
-    Metric {
+    ComparedNumber {
         bound: COUNT,
         ..shown("zswpout", "pages stored in zswap", |seen| seen.vmstat("zswpout"), |s| s.outcome.counters.zswpout as f64)
     },
-    Metric {
+    ComparedNumber {
         bound: COUNT,
         ..shown(
             "zswpwb",
@@ -107,7 +107,7 @@ pub const METRICS: [Metric; 21] = [
             |simulated| simulated.outcome.counters.zswpwb as f64,
         )
     },
-    Metric {
+    ComparedNumber {
         bound: COUNT,
         paired: true,
         ..shown(
@@ -122,7 +122,7 @@ pub const METRICS: [Metric; 21] = [
             },
         )
     },
-    Metric {
+    ComparedNumber {
         unit: "ns",
         bound: TIME,
         paired: true,
@@ -133,11 +133,11 @@ pub const METRICS: [Metric; 21] = [
             |s| s.outcome.elapsed as f64,
         )
     },
-    Metric {
+    ComparedNumber {
         paired: true,
         ..shown("pswpin", "pages read from the disk", |seen| seen.vmstat("pswpin"), |s| s.outcome.counters.pswpin as f64)
     },
-    Metric {
+    ComparedNumber {
         paired: true,
         ..shown("pswpout", "pages written to the disk", |seen| seen.vmstat("pswpout"), |s| s.outcome.counters.pswpout as f64)
     },
@@ -195,7 +195,7 @@ pub const METRICS: [Metric; 21] = [
 /// Whether a difference is small enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Agreement {
     /// Within what is aimed for.
     Good,
     /// Within the bound.
@@ -224,9 +224,9 @@ pub struct Compared {
     /// The kernel's own spread: how far its most distant round is from the median, by the median; `None` when it counted nothing.
     pub spread: Option<f64>,
     /// What the difference from the median comes to; `None` without a bound.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<Agreement>,
     /// What the difference from the nearest round comes to: between its least and its most the kernel did nothing else.
-    pub nearest: Option<Verdict>,
+    pub nearest: Option<Agreement>,
 }
 
 impl Compared {
@@ -249,11 +249,11 @@ fn batch(unit: &str) -> f64 {
 }
 
 /// Compares a case by every metric of which either side saw something.
-pub(super) fn compare(rounds: &[Seen], simulated: &Simulated) -> Vec<Compared> {
+pub(super) fn compare(rounds: &[KernelRound], simulated: &SimulatorCounts) -> Vec<Compared> {
     METRICS.iter().filter_map(|metric| compared(metric, rounds, (metric.model)(simulated))).collect()
 }
 
-fn compared(metric: &Metric, rounds: &[Seen], simulator: f64) -> Option<Compared> {
+fn compared(metric: &ComparedNumber, rounds: &[KernelRound], simulator: f64) -> Option<Compared> {
     let values: Vec<f64> = rounds.iter().filter_map(metric.kernel).collect();
     if values.is_empty() || values.iter().all(|value| *value == 0.0) && simulator == 0.0 {
         return None;
@@ -278,13 +278,13 @@ fn compared(metric: &Metric, rounds: &[Seen], simulator: f64) -> Option<Compared
 }
 
 /// How far the simulator is from what the kernel counted, by the metric's bounds.
-fn verdict(metric: &Metric, simulator: f64, counted: f64) -> Option<Verdict> {
+fn verdict(metric: &ComparedNumber, simulator: f64, counted: f64) -> Option<Agreement> {
     metric.bound.map(|(bound, goal)| {
         let within = |share: f64| (simulator - counted).abs() <= (share * counted).max(batch(metric.unit));
         match () {
-            () if within(goal) => Verdict::Good,
-            () if within(bound) => Verdict::Within,
-            () => Verdict::Missed,
+            () if within(goal) => Agreement::Good,
+            () if within(bound) => Agreement::Within,
+            () => Agreement::Missed,
         }
     })
 }
@@ -309,8 +309,12 @@ pub struct Pair {
 }
 
 /// Compares two tierings of a workload by all metrics in which they differ clearly in the kernel.
-pub(super) fn pairs(workload: &'static str, a: (&str, &[Seen], &Simulated), b: (&str, &[Seen], &Simulated)) -> Vec<Pair> {
-    let pair = |metric: &Metric| {
+pub(super) fn pairs(
+    workload: &'static str,
+    a: (&str, &[KernelRound], &SimulatorCounts),
+    b: (&str, &[KernelRound], &SimulatorCounts),
+) -> Vec<Pair> {
+    let pair = |metric: &ComparedNumber| {
         let values = a.1.iter().zip(b.1).map(|(a, b)| Some(((metric.kernel)(a)? + 1.0, (metric.kernel)(b)? + 1.0)));
         let values = values.collect::<Option<Vec<_>>>()?;
         let kernel = paired_ratio(&values)?;
@@ -325,22 +329,26 @@ pub(super) fn pairs(workload: &'static str, a: (&str, &[Seen], &Simulated), b: (
 
 #[cfg(test)]
 mod tests {
-    use swaptune_tiers::model::{Outcome, Pools};
+    use swaptune_tiers::model::{Outcome, PoolContents};
 
     use super::*;
 
-    fn seen(counters: &[(&str, u64)]) -> Seen {
+    fn seen(counters: &[(&str, u64)]) -> KernelRound {
         let snapshot =
             |scale: u64| Snapshot(counters.iter().map(|(name, count)| ((*name).into(), 1000 + count * scale)).collect());
-        Seen { before: snapshot(0), after: snapshot(1), nanos: Some(7), level: None }
+        KernelRound { before: snapshot(0), after: snapshot(1), nanos: Some(7), level: None }
     }
 
-    fn simulated(zswpout: u64, pswpin: u64) -> Simulated {
+    fn simulated(zswpout: u64, pswpin: u64) -> SimulatorCounts {
         let counters = Counters { zswpout, pswpin, ..Counters::default() };
-        Simulated { outcome: Outcome { counters, elapsed: 9, ..Outcome::default() }, pools: Pools::default(), level: None }
+        SimulatorCounts {
+            outcome: Outcome { counters, elapsed: 9, ..Outcome::default() },
+            pools: PoolContents::default(),
+            level: None,
+        }
     }
 
-    fn verdict(kernel: u64, simulator: u64) -> Option<Verdict> {
+    fn verdict(kernel: u64, simulator: u64) -> Option<Agreement> {
         let compared = compare(&[seen(&[("vmstat.zswpout", kernel)])], &simulated(simulator, 0));
         compared.iter().find(|row| row.metric == "zswpout")?.verdict
     }
@@ -348,13 +356,13 @@ mod tests {
     #[test]
     fn bounds_are_on_both_sides_and_a_batch_is_no_difference() {
         for (kernel, simulator, expected) in [
-            (10_000, 11_000, Some(Verdict::Good)),
-            (10_000, 8_999, Some(Verdict::Within)),
-            (10_000, 12_500, Some(Verdict::Within)),
-            (10_000, 12_501, Some(Verdict::Missed)),
-            (10_000, 7_499, Some(Verdict::Missed)),
-            (0, 64, Some(Verdict::Good)),
-            (0, 65, Some(Verdict::Missed)),
+            (10_000, 11_000, Some(Agreement::Good)),
+            (10_000, 8_999, Some(Agreement::Within)),
+            (10_000, 12_500, Some(Agreement::Within)),
+            (10_000, 12_501, Some(Agreement::Missed)),
+            (10_000, 7_499, Some(Agreement::Missed)),
+            (0, 64, Some(Agreement::Good)),
+            (0, 65, Some(Agreement::Missed)),
             (0, 0, None),
         ] {
             assert_eq!(verdict(kernel, simulator), expected, "{kernel} {simulator}");
@@ -374,7 +382,7 @@ mod tests {
         let kernel = seen(&[("vmstat.pswpin", 400), ("vmstat.zswpin", 200), ("vmstat.swpin_zero", 1000)]);
         let counters = Counters { pswpin: 100, zswpin: 300, swpin_zero: 1200, ..Counters::default() };
         let outcome = Outcome { counters, ..Outcome::default() };
-        let rows = compare(&[kernel], &Simulated { outcome, pools: Pools::default(), level: None });
+        let rows = compare(&[kernel], &SimulatorCounts { outcome, pools: PoolContents::default(), level: None });
         let swap_in = rows.iter().find(|row| row.metric == "swap-in").unwrap();
         assert_eq!((swap_in.kernel, swap_in.simulator), (1600.0, 1600.0));
     }
@@ -392,7 +400,7 @@ mod tests {
         let rounds = [1000, 9000, 2000].map(|count| seen(&[("vmstat.zswpout", count)]));
         let of = |simulator| compare(&rounds, &simulated(simulator, 0)).into_iter().find(|row| row.metric == "zswpout").unwrap();
         let simulators = [700, 750, 950, 1500, 2100, 5000, 9900, 11_250, 11_251];
-        use Verdict::{Good, Missed, Within};
+        use Agreement::{Good, Missed, Within};
         let nearest = simulators.map(|simulator| of(simulator).nearest.unwrap());
         assert_eq!(nearest, [Missed, Within, Good, Good, Good, Good, Good, Within, Missed]);
         let median = simulators.map(|simulator| of(simulator).verdict.unwrap());

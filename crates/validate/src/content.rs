@@ -3,7 +3,7 @@
 //! Their compressed sizes are asked for once each, and are then those of every page: the simulator gets the sizes of the
 //! very bytes that the kernel compresses.
 
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 use swaptune_tiers::alloc::PAGE_SIZE;
 
 /// Bytes of a page.
@@ -43,13 +43,13 @@ pub(super) fn suiting(page: u32, size: u16) -> u16 {
 /// Writes content number `number`.
 pub(super) fn fill(number: u16, page: &mut [u8]) {
     match number {
-        ZERO => Class::Zero.fill(page, 0, SEED),
-        SAME => Class::Same.fill(page, 1, SEED),
+        ZERO => CanaryClass::Zero.fill(page, 0, SEED),
+        SAME => CanaryClass::Same.fill(page, 1, SEED),
         _ => {
             let random = usize::from(number - FIRST) / VARIANTS * PAGE / STEPS;
-            Class::Text.fill(page, u64::from(number), SEED);
+            CanaryClass::Text.fill(page, u64::from(number), SEED);
             page[(random + TEXT).min(PAGE)..].fill(0);
-            Class::Random.fill(&mut page[..random], u64::from(number), SEED);
+            CanaryClass::Random.fill(&mut page[..random], u64::from(number), SEED);
         }
     }
 }
@@ -64,12 +64,12 @@ pub(super) fn all() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swaptune_bench::codec::{CODECS, Setting, same_filled};
+    use swaptune_bench::codec::{CODECS, CodecSetting, same_filled};
 
     #[test]
     fn pages_compress_to_about_what_they_are_said_to() {
         let lz4 = CODECS.iter().find(|codec| codec.name == "lz4").unwrap();
-        let mut lz4 = Setting::of(lz4).open(PAGE).unwrap();
+        let mut lz4 = CodecSetting::of(lz4).open(PAGE).unwrap();
         let (mut page, mut out) = (vec![0; PAGE], vec![0; 2 * PAGE]);
         for size in [1000, 1365, 2000, 3000] {
             fill(suiting(5, size), &mut page);

@@ -28,32 +28,32 @@ use std::path::PathBuf;
 use serde::Serialize;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use swaptune_tiers::generate::GenerateError;
 use thiserror::Error;
 
-use bench::Bench;
+use bench::ValidationBench;
 use content::PAGE;
-use swaptune_bench::process::Program;
+use swaptune_bench::process::HelperProgram;
 
-pub use compare::{Compared, METRICS, Metric, Pair, Verdict};
+pub use compare::{Agreement, Compared, ComparedNumber, METRICS, Pair};
 pub use player::serve;
-pub use tiering::{Case, Pool, Tiering, cases};
-pub use times::Timed;
-pub use workload::{WORKLOADS, Workload};
+pub use tiering::{Case, KernelTiering, PoolKind, cases};
+pub use times::MeasuredTime;
+pub use workload::{PlayedWorkload, WORKLOADS};
 
 /// A limit below this leaves the kernel's batches no room to be small. With 8 MiB a player was killed on a busy machine, with 6.3 MiB of its pages
 /// in the swap cache (Linux 6.18).
 const LEAST_LIMIT: Bytes = Bytes::from_mib(16);
 /// What of the machine is looked at.
-pub const SCOPE: Scope = Scope { log: false, config: true, ..Scope::STATUS };
+pub const SCOPE: InspectScope = InspectScope { log: false, config: true, ..InspectScope::STATUS };
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct ValidationOptions {
     /// RAM of the group.
     pub limit: Bytes,
     /// How often each case is played.
@@ -108,7 +108,7 @@ pub enum ValidateError {
 
 /// A case that was not compared, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
+pub struct CaseLeftOut {
     /// The case, in words.
     pub case: String,
     /// The reason, as one sentence for the user.
@@ -117,7 +117,7 @@ pub struct LeftOut {
 
 /// One case and what was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct CaseResult {
     /// The workload.
     pub workload: &'static str,
     /// The tiering, in words.
@@ -134,7 +134,7 @@ pub struct Row {
 
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
+pub struct ValidationReport {
     /// `uname -r`.
     pub kernel: String,
     /// Version of the hierarchy of control groups: on 2 a group pays for its part of the pool.
@@ -146,13 +146,13 @@ pub struct Report {
     /// Start of the random numbers.
     pub seed: u64,
     /// What things take on this machine, by which the simulator's clock goes.
-    pub times: Vec<Timed>,
+    pub times: Vec<MeasuredTime>,
     /// The cases.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CaseResult>,
     /// Pairs of tierings that differ clearly in the kernel.
     pub pairs: Vec<Pair>,
     /// Cases that were not compared.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<CaseLeftOut>,
     /// True when it was stopped before all rounds were done; then only whole rounds count.
     pub stopped: bool,
     /// What a killed run had left and was put back first.
@@ -163,7 +163,7 @@ pub struct Report {
 ///
 /// # Errors
 /// [`ValidateError::Refused`].
-pub fn check(machine: &Machine, facts: &Facts, options: &Options) -> Result<(), ValidateError> {
+pub fn check(machine: &Machine, facts: &Facts, options: &ValidationOptions) -> Result<(), ValidateError> {
     let refused = |why: &str, hint: &str| Err(ValidateError::Refused { why: why.into(), hint: hint.into() });
     if !machine.is_live() {
         return refused("a folder runs no kernel: this compares with the machine that it runs on", "leave out --root");
@@ -202,16 +202,16 @@ pub fn check(machine: &Machine, facts: &Facts, options: &Options) -> Result<(), 
 pub fn run(
     machine: &Machine,
     cases: Vec<Case>,
-    options: &Options,
-    program: &Program,
+    options: &ValidationOptions,
+    program: &HelperProgram,
     stop: &Stop,
     show: &mut dyn FnMut(&str, usize, usize),
-) -> Result<Report, ValidateError> {
+) -> Result<ValidationReport, ValidateError> {
     let facts = inspect(machine, SCOPE);
     check(machine, &facts, options)?;
     let mut temporary = TemporarySettings::open(machine, "swaptune-validate")?;
     let recovered = temporary.recovered().map(str::to_owned);
-    let played = Bench { machine, facts: &facts, options, program, stop, temporary: &mut temporary }.all(cases, show);
+    let played = ValidationBench { machine, facts: &facts, options, program, stop, temporary: &mut temporary }.all(cases, show);
     // Whatever happened, what was set is put back first.
     temporary.close()?;
     let mut report = report::of(&facts, options, &played?)?;

@@ -8,15 +8,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use swaptune::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use swaptune::progress::Progress;
-use swaptune_bench::process::Program;
+use swaptune::progress::ProgressLine;
+use swaptune_bench::process::HelperProgram;
 use swaptune_core::Bytes;
 use swaptune_host::inspect::inspect;
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::guardian;
 use swaptune_kernel::nearest;
-use swaptune_validate::{Options, SCOPE, ValidateError, WORKLOADS, Workload, cases, check, run, serve};
+use swaptune_validate::{PlayedWorkload, SCOPE, ValidateError, ValidationOptions, WORKLOADS, cases, check, run, serve};
 
 /// Play workloads on this kernel and in the simulator, and compare what both count.
 ///
@@ -29,16 +29,16 @@ use swaptune_validate::{Options, SCOPE, ValidateError, WORKLOADS, Workload, case
     args_conflicts_with_subcommands = true,
     after_help = "Examples:\n  sudo swaptune-validate                                    some minutes\n  sudo swaptune-validate --workload paced                   a pool that fills and is drained: half a minute each tiering\n  sudo swaptune-validate --workload zipf --rounds 9 --limit 128M\n  sudo swaptune-validate --compressor zstd,lz4 --csv > validated.csv\n\nA missed bound is a finding about the simulator, not about this machine: it is printed, and the exit code is 0."
 )]
-struct Cli {
+struct ValidateCli {
     #[command(subcommand)]
-    process: Option<Process>,
+    process: Option<HelperProcess>,
     #[command(flatten)]
     args: ValidateArgs,
 }
 
 /// Processes of this program that it starts itself.
 #[derive(Debug, Subcommand)]
-enum Process {
+enum HelperProcess {
     /// Play a sequence of accesses
     #[command(hide = true)]
     Play {
@@ -79,12 +79,12 @@ struct ValidateArgs {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = ValidateCli::parse();
     let done = match cli.process {
-        Some(Process::Play { parent }) => {
+        Some(HelperProcess::Play { parent }) => {
             serve(parent, io::stdin().lock(), io::stdout().lock()).map(|()| 0).map_err(|error| Failure::new(1, error))
         }
-        Some(Process::TemporaryGuardian) => Ok(if guardian::play_and_tell() { 0 } else { FINDINGS }),
+        Some(HelperProcess::TemporaryGuardian) => Ok(if guardian::play_and_tell() { 0 } else { FINDINGS }),
         None => validate(&cli.args),
     };
     ExitCode::from(done.unwrap_or_else(|failure| {
@@ -98,12 +98,12 @@ fn validate(args: &ValidateArgs) -> Result<u8, Failure> {
     let workloads = workloads(&args.workload)?;
     let machine = Machine::live();
     let facts = inspect(&machine, SCOPE);
-    let options = Options { limit: args.limit, rounds: args.rounds, folder: args.swap_dir.clone(), seed: args.seed };
+    let options = ValidationOptions { limit: args.limit, rounds: args.rounds, folder: args.swap_dir.clone(), seed: args.seed };
     check(&machine, &facts, &options).map_err(failure)?;
     let cases = cases(&workloads, &args.compressor, &facts);
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let report = {
-        let progress = Progress::start();
+        let progress = ProgressLine::start();
         let mut show = |what: &str, done, of| progress.show(what, done, of);
         run(&machine, cases, &options, &program(), &stop, &mut show).map_err(failure)?
     };
@@ -117,17 +117,17 @@ fn validate(args: &ValidateArgs) -> Result<u8, Failure> {
 }
 
 /// This program again; the link stands for it even when its file was replaced.
-fn program() -> Program {
-    Program { path: "/proc/self/exe".into(), arguments: vec!["play".into()] }
+fn program() -> HelperProgram {
+    HelperProgram { path: "/proc/self/exe".into(), arguments: vec!["play".into()] }
 }
 
-fn workloads(asked: &[String]) -> Result<Vec<&'static Workload>, Failure> {
-    static ALL: [Workload; WORKLOADS.len()] = WORKLOADS;
+fn workloads(asked: &[String]) -> Result<Vec<&'static PlayedWorkload>, Failure> {
+    static ALL: [PlayedWorkload; WORKLOADS.len()] = WORKLOADS;
     if asked.is_empty() {
         return Ok(ALL.iter().filter(|workload| workload.is_quick()).collect());
     }
     let find = |name: &String| {
-        Workload::named(name).ok_or_else(|| {
+        PlayedWorkload::named(name).ok_or_else(|| {
             let known = ALL.map(|workload| workload.name);
             let failure =
                 Failure::new(USAGE, format!("--workload: unknown workload `{name}`; expected one of {}", known.join(", ")));
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn helpers_are_found_by_their_arguments() {
-        let cli = Cli::command();
+        let cli = ValidateCli::command();
         cli.clone().debug_assert();
         for name in [guardian::ARGUMENT.to_owned(), program().arguments[0].to_string_lossy().into_owned()] {
             assert!(cli.find_subcommand(&name).is_some_and(clap::Command::is_hide_set), "{name}");
@@ -169,11 +169,11 @@ mod tests {
 
     #[test]
     fn every_example_of_help_can_be_typed() {
-        let help = Cli::command().get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = ValidateCli::command().get_after_help().map(ToString::to_string).unwrap_or_default();
         let examples = help.lines().filter_map(|line| line.trim().strip_prefix("sudo "));
         for line in examples {
             let end = ["  ", " > "].iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
-            Cli::try_parse_from(line[..end].split_whitespace()).unwrap_or_else(|error| panic!("{line}: {error}"));
+            ValidateCli::try_parse_from(line[..end].split_whitespace()).unwrap_or_else(|error| panic!("{line}: {error}"));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The same case in the simulator: its machine made from the same facts, and what it counts.
 
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::cgroup::Version;
+use swaptune_host::cgroup::HierarchyVersion;
 use swaptune_host::temporary::TOP_PRIORITY;
-use swaptune_tiers::model::{Figures, Model, Outcome, Pools, Settings, Sizes};
+use swaptune_tiers::model::{CompressedSizes, Model, ModelFigures, ModelSettings, Outcome, PoolContents};
 use swaptune_tiers::trace::Event;
 
 use crate::ValidateError;
@@ -18,38 +18,38 @@ const UPPER_TABLES: u64 = 3;
 
 /// What the simulator counted.
 #[derive(Clone, Debug)]
-pub(super) struct Simulated {
+pub(super) struct SimulatorCounts {
     pub outcome: Outcome,
-    pub pools: Pools,
+    pub pools: PoolContents,
     /// Bytes that the pool held in the mean, if that is compared.
     pub level: Option<f64>,
 }
 
 /// The machine while a case is set up on it: facts of that moment, and the group.
-pub(super) fn machine(facts: &Facts, version: Version, limit: Bytes) -> Result<Settings, ValidateError> {
+pub(super) fn machine(facts: &Facts, version: HierarchyVersion, limit: Bytes) -> Result<ModelSettings, ValidateError> {
     let mut facts = facts.clone();
     // Nothing reaches areas of lower priority.
     facts.swaps.retain(|area| area.priority == TOP_PRIORITY);
-    let figures = Figures::default();
+    let figures = ModelFigures::default();
     let settings = this_machine::now(&facts, &figures).and_then(|now| Ok(now.settings(&figures)?));
     let mut settings = settings.map_err(|error| ValidateError::Model(error.to_string()))?;
     let available = facts.memory.get("MemAvailable").unwrap_or_default().0 / PAGE as u64;
     settings.reserved = settings.ram.saturating_sub(available);
     settings.cgroups = vec![Some(limit.0 / PAGE as u64)];
-    settings.charge_zswap = version == Version::V2;
+    settings.charge_zswap = version == HierarchyVersion::V2;
     Ok(settings)
 }
 
 /// Runs a case on that machine. `sizes` are those of each page; what the pool holds is noted in `level`.
 pub(super) fn run(
-    machine: &Settings,
+    machine: &ModelSettings,
     sequence: &Sequence,
     sizes: Vec<u16>,
     seed: u64,
     mut level: Option<Level>,
-) -> Result<Simulated, ValidateError> {
+) -> Result<SimulatorCounts, ValidateError> {
     let (trace, pauses) = (&sequence.trace, sequence.script.task.pauses);
-    let mut settings = Settings { sizes: Sizes::Each(sizes), seed, ..machine.clone() };
+    let mut settings = ModelSettings { sizes: CompressedSizes::Each(sizes), seed, ..machine.clone() };
     // Page tables are charged to the group too.
     let tables = u64::from(trace.page_count()).div_ceil(ENTRIES) + UPPER_TABLES;
     settings.cgroups.iter_mut().flatten().for_each(|limit| *limit = limit.saturating_sub(tables));
@@ -68,5 +68,5 @@ pub(super) fn run(
         }
     }
     let pools = model.pools();
-    Ok(Simulated { outcome: model.finish(), pools, level: level.and_then(|level| level.mean()) })
+    Ok(SimulatorCounts { outcome: model.finish(), pools, level: level.and_then(|level| level.mean()) })
 }

@@ -9,14 +9,14 @@
 
 use swaptune_core::stats::Nanos;
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::model::{Codec, Costs, Settings};
+use swaptune_tiers::model::{CodecCosts, Costs, ModelSettings};
 
-use crate::bench::Bench;
+use crate::bench::ValidationBench;
 use crate::content::{self, PAGE};
 use crate::player::Script;
-use crate::sequence::{Sequence, Sizes};
-use crate::tiering::{Pool, Tiering};
-use crate::times::{Timed, Times};
+use crate::sequence::{ContentSizes, Sequence};
+use crate::tiering::{KernelTiering, PoolKind};
+use crate::times::{MachineTimes, MeasuredTime};
 use crate::worker::Worked;
 use crate::{ValidateError, model};
 use swaptune_bench::codecs::Rates;
@@ -51,29 +51,29 @@ impl Order {
 }
 
 /// A sequence and the time that follows from it.
-struct Probe {
+struct ProbeSequence {
     what: String,
     order: Order,
     /// Pages of zeros only, which no codec sees and no disk.
     zeros: bool,
-    pool: Option<Pool>,
+    pool: Option<PoolKind>,
     set: Set,
 }
 
 /// Puts a number of nanoseconds in its place; the name is the compressor's.
-type Set = fn(&mut Times, Option<&str>, u64);
+type Set = fn(&mut MachineTimes, Option<&str>, u64);
 
-impl Probe {
+impl ProbeSequence {
     fn compressor(&self) -> Option<&str> {
         self.pool.as_ref().map(|pool| pool.compressor.as_str())
     }
 }
 
 /// What is measured, in an order in which each leaves one unknown.
-fn probes(pools: &[Pool]) -> Vec<Probe> {
-    let probe = |what: &str, order, zeros: bool, pool: Option<&Pool>, set: Set| {
+fn probes(pools: &[PoolKind]) -> Vec<ProbeSequence> {
+    let probe = |what: &str, order, zeros: bool, pool: Option<&PoolKind>, set: Set| {
         let what = pool.filter(|_| !zeros).map_or_else(|| what.to_owned(), |pool| format!("{} {what}", pool.compressor));
-        Probe { what, order, zeros, pool: pool.cloned(), set }
+        ProbeSequence { what, order, zeros, pool: pool.cloned(), set }
     };
     let mut probes = vec![probe("first touch", Order::Fill, false, None, |times, _, nanos| times.costs.allocate = nanos)];
     if let Some(first) = pools.first() {
@@ -84,9 +84,9 @@ fn probes(pools: &[Pool]) -> Vec<Probe> {
     }
     for pool in pools {
         probes.push(probe("out and back", Order::Read, false, Some(pool), |times, name, nanos| {
-            let Some(Codec { name, compress, decompress }) = name.and_then(Codec::named) else { return };
+            let Some(CodecCosts { name, compress, decompress }) = name.and_then(CodecCosts::named) else { return };
             let (compress, decompress) = split(nanos, compress, decompress);
-            times.codecs.insert(name.to_owned(), Codec { name, compress, decompress });
+            times.codecs.insert(name.to_owned(), CodecCosts { name, compress, decompress });
         }));
     }
     probes.push(probe("disk, page", Order::Overfill, false, None, |times, _, nanos| times.device().page = nanos));
@@ -101,20 +101,20 @@ const fn split(nanos: u64, one: u64, other: u64) -> (u64, u64) {
 }
 
 /// A probe and what it showed.
-struct Played {
-    probe: Probe,
+struct PlayedProbe {
+    probe: ProbeSequence,
     sequence: Sequence,
     nanos: Vec<f64>,
     /// The machine that it ran on, as the simulator has it.
-    machine: Option<Settings>,
+    machine: Option<ModelSettings>,
 }
 
 /// All probes; in a pass each is played once.
 pub(super) struct Passes {
-    all: Vec<Played>,
+    all: Vec<PlayedProbe>,
     done: usize,
     /// With which pool zswap's worker is looked at; none where no workload fills one.
-    pool: Option<Pool>,
+    pool: Option<PoolKind>,
     workers: Vec<Worked>,
 }
 
@@ -125,9 +125,9 @@ impl Passes {
     }
 }
 
-impl Bench<'_> {
+impl ValidationBench<'_> {
     /// What is to be measured with these pools, and with that which fills.
-    pub(super) fn passes(&self, pools: &[Pool], pool: Option<Pool>) -> Result<Passes, ValidateError> {
+    pub(super) fn passes(&self, pools: &[PoolKind], pool: Option<PoolKind>) -> Result<Passes, ValidateError> {
         let all = probes(pools).into_iter().map(|probe| self.prepared(probe)).collect::<Result<_, _>>()?;
         Ok(Passes { all, done: 0, pool, workers: Vec::new() })
     }
@@ -164,29 +164,29 @@ impl Bench<'_> {
     }
 
     /// What a page takes with each of these pools and on the disk, by what was seen; usual figures if not one pass was whole.
-    pub(super) fn times(&self, passes: &Passes, sizes: &Sizes) -> Result<Times, ValidateError> {
-        let mut times = Times::default();
+    pub(super) fn times(&self, passes: &Passes, sizes: &ContentSizes) -> Result<MachineTimes, ValidateError> {
+        let mut times = MachineTimes::default();
         let played = if passes.done == 0 { &[] } else { &passes.all[..] };
         for played in played {
             let nanos = self.unknown(played, sizes, &times)?;
             (played.probe.set)(&mut times, played.probe.compressor(), nanos);
-            times.told.push(Timed { what: played.probe.what.clone(), time: Nanos(nanos) });
+            times.told.push(MeasuredTime { what: played.probe.what.clone(), time: Nanos(nanos) });
         }
         times.learn_of(&passes.workers);
         Ok(times)
     }
 
-    fn prepared(&self, probe: Probe) -> Result<Played, ValidateError> {
+    fn prepared(&self, probe: ProbeSequence) -> Result<PlayedProbe, ValidateError> {
         let trace = generate(&format!("{},seed={}", probe.order.spec(self.options.limit.0 / PAGE as u64), self.options.seed))?;
         let suiting = |(page, size): (u32, &u16)| if probe.zeros { content::ZERO } else { content::suiting(page, *size) };
         let contents = (0..).zip(trace.sizes()).map(suiting).collect();
         let sequence = Sequence { script: Script::new(&trace, None, contents), trace };
-        Ok(Played { probe, sequence, nanos: Vec::new(), machine: None })
+        Ok(PlayedProbe { probe, sequence, nanos: Vec::new(), machine: None })
     }
 
     /// Plays it once more.
-    fn again(&mut self, played: &mut Played) -> Result<(), ValidateError> {
-        let tiering = Tiering { pool: played.probe.pool.clone(), ..Tiering::plain() };
+    fn again(&mut self, played: &mut PlayedProbe) -> Result<(), ValidateError> {
+        let tiering = KernelTiering { pool: played.probe.pool.clone(), ..KernelTiering::plain() };
         let mark = self.temporary.mark()?;
         let seen = self.play(&tiering, &played.sequence);
         self.temporary.back_to(mark)?;
@@ -197,7 +197,7 @@ impl Bench<'_> {
     }
 
     /// The time that a probe is about, when all others are known.
-    fn unknown(&self, played: &Played, sizes: &Sizes, times: &Times) -> Result<u64, ValidateError> {
+    fn unknown(&self, played: &PlayedProbe, sizes: &ContentSizes, times: &MachineTimes) -> Result<u64, ValidateError> {
         let Some(machine) = &played.machine else { return Ok(0) };
         let each = played.sequence.sizes(sizes, played.probe.pool.as_ref());
         let takes = |nanos: u64| -> Result<f64, ValidateError> {
@@ -262,13 +262,13 @@ mod tests {
 
     #[test]
     fn each_probe_has_one_unknown_and_what_it_needs_is_measured_before() {
-        let pool = |name: &str| Pool { compressor: name.into(), zpool: None };
+        let pool = |name: &str| PoolKind { compressor: name.into(), zpool: None };
         let found = probes(&[pool("lzo"), pool("zstd")]);
         let names: Vec<&str> = found.iter().map(|probe| probe.what.as_str()).collect();
         let expected =
             ["first touch", "out and back without a codec", "lzo out and back", "zstd out and back", "disk, page", "disk, read"];
         assert_eq!(names, expected);
-        let mut times = Times::default();
+        let mut times = MachineTimes::default();
         for (number, probe) in found.iter().enumerate() {
             (probe.set)(&mut times, probe.compressor(), 1000 + number as u64);
         }

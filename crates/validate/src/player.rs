@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use swaptune_host::child;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_tiers::trace::{Op, Trace};
 
 use crate::content::{self, PAGE};
@@ -27,7 +27,7 @@ pub(super) const PAGES_MAX: u32 = FIRST;
 
 /// What is to be played: as many bytes of contents and events follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Task {
+pub(super) struct PlayTask {
     /// Pages that the process has.
     pub pages: u32,
     /// Accesses that it plays.
@@ -47,12 +47,12 @@ pub(super) struct Played {
 
 /// Everything is in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ready {}
+pub(super) struct PlayerReady {}
 
 /// A sequence as it is sent: the content of each page, then each event, little-endian.
 #[derive(Clone, Debug)]
 pub(super) struct Script {
-    pub task: Task,
+    pub task: PlayTask,
     pub contents: Vec<u16>,
     events: Vec<u32>,
 }
@@ -67,7 +67,7 @@ impl Script {
             event.page | if first { FIRST } else { 0 } | if event.op == Op::Write { WRITE } else { 0 }
         };
         let events: Vec<u32> = trace.iter().map(event).collect();
-        Self { task: Task { pages: trace.page_count(), events: events.len(), pauses }, contents, events }
+        Self { task: PlayTask { pages: trace.page_count(), events: events.len(), pauses }, contents, events }
     }
 
     /// What follows the task.
@@ -90,15 +90,15 @@ pub fn serve(parent: u32, input: impl BufRead, output: impl Write) -> io::Result
 fn work(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let task: Task = serde_json::from_str(&line)?;
+    let task: PlayTask = serde_json::from_str(&line)?;
     let contents: Vec<u16> = numbers(&mut input, task.pages as usize)?.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
     let events: Vec<u32> = numbers(&mut input, task.events)?.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
     let words = words();
     let length = task.pages as usize * PAGE;
-    let mut region = Region::new(length)?;
+    let mut region = OwnRegion::new(length)?;
     // EINVAL from a kernel without huge pages, which then has none to avoid.
-    let _ = region.advise(0, length, Advice::NoHugePage);
-    say(&mut output, &Ready {})?;
+    let _ = region.advise(0, length, MadviseAdvice::NoHugePage);
+    say(&mut output, &PlayerReady {})?;
     line.clear();
     if input.read_line(&mut line)? == 0 {
         return Ok(());
@@ -121,7 +121,7 @@ fn numbers<const N: usize>(input: &mut impl Read, count: usize) -> io::Result<Ve
 }
 
 /// From here on next to nothing is allocated: it would count for the group.
-fn play(region: &mut Region, contents: &[u16], events: &[u32], words: &[u64], pauses: Option<Pauses>) -> Played {
+fn play(region: &mut OwnRegion, contents: &[u16], events: &[u32], words: &[u64], pauses: Option<Pauses>) -> Played {
     let memory = region.word_cells();
     let (begun, waited) = (Instant::now(), child::waited());
     let mut wrong = 0;
@@ -156,7 +156,7 @@ mod tests {
         let contents: Vec<u16> = (0..200).map(|page| content::suiting(page, trace.sizes()[page as usize])).collect();
         let script = Script::new(&trace, None, contents);
         let firsts = script.events.iter().filter(|event| **event & FIRST != 0).count();
-        assert_eq!((script.task, firsts), (Task { pages: 200, events: 3400, pauses: None }, 200));
+        assert_eq!((script.task, firsts), (PlayTask { pages: 200, events: 3400, pauses: None }, 200));
         let mut input = serde_json::to_vec(&script.task).unwrap();
         input.push(b'\n');
         input.extend(script.bytes());
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_page_that_came_back_different_is_counted() {
-        let mut region = Region::new(2 * PAGE).unwrap();
+        let mut region = OwnRegion::new(2 * PAGE).unwrap();
         let words = words();
         let contents = [content::suiting(0, 2000), content::suiting(1, 1000)];
         assert_eq!(play(&mut region, &contents, &[FIRST, FIRST | 1, 0, 1], &words, None).wrong, 0);

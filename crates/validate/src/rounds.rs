@@ -3,37 +3,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use swaptune_core::Bytes;
-use swaptune_host::cgroup::Version;
+use swaptune_host::cgroup::HierarchyVersion;
 use swaptune_host::error_chain;
 use swaptune_host::temporary::TemporaryError;
-use swaptune_tiers::model::Settings;
+use swaptune_tiers::model::ModelSettings;
 
-use crate::bench::Bench;
-use crate::compare::Seen;
+use crate::bench::ValidationBench;
+use crate::compare::KernelRound;
 use crate::content::PAGE;
 use crate::passes::Passes;
 use crate::player::{PAGES_MAX, Script};
-use crate::sequence::{Sequence, Sizes};
-use crate::tiering::{Case, Pool, full_pool};
-use crate::times::Times;
-use crate::workload::Workload;
+use crate::sequence::{ContentSizes, Sequence};
+use crate::tiering::{Case, PoolKind, full_pool};
+use crate::times::MachineTimes;
+use crate::workload::PlayedWorkload;
 use crate::{ValidateError, sizes};
 
 /// Memory that must be left beside a workload that fills a pool.
 const SPARE: u64 = 1 << 30;
 
 /// A case at work.
-pub(super) struct Work {
+pub(super) struct CaseAtWork {
     pub case: Case,
     /// The machine that it ran on, as the simulator has it.
-    pub machine: Option<Settings>,
+    pub machine: Option<ModelSettings>,
     /// Version of the hierarchy of its group.
-    pub version: Option<Version>,
-    pub seen: Vec<Seen>,
+    pub version: Option<HierarchyVersion>,
+    pub seen: Vec<KernelRound>,
     pub failed: Option<String>,
 }
 
-impl Work {
+impl CaseAtWork {
     /// The case in words.
     pub fn words(&self) -> String {
         format!("{}, {}", self.case.workload.name, self.case.tiering)
@@ -42,20 +42,22 @@ impl Work {
 
 /// What was played.
 pub(super) struct Everything {
-    pub works: Vec<Work>,
+    pub works: Vec<CaseAtWork>,
     /// By workload.
     pub sequences: BTreeMap<&'static str, Sequence>,
-    pub sizes: Sizes,
-    pub times: Times,
+    pub sizes: ContentSizes,
+    pub times: MachineTimes,
     pub stopped: bool,
 }
 
-impl Bench<'_> {
+impl ValidationBench<'_> {
     /// Plays all cases in all rounds.
     pub fn all(&mut self, cases: Vec<Case>, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Everything, ValidateError> {
-        let mut works: Vec<Work> =
-            cases.into_iter().map(|case| Work { case, machine: None, version: None, seen: Vec::new(), failed: None }).collect();
-        let (mut sequences, mut sizes) = (BTreeMap::new(), Sizes::new());
+        let mut works: Vec<CaseAtWork> = cases
+            .into_iter()
+            .map(|case| CaseAtWork { case, machine: None, version: None, seen: Vec::new(), failed: None })
+            .collect();
+        let (mut sequences, mut sizes) = (BTreeMap::new(), ContentSizes::new());
         for work in &mut works {
             if let Some(pool) = work.case.tiering.pool.as_ref().filter(|pool| !sizes.contains_key(&pool.compressor)) {
                 match sizes::of_contents(self.machine, self.temporary, self.facts, &pool.compressor)? {
@@ -71,7 +73,7 @@ impl Bench<'_> {
                 }
             }
         }
-        let mut pools: Vec<Pool> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
+        let mut pools: Vec<PoolKind> = works.iter().filter_map(|work| work.case.tiering.pool.clone()).collect();
         let mut seen = BTreeSet::new();
         pools.retain(|pool| sizes.contains_key(&pool.compressor) && seen.insert(pool.compressor.clone()));
         let fills = works.iter().filter(|work| work.failed.is_none() && work.case.workload.fills_pool);
@@ -82,7 +84,7 @@ impl Bench<'_> {
     }
 
     /// The accesses of a workload, or why they do not fit here.
-    fn sequence(&self, workload: &'static Workload) -> Result<Result<Sequence, String>, ValidateError> {
+    fn sequence(&self, workload: &'static PlayedWorkload) -> Result<Result<Sequence, String>, ValidateError> {
         let pool = full_pool(self.facts);
         let needed = 2 * pool * PAGE as u64 + SPARE;
         if workload.fills_pool && self.facts.memory.get("MemAvailable").unwrap_or_default().0 < needed {
@@ -99,7 +101,7 @@ impl Bench<'_> {
     /// Plays the cases, and the passes of what is measured between them. False when it was stopped.
     fn rounds(
         &mut self,
-        works: &mut [Work],
+        works: &mut [CaseAtWork],
         sequences: &BTreeMap<&'static str, Sequence>,
         passes: &mut Passes,
         show: &mut dyn FnMut(&str, usize, usize),
@@ -128,7 +130,11 @@ impl Bench<'_> {
     }
 
     /// What this kernel or machine lacks is told of, and the other cases are played.
-    fn note(&self, work: &mut Work, played: Result<(Seen, Settings, Version), ValidateError>) -> Result<(), ValidateError> {
+    fn note(
+        &self,
+        work: &mut CaseAtWork,
+        played: Result<(KernelRound, ModelSettings, HierarchyVersion), ValidateError>,
+    ) -> Result<(), ValidateError> {
         match played {
             Ok((seen, machine, version)) => {
                 work.seen.push(seen);

@@ -8,13 +8,13 @@ use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::mm_stat;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
-use swaptune_host::sys::Region;
+use swaptune_host::sys::OwnRegion;
 use swaptune_host::temporary::TemporarySettings;
 use swaptune_kernel::behaviours;
 
 use crate::ValidateError;
 use crate::content::{self, PAGE};
-use swaptune_bench::codec::{CODECS, Codec, Setting, counted, room, same_filled};
+use swaptune_bench::codec::{CODECS, Codec, CodecSetting, counted, room, same_filled};
 use swaptune_bench::codecs::in_zram;
 
 /// Codecs of which zram calls the very function that zswap calls. Its zstd and deflate have other parameters.
@@ -37,7 +37,7 @@ pub(super) fn of_contents(
     let calls_it = |codec: &&Codec| codec.zswap == Some(compressor);
     // Where two rows of the table fit, the one that fits nothing else is meant.
     let Some(codec) = CODECS.iter().rfind(calls_it) else { return Ok(None) };
-    let mut library = Setting::of(codec).open(PAGE).map_err(|error| ValidateError::Sizes(error.to_string()))?;
+    let mut library = CodecSetting::of(codec).open(PAGE).map_err(|error| ValidateError::Sizes(error.to_string()))?;
     let mut out = vec![0; room(PAGE)];
     let mut size = |page: &Vec<u8>| match same_filled(page) {
         Some(_) => 0,
@@ -74,7 +74,7 @@ fn in_a_device(
         stat.map(|stat| stat.compr_data_size.0).ok_or_else(|| ValidateError::Sizes(format!("{file} cannot be read")))
     };
     // Direct writes need memory that begins with a page.
-    let mut region = Region::new(PAGE).map_err(failed)?;
+    let mut region = OwnRegion::new(PAGE).map_err(failed)?;
     let mut before = counted()?;
     let mut sizes = Vec::with_capacity(pages.len());
     for (number, page) in pages.iter().enumerate() {

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
-use swaptune_validate::{Compared, METRICS, Pair, Report, Row, Verdict};
+use swaptune_validate::{Agreement, CaseResult, Compared, METRICS, Pair, ValidationReport};
 
 use swaptune::text;
 
 /// For people.
-pub fn tables(report: &Report) -> String {
+pub fn tables(report: &ValidationReport) -> String {
     let mut page = format!(
         "Linux {}, control groups {}, {} of RAM for each workload, {}; kernel: median\n\n",
         report.kernel,
@@ -32,7 +32,7 @@ pub fn tables(report: &Report) -> String {
 }
 
 /// What the simulator's clock goes by.
-fn measured(report: &Report) -> String {
+fn measured(report: &ValidationReport) -> String {
     if report.times.is_empty() {
         return String::new();
     }
@@ -40,7 +40,7 @@ fn measured(report: &Report) -> String {
     text::wrap(&format!("Measured meanwhile, of one page or step: {}", times.join("; ")), 0) + "\n"
 }
 
-fn cases(report: &Report) -> Vec<Vec<String>> {
+fn cases(report: &ValidationReport) -> Vec<Vec<String>> {
     let head = [
         "WORKLOAD",
         "TIERING",
@@ -61,7 +61,7 @@ fn cases(report: &Report) -> Vec<Vec<String>> {
     rows
 }
 
-fn case(row: &Row, compared: &Compared, is_first: bool) -> Vec<String> {
+fn case(row: &CaseResult, compared: &Compared, is_first: bool) -> Vec<String> {
     let once = |text: &str| if is_first { text.to_owned() } else { String::new() };
     vec![
         once(row.workload),
@@ -96,16 +96,16 @@ fn percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn word(verdict: Agreement) -> &'static str {
     match verdict {
-        Verdict::Good => "good",
-        Verdict::Within => "within",
-        Verdict::Missed => "missed",
+        Agreement::Good => "good",
+        Agreement::Within => "within",
+        Agreement::Missed => "missed",
     }
 }
 
 /// One line for each counter that has a bound, over all cases: by the median of the rounds, and how many miss the nearest round as well.
-fn summary(report: &Report) -> Vec<Vec<String>> {
+fn summary(report: &ValidationReport) -> Vec<Vec<String>> {
     let head = ["COUNTER", "BOUND", "CASES", "GOOD", "WITHIN", "MISSED", "MISSED NEAREST", "MEDIAN DIFFERENCE", "KERNEL DIFFERS"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     for metric in METRICS.iter().filter(|metric| metric.bound.is_some()) {
@@ -121,10 +121,10 @@ fn summary(report: &Report) -> Vec<Vec<String>> {
             metric.name.to_owned(),
             metric.bound.map(|(bound, _)| format!("{:.0} %", bound * 100.0)).unwrap_or_default(),
             of.len().to_string(),
-            count(Verdict::Good),
-            count(Verdict::Within),
-            count(Verdict::Missed),
-            of.iter().filter(|row| row.nearest == Some(Verdict::Missed)).count().to_string(),
+            count(Agreement::Good),
+            count(Agreement::Within),
+            count(Agreement::Missed),
+            of.iter().filter(|row| row.nearest == Some(Agreement::Missed)).count().to_string(),
             sizes.get(sizes.len() / 2).map_or_else(|| "-".into(), |size| format!("{:.1} %", size * 100.0)),
             of.iter().filter(|row| row.differs_from_itself()).count().to_string(),
         ]);
@@ -155,7 +155,7 @@ fn signs(pairs: &[Pair]) -> String {
 }
 
 /// For programs that read columns: one line for each counter of each case.
-pub fn csv(report: &Report) -> String {
+pub fn csv(report: &ValidationReport) -> String {
     let mut page =
         "workload,tiering,counter,unit,kernel,kernel_low,kernel_high,simulator,difference,spread,bound,nearest,verdict\n"
             .to_owned();

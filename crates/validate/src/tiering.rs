@@ -11,7 +11,7 @@ use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use swaptune_kernel::behaviours;
 
 use crate::content::PAGE;
-use crate::workload::Workload;
+use crate::workload::PlayedWorkload;
 use swaptune_bench::codecs::NAMES;
 
 /// max_pool_percent of a pool that is meant to fill, and of one that is not.
@@ -27,7 +27,7 @@ pub(super) fn full_pool(facts: &Facts) -> u64 {
 
 /// A compressor and, where the kernel has a choice, an allocator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pool {
+pub struct PoolKind {
     /// Compressor, by the kernel's name.
     pub compressor: String,
     /// Allocator; `None` on a kernel that has no choice.
@@ -36,9 +36,9 @@ pub struct Pool {
 
 /// One tiering.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiering {
+pub struct KernelTiering {
     /// zswap; `None`: the disk alone.
-    pub pool: Option<Pool>,
+    pub pool: Option<PoolKind>,
     /// max_pool_percent.
     pub percent: u64,
     /// shrinker_enabled; `None` on a kernel without it.
@@ -51,19 +51,19 @@ pub struct Tiering {
 #[derive(Clone, Debug)]
 pub struct Case {
     /// The workload.
-    pub workload: &'static Workload,
+    pub workload: &'static PlayedWorkload,
     /// The tiering.
-    pub tiering: Tiering,
+    pub tiering: KernelTiering,
 }
 
 /// All cases of these workloads, with these compressors, or all that the kernel has.
 #[must_use]
-pub fn cases(workloads: &[&'static Workload], compressors: &[String], facts: &Facts) -> Vec<Case> {
+pub fn cases(workloads: &[&'static PlayedWorkload], compressors: &[String], facts: &Facts) -> Vec<Case> {
     let pools = pools(compressors, facts);
-    let tierings = |workload: &Workload| {
+    let tierings = |workload: &PlayedWorkload| {
         let percent = if workload.fills_pool { FULL_PERCENT } else { ROOMY_PERCENT };
         let shrinker = facts.zswap.value().is_some_and(|zswap| zswap.parameter("shrinker_enabled").is_some());
-        let tiering = |pool: Option<&Pool>| Tiering {
+        let tiering = |pool: Option<&PoolKind>| KernelTiering {
             pool: pool.cloned(),
             percent,
             shrinker: (shrinker && pool.is_some()).then_some(false),
@@ -71,13 +71,13 @@ pub fn cases(workloads: &[&'static Workload], compressors: &[String], facts: &Fa
         };
         let mut tierings = vec![tiering(None)];
         if !workload.fills_pool {
-            tierings.push(Tiering { areas: 2, ..tiering(None) });
+            tierings.push(KernelTiering { areas: 2, ..tiering(None) });
         }
         let few = if workload.fills_pool { 1 } else { pools.len() };
         tierings.extend(pools.iter().take(few).map(|pool| tiering(Some(pool))));
         if let Some(first) = pools.first() {
-            tierings.extend(shrinker.then(|| Tiering { shrinker: Some(true), ..tiering(Some(first)) }));
-            tierings.push(Tiering { areas: 2, ..tiering(Some(first)) });
+            tierings.extend(shrinker.then(|| KernelTiering { shrinker: Some(true), ..tiering(Some(first)) }));
+            tierings.push(KernelTiering { areas: 2, ..tiering(Some(first)) });
         }
         tierings
     };
@@ -85,7 +85,7 @@ pub fn cases(workloads: &[&'static Workload], compressors: &[String], facts: &Fa
 }
 
 /// Each compressor with the usual allocator, and the first one with the others.
-fn pools(compressors: &[String], facts: &Facts) -> Vec<Pool> {
+fn pools(compressors: &[String], facts: &Facts) -> Vec<PoolKind> {
     let usable = |name: &&&str| facts.compressors.iter().any(|found| found.name == **name && found.availability.usable());
     let names: Vec<String> = if !facts.zswap.is_known() {
         Vec::new()
@@ -97,7 +97,7 @@ fn pools(compressors: &[String], facts: &Facts) -> Vec<Pool> {
     let zpools = zpools(&facts.kernel, facts.zswap.value().and_then(|zswap| zswap.parameter("zpool")).is_some());
     let usual = zpools.first().copied().flatten();
     let pool =
-        |compressor: &String, zpool: Option<&str>| Pool { compressor: compressor.clone(), zpool: zpool.map(str::to_owned) };
+        |compressor: &String, zpool: Option<&str>| PoolKind { compressor: compressor.clone(), zpool: zpool.map(str::to_owned) };
     let others = names.first().into_iter().flat_map(|name| zpools.iter().skip(1).map(|zpool| pool(name, *zpool)));
     names.iter().map(|name| pool(name, usual)).chain(others).collect()
 }
@@ -108,7 +108,7 @@ fn zpools(kernel: &KernelFacts, has_choice: bool) -> Vec<Option<&'static str>> {
     if has_choice && has_zbud { vec![Some("zsmalloc"), Some("zbud")] } else { vec![None] }
 }
 
-impl Tiering {
+impl KernelTiering {
     /// One area, a pool that does not fill if there is one, and no shrinker.
     pub(super) const fn plain() -> Self {
         Self { pool: None, percent: ROOMY_PERCENT, shrinker: None, areas: 1 }
@@ -152,12 +152,12 @@ impl Tiering {
     }
 }
 
-impl fmt::Display for Tiering {
+impl fmt::Display for KernelTiering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = match &self.pool {
             None => "disk".to_owned(),
-            Some(Pool { compressor, zpool: None }) => format!("zswap {compressor}"),
-            Some(Pool { compressor, zpool: Some(zpool) }) => format!("zswap {compressor}/{zpool}"),
+            Some(PoolKind { compressor, zpool: None }) => format!("zswap {compressor}"),
+            Some(PoolKind { compressor, zpool: Some(zpool) }) => format!("zswap {compressor}/{zpool}"),
         };
         if self.shrinker == Some(true) {
             text += ", shrinker";
@@ -192,7 +192,10 @@ mod tests {
 
     fn names(workload: &str, facts: &Facts, compressors: &[&str]) -> Vec<String> {
         let compressors: Vec<String> = compressors.iter().map(|name| (*name).to_owned()).collect();
-        cases(&[Workload::named(workload).unwrap()], &compressors, facts).iter().map(|case| case.tiering.to_string()).collect()
+        cases(&[PlayedWorkload::named(workload).unwrap()], &compressors, facts)
+            .iter()
+            .map(|case| case.tiering.to_string())
+            .collect()
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use swaptune_core::stats::Nanos;
-use swaptune_tiers::model::{Codec, Costs, DeviceTimes, Settings};
+use swaptune_tiers::model::{CodecCosts, Costs, DeviceTimes, ModelSettings};
 
 /// A time that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Timed {
+pub struct MeasuredTime {
     /// What takes it.
     pub what: String,
     /// How long, for one page or step.
@@ -17,16 +17,16 @@ pub struct Timed {
 
 /// The times of this machine; what was not measured has its usual figure.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Times {
+pub(super) struct MachineTimes {
     pub costs: Costs,
-    pub codecs: BTreeMap<String, Codec>,
+    pub codecs: BTreeMap<String, CodecCosts>,
     pub device: Option<DeviceTimes>,
-    pub told: Vec<Timed>,
+    pub told: Vec<MeasuredTime>,
 }
 
-impl Times {
+impl MachineTimes {
     /// Gives a machine these times. All its areas lie in one folder, and so on one disk.
-    pub fn put(&self, machine: &mut Settings) {
+    pub fn put(&self, machine: &mut ModelSettings) {
         machine.costs = self.costs;
         if let Some(zswap) = &mut machine.zswap {
             zswap.codec = self.codecs.get(zswap.codec.name).copied().unwrap_or(zswap.codec);

@@ -9,19 +9,19 @@
 //! read while a sequence fills a pool and goes on: when the worker was asked, when it began, when it ended. User space cannot stand in
 //! for it: a thread that another wakes is put on the same processor as often as not, the worker is not.
 
-use swaptune_core::parse::work_trace::{Run, Runs};
+use swaptune_core::parse::work_trace::{Runs, WorkRun};
 use swaptune_core::stats::Nanos;
 use swaptune_host::work_trace::WorkTrace;
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::policies::{Groups, Walk};
+use swaptune_tiers::policies::{GroupOrder, Walk};
 
 use crate::ValidateError;
-use crate::bench::Bench;
+use crate::bench::ValidationBench;
 use crate::content::{self, PAGE};
 use crate::player::Script;
 use crate::sequence::Sequence;
-use crate::tiering::{FULL_PERCENT, Pool, Tiering, full_pool};
-use crate::times::{Timed, Times};
+use crate::tiering::{FULL_PERCENT, KernelTiering, PoolKind, full_pool};
+use crate::times::{MachineTimes, MeasuredTime};
 
 /// The kernel's function.
 const WORKER: &str = "shrink_worker";
@@ -30,12 +30,12 @@ const FEWEST: usize = 100;
 /// A run that takes this many times as long as the usual one, which writes nothing back, drains the pool.
 const DRAINS: u64 = 20;
 
-impl Bench<'_> {
+impl ValidationBench<'_> {
     /// Looks at one, where the kernel has an own worker that goes on beside the stores and trace events that tell of it.
-    pub(super) fn worker(&mut self, pool: &Pool) -> Result<Option<Worked>, ValidateError> {
+    pub(super) fn worker(&mut self, pool: &PoolKind) -> Result<Option<Worked>, ValidateError> {
         let Ok(trace) = WorkTrace::start(self.machine) else { return Ok(None) };
         let sequence = self.overfilling()?;
-        let tiering = Tiering { pool: Some(pool.clone()), percent: FULL_PERCENT, ..Tiering::plain() };
+        let tiering = KernelTiering { pool: Some(pool.clone()), percent: FULL_PERCENT, ..KernelTiering::plain() };
         let mark = self.temporary.mark()?;
         let played = self.play(&tiering, &sequence);
         self.temporary.back_to(mark)?;
@@ -62,7 +62,7 @@ pub(super) struct Worked {
     walk: Walk,
 }
 
-impl Times {
+impl MachineTimes {
     /// Takes over what was seen of the worker that was in the middle by how soon it began: where the other processor is busy for a moment,
     /// it shares that of the process, and all that is measured of it is another thing.
     pub(super) fn learn_of(&mut self, workers: &[Worked]) {
@@ -75,23 +75,24 @@ impl Times {
 
     fn learn(&mut self, Worked { runs, written, walk }: &Worked) {
         let (written, walk) = (*written, *walk);
-        let mut tell = |what: &str, nanos| self.told.push(Timed { what: format!("zswap's worker, {what}"), time: Nanos(nanos) });
+        let mut tell =
+            |what: &str, nanos| self.told.push(MeasuredTime { what: format!("zswap's worker, {what}"), time: Nanos(nanos) });
         if let Some(wake) = middle(&runs.waits) {
             self.costs.wake = wake;
             tell("until it begins", wake);
         }
         // Before 6.12 each run writes back.
-        let passes_over = walk.groups == Groups::Fair && walk.second_chance;
+        let passes_over = walk.groups == GroupOrder::Fair && walk.second_chance;
         let lengths: Vec<u64> = runs.runs.iter().map(|run| run.length).collect();
         let Some(usual) = middle(&lengths).filter(|_| passes_over) else { return };
-        let (drains, others): (Vec<Run>, Vec<Run>) = runs.runs.iter().partition(|run| run.length > DRAINS * usual);
+        let (drains, others): (Vec<WorkRun>, Vec<WorkRun>) = runs.runs.iter().partition(|run| run.length > DRAINS * usual);
         // How many there are while others store is a matter of their mean. Each ends after a fixed number of steps.
         let walks: u64 = others.iter().filter(|run| run.beside).map(|run| run.length).sum();
         let step = walks / others.len() as u64 / u64::from(walk.failures);
         self.costs.round = step.saturating_sub(u64::from(walk.per_step) * self.costs.scan);
         tell("a step", step);
         if written >= FEWEST as u64 && !drains.is_empty() {
-            let own = |run: &Run| if run.beside { run.length } else { run.length / 2 };
+            let own = |run: &WorkRun| if run.beside { run.length } else { run.length / 2 };
             let page = drains.iter().map(own).sum::<u64>() / written;
             self.costs.write_back = page.saturating_sub(self.costs.round / u64::from(walk.per_step));
             tell("a page written back", page);
@@ -118,8 +119,8 @@ mod tests {
     }
 
     fn learnt_where(beside: bool, kernel: KernelVersion, waits: Vec<u64>, lengths: &[u64], written: u64) -> ([u64; 3], usize) {
-        let mut times = Times::default();
-        let runs = lengths.iter().map(|length| Run { length: *length, beside }).collect();
+        let mut times = MachineTimes::default();
+        let runs = lengths.iter().map(|length| WorkRun { length: *length, beside }).collect();
         times.learn_of(&[Worked { runs: Runs { waits, runs }, written, walk: Walk::of_kernel(kernel) }]);
         let Costs { wake, round, write_back, .. } = times.costs;
         ([wake, round, write_back], times.told.len())
@@ -128,14 +129,14 @@ mod tests {
     #[test]
     fn the_worker_in_the_middle_counts() {
         let worked = |wait: u64| Worked {
-            runs: Runs { waits: vec![wait; 100], runs: vec![Run { length: wait, beside: true }; 100] },
+            runs: Runs { waits: vec![wait; 100], runs: vec![WorkRun { length: wait, beside: true }; 100] },
             written: 0,
             walk: Walk::of_kernel(v(6, 9)),
         };
-        let mut times = Times::default();
+        let mut times = MachineTimes::default();
         times.learn_of(&[worked(27_000), worked(3000), worked(25_000)]);
         assert_eq!(times.costs.wake, 25_000);
-        let mut times = Times::default();
+        let mut times = MachineTimes::default();
         times.learn_of(&[]);
         assert_eq!((times.costs.wake, times.told.len()), (Costs::default().wake, 0));
     }

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use swaptune_tiers::generate::{GenerateError, generate};
-use swaptune_tiers::trace::{Builder, Event, Keep, Op, Trace};
+use swaptune_tiers::trace::{Event, KeptColumns, Op, Trace, TraceBuilder};
 
 use crate::content;
 
 /// Where its accesses come from.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum AccessSource {
     /// A generator and parameters, for this many pages of RAM.
     Generator(fn(u64) -> String),
     /// [`paced`].
@@ -35,60 +35,60 @@ impl Pauses {
 
 /// A workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Workload {
+pub struct PlayedWorkload {
     /// What it is called on the command line.
     pub name: &'static str,
     /// What it does, in one sentence.
     pub about: &'static str,
-    source: Source,
+    source: AccessSource,
     /// Whether it is as large as it must be to fill a pool of 1 % of RAM.
     pub fills_pool: bool,
 }
 
 /// THE table. Pages compress to a third in the mean, 3 % are same-filled and 5 % do not compress, unless a row says otherwise.
-pub const WORKLOADS: [Workload; 7] = [
-    Workload {
+pub const WORKLOADS: [PlayedWorkload; 7] = [
+    PlayedWorkload {
         name: "sequential",
         about: "writes twice as many pages as there are in RAM, in order, and reads them all twice",
-        source: Source::Generator(|ram| format!("hold:pages={},reads=2", ram * 2)),
+        source: AccessSource::Generator(|ram| format!("hold:pages={},reads=2", ram * 2)),
         fills_pool: false,
     },
-    Workload {
+    PlayedWorkload {
         name: "zipf",
         about: "fills twice the RAM, then reads (70 %) and writes pages by Zipf's law",
-        source: Source::Generator(|ram| {
+        source: AccessSource::Generator(|ram| {
             format!("heap:ram={ram},percent=200,events={},theta=0.9,write=0.3,collections=0", ram * 10)
         }),
         fills_pool: false,
     },
-    Workload {
+    PlayedWorkload {
         name: "idle",
         about: "sixteen applications, twice the RAM together, that wake in turn and touch a third of their pages",
-        source: Source::Generator(|ram| format!("idle:apps=16,pages={},seconds=400,wake=40,touch=0.3", ram / 8)),
+        source: AccessSource::Generator(|ram| format!("idle:apps=16,pages={},seconds=400,wake=40,touch=0.3", ram / 8)),
         fills_pool: false,
     },
-    Workload {
+    PlayedWorkload {
         name: "poor",
         about: "writes one and a half times the RAM, half of it incompressible, and reads it once",
-        source: Source::Generator(|ram| format!("hold:pages={},reads=1,poor=0.5,same=0", ram * 3 / 2)),
+        source: AccessSource::Generator(|ram| format!("hold:pages={},reads=1,poor=0.5,same=0", ram * 3 / 2)),
         fills_pool: false,
     },
-    Workload {
+    PlayedWorkload {
         name: "same",
         about: "as sequential, four of ten pages same-filled",
-        source: Source::Generator(|ram| format!("hold:pages={},reads=1,same=0.4", ram * 2)),
+        source: AccessSource::Generator(|ram| format!("hold:pages={},reads=1,same=0.4", ram * 2)),
         fills_pool: false,
     },
-    Workload {
+    PlayedWorkload {
         name: "full",
         about: "writes four times what a pool of 1 % of RAM holds, pages that compress little, and reads them once",
-        source: Source::Generator(|ram| format!("hold:pages={ram},reads=1,same=0,poor=0.05,size=2700")),
+        source: AccessSource::Generator(|ram| format!("hold:pages={ram},reads=1,same=0,poor=0.05,size=2700")),
         fills_pool: true,
     },
-    Workload {
+    PlayedWorkload {
         name: "paced",
         about: "fills a pool of 1 % of RAM, then goes on by a page at a time with pauses, so that zswap's worker ends before the next store",
-        source: Source::Paced,
+        source: AccessSource::Paced,
         fills_pool: true,
     },
 ];
@@ -107,7 +107,7 @@ const LARGE: u16 = 3_900;
 /// then and two times after, and that the end lies halfway to the next time.
 fn paced(ram: u64, pool: u64) -> Result<(Trace, Pauses), GenerateError> {
     let (zeros, filled, portions) = (2 * ram, pool * 97 / 100, pool * 34 / 100);
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     let mut access = |page: u64, op| builder.push(Event { time: 0, page: page as u32, cgroup: 0, op });
     (0..zeros + filled).try_for_each(|page| access(page, Op::Write))?;
     for portion in 0..portions {
@@ -120,7 +120,7 @@ fn paced(ram: u64, pool: u64) -> Result<(Trace, Pauses), GenerateError> {
     Ok((builder.finish(Some(pages as u32))?, pauses))
 }
 
-impl Workload {
+impl PlayedWorkload {
     /// Whether it is played when none is named: what fills a pool takes as long as all others together.
     #[must_use]
     pub const fn is_quick(&self) -> bool {
@@ -130,7 +130,7 @@ impl Workload {
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        static TABLE: [Workload; WORKLOADS.len()] = WORKLOADS;
+        static TABLE: [PlayedWorkload; WORKLOADS.len()] = WORKLOADS;
         TABLE.iter().find(|workload| workload.name == name)
     }
 
@@ -140,19 +140,19 @@ impl Workload {
     /// [`GenerateError`] when it gets too long.
     pub(super) fn trace(&self, ram: u64, pool: u64, seed: u64) -> Result<(Trace, Option<Pauses>), GenerateError> {
         match self.source {
-            Source::Generator(spec) => {
+            AccessSource::Generator(spec) => {
                 // 2700 of 4096 bytes: the pages of a pool hold one and a half times as many. The first walk through them, which drains
                 // nothing, may take as many stores as fill the pool, and what follows must be many drains of a tenth.
                 let pages = if self.fills_pool { ram + pool * 6 } else { ram };
                 Ok((generate(&format!("{},seed={seed}", spec(pages)))?, None))
             }
-            Source::Paced => paced(ram, pool).map(|(trace, pauses)| (trace, Some(pauses))),
+            AccessSource::Paced => paced(ram, pool).map(|(trace, pauses)| (trace, Some(pauses))),
         }
     }
 
     /// The content of a page that is said to compress to this many bytes; same-filled ones of [`paced`] are all zeros.
     pub(super) fn content(&self, page: u32, size: u16) -> u16 {
-        content::suiting(if matches!(self.source, Source::Paced) { page & !1 } else { page }, size)
+        content::suiting(if matches!(self.source, AccessSource::Paced) { page & !1 } else { page }, size)
     }
 }
 
@@ -167,14 +167,14 @@ mod tests {
             assert_eq!(pauses.is_some(), workload.name == "paced");
             assert!(u64::from(trace.page_count()) >= 2048 * 3 / 2, "{}", workload.name);
             assert!(trace.frees().is_none() && trace.sizes().len() == trace.page_count() as usize, "{}", workload.name);
-            assert_eq!(Workload::named(workload.name).map(|found| found.about), Some(workload.about));
+            assert_eq!(PlayedWorkload::named(workload.name).map(|found| found.about), Some(workload.about));
         }
-        assert!(Workload::named("full").unwrap().trace(2048, 100_000, 1).unwrap().0.page_count() > 600_000);
+        assert!(PlayedWorkload::named("full").unwrap().trace(2048, 100_000, 1).unwrap().0.page_count() > 600_000);
     }
 
     #[test]
     fn a_page_to_store_comes_after_each_pause_and_zeros_until_the_next() {
-        let paced = Workload::named("paced").unwrap();
+        let paced = PlayedWorkload::named("paced").unwrap();
         let (trace, pauses) = paced.trace(100, 1000, 1).unwrap();
         let pauses = pauses.unwrap();
         assert_eq!((pauses.from, trace.len(), trace.page_count()), (200 + 970, 1170 + 340 * 65, 1170 + 340));

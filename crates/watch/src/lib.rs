@@ -14,6 +14,6 @@ mod textfile;
 
 pub use pace::Pace;
 pub use serve::serve;
-pub use source::Source;
+pub use source::SampleSource;
 pub use text::once;
 pub use textfile::replace;

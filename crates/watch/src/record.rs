@@ -17,7 +17,7 @@ use flate2::{Compress, Compression, Crc, FlushCompress};
 use swaptune_core::metrics::Sample;
 use thiserror::Error;
 
-pub use read::{End, Reader};
+pub use read::{End, RecordReader};
 
 /// What a recording begins with.
 const MAGIC: &[u8] = b"swaptune watch 1\n";
@@ -56,7 +56,7 @@ pub enum RecordError {
 
 /// Appends samples to a file.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct SampleRecorder {
     path: PathBuf,
     file: File,
     stream: Compress,
@@ -65,7 +65,7 @@ pub struct Recorder {
     pub cut: u64,
 }
 
-impl Recorder {
+impl SampleRecorder {
     /// Opens a recording to append to, or makes a new one.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ fn begin(path: &Path, file: &mut File) -> Result<u64, RecordError> {
 
 /// Where the last whole frame of a recording ends.
 fn whole(path: &Path) -> Result<u64, RecordError> {
-    let mut reader = Reader::open(path)?;
+    let mut reader = RecordReader::open(path)?;
     while reader.next().is_some() {}
     match reader.end() {
         End::Damaged { at } => Err(RecordError::Damaged { path: path.to_owned(), at }),

@@ -2,13 +2,13 @@
 
 use swaptune_core::metrics::Sample;
 use swaptune_host::machine::Machine;
-use swaptune_host::sampling::{Sampler, Wanted};
+use swaptune_host::sampling::{SampledParts, Sampler};
 
-use crate::record::Reader;
+use crate::record::RecordReader;
 
 /// A source of samples.
 #[derive(Debug)]
-pub enum Source<'a> {
+pub enum SampleSource<'a> {
     /// A machine. One that is a folder gives the same sample again and again, so it is looked at once.
     Machine {
         /// What reads it.
@@ -19,13 +19,13 @@ pub enum Source<'a> {
     /// What a recording holds, oldest first, with the one that comes next.
     Recording {
         /// What reads it.
-        reader: Box<Reader>,
+        reader: Box<RecordReader>,
         /// The sample after the last one that was given.
         next: Option<Box<Sample>>,
     },
 }
 
-impl<'a> Source<'a> {
+impl<'a> SampleSource<'a> {
     /// A machine, live or as a folder.
     #[must_use]
     pub fn machine(machine: &'a Machine) -> Self {
@@ -34,13 +34,13 @@ impl<'a> Source<'a> {
 
     /// A recording.
     #[must_use]
-    pub fn recording(mut reader: Reader) -> Self {
+    pub fn recording(mut reader: RecordReader) -> Self {
         let next = reader.next().map(Box::new);
         Self::Recording { reader: Box::new(reader), next }
     }
 
     /// The next sample; `None` at the end of a recording.
-    pub fn next(&mut self, wanted: Wanted) -> Option<Sample> {
+    pub fn next(&mut self, wanted: SampledParts) -> Option<Sample> {
         match self {
             Self::Machine { sampler, .. } => Some(sampler.look(wanted)),
             Self::Recording { reader, next } => {

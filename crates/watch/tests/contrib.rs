@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use swaptune_core::metrics::{Exposition, Kind, Look, all, exposition};
+use swaptune_core::metrics::{Exposition, MetricKind, SampleLook, all, exposition};
 use swaptune_host::machine::Machine;
-use swaptune_host::sampling::{Sampler, Wanted};
+use swaptune_host::sampling::{SampledParts, Sampler};
 use swaptune_trials::{TestResult, program, run, trials};
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn named(text: &str) -> BTreeSet<String> {
 
 fn every_metric_that_is_named_is_in_the_table() -> TestResult {
     let exported: BTreeSet<String> = all()
-        .map(|metric| format!("swaptune_{}{}", metric.name, if metric.kind == Kind::Counter { "_total" } else { "" }))
+        .map(|metric| format!("swaptune_{}{}", metric.name, if metric.kind == MetricKind::Counter { "_total" } else { "" }))
         .collect();
     for file in ["contrib/grafana/swaptune.json", "contrib/prometheus/swaptune.rules.yml"] {
         let text = std::fs::read_to_string(root().join(file))?;
@@ -56,8 +56,8 @@ fn promtool_takes_the_metrics() -> TestResult {
     program("promtool", &["--version"])?;
     for host in ["busybox-6.18-both", "debian12-6.1"] {
         let machine = Machine::at(root().join("tests/fixtures/hosts").join(host));
-        let sample = Sampler::new(&machine).look(Wanted::ALL);
-        let text = exposition(&Look::new(&sample, None), Exposition::Text);
+        let sample = Sampler::new(&machine).look(SampledParts::ALL);
+        let text = exposition(&SampleLook::new(&sample, None), Exposition::Text);
         let mut child = Command::new("promtool")
             .args(["check", "metrics"])
             .stdin(Stdio::piped())

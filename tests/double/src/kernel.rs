@@ -15,7 +15,7 @@ use swaptune_core::escape;
 use swaptune_core::parse::swaps;
 
 use swaptune_host::checkpoint;
-use swaptune_host::kernel::{FileSystem, Kernel, Progress, Ran};
+use swaptune_host::kernel::{FileSystem, Kernel, Ran, WriteProgress};
 use swaptune_host::machine::Machine;
 use swaptune_host::swap_header;
 
@@ -255,9 +255,9 @@ impl Kernel for FixtureKernel {
     }
 
     /// A hole of the right size: fixtures stay small.
-    fn allocate(&self, file: &mut File, size: u64, _: bool, progress: &dyn Fn(Progress)) -> io::Result<()> {
+    fn allocate(&self, file: &mut File, size: u64, _: bool, progress: &dyn Fn(WriteProgress)) -> io::Result<()> {
         file.set_len(size)?;
-        progress(Progress { done: size, total: size });
+        progress(WriteProgress { done: size, total: size });
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use anyhow::ensure;
-use swaptune_tiers::trace::{Format, Keep, Reading, Trace, read, write};
+use swaptune_tiers::trace::{KeptColumns, Trace, TraceFormat, TraceReading, read, write};
 
 use super::pairs::Rounds;
 use super::peer::Peer;
@@ -36,9 +36,9 @@ fn binary(files: &Files, trace: &Trace, peer: &mut Peer, rounds: usize) -> anyho
     let load = |path: &Path, keep| timed(|| read(File::open(path)?, &guess(keep)).map_err(anyhow::Error::from));
     let mut times = Rounds::new(["own form", "24-byte records", "with times", "peer's working set", "peer's requests"]);
     for _ in 0..rounds {
-        let (own, own_trace) = load(&files.own, Keep::Pages);
-        let (records, same) = load(&files.records, Keep::Pages);
-        let (timed_records, timed_trace) = load(&files.records, Keep::Everything);
+        let (own, own_trace) = load(&files.own, KeptColumns::Pages);
+        let (records, same) = load(&files.records, KeptColumns::Pages);
+        let (timed_records, timed_trace) = load(&files.records, KeptColumns::Everything);
         let (set, pages) = peer.walk(&files.records, "working set")?;
         let (requests, count) = peer.walk(&files.records, "requests")?;
         ensure!(own_trace?.pages() == trace.pages() && same?.pages() == trace.pages(), "both forms hold the same pages");
@@ -65,7 +65,7 @@ fn text(trace: &Trace, rounds: usize) -> anyhow::Result<()> {
         let mut times = Rounds::new([name]);
         let mut records = 0;
         for _ in 0..rounds {
-            let (seconds, read) = timed(|| read(form.as_bytes(), &guess(Keep::Everything)));
+            let (seconds, read) = timed(|| read(form.as_bytes(), &guess(KeptColumns::Everything)));
             records = read?.len();
             times.add([seconds]);
         }
@@ -79,8 +79,8 @@ fn text(trace: &Trace, rounds: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn guess(keep: Keep) -> Reading {
-    Reading { format: None, layout: None, keep }
+fn guess(keep: KeptColumns) -> TraceReading {
+    TraceReading { format: None, layout: None, keep }
 }
 
 fn pages(pages: &[u32]) -> String {
@@ -93,7 +93,7 @@ fn pages(pages: &[u32]) -> String {
 /// Time, page, operation and cgroup of each event.
 fn csv(trace: &Trace) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    write(trace, Format::Text, &mut bytes)?;
+    write(trace, TraceFormat::Text, &mut bytes)?;
     let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(LINES).map_or(bytes.len(), |(at, _)| at + 1);
     bytes.truncate(end);
     Ok(String::from_utf8(bytes)?)

@@ -19,8 +19,8 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use rustix::time::{ClockId, clock_gettime};
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::replay::{Curve, Job, REPLAYS, ReplayRow, Sizes, exact_curve, run_all, sampled_curve};
-use swaptune_tiers::trace::{Format, Keep, Reading, Trace, read, write};
+use swaptune_tiers::replay::{Curve, REPLAYS, ReplayJob, ReplayRow, Sizes, exact_curve, run_all, sampled_curve};
+use swaptune_tiers::trace::{KeptColumns, Trace, TraceFormat, TraceReading, read, write};
 
 use pairs::Rounds;
 use peer::Peer;
@@ -134,7 +134,7 @@ impl Files {
             return Ok(files);
         }
         let trace = generate(reference.spec)?;
-        for (path, format) in [(&files.own, Format::Swaptune), (&files.records, Format::OracleGeneral)] {
+        for (path, format) in [(&files.own, TraceFormat::Swaptune), (&files.records, TraceFormat::OracleGeneral)] {
             let unfinished = path.with_extension("unfinished");
             write(&trace, format, &mut std::io::BufWriter::with_capacity(1 << 20, File::create(&unfinished)?))?;
             fs::rename(&unfinished, path)?;
@@ -144,7 +144,7 @@ impl Files {
 }
 
 fn load(path: &Path) -> anyhow::Result<Trace> {
-    let reading = Reading { format: None, layout: None, keep: Keep::Pages };
+    let reading = TraceReading { format: None, layout: None, keep: KeptColumns::Pages };
     Ok(read(File::open(path)?, &reading)?)
 }
 
@@ -266,7 +266,7 @@ fn equality(peer: &mut Peer) -> anyhow::Result<()> {
     let path = Path::new(FOLDER).join("other.oracleGeneral");
     for spec in OTHERS {
         let trace = generate(spec)?;
-        write(&trace, Format::OracleGeneral, &mut std::io::BufWriter::new(File::create(&path)?))?;
+        write(&trace, TraceFormat::OracleGeneral, &mut std::io::BufWriter::new(File::create(&path)?))?;
         let sizes = [100, 10, 2].map(|part| trace.page_count() / part);
         for size in sizes {
             for &(policy, theirs, _) in REFERENCES[0].contests {
@@ -285,7 +285,7 @@ fn equality(peer: &mut Peer) -> anyhow::Result<()> {
 fn batch() -> anyhow::Result<()> {
     let trace = generate("zipf:pages=1M,events=10M,theta=1,seed=3")?;
     let sizes = "0.1%..100%:334".parse::<Sizes>()?.of(trace.page_count());
-    let jobs: Vec<Job> = REPLAYS.iter().flat_map(|policy| sizes.iter().map(|&size| Job { policy, size })).collect();
+    let jobs: Vec<ReplayJob> = REPLAYS.iter().flat_map(|policy| sizes.iter().map(|&size| ReplayJob { policy, size })).collect();
     let threads = std::thread::available_parallelism()?.get();
     let (wall, cpu) = timed_on_all(|| run_all(&trace, &jobs, threads, &|_| ()));
     let count = jobs.len();

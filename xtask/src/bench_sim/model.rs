@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, ensure};
 use swaptune_tiers::alloc::{Allocator, Rule, Zsmalloc};
-use swaptune_tiers::model::{AreaSettings, Backing, Codec, DeviceTimes, Model, Outcome, Settings, Sizes, ZswapSettings};
+use swaptune_tiers::model::{
+    AreaSettings, Backing, CodecCosts, CompressedSizes, DeviceTimes, Model, ModelSettings, ModelZswapSettings, Outcome,
+};
 use swaptune_tiers::trace::Trace;
 
 use super::pairs::Rounds;
@@ -19,18 +21,18 @@ const SWAP: [(&str, u32); 2] =
     [("swap never half full: slots stay", 2), ("swap just large enough: more than half full, slots are given back", 1)];
 
 /// zswap with lz4 and zsmalloc in front of a disk that holds everything this many times; RAM is what the peer's memory is.
-fn settings(ram: u32, pages: u32, times: u32) -> anyhow::Result<Settings> {
+fn settings(ram: u32, pages: u32, times: u32) -> anyhow::Result<ModelSettings> {
     // Chain length 8, the kernel's default.
     let allocator = Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).context("zsmalloc of chains of 8")?);
-    let codec = Codec::named("lz4").context("lz4 is in the table")?;
+    let codec = CodecCosts::named("lz4").context("lz4 is in the table")?;
     let backing = Backing::Disk { device: 0, rotational: false };
-    Ok(Settings {
-        zswap: Some(ZswapSettings::new(codec, allocator)),
+    Ok(ModelSettings {
+        zswap: Some(ModelZswapSettings::new(codec, allocator)),
         areas: vec![AreaSettings { priority: 0, slots: times * pages, backing }],
         devices: vec![DeviceTimes::NVME],
         page_cluster: 0,
-        sizes: Sizes::Drawn((0..256).map(|i| 300 + 11 * i).collect()),
-        ..Settings::new(u64::from(ram))
+        sizes: CompressedSizes::Drawn((0..256).map(|i| 300 + 11 * i).collect()),
+        ..ModelSettings::new(u64::from(ram))
     })
 }
 

@@ -6,15 +6,15 @@ use std::fs;
 
 use anyhow::Context;
 use swaptune_bench::variant::BUILT_IN;
-use swaptune_core::measurement::{DensityFigures, DensityLevel, Figures, Measurement};
+use swaptune_core::measurement::{DensityFigures, DensityLevel, Measurement, ResultFigures};
 use swaptune_kernel::stats::{Nanos, median};
 
 use super::{escaped, file};
 
 /// Results, what is to be said of the disk, and the upper end of the axis of latencies, ms.
-type Run = (&'static str, &'static str, f64);
-const FAST: Run = ("docs/evidence/density.jsonl", "a disk of 43 µs a page", 2000.0);
-const SLOW: Run = ("docs/evidence/density-slow-disk.jsonl", "a disk of 3000 operations and 125 MiB a second", 50_000.0);
+type DensityRun = (&'static str, &'static str, f64);
+const FAST: DensityRun = ("docs/evidence/density.jsonl", "a disk of 43 µs a page", 2000.0);
+const SLOW: DensityRun = ("docs/evidence/density-slow-disk.jsonl", "a disk of 3000 operations and 125 MiB a second", 50_000.0);
 const SIZE: (f64, f64) = (760.0, 440.0);
 /// Left, top, right and bottom edge of the plot.
 const PLOT: (f64, f64, f64, f64) = (64.0, 72.0, 650.0, 392.0);
@@ -36,7 +36,7 @@ const COLOURS: [(&str, &str); 7] = [
 ];
 
 /// What became of one configuration at each number of services, over all rounds of all runs.
-struct Line {
+struct DensityLine {
     variant: &'static str,
     colour: &'static str,
     /// 99th percentiles, ms.
@@ -55,12 +55,12 @@ pub fn slow() -> anyhow::Result<String> {
     draw(SLOW)
 }
 
-fn draw((results, disk, most_late): Run) -> anyhow::Result<String> {
+fn draw((results, disk, most_late): DensityRun) -> anyhow::Result<String> {
     let figures = read(results)?;
     let first = figures.first().context("no result")?;
-    let lines: Vec<Line> = COLOURS.iter().filter_map(|(variant, colour)| line(variant, colour, &figures)).collect();
+    let lines: Vec<DensityLine> = COLOURS.iter().filter_map(|(variant, colour)| line(variant, colour, &figures)).collect();
     let numbers = || lines.iter().flat_map(|line| line.late.keys().copied());
-    let axis = Axis { least: numbers().min().unwrap_or(0), most: numbers().max().unwrap_or(1), most_late };
+    let axis = PlotScale { least: numbers().min().unwrap_or(0), most: numbers().max().unwrap_or(1), most_late };
     let load = &first.load;
     let title = format!("Idle {} services in {} of RAM", load.service, first.memory);
     let conditions = format!("{} each, {disk}; 99th percentile of a wake; a dot is a round", load.heap);
@@ -68,7 +68,7 @@ fn draw((results, disk, most_late): Run) -> anyhow::Result<String> {
     text(&mut drawn, (20.0, 28.0), "font-size=\"18\" font-weight=\"600\" fill=\"#1b1f24\"", &title);
     text(&mut drawn, (20.0, 47.0), &format!("font-size=\"13\" fill=\"{GREY}\""), &conditions);
     axis.draw(&mut drawn, ms(load.bound));
-    let mut labels: Vec<(f64, f64, &Line)> = lines.iter().map(|line| draw_line(&mut drawn, &axis, line)).collect();
+    let mut labels: Vec<(f64, f64, &DensityLine)> = lines.iter().map(|line| draw_line(&mut drawn, &axis, line)).collect();
     draw_labels(&mut drawn, &mut labels);
     Ok(file(SIZE, "#ffffff", &about(&title, &lines, ms(load.bound)), &drawn))
 }
@@ -77,13 +77,13 @@ fn read(results: &'static str) -> anyhow::Result<Vec<DensityFigures>> {
     let lines = fs::read_to_string(results).context(results)?;
     let measurement = |line: &str| serde_json::from_str::<Measurement>(line).context(results);
     let density = |measurement: Measurement| match measurement.figures {
-        Figures::Density(figures) => Some(figures),
+        ResultFigures::Density(figures) => Some(figures),
         _ => None,
     };
     lines.lines().map(measurement).filter_map(|found| found.map(density).transpose()).collect()
 }
 
-fn line(variant: &'static str, colour: &'static str, figures: &[DensityFigures]) -> Option<Line> {
+fn line(variant: &'static str, colour: &'static str, figures: &[DensityFigures]) -> Option<DensityLine> {
     debug_assert!(BUILT_IN.iter().any(|built_in| built_in.name == variant));
     let rounds = figures.iter().filter(|row| row.variant == variant).flat_map(|row| &row.rounds);
     let levels: Vec<&DensityLevel> = rounds.flat_map(|round| &round.levels).collect();
@@ -94,27 +94,27 @@ fn line(variant: &'static str, colour: &'static str, figures: &[DensityFigures])
         }
     }
     let ended = levels.iter().filter(|level| level.wake.is_none()).map(|level| level.services).min();
-    (!late.is_empty()).then_some(Line { variant, colour, late, ended })
+    (!late.is_empty()).then_some(DensityLine { variant, colour, late, ended })
 }
 
 fn ms(nanos: Nanos) -> f64 {
     nanos.0 as f64 / 1e6
 }
 
-impl Line {
+impl DensityLine {
     fn median(&self, services: u32) -> f64 {
         median(&self.late[&services]).unwrap_or(f64::NAN)
     }
 }
 
 /// The scale of both axes.
-struct Axis {
+struct PlotScale {
     least: u32,
     most: u32,
     most_late: f64,
 }
 
-impl Axis {
+impl PlotScale {
     fn x(&self, services: u32) -> f64 {
         let span = f64::from(self.most - self.least).max(1.0);
         PLOT.0 + (PLOT.2 - PLOT.0) * (f64::from(services) - f64::from(self.least)) / span
@@ -143,7 +143,7 @@ impl Axis {
 }
 
 /// A line with its dots; where its label goes.
-fn draw_line<'a>(drawn: &mut String, axis: &Axis, line: &'a Line) -> (f64, f64, &'a Line) {
+fn draw_line<'a>(drawn: &mut String, axis: &PlotScale, line: &'a DensityLine) -> (f64, f64, &'a DensityLine) {
     let ours = if line.variant == "auto" { 3.0 } else { 1.6 };
     let points: Vec<(f64, f64)> = line.late.keys().map(|number| (axis.x(*number), axis.y(line.median(*number)))).collect();
     let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
@@ -170,7 +170,7 @@ fn draw_line<'a>(drawn: &mut String, axis: &Axis, line: &'a Line) -> (f64, f64, 
 }
 
 /// Names of lines at their ends, from above, none on another.
-fn draw_labels(drawn: &mut String, labels: &mut [(f64, f64, &Line)]) {
+fn draw_labels(drawn: &mut String, labels: &mut [(f64, f64, &DensityLine)]) {
     labels.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut lowest = f64::NEG_INFINITY;
     for (x, y, line) in labels.iter() {
@@ -185,7 +185,7 @@ fn draw_labels(drawn: &mut String, labels: &mut [(f64, f64, &Line)]) {
 }
 
 /// The same in words.
-fn about(title: &str, lines: &[Line], bound: f64) -> String {
+fn about(title: &str, lines: &[DensityLine], bound: f64) -> String {
     let words = lines.iter().map(|line| {
         let held = line.late.keys().copied().filter(|number| line.median(*number) <= bound).max().unwrap_or(0);
         let end = line.ended.map_or_else(String::new, |number| format!(", killed or behind at {number}"));

@@ -8,8 +8,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
-use swaptune_watch::record::Reader;
-use swaptune_watch::screen::{Marks, View, draw as draw_screen};
+use swaptune_watch::record::RecordReader;
+use swaptune_watch::screen::{ScreenMarks, View, draw as draw_screen};
 
 use super::{escaped, file};
 
@@ -24,8 +24,8 @@ const FOREGROUND: &str = "#d7dde4";
 
 /// The last moment of the recording.
 pub fn draw() -> anyhow::Result<String> {
-    let mut view = View::new(Marks { colour: true, ascii: false }, "density".to_owned());
-    Reader::open(Path::new(RECORDING))?.for_each(|sample| view.push(sample));
+    let mut view = View::new(ScreenMarks { colour: true, ascii: false }, "density".to_owned());
+    RecordReader::open(Path::new(RECORDING))?.for_each(|sample| view.push(sample));
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1))?;
     terminal.draw(|frame| draw_screen(frame, &view)).context("the screen")?;
     let cells = terminal.backend().buffer().content();

@@ -8,13 +8,13 @@ pub mod output;
 use std::io;
 use std::process::{Command, Output};
 
-use swaptune_core::measurement::{CipherFigures, Figures, Measurement};
+use swaptune_core::measurement::{CipherFigures, Measurement, ResultFigures};
 use swaptune_host::machine::Machine;
 use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
 use tracing::info;
 
-use crate::results::{Recorder, StoreError};
+use crate::results::{ResultRecorder, StoreError};
 
 /// What is measured: cipher for dm-crypt, bits of its key.
 pub const CIPHERS: &[(&str, u32)] = &[
@@ -73,12 +73,12 @@ pub struct Ciphers {
 ///
 /// # Errors
 /// [`CipherError`]; what was measured before it is recorded.
-pub fn run(recorder: &mut Recorder<'_>, step: &mut dyn FnMut(u32, &str)) -> Result<Ciphers, CipherError> {
+pub fn run(recorder: &mut ResultRecorder<'_>, step: &mut dyn FnMut(u32, &str)) -> Result<Ciphers, CipherError> {
     let mut ciphers = Ciphers::default();
     for (number, (cipher, bits)) in (0..).zip(CIPHERS) {
         step(number, &format!("{cipher}, {bits} bits"));
         match judge(cipher, &benchmark(cipher, *bits)?)? {
-            Tried::Measured(figures) => ciphers.measured.push(recorder.record(Figures::Cipher(figures))?),
+            Tried::Measured(figures) => ciphers.measured.push(recorder.record(ResultFigures::Cipher(figures))?),
             Tried::Unavailable(why) => ciphers.unavailable.push(why),
         }
     }

@@ -1,6 +1,6 @@
 //! Codecs of single pages, as the kernel drives them, from the same C libraries in this process.
 //!
-//! [`CODECS`] is the table. A [`Setting`] is a row with its level (`lz4`, `lz4:17`, `zstd:1`) and opens a [`PageCodec`], which
+//! [`CODECS`] is the table. A [`CodecSetting`] is a row with its level (`lz4`, `lz4:17`, `zstd:1`) and opens a [`PageCodec`], which
 //! keeps its working memory from page to page: a zstd context made anew for each page would take half of the time.
 //! LZO and LZO-RLE are not here: their libraries are GPL, and LZO-RLE exists only in the kernel. They are measured through it.
 
@@ -15,7 +15,7 @@ mod zstd;
 
 use thiserror::Error;
 
-pub use setting::{Setting, SettingError};
+pub use setting::{CodecSetting, SettingError};
 pub use table::{CODECS, Codec, Levels};
 
 /// Compresses pages and gives them back. One per thread; it is used for page after page.

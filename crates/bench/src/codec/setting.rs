@@ -9,7 +9,7 @@ use super::{CODECS, Codec, CodecError, Levels, PageCodec};
 
 /// A codec at a level. Its text is the codec's name, with `:` and the level unless that is the kernel's own (`zstd`, `zstd:1`).
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct CodecSetting {
     codec: &'static Codec,
     level: i32,
 }
@@ -47,7 +47,7 @@ fn levels(has: Levels) -> String {
     }
 }
 
-impl Setting {
+impl CodecSetting {
     /// The codec as the kernel has it.
     #[must_use]
     pub fn of(codec: &'static Codec) -> Self {
@@ -81,21 +81,21 @@ impl Setting {
     }
 }
 
-impl PartialEq for Setting {
+impl PartialEq for CodecSetting {
     fn eq(&self, other: &Self) -> bool {
         self.codec.name == other.codec.name && self.level == other.level
     }
 }
 
-impl Eq for Setting {}
+impl Eq for CodecSetting {}
 
-impl fmt::Display for Setting {
+impl fmt::Display for CodecSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_default() { f.pad(self.codec.name) } else { f.pad(&format!("{}:{}", self.codec.name, self.level)) }
     }
 }
 
-impl FromStr for Setting {
+impl FromStr for CodecSetting {
     type Err = SettingError;
 
     fn from_str(text: &str) -> Result<Self, SettingError> {

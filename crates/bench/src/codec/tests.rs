@@ -1,12 +1,12 @@
 use proptest::prelude::*;
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 
 use super::*;
 
 const PAGE: usize = 4096;
 
 /// Text pages of the canary: known, and compressible.
-fn pages(class: Class, count: u64) -> Vec<Vec<u8>> {
+fn pages(class: CanaryClass, count: u64) -> Vec<Vec<u8>> {
     let page = |number| {
         let mut page = vec![0; PAGE];
         class.fill(&mut page, number, 7);
@@ -15,23 +15,23 @@ fn pages(class: Class, count: u64) -> Vec<Vec<u8>> {
     (0..count).map(page).collect()
 }
 
-fn setting(text: &str) -> Setting {
+fn setting(text: &str) -> CodecSetting {
     text.parse().unwrap()
 }
 
 /// Every codec at the kernel's level, and the other levels that are offered.
-fn settings() -> Vec<Setting> {
+fn settings() -> Vec<CodecSetting> {
     let others = ["lz4:17", "lz4:65537", "lz4hc:2", "lz4hc:12", "zstd:-131072", "zstd:-5", "zstd:1", "zstd:22", "deflate:12"];
-    CODECS.iter().map(Setting::of).chain(others.map(setting)).collect()
+    CODECS.iter().map(CodecSetting::of).chain(others.map(setting)).collect()
 }
 
-fn total(setting: Setting, pages: &[Vec<u8>]) -> usize {
+fn total(setting: CodecSetting, pages: &[Vec<u8>]) -> usize {
     let mut codec = setting.open(PAGE).unwrap();
     let mut out = vec![0; room(PAGE)];
     pages.iter().map(|page| codec.compress(page, &mut out).unwrap()).sum()
 }
 
-fn round_trip(setting: Setting, page: &[u8]) {
+fn round_trip(setting: CodecSetting, page: &[u8]) {
     let mut codec = setting.open(page.len()).unwrap();
     let mut out = vec![0; room(page.len()).max(64)];
     let size = codec.compress(page, &mut out).unwrap();
@@ -43,7 +43,7 @@ fn round_trip(setting: Setting, page: &[u8]) {
 #[test]
 fn every_codec_gives_every_kind_of_page_back() {
     for setting in settings() {
-        for class in Class::ALL {
+        for class in CanaryClass::ALL {
             pages(class, 3).iter().for_each(|page| round_trip(setting, page));
         }
     }
@@ -53,7 +53,7 @@ fn every_codec_gives_every_kind_of_page_back() {
 fn pages_of_other_sizes_come_back() {
     for setting in settings() {
         let mut large = vec![0; 65_536];
-        Class::Text.fill(&mut large, 1, 7);
+        CanaryClass::Text.fill(&mut large, 1, 7);
         round_trip(setting, &large[..16_384]);
         round_trip(setting, &large);
     }
@@ -63,7 +63,7 @@ fn pages_of_other_sizes_come_back() {
 /// (liblz4 1.9.4), `zstd -b1 -B4096` and `zstd -b --fast=5` (1.5.4). For level 3 that zstd makes 303 389 of them, 0.01 % more.
 #[test]
 fn sizes_are_those_of_the_libraries_own_tools() {
-    let pages = pages(Class::Text, 256);
+    let pages = pages(CanaryClass::Text, 256);
     for (name, bytes) in [
         ("memcpy", 1_048_576),
         ("lz4", 407_340),
@@ -80,7 +80,7 @@ fn sizes_are_those_of_the_libraries_own_tools() {
 
 #[test]
 fn the_context_that_is_kept_changes_no_size() {
-    let pages = pages(Class::Text, 20);
+    let pages = pages(CanaryClass::Text, 20);
     for setting in settings() {
         let fresh: usize = pages.iter().map(|page| total(setting, std::slice::from_ref(page))).sum();
         assert_eq!(total(setting, &pages), fresh, "{setting}");
@@ -89,7 +89,7 @@ fn the_context_that_is_kept_changes_no_size() {
 
 #[test]
 fn random_pages_count_as_a_page() {
-    let page = &pages(Class::Random, 1)[0];
+    let page = &pages(CanaryClass::Random, 1)[0];
     for setting in settings() {
         let mut codec = setting.open(PAGE).unwrap();
         let mut out = vec![0; room(PAGE)];
@@ -102,7 +102,7 @@ fn random_pages_count_as_a_page() {
 
 #[test]
 fn too_little_room_is_no_result_and_spoils_no_other() {
-    let page = &pages(Class::Text, 1)[0];
+    let page = &pages(CanaryClass::Text, 1)[0];
     for setting in settings() {
         let mut codec = setting.open(PAGE).unwrap();
         let mut out = vec![0; room(PAGE)];
@@ -118,7 +118,7 @@ fn too_little_room_is_no_result_and_spoils_no_other() {
 
 #[test]
 fn data_of_another_length_than_a_page_are_refused() {
-    let page = &pages(Class::Text, 1)[0];
+    let page = &pages(CanaryClass::Text, 1)[0];
     for setting in settings() {
         let mut codec = setting.open(PAGE).unwrap();
         let mut out = vec![0; room(PAGE)];
@@ -136,7 +136,7 @@ fn data_of_another_length_than_a_page_are_refused() {
 #[test]
 fn settings_are_read_as_they_are_printed() {
     for setting in settings() {
-        assert_eq!(setting.to_string().parse::<Setting>().unwrap(), setting);
+        assert_eq!(setting.to_string().parse::<CodecSetting>().unwrap(), setting);
     }
     let printed = ["lz4", "lz4:1", "zstd:3", "zstd:1", "zstd:-5", "lz4hc:9", "deflate"].map(|text| setting(text).to_string());
     assert_eq!(printed, ["lz4", "lz4", "zstd", "zstd:1", "zstd:-5", "lz4hc", "deflate"]);
@@ -144,7 +144,7 @@ fn settings_are_read_as_they_are_printed() {
 
 #[test]
 fn what_is_no_setting_is_named() {
-    let error = |text: &str| text.parse::<Setting>().unwrap_err().to_string();
+    let error = |text: &str| text.parse::<CodecSetting>().unwrap_err().to_string();
     assert_eq!(error("lzo"), "no codec is called `lzo`; there are memcpy, lz4, lz4hc, zstd, zstd-crypto, deflate",);
     assert_eq!(error("zstd:23"), "zstd has no level `23`; its levels go from -131072 to 22");
     assert_eq!(error("lz4:0"), "lz4 has no level `0`; its acceleration goes from 1 to 65537");
@@ -209,7 +209,7 @@ proptest! {
 
     #[test]
     fn arbitrary_data_crash_no_decompressor(data in prop::collection::vec(any::<u8>(), 0..5000)) {
-        for setting in CODECS.iter().map(Setting::of) {
+        for setting in CODECS.iter().map(CodecSetting::of) {
             let _ = setting.open(PAGE).unwrap().decompress(&data, &mut vec![0; PAGE]);
         }
     }

@@ -4,18 +4,18 @@ use swaptune_core::Facts;
 use swaptune_core::facts::{Availability, KernelFacts};
 use swaptune_kernel::behaviours;
 
-use crate::codec::Setting;
+use crate::codec::CodecSetting;
 
 /// Whether it is there, and what says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CodecPresence {
     /// Where it is.
     pub availability: Availability,
     /// The file or option that says so.
     pub source: String,
 }
 
-impl Place {
+impl CodecPresence {
     /// `built in (/proc/crypto: lzo in the kernel)`.
     #[must_use]
     pub fn text(&self) -> String {
@@ -33,15 +33,15 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InKernel {
     /// As a compressor of zswap; `None` when zswap has no such compressor in any kernel.
-    pub zswap: Option<Place>,
+    pub zswap: Option<CodecPresence>,
     /// As an algorithm of zram; `None` when zram has no such algorithm in any kernel.
-    pub zram: Option<Place>,
+    pub zram: Option<CodecPresence>,
 }
 
 impl InKernel {
     /// Looks a codec up. A level that is not the kernel's own can only be had from zram.
     #[must_use]
-    pub fn of(setting: Setting, facts: &Facts) -> Self {
+    pub fn of(setting: CodecSetting, facts: &Facts) -> Self {
         let codec = setting.codec();
         let zswap = codec.zswap.filter(|_| setting.is_default());
         Self { zswap: zswap.map(|name| in_zswap(name, facts)), zram: codec.zram.map(|name| in_zram(name, facts)) }
@@ -57,7 +57,7 @@ impl InKernel {
     #[must_use]
     pub fn short(&self) -> String {
         let users = [("zswap", &self.zswap), ("zram", &self.zram)];
-        let usable = |(name, place): (&'static str, &Option<Place>)| {
+        let usable = |(name, place): (&'static str, &Option<CodecPresence>)| {
             place.as_ref().filter(|place| place.availability.usable()).map(|_| name)
         };
         let users: Vec<&str> = users.into_iter().filter_map(usable).collect();
@@ -77,36 +77,36 @@ impl InKernel {
     }
 }
 
-pub(super) fn in_zswap(name: &str, facts: &Facts) -> Place {
+pub(super) fn in_zswap(name: &str, facts: &Facts) -> CodecPresence {
     if !facts.zswap.is_known() {
-        return Place { availability: Availability::Absent, source: facts.zswap.source().to_owned() };
+        return CodecPresence { availability: Availability::Absent, source: facts.zswap.source().to_owned() };
     }
     in_crypto(name, facts)
 }
 
-fn in_crypto(name: &str, facts: &Facts) -> Place {
+fn in_crypto(name: &str, facts: &Facts) -> CodecPresence {
     let found = facts.compressors.iter().find(|compressor| compressor.name == name);
-    let unknown = || Place { availability: Availability::Absent, source: "not looked for".into() };
-    found.map_or_else(unknown, |found| Place { availability: found.availability, source: found.source.clone() })
+    let unknown = || CodecPresence { availability: Availability::Absent, source: "not looked for".into() };
+    found.map_or_else(unknown, |found| CodecPresence { availability: found.availability, source: found.source.clone() })
 }
 
 /// Whether zram of this kernel can be given an algorithm.
-pub fn in_zram(name: &str, facts: &Facts) -> Place {
+pub fn in_zram(name: &str, facts: &Facts) -> CodecPresence {
     let driver = facts.zram.driver.value().copied().unwrap_or(Availability::Absent);
     if !driver.usable() {
-        return Place { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };
+        return CodecPresence { availability: Availability::Absent, source: facts.zram.driver.source().to_owned() };
     }
     // A device that is there knows best; all devices offer the same.
     if let Some(device) = facts.zram.devices.iter().find(|device| !device.algorithms.is_empty()) {
         let source = format!("/sys/block/{}/comp_algorithm", device.name);
         let offered = device.algorithms.iter().any(|algorithm| algorithm == name);
-        return Place { availability: if offered { driver } else { Availability::Absent }, source };
+        return CodecPresence { availability: if offered { driver } else { Availability::Absent }, source };
     }
     in_zram_driver(name, &facts.kernel, driver).unwrap_or_else(|| in_crypto(name, facts))
 }
 
 /// zram has its own codecs since 6.12, fixed when it is built; before, it asks the crypto API, as zswap does.
-fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Option<Place> {
+fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Option<CodecPresence> {
     if kernel.does(&behaviours::ZRAM_OWN_CODECS) == Some(false) {
         return None;
     }
@@ -114,5 +114,5 @@ fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Opt
     let source = kernel.config.source();
     let set = kernel.config.value().is_some_and(|config| config.get(&option).is_some_and(|value| value == "y"));
     let (availability, says) = if set { (driver, "=y") } else { (Availability::Absent, " is not set") };
-    Some(Place { availability, source: format!("{source}: {option}{says}") })
+    Some(CodecPresence { availability, source: format!("{source}: {option}{says}") })
 }

@@ -22,17 +22,17 @@ use swaptune_core::measurement::{CodecFigures, CodecPath};
 use swaptune_core::stats::Quantiles;
 use thiserror::Error;
 
-pub use kernel::{KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Predicted, measure_kernel};
+pub use kernel::{CodecLeftOut, KernelError, KernelPlan, KernelRow, NAMES, Predicted, measure_kernel};
 pub use kernel_has::in_zram;
-pub use kernel_has::{InKernel, Place};
-pub use pages::{Pages, PagesError, Source, SourceError};
-pub use pass::{Bench, Buffers, Laps, clock_overhead};
-pub use rounds::{Job, Rates, processor_time, round};
+pub use kernel_has::{CodecPresence, InKernel};
+pub use pages::{BenchPages, PageSource, PagesError, SourceError};
+pub use pass::{Buffers, CodecPass, Laps, clock_overhead};
+pub use rounds::{CodecJob, Rates, processor_time, round};
 pub use synthetic::Content;
-pub use verdict::{Verdict, verdicts};
+pub use verdict::{CodecVerdict, verdicts};
 pub use walk::WalkError;
 
-use crate::codec::{CodecError, Setting, counted};
+use crate::codec::{CodecError, CodecSetting, counted};
 use crate::pools;
 
 /// How often each codec takes its turn.
@@ -54,7 +54,7 @@ pub enum BenchError {
     #[error("{}: page {page} came back different from what was compressed", .setting)]
     Changed {
         /// The codec.
-        setting: Setting,
+        setting: CodecSetting,
         /// Which page, from 0.
         page: u64,
     },
@@ -62,7 +62,7 @@ pub enum BenchError {
     #[error("{}: page {page} does not fit into two pages", .setting)]
     NoRoom {
         /// The codec.
-        setting: Setting,
+        setting: CodecSetting,
         /// Which page, from 0.
         page: u64,
     },
@@ -73,29 +73,29 @@ pub enum BenchError {
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CodecsPlan {
     /// Codecs, in the order of the table.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<CodecSetting>,
     /// Numbers of threads, ascending, beginning with 1.
     pub threads: Vec<usize>,
     /// Codecs that are also measured on more than one thread.
-    pub scaled: Vec<Setting>,
+    pub scaled: Vec<CodecSetting>,
     /// Time for each codec, number of threads and direction, at least; a round takes whole passes.
     pub time: Duration,
 }
 
 /// What was measured of one codec.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CodecRow {
     /// The codec.
-    pub setting: Setting,
+    pub setting: CodecSetting,
     /// The numbers.
     pub figures: CodecFigures,
     /// Where this kernel has it.
     pub in_kernel: InKernel,
 }
 
-impl Row {
+impl CodecRow {
     /// True for the row that is no codec.
     #[must_use]
     pub fn is_memcpy(&self) -> bool {
@@ -104,24 +104,24 @@ impl Row {
 }
 
 /// One job and what is known of it so far.
-struct Progress {
-    job: Job,
+struct CodecProgress {
+    job: CodecJob,
     rates: Rates,
     sizes: Vec<usize>,
     latencies: (Option<Quantiles>, Option<Quantiles>),
 }
 
-/// Measures everything in [`Plan`]; `tell` is called before each step with what it is and how many of how many are done.
+/// Measures everything in [`CodecsPlan`]; `tell` is called before each step with what it is and how many of how many are done.
 ///
 /// # Errors
 /// [`BenchError`] when a codec fails, above all when a page comes back different.
 pub fn measure(
-    plan: &Plan,
-    pages: &Pages,
+    plan: &CodecsPlan,
+    pages: &BenchPages,
     facts: &Facts,
-    mut tell: impl FnMut(&Job, usize, usize),
-) -> Result<Vec<Row>, BenchError> {
-    let mut jobs: Vec<Progress> = jobs(plan).map(Progress::new).collect();
+    mut tell: impl FnMut(&CodecJob, usize, usize),
+) -> Result<Vec<CodecRow>, BenchError> {
+    let mut jobs: Vec<CodecProgress> = jobs(plan).map(CodecProgress::new).collect();
     let mut buffers = Buffers::new(pages, plan.threads.iter().copied().max().unwrap_or(1));
     let steps = jobs.len() * (ROUNDS as usize + 1);
     let mut done = 0;
@@ -140,20 +140,20 @@ pub fn measure(
     Ok(jobs.into_iter().map(|progress| progress.row(pages, facts)).collect())
 }
 
-fn jobs(plan: &Plan) -> impl Iterator<Item = Job> {
-    let one = plan.settings.iter().map(|setting| Job { setting: *setting, threads: 1 });
+fn jobs(plan: &CodecsPlan) -> impl Iterator<Item = CodecJob> {
+    let one = plan.settings.iter().map(|setting| CodecJob { setting: *setting, threads: 1 });
     let several = plan.threads.iter().filter(|threads| **threads > 1);
-    one.chain(several.flat_map(|threads| plan.scaled.iter().map(|setting| Job { setting: *setting, threads: *threads })))
+    one.chain(several.flat_map(|threads| plan.scaled.iter().map(|setting| CodecJob { setting: *setting, threads: *threads })))
 }
 
-impl Progress {
-    fn new(job: Job) -> Self {
+impl CodecProgress {
+    fn new(job: CodecJob) -> Self {
         Self { job, rates: Rates::default(), sizes: Vec::new(), latencies: (None, None) }
     }
 
     /// Sizes and the time of each page, which do not need rounds; brings code and data into the caches.
-    fn warm_up(&mut self, pages: &Pages, buffers: &mut Buffers) -> Result<(), BenchError> {
-        for bench in &mut Bench::split(self.job.setting, pages, buffers, self.job.threads)? {
+    fn warm_up(&mut self, pages: &BenchPages, buffers: &mut Buffers) -> Result<(), BenchError> {
+        for bench in &mut CodecPass::split(self.job.setting, pages, buffers, self.job.threads)? {
             bench.compress()?;
             bench.decompress()?;
             bench.verify()?;
@@ -165,7 +165,7 @@ impl Progress {
         Ok(())
     }
 
-    fn row(self, pages: &Pages, facts: &Facts) -> Row {
+    fn row(self, pages: &BenchPages, facts: &Facts) -> CodecRow {
         let setting = self.job.setting;
         let in_kernel = InKernel::of(setting, facts);
         let page_size = pages.page_size();
@@ -186,6 +186,6 @@ impl Progress {
             pools,
             in_kernel: in_kernel.text(),
         };
-        Row { setting, figures, in_kernel }
+        CodecRow { setting, figures, in_kernel }
     }
 }

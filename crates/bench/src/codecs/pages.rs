@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use swaptune_core::measurement::CodecFigures;
 use swaptune_host::machine::Machine;
-use swaptune_host::processes::Choice;
+use swaptune_host::processes::ProcessChoice;
 use thiserror::Error;
 
 use super::synthetic::Content;
@@ -16,7 +16,7 @@ use crate::sample::{self, SampleError};
 
 /// Where pages come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PageSource {
     /// Anonymous memory of all processes that may be read.
     Live,
     /// Made up.
@@ -25,7 +25,7 @@ pub enum Source {
     Path(PathBuf),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for PageSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Live => f.write_str(CodecFigures::LIVE),
@@ -46,7 +46,7 @@ pub enum SourceError {
     Unknown(String),
 }
 
-impl FromStr for Source {
+impl FromStr for PageSource {
     type Err = SourceError;
 
     fn from_str(text: &str) -> Result<Self, SourceError> {
@@ -84,7 +84,7 @@ pub enum PagesError {
 
 /// Pages in memory, for the time of one benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pages {
+pub struct BenchPages {
     /// What they are, as results say it.
     pub of: String,
     /// Same-filled pages that were left out: no compressor sees them.
@@ -95,27 +95,27 @@ pub struct Pages {
     bytes: Vec<u8>,
 }
 
-impl Pages {
+impl BenchPages {
     /// At most `count` pages from a source; of a larger one a random choice, which of files and made-up pages is always the same.
     ///
     /// Same-filled pages are left out unless they are `wanted`, or are all that is asked for.
     ///
     /// # Errors
     /// [`PagesError`] when there is nothing to read, or nothing left.
-    pub fn load(machine: &Machine, source: &Source, count: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
+    pub fn load(machine: &Machine, source: &PageSource, count: usize, same_filled_wanted: bool) -> Result<Self, PagesError> {
         let (of, page_size) = (source.to_string(), usize::try_from(machine.page_size().0).unwrap_or(4096));
         match source {
-            Source::Live => {
-                let (bytes, tally) = sample::contents(machine, &Choice::default(), count as u64, sample::fresh_seed())?;
+            PageSource::Live => {
+                let (bytes, tally) = sample::contents(machine, &ProcessChoice::default(), count as u64, sample::fresh_seed())?;
                 let pages = Self::of_bytes(of, bytes, page_size, same_filled_wanted)?;
                 Ok(Self { unread: tally.unread(), ..pages })
             }
-            Source::Synthetic(content) => {
+            PageSource::Synthetic(content) => {
                 let mut bytes = vec![0; count * page_size];
                 bytes.chunks_exact_mut(page_size).zip(0..).for_each(|(page, number)| content.fill(page, number));
                 Self::of_bytes(of, bytes, page_size, same_filled_wanted || *content == Content::Zero)
             }
-            Source::Path(path) => {
+            PageSource::Path(path) => {
                 let walked = walk::pages(path, count, page_size)?;
                 let pages = Self::of_bytes(of, walked.bytes, page_size, same_filled_wanted)?;
                 Ok(Self { unread: walked.unread, ..pages })
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn sources_are_read_as_they_are_typed() {
-        assert_eq!("live".parse(), Ok(Source::Live));
-        assert_eq!("synthetic".parse(), Ok(Source::Synthetic(Content::Text)));
-        assert_eq!("synthetic:random".parse(), Ok(Source::Synthetic(Content::Random)));
-        assert_eq!("/".parse(), Ok(Source::Path("/".into())));
-        assert_eq!("synthetic:x".parse::<Source>(), Err(SourceError::Content("x".into())));
-        assert_eq!("/no/such".parse::<Source>(), Err(SourceError::Unknown("/no/such".into())));
+        assert_eq!("live".parse(), Ok(PageSource::Live));
+        assert_eq!("synthetic".parse(), Ok(PageSource::Synthetic(Content::Text)));
+        assert_eq!("synthetic:random".parse(), Ok(PageSource::Synthetic(Content::Random)));
+        assert_eq!("/".parse(), Ok(PageSource::Path("/".into())));
+        assert_eq!("synthetic:x".parse::<PageSource>(), Err(SourceError::Content("x".into())));
+        assert_eq!("/no/such".parse::<PageSource>(), Err(SourceError::Unknown("/no/such".into())));
     }
 
     #[test]
@@ -195,11 +195,11 @@ mod tests {
         let mut bytes = vec![0; 4 * 64 + 5];
         bytes[64] = 1;
         bytes[3 * 64] = 2;
-        let pages = Pages::of_bytes("x".into(), bytes.clone(), 64, false).unwrap();
+        let pages = BenchPages::of_bytes("x".into(), bytes.clone(), 64, false).unwrap();
         assert_eq!((pages.count(), pages.same_filled), (2, 2));
         assert_eq!(pages.iter().map(|page| page[0]).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(Pages::of_bytes("x".into(), bytes, 64, true).unwrap().count(), 4);
-        let error = Pages::of_bytes("x".into(), vec![0; 128], 64, false).unwrap_err();
+        assert_eq!(BenchPages::of_bytes("x".into(), bytes, 64, true).unwrap().count(), 4);
+        let error = BenchPages::of_bytes("x".into(), vec![0; 128], 64, false).unwrap_err();
         assert_eq!(error.to_string(), "x: no page to compress (2 same-filled, which no compressor sees)");
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn pages_of_live_processes_can_be_had() {
         // Our own process can be read by anybody.
         let own = [1_u8, 2, 3, 4].repeat(1 << 20);
-        let pages = Pages::load(&Machine::live(), &Source::Live, 200, true).unwrap();
+        let pages = BenchPages::load(&Machine::live(), &PageSource::Live, 200, true).unwrap();
         assert_eq!((pages.of.as_str(), pages.page_size()), ("live processes", 4096));
         assert!((1..=200).contains(&pages.count()), "{}", pages.count());
         drop(own);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn synthetic_pages_are_as_many_as_asked_for() {
         for content in Content::ALL {
-            let pages = Pages::load(&Machine::live(), &Source::Synthetic(content), 10, false).unwrap();
+            let pages = BenchPages::load(&Machine::live(), &PageSource::Synthetic(content), 10, false).unwrap();
             assert_eq!((pages.count(), pages.same_filled), (10, 0), "{content}");
         }
     }

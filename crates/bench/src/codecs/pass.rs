@@ -6,8 +6,8 @@ use swaptune_core::stats::{Nanos, Quantiles};
 
 use super::BenchError;
 use super::choice::shuffled;
-use super::pages::Pages;
-use crate::codec::{PageCodec, Setting, room};
+use super::pages::BenchPages;
+use crate::codec::{CodecSetting, PageCodec, room};
 
 /// Memory for compressed pages, which lie one behind the other as in a real pool (gaps between them cost time), and for what is
 /// made of them again. All of it is touched once, so that no pass pays for page faults.
@@ -21,7 +21,7 @@ pub struct Buffers {
 impl Buffers {
     /// For these pages, on up to this many threads.
     #[must_use]
-    pub fn new(pages: &Pages, threads: usize) -> Self {
+    pub fn new(pages: &BenchPages, threads: usize) -> Self {
         let (count, size) = (pages.count(), pages.page_size());
         let packed = packed_size(count, size) + threads * room(size);
         Self { packed: vec![0xaa; packed], ends: vec![0; count], back: vec![0xaa; count * size] }
@@ -34,8 +34,8 @@ fn packed_size(pages: usize, page_size: usize) -> usize {
 }
 
 /// One codec on the pages of one thread.
-pub struct Bench<'a> {
-    setting: Setting,
+pub struct CodecPass<'a> {
+    setting: CodecSetting,
     codec: Box<dyn PageCodec>,
     page_size: usize,
     input: &'a [u8],
@@ -44,12 +44,17 @@ pub struct Bench<'a> {
     back: &'a mut [u8],
 }
 
-impl<'a> Bench<'a> {
+impl<'a> CodecPass<'a> {
     /// One for each thread, each with its share of the pages; fewer when there are fewer pages.
     ///
     /// # Errors
     /// [`BenchError::Codec`] when the library gives no context.
-    pub fn split(setting: Setting, pages: &'a Pages, buffers: &'a mut Buffers, threads: usize) -> Result<Vec<Self>, BenchError> {
+    pub fn split(
+        setting: CodecSetting,
+        pages: &'a BenchPages,
+        buffers: &'a mut Buffers,
+        threads: usize,
+    ) -> Result<Vec<Self>, BenchError> {
         let page_size = pages.page_size();
         let share = pages.count().div_ceil(threads.max(1));
         let input = pages.bytes().chunks(share * page_size);

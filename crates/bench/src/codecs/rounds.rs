@@ -8,31 +8,31 @@ use rustix::time::{ClockId, clock_gettime};
 use tracing::info;
 
 use super::BenchError;
-use super::pages::Pages;
-use super::pass::{Bench, Buffers};
+use super::pages::BenchPages;
+use super::pass::{Buffers, CodecPass};
 use swaptune_core::stats::median;
 
-use crate::codec::Setting;
+use crate::codec::CodecSetting;
 
 /// A codec on a number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct CodecJob {
     /// The codec.
-    pub setting: Setting,
+    pub setting: CodecSetting,
     /// Threads that compress at the same time.
     pub threads: usize,
 }
 
 /// Work done, and the processor time that it took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct CodecWork {
     /// Original data.
     pub bytes: u64,
     /// Of all threads.
     pub time: Duration,
 }
 
-impl Work {
+impl CodecWork {
     /// Megabytes (10⁶ B) a second of processor time.
     pub fn rate(self) -> f64 {
         self.bytes as f64 / 1e6 / self.time.as_secs_f64().max(1e-9)
@@ -65,12 +65,18 @@ impl Rates {
 ///
 /// # Errors
 /// [`BenchError`] of any thread.
-pub fn round(job: Job, pages: &Pages, buffers: &mut Buffers, time: Duration, rates: &mut Rates) -> Result<(), BenchError> {
+pub fn round(
+    job: CodecJob,
+    pages: &BenchPages,
+    buffers: &mut Buffers,
+    time: Duration,
+    rates: &mut Rates,
+) -> Result<(), BenchError> {
     info!("measure {job:?} for {time:?}");
-    let benches = Bench::split(job.setting, pages, buffers, job.threads)?;
+    let benches = CodecPass::split(job.setting, pages, buffers, job.threads)?;
     let barrier = Barrier::new(benches.len());
-    let results: Vec<Result<(Work, Work), BenchError>> = thread::scope(|scope| {
-        let start = |mut bench: Bench<'_>| one_thread(&mut bench, &barrier, time);
+    let results: Vec<Result<(CodecWork, CodecWork), BenchError>> = thread::scope(|scope| {
+        let start = |mut bench: CodecPass<'_>| one_thread(&mut bench, &barrier, time);
         // Without a thread of its own where one is enough.
         let mut benches = benches.into_iter();
         let own = benches.next();
@@ -78,7 +84,7 @@ pub fn round(job: Job, pages: &Pages, buffers: &mut Buffers, time: Duration, rat
         let own = own.map(start);
         own.into_iter().chain(handles.into_iter().map(|handle| handle.join().unwrap_or(Err(BenchError::Thread)))).collect()
     });
-    let (mut compress, mut decompress) = (Work::default(), Work::default());
+    let (mut compress, mut decompress) = (CodecWork::default(), CodecWork::default());
     for result in results {
         let (packed, unpacked) = result?;
         compress.add(packed);
@@ -89,28 +95,28 @@ pub fn round(job: Job, pages: &Pages, buffers: &mut Buffers, time: Duration, rat
     Ok(())
 }
 
-fn one_thread(bench: &mut Bench<'_>, barrier: &Barrier, time: Duration) -> Result<(Work, Work), BenchError> {
+fn one_thread(bench: &mut CodecPass<'_>, barrier: &Barrier, time: Duration) -> Result<(CodecWork, CodecWork), BenchError> {
     barrier.wait();
     // An error must not keep the other threads waiting.
-    let compress = passes(bench, time, Bench::compress);
+    let compress = passes(bench, time, CodecPass::compress);
     barrier.wait();
     let compress = compress?;
-    let decompress = passes(bench, time, Bench::decompress)?;
+    let decompress = passes(bench, time, CodecPass::decompress)?;
     bench.verify()?;
     Ok((compress, decompress))
 }
 
 /// Whole passes, at least one, until `time` is over.
 fn passes<'a>(
-    bench: &mut Bench<'a>,
+    bench: &mut CodecPass<'a>,
     time: Duration,
-    pass: impl Fn(&mut Bench<'a>) -> Result<(), BenchError>,
-) -> Result<Work, BenchError> {
-    let (start, mut work) = (Instant::now(), Work::default());
+    pass: impl Fn(&mut CodecPass<'a>) -> Result<(), BenchError>,
+) -> Result<CodecWork, BenchError> {
+    let (start, mut work) = (Instant::now(), CodecWork::default());
     loop {
         let before = processor_time();
         pass(bench)?;
-        work.add(Work { bytes: bench.bytes() as u64, time: processor_time() - before });
+        work.add(CodecWork { bytes: bench.bytes() as u64, time: processor_time() - before });
         if start.elapsed() >= time {
             return Ok(work);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use swaptune_core::proof::Class;
+use swaptune_core::proof::CanaryClass;
 
 /// Content of made-up pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +28,12 @@ impl Content {
     pub fn fill(self, page: &mut [u8], number: u64) {
         match self {
             Self::Zero => page.fill(0),
-            Self::Text => Class::Text.fill(page, number, SEED),
-            Self::Random => Class::Random.fill(page, number, SEED),
+            Self::Text => CanaryClass::Text.fill(page, number, SEED),
+            Self::Random => CanaryClass::Random.fill(page, number, SEED),
             Self::Compressible => {
                 let quarter = page.len() / 4;
                 page[quarter..].fill(0);
-                Class::Random.fill(&mut page[..quarter], number, SEED);
+                CanaryClass::Random.fill(&mut page[..quarter], number, SEED);
             }
         }
     }

@@ -2,16 +2,16 @@ use swaptune_host::machine::Machine;
 
 use super::*;
 
-fn settings(names: &[&str]) -> Vec<Setting> {
+fn settings(names: &[&str]) -> Vec<CodecSetting> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-fn pages(content: Content, count: usize) -> Pages {
-    Pages::load(&Machine::live(), &Source::Synthetic(content), count, false).unwrap()
+fn pages(content: Content, count: usize) -> BenchPages {
+    BenchPages::load(&Machine::live(), &PageSource::Synthetic(content), count, false).unwrap()
 }
 
-fn quick(names: &[&str], threads: &[usize]) -> Plan {
-    Plan { settings: settings(names), threads: threads.to_vec(), scaled: settings(&["lz4"]), time: Duration::ZERO }
+fn quick(names: &[&str], threads: &[usize]) -> CodecsPlan {
+    CodecsPlan { settings: settings(names), threads: threads.to_vec(), scaled: settings(&["lz4"]), time: Duration::ZERO }
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn threads_share_the_pages_and_change_no_size() {
 fn a_page_that_comes_back_different_is_found() {
     let pages = pages(Content::Random, 10);
     let mut buffers = Buffers::new(&pages, 1);
-    let mut benches = Bench::split(settings(&["memcpy"])[0], &pages, &mut buffers, 1).unwrap();
+    let mut benches = CodecPass::split(settings(&["memcpy"])[0], &pages, &mut buffers, 1).unwrap();
     let bench = &mut benches[0];
     bench.compress().unwrap();
     assert!(matches!(bench.verify(), Err(BenchError::Changed { page: 0, .. })), "nothing was decompressed yet");
@@ -76,17 +76,17 @@ fn medians_are_of_the_rounds() {
     assert_eq!(Rates::median(&[]), 0.0);
 }
 
-fn row(name: &str, ratio: f64, compress: f64, decompress: f64, here: bool) -> Row {
-    let setting: Setting = name.parse().unwrap();
+fn row(name: &str, ratio: f64, compress: f64, decompress: f64, here: bool) -> CodecRow {
+    let setting: CodecSetting = name.parse().unwrap();
     let availability =
         if here { swaptune_core::facts::Availability::BuiltIn } else { swaptune_core::facts::Availability::Absent };
-    let place = Place { availability, source: "test".into() };
+    let place = CodecPresence { availability, source: "test".into() };
     let in_kernel = InKernel { zswap: Some(place), zram: None };
     let pages = pages(Content::Random, 1);
-    let progress = Progress { sizes: vec![4096], ..Progress::new(Job { setting, threads: 1 }) };
+    let progress = CodecProgress { sizes: vec![4096], ..CodecProgress::new(CodecJob { setting, threads: 1 }) };
     let figures = progress.row(&pages, &Facts::default()).figures;
     let figures = CodecFigures { ratio, compress_mb_s: Some(compress), decompress_mb_s: Some(decompress), ..figures };
-    Row { setting, figures, in_kernel }
+    CodecRow { setting, figures, in_kernel }
 }
 
 #[test]
@@ -102,5 +102,5 @@ fn verdicts_compare_what_can_be_had() {
     let said: Vec<String> = verdicts(&rows).iter().map(ToString::to_string).collect();
     assert_eq!(said, ["what memory can do", "fastest store", "fastest load", "in between", "smallest", "zstd:1 beats it"]);
     let there = [row("lz4", 2.6, 600.0, 3000.0, true), row("lz4hc", 3.2, 700.0, 3100.0, false)];
-    assert_eq!(verdicts(&there)[0], Verdict::Choice { best: vec![] }, "an absent codec outdoes none that is there");
+    assert_eq!(verdicts(&there)[0], CodecVerdict::Choice { best: vec![] }, "an absent codec outdoes none that is there");
 }

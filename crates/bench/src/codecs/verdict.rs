@@ -1,6 +1,6 @@
 //! What a row of the table says about a codec, beside the others.
 
-use super::Row;
+use super::CodecRow;
 
 /// Differences of speed below this are noise.
 const NOISE: f64 = 0.03;
@@ -9,7 +9,7 @@ const LITTLE: f64 = 0.005;
 
 /// How a codec stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CodecVerdict {
     /// What memory itself can do.
     Bound,
     /// Another codec, here also to be had, is as good in everything and better in something.
@@ -24,7 +24,7 @@ pub enum Verdict {
     },
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for CodecVerdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Bound => f.pad("what memory can do"),
@@ -44,7 +44,7 @@ struct Merits {
 }
 
 impl Merits {
-    fn of(row: &Row) -> Self {
+    fn of(row: &CodecRow) -> Self {
         let rate = |rate: Option<f64>| rate.unwrap_or(0.0);
         let figures = &row.figures;
         Self { ratio: figures.ratio, compress: rate(figures.compress_mb_s), decompress: rate(figures.decompress_mb_s) }
@@ -64,22 +64,22 @@ impl Merits {
 
 /// A verdict for each row of one table, all of one thread. Codecs that this kernel lacks do not outdo those that it has.
 #[must_use]
-pub fn verdicts(rows: &[Row]) -> Vec<Verdict> {
+pub fn verdicts(rows: &[CodecRow]) -> Vec<CodecVerdict> {
     rows.iter().map(|row| verdict(row, rows)).collect()
 }
 
-fn verdict(row: &Row, rows: &[Row]) -> Verdict {
+fn verdict(row: &CodecRow, rows: &[CodecRow]) -> CodecVerdict {
     if row.is_memcpy() {
-        return Verdict::Bound;
+        return CodecVerdict::Bound;
     }
     let mine = Merits::of(row);
     let rivals = || rows.iter().filter(|other| !other.is_memcpy() && other.setting != row.setting);
-    let fair = |other: &&Row| other.in_kernel.usable() || !row.in_kernel.usable();
+    let fair = |other: &&CodecRow| other.in_kernel.usable() || !row.in_kernel.usable();
     let better = rivals().filter(fair).find(|other| Merits::of(other).beats(mine));
     if let Some(better) = better {
-        return Verdict::Beaten { by: better.setting.to_string() };
+        return CodecVerdict::Beaten { by: better.setting.to_string() };
     }
     let names = ["smallest", "fastest store", "fastest load"];
     let is_best = |which: usize| rivals().all(|other| Merits::of(other).pairs(mine)[which].0 <= mine.pairs(mine)[which].0);
-    Verdict::Choice { best: (0..names.len()).filter(|which| is_best(*which)).map(|which| names[which]).collect() }
+    CodecVerdict::Choice { best: (0..names.len()).filter(|which| is_best(*which)).map(|which| names[which]).collect() }
 }

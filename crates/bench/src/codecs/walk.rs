@@ -40,7 +40,7 @@ pub struct Walked {
 }
 
 /// A regular file and the whole pages in it.
-struct Found {
+struct FoundFile {
     path: PathBuf,
     pages: u64,
 }
@@ -68,13 +68,13 @@ pub fn pages(path: &Path, count: usize, page_size: usize) -> Result<Walked, Walk
     Ok(walked)
 }
 
-fn found(path: PathBuf, page_size: u64) -> io::Result<Found> {
+fn found(path: PathBuf, page_size: u64) -> io::Result<FoundFile> {
     let metadata = fs::metadata(&path)?;
     let pages = if metadata.is_file() { metadata.len() / page_size } else { 0 };
-    Ok(Found { path, pages })
+    Ok(FoundFile { path, pages })
 }
 
-fn walk(folder: &Path, page_size: u64, files: &mut Vec<Found>, unread: &mut u64) {
+fn walk(folder: &Path, page_size: u64, files: &mut Vec<FoundFile>, unread: &mut u64) {
     let Ok(entries) = fs::read_dir(folder) else {
         *unread += 1;
         return;
@@ -92,7 +92,7 @@ fn walk(folder: &Path, page_size: u64, files: &mut Vec<Found>, unread: &mut u64)
 }
 
 /// Reads the pages with these numbers, counted through all files; the numbers ascend.
-fn read_chosen(files: &[Found], chosen: &[u64], page_size: usize, walked: &mut Walked) {
+fn read_chosen(files: &[FoundFile], chosen: &[u64], page_size: usize, walked: &mut Walked) {
     let (mut first, mut rest) = (0, chosen);
     for file in files {
         let (mine, others) = rest.split_at(rest.partition_point(|number| *number < first + file.pages));
@@ -103,7 +103,7 @@ fn read_chosen(files: &[Found], chosen: &[u64], page_size: usize, walked: &mut W
     }
 }
 
-fn read_file(file: &Found, first: u64, numbers: &[u64], page_size: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn read_file(file: &FoundFile, first: u64, numbers: &[u64], page_size: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
     let opened = File::open(&file.path)?;
     for number in numbers {
         let end = bytes.len();

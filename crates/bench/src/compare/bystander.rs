@@ -4,8 +4,8 @@ use swaptune_core::Bytes;
 use swaptune_core::stats::Quantiles;
 use swaptune_host::cgroup::LimitedGroup;
 
-use crate::memory::{Ready, Task};
-use crate::process::{Helper, HelperError, Program};
+use crate::memory::{HelperTask, MemoryReady};
+use crate::process::{Helper, HelperError, HelperProgram};
 
 /// The most memory that it has.
 pub const SIZE: Bytes = Bytes::from_mib(16);
@@ -14,9 +14,9 @@ const PARTS: u64 = 64;
 
 /// What it shall be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beside<'a> {
+pub(super) struct BystanderKind<'a> {
     /// Becomes it.
-    pub(super) program: &'a Program,
+    pub(super) program: &'a HelperProgram,
     /// Memory that both share; `None` for all of the machine's.
     pub(super) memory: Option<Bytes>,
     /// The same wakes in every run.
@@ -29,11 +29,11 @@ pub(super) struct Bystander(Helper);
 
 impl Bystander {
     /// Starts it, in the command's group if there is one, and waits until it has its memory.
-    pub(super) fn begin(beside: &Beside<'_>, group: Option<&LimitedGroup>) -> Result<Self, HelperError> {
+    pub(super) fn begin(beside: &BystanderKind<'_>, group: Option<&LimitedGroup>) -> Result<Self, HelperError> {
         let size = beside.memory.map_or(SIZE, |memory| Bytes(memory.0 / PARTS).min(SIZE));
         let mut helper = Helper::start(beside.program, group)?;
-        helper.say(&Task::Wake { size, seed: beside.seed })?;
-        let Ready { .. } = helper.answer("had its memory")?;
+        helper.say(&HelperTask::Wake { size, seed: beside.seed })?;
+        let MemoryReady { .. } = helper.answer("had its memory")?;
         Ok(Self(helper))
     }
 

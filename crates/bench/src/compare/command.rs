@@ -16,16 +16,16 @@ use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 
 use super::CompareError;
-use super::bystander::{Beside, Bystander};
-use super::look::{Counters, Timeline};
-use crate::process::Program;
+use super::bystander::{Bystander, BystanderKind};
+use super::look::{KernelCounters, Timeline};
+use crate::process::HelperProgram;
 
 /// How often a run looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// What one run was.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(super) struct CommandRun {
     pub(super) elapsed: Duration,
     pub(super) user_s: f64,
     pub(super) system_s: f64,
@@ -37,22 +37,22 @@ pub(super) struct Ran {
 }
 
 /// What is run, and where what it says goes.
-pub(super) struct Job<'a> {
+pub(super) struct CommandJob<'a> {
     /// Binds the command to this process.
-    pub(super) tether: &'a Program,
+    pub(super) tether: &'a HelperProgram,
     pub(super) command: &'a [OsString],
     pub(super) output: Option<&'a File>,
     /// What wakes beside it, if anything.
-    pub(super) beside: Option<Beside<'a>>,
+    pub(super) beside: Option<BystanderKind<'a>>,
 }
 
 /// The running command with all that it started; killed when dropped.
-struct Running {
+struct RunningCommand {
     child: Child,
     group: Option<Pid>,
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         // What it left in the background must not run beside the next one.
         if let Some(group) = self.group {
@@ -62,11 +62,16 @@ impl Drop for Running {
     }
 }
 
-impl Job<'_> {
+impl CommandJob<'_> {
     /// Runs it to its end. `None` when the user stopped it.
-    pub(super) fn run(&self, machine: &Machine, group: Option<&LimitedGroup>, stop: &Stop) -> Result<Option<Ran>, CompareError> {
+    pub(super) fn run(
+        &self,
+        machine: &Machine,
+        group: Option<&LimitedGroup>,
+        stop: &Stop,
+    ) -> Result<Option<CommandRun>, CompareError> {
         let bystander = self.beside.map(|beside| Bystander::begin(&beside, group)).transpose()?;
-        let before = Counters::read(machine);
+        let before = KernelCounters::read(machine);
         let times = children_times();
         let begun = Instant::now();
         let mut timeline = Timeline::begin(machine);
@@ -76,8 +81,8 @@ impl Job<'_> {
         drop(running);
         // The bystander is not waited for yet: its time is not the command's.
         let (user, system) = children_times();
-        let counts = Counters::read(machine).since(&before);
-        Ok(Some(Ran {
+        let counts = KernelCounters::read(machine).since(&before);
+        Ok(Some(CommandRun {
             elapsed,
             user_s: user - times.0,
             system_s: system - times.1,
@@ -88,7 +93,7 @@ impl Job<'_> {
         }))
     }
 
-    fn start(&self, group: Option<&LimitedGroup>) -> Result<Running, CompareError> {
+    fn start(&self, group: Option<&LimitedGroup>) -> Result<RunningCommand, CompareError> {
         let failed = |source| CompareError::Command { what: "be started".into(), source };
         let output = || self.output.map_or_else(|| Ok(Stdio::null()), |file| file.try_clone().map(Stdio::from)).map_err(failed);
         let mut command = Command::new(&self.tether.path);
@@ -96,7 +101,7 @@ impl Job<'_> {
         command.stdin(Stdio::null()).stdout(output()?).stderr(output()?).process_group(0);
         tracing::info!("start {command:?}");
         let child = command.spawn().map_err(failed)?;
-        let running = Running { group: Pid::from_raw(child.id() as i32), child };
+        let running = RunningCommand { group: Pid::from_raw(child.id() as i32), child };
         if let Some(group) = group {
             group.add(running.child.id())?;
         }
@@ -105,7 +110,7 @@ impl Job<'_> {
 }
 
 /// Waits for its end, to the moment, and looks now and then. `None` when the user stopped it.
-fn wait(running: &mut Running, stop: &Stop, look: &mut dyn FnMut()) -> Result<Option<ExitStatus>, CompareError> {
+fn wait(running: &mut RunningCommand, stop: &Stop, look: &mut dyn FnMut()) -> Result<Option<ExitStatus>, CompareError> {
     let failed = |source: io::Error| CompareError::Command { what: "be waited for".into(), source };
     let pid = running.group.ok_or_else(|| failed(io::Error::other("no process id")))?;
     let ended = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
@@ -144,11 +149,11 @@ fn children_times() -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn run(script: &str) -> Ran {
+    fn run(script: &str) -> CommandRun {
         let words = ["/bin/sh", "-c", script].map(OsString::from);
         let arguments = ["-c", "shift; exec \"$@\"", "sh"].map(OsString::from).to_vec();
-        let tether = Program { path: "/bin/sh".into(), arguments };
-        let job = Job { tether: &tether, command: &words, output: None, beside: None };
+        let tether = HelperProgram { path: "/bin/sh".into(), arguments };
+        let job = CommandJob { tether: &tether, command: &words, output: None, beside: None };
         job.run(&Machine::live(), None, &Stop::default()).unwrap().unwrap()
     }
 

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{CompareError, Kept};
+use super::{CompareError, KeptRun};
 
 /// Version of the lines; raised when a field changes its meaning.
 const SCHEMA: u32 = 1;
 
 /// What is compared: all that is needed to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Header {
+pub struct CompareHeader {
     /// Version of this file.
     pub schema: u32,
     /// The command and its arguments.
@@ -37,14 +37,14 @@ pub struct Header {
     pub seed: u64,
 }
 
-impl Header {
+impl CompareHeader {
     /// The version that is written.
     pub const SCHEMA: u32 = SCHEMA;
 }
 
 /// The file of a comparison.
 #[derive(Debug)]
-pub struct Journal {
+pub struct CompareFile {
     path: PathBuf,
     file: File,
 }
@@ -59,12 +59,12 @@ pub struct ResumeError {
     pub why: String,
 }
 
-impl Journal {
+impl CompareFile {
     /// Begins a file that does not exist yet.
     ///
     /// # Errors
     /// [`CompareError::Keep`].
-    pub fn create(path: &Path, header: &Header) -> Result<Self, CompareError> {
+    pub fn create(path: &Path, header: &CompareHeader) -> Result<Self, CompareError> {
         let failed = |source| CompareError::Keep { path: path.display().to_string(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(failed)?;
@@ -79,14 +79,14 @@ impl Journal {
     ///
     /// # Errors
     /// [`ResumeError`]: no such file, or it is none of a comparison.
-    pub fn resume(path: &Path) -> Result<(Self, Header, Vec<Kept>), ResumeError> {
+    pub fn resume(path: &Path) -> Result<(Self, CompareHeader, Vec<KeptRun>), ResumeError> {
         let wrong = |why: String| ResumeError { path: path.display().to_string(), why };
         let failed = |error: io::Error| wrong(error.to_string());
         let text = fs::read_to_string(path).map_err(failed)?;
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         let mut lines = text[..whole].lines();
         let first = lines.next().ok_or_else(|| wrong("it is empty".into()))?;
-        let header: Header =
+        let header: CompareHeader =
             serde_json::from_str(first).map_err(|error| wrong(format!("line 1 does not say what was compared: {error}")))?;
         if header.schema != SCHEMA {
             return Err(wrong(format!("line 1: version {} of the form, expected {SCHEMA}", header.schema)));
@@ -104,7 +104,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`CompareError::Keep`].
-    pub fn keep(&mut self, kept: &Kept) -> Result<(), CompareError> {
+    pub fn keep(&mut self, kept: &KeptRun) -> Result<(), CompareError> {
         self.line(kept)
     }
 
@@ -126,8 +126,8 @@ impl Journal {
 mod tests {
     use super::*;
 
-    fn header() -> Header {
-        Header {
+    fn header() -> CompareHeader {
+        CompareHeader {
             schema: SCHEMA,
             command: vec!["make".into(), "-j2".into()],
             variants: vec!["none".into(), "auto".into()],
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    fn run(block: u32) -> Kept {
+    fn run(block: u32) -> KeptRun {
         let run = serde_json::json!({
             "block": block, "again": false, "place": 0, "elapsed_s": 1.5, "user_s": 1.0, "system_s": 0.1, "failed": null,
             "counts": {
@@ -150,27 +150,27 @@ mod tests {
             },
             "timeline": [],
         });
-        Kept { variant: 1, run: serde_json::from_value(run).unwrap() }
+        KeptRun { variant: 1, run: serde_json::from_value(run).unwrap() }
     }
 
     #[test]
     fn what_was_kept_is_found_again_whatever_cut_it_short() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/compare.jsonl");
-        let mut journal = Journal::create(&path, &header()).unwrap();
+        let mut journal = CompareFile::create(&path, &header()).unwrap();
         (0..3).for_each(|block| journal.keep(&run(block)).unwrap());
         let text = fs::read(&path).unwrap();
         let whole = |length: usize| text[..length].iter().filter(|byte| **byte == b'\n').count();
         for length in (0..=text.len()).rev().step_by(7) {
             fs::write(&path, &text[..length]).unwrap();
             if whole(length) == 0 {
-                assert!(Journal::resume(&path).is_err());
+                assert!(CompareFile::resume(&path).is_err());
                 continue;
             }
-            let (mut journal, found, kept) = Journal::resume(&path).unwrap();
+            let (mut journal, found, kept) = CompareFile::resume(&path).unwrap();
             assert_eq!((found, kept.len()), (header(), whole(length) - 1));
             journal.keep(&run(9)).unwrap();
-            assert_eq!(Journal::resume(&path).unwrap().2.last(), Some(&run(9)), "cut at {length}");
+            assert_eq!(CompareFile::resume(&path).unwrap().2.last(), Some(&run(9)), "cut at {length}");
         }
     }
 
@@ -180,14 +180,14 @@ mod tests {
         let path = folder.path().join("other");
         let told = |text: &str| {
             fs::write(&path, text).unwrap();
-            Journal::resume(&path).unwrap_err().why
+            CompareFile::resume(&path).unwrap_err().why
         };
         assert_eq!(told(""), "it is empty");
         assert!(told("{}\n").starts_with("line 1 does not say what was compared"));
-        let newer = serde_json::to_string(&Header { schema: 2, ..header() }).unwrap();
+        let newer = serde_json::to_string(&CompareHeader { schema: 2, ..header() }).unwrap();
         assert_eq!(told(&format!("{newer}\n")), "line 1: version 2 of the form, expected 1");
         let good = serde_json::to_string(&header()).unwrap();
         assert!(told(&format!("{good}\nnonsense\n")).starts_with("line 2 is no run"));
-        assert!(Journal::create(&path, &header()).is_err(), "a file that is there is not written over");
+        assert!(CompareFile::create(&path, &header()).is_err(), "a file that is there is not written over");
     }
 }

@@ -15,13 +15,13 @@ const LOOKS: usize = 240;
 
 /// Counters of the kernel at a moment.
 #[derive(Debug)]
-pub(super) struct Counters {
+pub(super) struct KernelCounters {
     vmstat: BTreeMap<String, u64>,
     some_us: u64,
     full_us: u64,
 }
 
-impl Counters {
+impl KernelCounters {
     pub(super) fn read(machine: &Machine) -> Self {
         let text = |path| machine.read_text(path).unwrap_or_default();
         let stall = pressure::parse(&text("/proc/pressure/memory"));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn counters_are_differences_and_never_negative() {
-        let counters = |pages: u64, us| Counters {
+        let counters = |pages: u64, us| KernelCounters {
             vmstat: BTreeMap::from([("pswpin".to_owned(), pages), ("oom_kill".to_owned(), 1)]),
             some_us: us,
             full_us: 0,

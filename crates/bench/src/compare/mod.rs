@@ -25,29 +25,29 @@ use swaptune_host::{child, error_chain};
 use thiserror::Error;
 
 use crate::order::shuffled;
-use crate::process::{HelperError, Program};
-use crate::space::{Space, SpaceError, Wish, drop_caches};
+use crate::process::{HelperError, HelperProgram};
+use crate::space::{SmallSpace, SpaceError, SpaceWish, drop_caches};
 use crate::variant::{Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
-use bystander::Beside;
-use command::{Job, Ran};
-use look::Counters;
+use bystander::BystanderKind;
+use command::{CommandJob, CommandRun};
+use look::KernelCounters;
 
 pub use bystander::SIZE as BYSTANDER;
 pub use judge::blocks_needed;
-pub use keep::{Header, Journal, ResumeError};
+pub use keep::{CompareFile, CompareHeader, ResumeError};
 
 /// How long a run waits at most for the machine to be quiet after the one before.
 const SETTLE: Duration = Duration::from_secs(10);
 
 /// How configurations are compared.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct CompareOptions {
     /// The command and its arguments.
     pub command: Vec<OsString>,
     /// Memory that it has, zswap's pool included; `None` for all of the machine's.
     pub memory: Option<Bytes>,
     /// How memory is made small.
-    pub limit: Wish,
+    pub limit: SpaceWish,
     /// Blocks, each of all configurations.
     pub blocks: u32,
     /// A ratio within this of 1 is no difference: 0.03 for 3 %.
@@ -64,14 +64,14 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub struct Helpers {
     /// Becomes the command, and dies with this process.
-    pub tether: Program,
+    pub tether: HelperProgram,
     /// Holds memory that the command shall not have, and wakes beside it.
-    pub holder: Program,
+    pub holder: HelperProgram,
 }
 
 /// A run with the configuration that it belongs to, by its place among them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Kept {
+pub struct KeptRun {
     /// Place of the configuration.
     pub variant: usize,
     /// The run.
@@ -80,7 +80,7 @@ pub struct Kept {
 
 /// Where a comparison has come to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress<'a> {
+pub struct CompareProgress<'a> {
     /// The configuration that runs.
     pub variant: &'a str,
     /// The block, from 0.
@@ -140,9 +140,9 @@ pub enum CompareError {
 /// What is told of a comparison while it goes on.
 pub struct Watchers<'a> {
     /// Where it has come to.
-    pub show: &'a mut dyn FnMut(&Progress<'_>),
+    pub show: &'a mut dyn FnMut(&CompareProgress<'_>),
     /// A run that is done, to be kept.
-    pub keep: &'a mut dyn FnMut(&Kept) -> Result<(), CompareError>,
+    pub keep: &'a mut dyn FnMut(&KeptRun) -> Result<(), CompareError>,
     /// Where the command's own output goes.
     pub output: Option<&'a File>,
 }
@@ -156,13 +156,13 @@ pub fn run(
     machine: &Machine,
     (facts, evidence): (&Facts, &Evidence),
     (variants, helpers): (&[Variant], &Helpers),
-    options: &Options,
-    before: Vec<Kept>,
+    options: &CompareOptions,
+    before: Vec<KeptRun>,
     stop: &Stop,
     watchers: &mut Watchers<'_>,
 ) -> Result<VariantOutcome<CompareFigures>, CompareError> {
-    let beside = Some(Beside { program: &helpers.holder, memory: options.memory, seed: options.seed });
-    let job = Job { tether: &helpers.tether, command: &options.command, output: watchers.output, beside };
+    let beside = Some(BystanderKind { program: &helpers.holder, memory: options.memory, seed: options.seed });
+    let job = CommandJob { tether: &helpers.tether, command: &options.command, output: watchers.output, beside };
     let mut outcome = VariantOutcome::default();
     let mut rows = rows(variants, (facts, evidence), options, before, &mut outcome);
     // All are set against the first.
@@ -177,9 +177,9 @@ pub fn run(
     let mut temporary = TemporarySettings::open(machine, "swaptune compare")?;
     outcome.recovered = temporary.recovered().map(str::to_owned);
     let measured = temporary.make(switch_off(facts)).map_err(CompareError::from).and_then(|()| {
-        let space = |memory| Space::make(machine, memory, options.limit, ("compare", &helpers.holder));
+        let space = |memory| SmallSpace::make(machine, memory, options.limit, ("compare", &helpers.holder));
         let space = options.memory.map(space).transpose()?;
-        Blocks { machine, options, job: &job, space, stop }.play(&mut temporary, &mut rows, watchers)
+        CompareBlocks { machine, options, job: &job, space, stop }.play(&mut temporary, &mut rows, watchers)
     });
     temporary.close()?;
     outcome.stopped = !measured?;
@@ -194,11 +194,11 @@ pub fn run(
 pub fn try_command(
     machine: &Machine,
     helpers: &Helpers,
-    options: &Options,
+    options: &CompareOptions,
     stop: &Stop,
     output: Option<&File>,
 ) -> Result<bool, CompareError> {
-    let job = Job { tether: &helpers.tether, command: &options.command, output, beside: None };
+    let job = CommandJob { tether: &helpers.tether, command: &options.command, output, beside: None };
     let Some(ran) = job.run(machine, None, stop)? else { return Ok(false) };
     match ran.failed {
         None => Ok(true),
@@ -217,7 +217,7 @@ pub fn spoken(command: &[OsString]) -> String {
 }
 
 /// A configuration and its runs.
-struct Row<'a> {
+struct VariantRuns<'a> {
     variant: &'a Variant,
     preparation: Preparation,
     runs: Vec<CompareRun>,
@@ -228,19 +228,19 @@ struct Row<'a> {
 fn rows<'a>(
     variants: &'a [Variant],
     (facts, evidence): (&Facts, &Evidence),
-    options: &Options,
-    before: Vec<Kept>,
+    options: &CompareOptions,
+    before: Vec<KeptRun>,
     outcome: &mut VariantOutcome<CompareFigures>,
-) -> Vec<Row<'a>> {
+) -> Vec<VariantRuns<'a>> {
     let memory = options.memory.unwrap_or_else(|| facts.memory.total());
     let row = |variant: &'a Variant| {
         let (preparation, refused) = match prepare(variant, (facts, memory), evidence, &options.folder) {
             Ok(preparation) => (preparation, None),
             Err(why) => (Preparation::default(), Some(why)),
         };
-        Row { variant, preparation, runs: Vec::new(), refused }
+        VariantRuns { variant, preparation, runs: Vec::new(), refused }
     };
-    let mut rows: Vec<Row<'_>> = variants.iter().map(row).collect();
+    let mut rows: Vec<VariantRuns<'_>> = variants.iter().map(row).collect();
     for kept in before {
         if let Some(row) = rows.get_mut(kept.variant) {
             row.runs.push(kept.run);
@@ -252,20 +252,20 @@ fn rows<'a>(
 }
 
 /// What every run needs.
-struct Blocks<'a> {
+struct CompareBlocks<'a> {
     machine: &'a Machine,
-    options: &'a Options,
-    job: &'a Job<'a>,
-    space: Option<Space<'a>>,
+    options: &'a CompareOptions,
+    job: &'a CommandJob<'a>,
+    space: Option<SmallSpace<'a>>,
     stop: &'a Stop,
 }
 
-impl Blocks<'_> {
+impl CompareBlocks<'_> {
     /// Runs every block. False when it was stopped.
     fn play(
         &self,
         temporary: &mut TemporarySettings,
-        rows: &mut [Row<'_>],
+        rows: &mut [VariantRuns<'_>],
         watchers: &mut Watchers<'_>,
     ) -> Result<bool, CompareError> {
         // The first one twice: its number stands for the second run.
@@ -283,12 +283,12 @@ impl Blocks<'_> {
                 }
                 let left = (fresh > 0).then(|| begun.elapsed() / fresh * (of + 1 - done) as u32);
                 let name = row.variant.name.clone();
-                (watchers.show)(&Progress { variant: &name, block, done: done - 1, of, left });
+                (watchers.show)(&CompareProgress { variant: &name, block, done: done - 1, of, left });
                 match self.once(temporary, &row.preparation)? {
                     Once::Stopped => return Ok(false),
                     Once::Refused(why) => row.refused = Some(why),
                     Once::Ran(ran) => {
-                        let kept = Kept { variant, run: ran.kept(block, is_again, place as u32) };
+                        let kept = KeptRun { variant, run: ran.kept(block, is_again, place as u32) };
                         (watchers.keep)(&kept)?;
                         row.runs.push(kept.run);
                     }
@@ -320,7 +320,7 @@ impl Blocks<'_> {
         Ok(ran?.map_or(Once::Stopped, |ran| Once::Ran(Box::new(ran))))
     }
 
-    fn in_space(&self) -> Result<Option<Ran>, CompareError> {
+    fn in_space(&self) -> Result<Option<CommandRun>, CompareError> {
         let group = match &self.space {
             Some(space) => space.group(self.machine)?,
             None => None,
@@ -335,9 +335,9 @@ impl Blocks<'_> {
         }
         let until = Instant::now() + SETTLE;
         while Instant::now() < until && !self.stop.is_asked() {
-            let before = Counters::read(self.machine);
+            let before = KernelCounters::read(self.machine);
             std::thread::sleep(Duration::from_millis(200));
-            let counts = Counters::read(self.machine).since(&before);
+            let counts = KernelCounters::read(self.machine).since(&before);
             if counts.some_stall_us < 2_000 && counts.swap_reads == 0 {
                 return;
             }
@@ -347,12 +347,12 @@ impl Blocks<'_> {
 
 /// What came of one run.
 enum Once {
-    Ran(Box<Ran>),
+    Ran(Box<CommandRun>),
     Refused(String),
     Stopped,
 }
 
-impl Ran {
+impl CommandRun {
     fn kept(self, block: u32, again: bool, place: u32) -> CompareRun {
         CompareRun {
             block,
@@ -370,12 +370,12 @@ impl Ran {
 }
 
 /// Judges what was measured.
-fn finish(rows: Vec<Row<'_>>, options: &Options, outcome: &mut VariantOutcome<CompareFigures>) {
+fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outcome: &mut VariantOutcome<CompareFigures>) {
     let baseline: Vec<CompareRun> = rows.first().map(|row| row.runs.clone()).unwrap_or_default();
     let first = |block: u32, again: bool| {
         baseline.iter().find(|run| run.block == block && run.again == again && run.failed.is_none()).map(|run| run.elapsed_s)
     };
-    let against = |row: &Row<'_>| -> Vec<(f64, f64)> {
+    let against = |row: &VariantRuns<'_>| -> Vec<(f64, f64)> {
         let ended = row.runs.iter().filter(|run| !run.again && run.failed.is_none());
         ended.filter_map(|run| Some((run.elapsed_s, first(run.block, false)?))).collect()
     };

@@ -9,22 +9,22 @@ use swaptune_host::cgroup::LimitedGroup;
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::Stop;
 
-use super::load::{Broken, Schedule, Window, play};
+use super::load::{Broken, LoadWindow, WakeSchedule, play};
 use super::service::{Service, Wait};
 use super::services::Launch;
-use super::{DensityError, Options};
+use super::{DensityError, DensityOptions};
 use crate::order::shuffled;
-use crate::space::Space;
+use crate::space::SmallSpace;
 
 /// A service that takes longer than this to start will not be of use.
 const START: Duration = Duration::from_secs(120);
 
 /// What every round needs.
-pub(super) struct Bench<'a> {
+pub(super) struct DensityBench<'a> {
     pub(super) machine: &'a Machine,
-    pub(super) options: &'a Options,
+    pub(super) options: &'a DensityOptions,
     pub(super) launch: &'a Launch,
-    pub(super) space: Space<'a>,
+    pub(super) space: SmallSpace<'a>,
     pub(super) stop: &'a Stop,
 }
 
@@ -37,7 +37,7 @@ struct Crowd {
 /// How often a number of services is measured at most: one slow window of few wakes may be chance, two of three are not.
 const WINDOWS: u64 = 3;
 
-impl Bench<'_> {
+impl DensityBench<'_> {
     /// Finds the most services that fit: of the numbers that were asked for, or upwards from about `first`. `None` when the user stopped
     /// it. `show` is told each level.
     pub(super) fn round(&self, first: u32, seed: u64, show: &mut dyn FnMut(u32)) -> Result<Option<DensityRound>, DensityError> {
@@ -123,9 +123,9 @@ impl Bench<'_> {
     /// Starts what is missing, wakes each once, and measures. `None` when the user stopped it.
     fn level(&self, crowd: &mut Crowd, services: u32, seed: u64) -> Result<Option<DensityLevel>, DensityError> {
         let mut begun = (Instant::now(), self.counts());
-        let mut window = Window { took: Vec::new(), broken: self.grow(crowd, services as usize, seed)? };
+        let mut window = LoadWindow { took: Vec::new(), broken: self.grow(crowd, services as usize, seed)? };
         if window.broken.is_none() {
-            let schedule = Schedule::draw(services as usize, self.options.wakes, self.options.load(), seed);
+            let schedule = WakeSchedule::draw(services as usize, self.options.wakes, self.options.load(), seed);
             begun = (Instant::now(), self.counts());
             window = play(&mut crowd.services, &schedule, &mut || self.look());
         }

@@ -19,9 +19,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// When each wake is due, after the beginning, and whose it is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Schedule(pub(super) Vec<(Duration, usize)>);
+pub(super) struct WakeSchedule(pub(super) Vec<(Duration, usize)>);
 
-impl Schedule {
+impl WakeSchedule {
     /// `wakes` at exponential intervals, `rate` a second, each to one of `services` by chance: to the n-th of them as often as `skew` (Zipf's
     /// exponent) says, to all of them evenly at 0.
     pub(super) fn draw(services: usize, wakes: u32, (rate, skew): (f64, f64), seed: u64) -> Self {
@@ -45,7 +45,7 @@ impl Schedule {
 
 /// What came of a window.
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct LoadWindow {
     /// How long each answered wake took, ns; one that was not answered counts with the time until the window was broken off.
     pub(super) took: Vec<u64>,
     /// Why it was broken off.
@@ -64,11 +64,11 @@ pub(super) enum Broken {
 }
 
 /// Wakes services as a schedule says. `look` is asked now and then whether to go on.
-pub(super) fn play(services: &mut [Service], schedule: &Schedule, look: &mut dyn FnMut() -> Option<Broken>) -> Window {
+pub(super) fn play(services: &mut [Service], schedule: &WakeSchedule, look: &mut dyn FnMut() -> Option<Broken>) -> LoadWindow {
     let begun = Instant::now();
     let planned = schedule.0.last().map_or(Duration::ZERO, |(at, _)| *at);
     let latest = begun + (planned * OVERRUN).max(planned + GRACE);
-    let mut window = Window::default();
+    let mut window = LoadWindow::default();
     let mut due = schedule.0.iter().peekable();
     let mut looked = Instant::now();
     window.broken = loop {

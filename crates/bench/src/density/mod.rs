@@ -19,7 +19,7 @@ use swaptune_core::stats::{Estimate, Nanos, median_interval};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::machine::{Machine, ReadError};
-use swaptune_host::processes::Choice;
+use swaptune_host::processes::ProcessChoice;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TemporaryError, TemporarySettings};
 use swaptune_host::{child, error_chain};
@@ -27,12 +27,12 @@ use thiserror::Error;
 
 use crate::order::shuffled;
 use crate::sample;
-use crate::space::{Space, SpaceError, Wish};
+use crate::space::{SmallSpace, SpaceError, SpaceWish};
 use crate::variant::{NOW, Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
-use cell::Bench;
+use cell::DensityBench;
 use service::{Service, Wait};
 
-pub use services::{KINDS, Kind, Launch};
+pub use services::{KINDS, Launch, ServiceKind};
 
 /// Pages of a service that are sampled.
 const SAMPLED: u64 = 4096;
@@ -43,11 +43,11 @@ const SAMPLED_CODECS: [&str; 3] = ["lz4", "zstd", "deflate"];
 
 /// How density is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct DensityOptions {
     /// Memory that the services have, zswap's pool included.
     pub memory: Bytes,
     /// How memory is made small.
-    pub limit: Wish,
+    pub limit: SpaceWish,
     /// A level is held when 99 of 100 wakes take no longer.
     pub bound: Nanos,
     /// Wakes a second over all services.
@@ -72,7 +72,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-impl Options {
+impl DensityOptions {
     /// Wakes a second, and how unevenly they fall.
     fn load(&self) -> (f64, f64) {
         (self.wakes_per_second, self.skew)
@@ -81,7 +81,7 @@ impl Options {
 
 /// Where a run has come to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress<'a> {
+pub struct DensityProgress<'a> {
     /// The configuration.
     pub variant: &'a str,
     /// Services that it has now.
@@ -164,8 +164,8 @@ pub fn sample_service(machine: &Machine, facts: &Facts, launch: &Launch) -> Resu
     if service.wait(Instant::now() + Duration::from_secs(60), &|| false) != Wait::Answered {
         return Ok(None);
     }
-    let request = sample::Request {
-        choice: Choice { pids: vec![service.id()], ..Choice::default() },
+    let request = sample::SampleRequest {
+        choice: ProcessChoice { pids: vec![service.id()], ..ProcessChoice::default() },
         pages: SAMPLED,
         cold_seconds: None,
         seed: 1,
@@ -173,7 +173,7 @@ pub fn sample_service(machine: &Machine, facts: &Facts, launch: &Launch) -> Resu
         by_unit: false,
     };
     let sampled = sample::take(machine, &request, &mut |_| ()).ok();
-    let figures = sampled.and_then(|sample| sample.figures(&sample::Pools::of(&facts.kernel)));
+    let figures = sampled.and_then(|sample| sample.figures(&sample::EstimatedPools::of(&facts.kernel)));
     Ok(figures
         .filter(|figures| figures.sampled >= ENOUGH)
         .map(|figures| SampleFigures { of: SampleFigures::ALL.into(), ..figures }))
@@ -187,23 +187,23 @@ pub fn run_in_place(
     machine: &Machine,
     facts: &Facts,
     launch: &Launch,
-    options: &Options,
+    options: &DensityOptions,
     stop: &Stop,
-    show: &mut dyn FnMut(&Progress<'_>),
+    show: &mut dyn FnMut(&DensityProgress<'_>),
 ) -> Result<VariantOutcome<DensityFigures>, DensityError> {
     child::lock_memory().map_err(DensityError::Lock)?;
     let variant = Variant { name: NOW.into(), algorithm: None, settings: None };
     let has_zswap = facts.knob("zswap.enabled") == Some("Y");
     let pool_percent = facts.knob("zswap.max_pool_percent").and_then(|percent| percent.parse().ok()).filter(|_| has_zswap);
     let preparation = Preparation { changes: Vec::new(), pool_percent };
-    let mut row = Row { variant: &variant, preparation, rounds: Vec::new(), refused: None };
-    let space = Space::as_it_is(options.memory, ("density", &launch.holder));
-    let bench = Bench { machine, options, launch, space, stop };
+    let mut row = VariantDensity { variant: &variant, preparation, rounds: Vec::new(), refused: None };
+    let space = SmallSpace::as_it_is(options.memory, ("density", &launch.holder));
+    let bench = DensityBench { machine, options, launch, space, stop };
     let (begun, of) = (Instant::now(), options.rounds as usize);
     let mut outcome = VariantOutcome::default();
     for done in 0..of {
         let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
-        let mut tell = |services| show(&Progress { variant: NOW, services, done, of, left });
+        let mut tell = |services| show(&DensityProgress { variant: NOW, services, done, of, left });
         match bench.round(row.first(&bench), options.seed.wrapping_add(done as u64), &mut tell)? {
             Some(found) => row.rounds.push(found),
             None => outcome.stopped = true,
@@ -228,15 +228,15 @@ pub fn run(
     machine: &Machine,
     (facts, evidence): (&Facts, &Evidence),
     (variants, launch): (&[Variant], &Launch),
-    options: &Options,
+    options: &DensityOptions,
     stop: &Stop,
-    show: &mut dyn FnMut(&Progress<'_>),
+    show: &mut dyn FnMut(&DensityProgress<'_>),
 ) -> Result<VariantOutcome<DensityFigures>, DensityError> {
     let mut outcome = VariantOutcome::default();
     let mut rows = Vec::new();
     for variant in variants {
         match prepare(variant, (facts, options.memory), evidence, &options.folder) {
-            Ok(preparation) => rows.push(Row { variant, preparation, rounds: Vec::new(), refused: None }),
+            Ok(preparation) => rows.push(VariantDensity { variant, preparation, rounds: Vec::new(), refused: None }),
             Err(why) => outcome.skipped.push(Skipped { variant: variant.name.clone(), why }),
         }
     }
@@ -247,10 +247,10 @@ pub fn run(
     let measured = temporary
         .make(switch_off(facts))
         .map_err(DensityError::from)
-        .and_then(|()| Ok(Space::make(machine, options.memory, options.limit, ("density", &launch.holder))?))
+        .and_then(|()| Ok(SmallSpace::make(machine, options.memory, options.limit, ("density", &launch.holder))?))
         .and_then(|space| {
             let limit = space.limit;
-            let bench = Bench { machine, options, launch, space, stop };
+            let bench = DensityBench { machine, options, launch, space, stop };
             Ok((limit, rounds(&bench, &mut temporary, &mut rows, show)?))
         });
     temporary.close()?;
@@ -266,7 +266,7 @@ pub fn run(
 }
 
 /// A configuration and what was measured of it.
-struct Row<'a> {
+struct VariantDensity<'a> {
     variant: &'a Variant,
     preparation: Preparation,
     rounds: Vec<DensityRound>,
@@ -276,10 +276,10 @@ struct Row<'a> {
 
 /// False when it was stopped.
 fn rounds(
-    bench: &Bench<'_>,
+    bench: &DensityBench<'_>,
     temporary: &mut TemporarySettings,
-    rows: &mut [Row<'_>],
-    show: &mut dyn FnMut(&Progress<'_>),
+    rows: &mut [VariantDensity<'_>],
+    show: &mut dyn FnMut(&DensityProgress<'_>),
 ) -> Result<bool, DensityError> {
     let options = bench.options;
     let (begun, mut done, of) = (Instant::now(), 0_usize, rows.len() * options.rounds as usize);
@@ -292,7 +292,7 @@ fn rounds(
             }
             let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
             let (variant, before) = (row.variant.name.as_str(), done);
-            let mut tell = |services| show(&Progress { variant, services, done: before, of, left });
+            let mut tell = |services| show(&DensityProgress { variant, services, done: before, of, left });
             let mark = temporary.mark()?;
             done += 1;
             // Before swap is on, so that no configuration is in the way of it.
@@ -319,16 +319,16 @@ fn rounds(
     Ok(true)
 }
 
-impl Row<'_> {
+impl VariantDensity<'_> {
     /// Where to begin: a little below what fitted the last time, or below what fits without any swap.
-    fn first(&self, bench: &Bench<'_>) -> u32 {
+    fn first(&self, bench: &DensityBench<'_>) -> u32 {
         let fitted = self.rounds.iter().map(|round| round.fits).max();
         let bare = bench.options.memory.0 * 3 / 5 / bench.launch.heap.0.max(1);
         let first = fitted.map_or(bare, |fits| u64::from(fits) * 4 / 5);
         u32::try_from(first).unwrap_or(u32::MAX).clamp(1, bench.options.most)
     }
 
-    fn finish(self, limit: DensityLimit, launch: &Launch, options: &Options) -> Result<DensityFigures, Skipped> {
+    fn finish(self, limit: DensityLimit, launch: &Launch, options: &DensityOptions) -> Result<DensityFigures, Skipped> {
         let fits: Vec<f64> = self.rounds.iter().map(|round| f64::from(round.fits)).collect();
         let variant = self.variant.name.clone();
         let Some(fits) = median_interval(&fits).filter(|_| self.refused.is_none()) else {

@@ -7,11 +7,11 @@ use std::process::Command;
 use swaptune_core::Bytes;
 
 use super::DensityError;
-use crate::process::Program;
+use crate::process::HelperProgram;
 
 /// A kind of service that `bench density` brings along.
 #[derive(Debug)]
-pub struct Kind {
+pub struct ServiceKind {
     /// Its name on the command line.
     pub name: &'static str,
     /// What it is, in a sentence.
@@ -25,8 +25,8 @@ pub struct Kind {
 }
 
 /// Every kind.
-pub static KINDS: &[Kind] = &[
-    Kind {
+pub static KINDS: &[ServiceKind] = &[
+    ServiceKind {
         name: "python",
         doc: "a Python service with sessions as ordinary objects",
         // Debian's own first: a version manager's shim is a shell script that starts many programs.
@@ -35,7 +35,7 @@ pub static KINDS: &[Kind] = &[
         script: include_str!("services/python.py"),
         install: "apt install python3-minimal (Debian, Ubuntu), dnf install python3 (Fedora), pacman -S python (Arch)",
     },
-    Kind {
+    ServiceKind {
         name: "node",
         doc: "a Node.js service with documents as ordinary objects",
         programs: &["node", "nodejs"],
@@ -43,7 +43,7 @@ pub static KINDS: &[Kind] = &[
         script: include_str!("services/node.js"),
         install: "apt install nodejs (Debian, Ubuntu), dnf install nodejs (Fedora), pacman -S nodejs (Arch)",
     },
-    Kind {
+    ServiceKind {
         name: "sqlite",
         doc: "a Python service with an SQLite database in memory",
         programs: &["/usr/bin/python3", "python3"],
@@ -59,9 +59,9 @@ pub struct Launch {
     /// A name of the table, or the command as it was typed.
     pub name: String,
     /// What binds a process to its parent and becomes the command that follows the parent's id.
-    pub tether: Program,
+    pub tether: HelperProgram,
     /// What serves as a helper that holds memory.
-    pub holder: Program,
+    pub holder: HelperProgram,
     /// The command, its program first.
     pub command: Vec<OsString>,
     /// Heap that it shall have: `SWAPTUNE_HEAP`, in bytes.
@@ -75,7 +75,12 @@ impl Launch {
     ///
     /// # Errors
     /// [`DensityError::Refused`] when no interpreter is installed.
-    pub fn kind(kind: &Kind, (tether, holder): (Program, Program), heap: Bytes, work_percent: u32) -> Result<Self, DensityError> {
+    pub fn kind(
+        kind: &ServiceKind,
+        (tether, holder): (HelperProgram, HelperProgram),
+        heap: Bytes,
+        work_percent: u32,
+    ) -> Result<Self, DensityError> {
         let Some(program) = kind.programs.iter().find_map(|name| find(name)) else {
             let why = format!("the service `{}` needs {}, which is not installed", kind.name, kind.programs.join(" or "));
             return Err(DensityError::Refused { why, hint: format!("install it: {}", kind.install) });
@@ -90,7 +95,7 @@ impl Launch {
     /// [`DensityError::Refused`] when there is no such program.
     pub fn own(
         command: &[OsString],
-        (tether, holder): (Program, Program),
+        (tether, holder): (HelperProgram, HelperProgram),
         heap: Bytes,
         work_percent: u32,
     ) -> Result<Self, DensityError> {

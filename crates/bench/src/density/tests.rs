@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use swaptune_core::measurement::DensityEnd;
 
-use super::load::{Broken, Schedule, play};
+use super::load::{Broken, WakeSchedule, play};
 use super::*;
-use crate::process::Program;
+use crate::process::HelperProgram;
 
 /// A service of a shell script. Tests tether nothing: `env` takes the place, with the parent's id as a variable.
 fn shell(script: &str) -> Launch {
-    let tether = Program { path: "/bin/sh".into(), arguments: vec!["-c".into(), "shift; exec \"$@\"".into(), "sh".into()] };
+    let tether = HelperProgram { path: "/bin/sh".into(), arguments: vec!["-c".into(), "shift; exec \"$@\"".into(), "sh".into()] };
     let command = ["/bin/sh", "-c", script].map(Into::into);
     Launch::own(&command, (tether.clone(), tether), Bytes::from_mib(1), 30).unwrap()
 }
@@ -29,7 +29,7 @@ fn started(launch: &Launch, count: usize) -> Vec<Service> {
 #[test]
 fn every_wake_of_a_schedule_is_answered_once() {
     let mut services = started(&shell(ECHO), 3);
-    let schedule = Schedule::draw(3, 50, (500.0, 0.0), 7);
+    let schedule = WakeSchedule::draw(3, 50, (500.0, 0.0), 7);
     let window = play(&mut services, &schedule, &mut || None);
     assert_eq!((window.took.len(), window.broken), (50, None));
     assert!(services.iter().all(|service| service.open() == 0));
@@ -38,7 +38,7 @@ fn every_wake_of_a_schedule_is_answered_once() {
 #[test]
 fn a_wake_that_waits_for_another_counts_from_when_it_was_due() {
     let mut services = started(&shell("echo ready; while read line; do sleep 0.05; echo done; done"), 1);
-    let window = play(&mut services, &Schedule(vec![(Duration::ZERO, 0); 4]), &mut || None);
+    let window = play(&mut services, &WakeSchedule(vec![(Duration::ZERO, 0); 4]), &mut || None);
     assert_eq!(window.broken, None);
     // Each waits for those before it, however fast the machine is.
     for (number, took) in window.took.iter().enumerate() {
@@ -50,7 +50,7 @@ fn a_wake_that_waits_for_another_counts_from_when_it_was_due() {
 fn a_service_that_ends_is_found() {
     let mut services = started(&shell("echo ready; read line; echo done; read line; exit 3"), 2);
     let due = [(0, 1), (1, 0), (2, 1), (3, 1)].map(|(at, whose)| (Duration::from_millis(at), whose));
-    let window = play(&mut services, &Schedule(due.to_vec()), &mut || None);
+    let window = play(&mut services, &WakeSchedule(due.to_vec()), &mut || None);
     assert_eq!(window.broken, Some(Broken::Gone(1)));
     assert_eq!(services[1].fate(), "ended with exit status: 3");
 }
@@ -59,7 +59,7 @@ fn a_service_that_ends_is_found() {
 fn who_falls_behind_is_broken_off_and_counted() {
     let mut services = started(&shell("echo ready; read line; sleep 600"), 1);
     let mut looks = 0;
-    let window = play(&mut services, &Schedule(vec![(Duration::ZERO, 0)]), &mut || {
+    let window = play(&mut services, &WakeSchedule(vec![(Duration::ZERO, 0)]), &mut || {
         looks += 1;
         (looks == 2).then_some(Broken::Off(DensityEnd::Stalled))
     });
@@ -68,9 +68,9 @@ fn who_falls_behind_is_broken_off_and_counted() {
 
 #[test]
 fn schedules_are_the_same_for_a_seed_and_cover_all_services() {
-    let schedule = Schedule::draw(10, 2000, (5.0, 0.0), 1);
-    assert_eq!(schedule, Schedule::draw(10, 2000, (5.0, 0.0), 1));
-    assert_ne!(schedule, Schedule::draw(10, 2000, (5.0, 0.0), 2));
+    let schedule = WakeSchedule::draw(10, 2000, (5.0, 0.0), 1);
+    assert_eq!(schedule, WakeSchedule::draw(10, 2000, (5.0, 0.0), 1));
+    assert_ne!(schedule, WakeSchedule::draw(10, 2000, (5.0, 0.0), 2));
     assert!(schedule.0.is_sorted_by_key(|(at, _)| *at));
     let seconds = schedule.0.last().unwrap().0.as_secs_f64();
     // 2000 exponential gaps of 0.2 s: 400 s with a deviation of 8.9 s.
@@ -80,7 +80,7 @@ fn schedules_are_the_same_for_a_seed_and_cover_all_services() {
 
 #[test]
 fn a_skew_wakes_the_first_most() {
-    let schedule = Schedule::draw(4, 2000, (5.0, 1.0), 1);
+    let schedule = WakeSchedule::draw(4, 2000, (5.0, 1.0), 1);
     let counts: Vec<usize> = (0..4).map(|service| schedule.0.iter().filter(|(_, whose)| *whose == service).count()).collect();
     // 1, 1/2, 1/3 and 1/4 of 2000 wakes: 960, 480, 320 and 240, with deviations of 22 and less.
     assert!(counts.iter().zip([960_usize, 480, 320, 240]).all(|(found, mean)| found.abs_diff(mean) < 100), "{counts:?}");
@@ -97,7 +97,7 @@ fn what_is_no_service_is_found_before_anything_is_changed() {
     assert!(
         told("echo ready").ends_with("it was to answer a wake with a line on standard output, and ended with exit status: 0")
     );
-    let none = Program { path: "/bin/sh".into(), arguments: Vec::new() };
+    let none = HelperProgram { path: "/bin/sh".into(), arguments: Vec::new() };
     let nothing = Launch::own(&["/nonexistent".into()], (none.clone(), none), Bytes(1), 30);
     assert_eq!(nothing.unwrap_err().to_string(), "/nonexistent: no such program");
 }
@@ -133,7 +133,7 @@ fn an_answer_in_pieces_is_one_answer() {
     let mut services = started(&shell(script), 1);
     services[0].wake(Instant::now());
     assert_eq!(services[0].wait(Instant::now() + Duration::from_secs(60), &|| false), Wait::Answered);
-    let window = play(&mut services, &Schedule(vec![(Duration::ZERO, 0)]), &mut || None);
+    let window = play(&mut services, &WakeSchedule(vec![(Duration::ZERO, 0)]), &mut || None);
     assert_eq!((window.took.len(), window.broken), (1, None));
     assert!(window.took[0] >= 100_000_000, "{:?}", window.took);
 }

@@ -16,7 +16,7 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
 use thiserror::Error;
 
-use super::safety::{self, Access, DeviceState, Refusal};
+use super::safety::{self, DeviceRefusal, DeviceState, WriteAccess};
 
 /// Kept in front of a swap area: its header is one page, and no page is larger than 64 KiB.
 const HEADER: Bytes = Bytes::from_mib(1);
@@ -26,7 +26,7 @@ const HEADER: Bytes = Bytes::from_mib(1);
 pub enum PlaceError {
     /// It must not be written to.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] DeviceRefusal),
     /// It lies on no disk.
     #[error("{path} lies on {filesystem}, not on a disk")]
     NoDisk {
@@ -85,7 +85,7 @@ impl PlaceError {
 
 /// One file or device under load.
 #[derive(Debug)]
-pub struct Area {
+pub struct LoadedArea {
     file: File,
     /// As results name it.
     pub name: String,
@@ -95,11 +95,11 @@ pub struct Area {
     pub offset: Bytes,
     /// How much loads may use.
     pub room: Bytes,
-    /// What is in front of [`Area::offset`] and must still be there at the end.
+    /// What is in front of [`LoadedArea::offset`] and must still be there at the end.
     header: Vec<u8>,
 }
 
-impl Area {
+impl LoadedArea {
     /// A path under which fio finds it, and no process without our rights does.
     #[must_use]
     pub fn path(&self) -> String {
@@ -137,7 +137,7 @@ impl Area {
     /// A device that carries no data: an unused swap area, or one whose data the user gives up.
     ///
     /// # Errors
-    /// [`PlaceError`]; [`Refusal`] when it is in use or may carry data.
+    /// [`PlaceError`]; [`DeviceRefusal`] when it is in use or may carry data.
     pub fn device(facts: &Facts, path: &str, give_up: bool) -> Result<Self, PlaceError> {
         let failed = |source: io::Error| PlaceError::Io { path: path.to_owned(), source };
         let real = std::fs::canonicalize(path).map_err(failed)?.display().to_string();
@@ -150,7 +150,7 @@ impl Area {
         let file = match rustix::fs::open(&real, exclusive, Mode::empty()) {
             Err(rustix::io::Errno::BUSY) => {
                 let how = "the kernel does not give it to us alone".into();
-                return Err(Refusal::InUse { path: path.to_owned(), how }.into());
+                return Err(DeviceRefusal::InUse { path: path.to_owned(), how }.into());
             }
             opened => File::from(opened.map_err(|error| failed(error.into()))?),
         };
@@ -159,8 +159,8 @@ impl Area {
         let seen = signature::probe(&header[..header.len().min(signature::HEAD)]);
         state.contents.extend(seen.into_iter().map(|signature| signature.kind));
         let (offset, header) = match safety::decide(&state, give_up)? {
-            Access::BehindHeader => (HEADER, header),
-            Access::Whole => (Bytes(0), Vec::new()),
+            WriteAccess::BehindHeader => (HEADER, header),
+            WriteAccess::Whole => (Bytes(0), Vec::new()),
         };
         let room = Bytes(device.size.0.saturating_sub(offset.0));
         Self { file, name: real.clone(), disks: facts.disks_below(&name), offset, room, header }.direct("a device")
@@ -190,7 +190,7 @@ impl Area {
     }
 }
 
-impl Drop for Area {
+impl Drop for LoadedArea {
     fn drop(&mut self) {
         if let Err(error) = self.keep_header() {
             // Nothing that we write reaches the header; a device that cannot even be read has told so already.
@@ -239,7 +239,7 @@ fn state(facts: &Facts, path: &str, name: &str) -> DeviceState {
 mod tests {
     use swaptune_core::Fact;
     use swaptune_core::facts::{BlockDevice, SwapArea, SwapKind};
-    use swaptune_host::inspect::{self, Scope};
+    use swaptune_host::inspect::{self, InspectScope};
 
     use super::*;
 
@@ -278,9 +278,9 @@ mod tests {
     fn scratch_files_have_no_name_and_are_there_for_others() {
         let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let machine = Machine::live();
-        let facts = inspect::inspect(&machine, Scope::STATUS);
+        let facts = inspect::inspect(&machine, InspectScope::STATUS);
         let sizes = [Bytes::from_mib(2), Bytes::from_mib(1)];
-        let areas = match Area::scratch(&machine, &facts, dir.path(), &sizes) {
+        let areas = match LoadedArea::scratch(&machine, &facts, dir.path(), &sizes) {
             // A build tree in RAM: the refusal is then what must come.
             Err(error @ (PlaceError::NoDisk { .. } | PlaceError::NotDirect { .. })) => {
                 return assert!(!error.hint().is_empty());
@@ -296,14 +296,14 @@ mod tests {
     #[test]
     fn no_scratch_file_where_there_is_no_disk_or_no_room() {
         let machine = Machine::live();
-        let facts = inspect::inspect(&machine, Scope::STATUS);
-        let error = Area::scratch(&machine, &facts, Path::new("/proc"), &[Bytes(4096)]).unwrap_err();
+        let facts = inspect::inspect(&machine, InspectScope::STATUS);
+        let error = LoadedArea::scratch(&machine, &facts, Path::new("/proc"), &[Bytes(4096)]).unwrap_err();
         assert_eq!(error.to_string(), "/proc lies on proc, not on a disk");
         assert!(error.hint().contains("--dir"));
-        let huge = Area::scratch(&machine, &facts, Path::new(env!("CARGO_MANIFEST_DIR")), &[Bytes(1 << 60)]).unwrap_err();
+        let huge = LoadedArea::scratch(&machine, &facts, Path::new(env!("CARGO_MANIFEST_DIR")), &[Bytes(1 << 60)]).unwrap_err();
         assert!(matches!(huge, PlaceError::Full { .. } | PlaceError::NoDisk { .. }), "{huge}");
-        assert!(matches!(Area::device(&facts, "/dev/null", true), Err(PlaceError::NoDevice(_))));
-        assert!(matches!(Area::device(&facts, "/dev/none", true), Err(PlaceError::Io { .. })));
+        assert!(matches!(LoadedArea::device(&facts, "/dev/null", true), Err(PlaceError::NoDevice(_))));
+        assert!(matches!(LoadedArea::device(&facts, "/dev/none", true), Err(PlaceError::Io { .. })));
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
         std::fs::write(path.path(), vec![7; 8192]).unwrap();
         let file = File::options().read(true).write(true).open(path.path()).unwrap();
         let (offset, room) = (Bytes(4096), Bytes(4096));
-        let area = Area { file, name: "test".into(), disks: Vec::new(), offset, room, header: vec![7; 4096] };
+        let area = LoadedArea { file, name: "test".into(), disks: Vec::new(), offset, room, header: vec![7; 4096] };
         std::fs::write(path.path(), vec![9; 8192]).unwrap();
         drop(area);
         let bytes = std::fs::read(path.path()).unwrap();

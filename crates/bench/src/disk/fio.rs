@@ -9,7 +9,7 @@ use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
 use tracing::{info, trace};
 
-use super::output::{self, Outcome, OutputError};
+use super::output::{self, FioOutcome, OutputError};
 
 /// Engines that keep several requests in flight, best known first. A kernel may lack either.
 const ENGINES: [&str; 2] = ["libaio", "io_uring"];
@@ -50,7 +50,7 @@ pub struct Fio {
 
 /// One load for fio.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Load<'a> {
+pub struct FioLoad<'a> {
     /// The job file.
     pub template: &'a str,
     /// Files or devices.
@@ -84,7 +84,7 @@ impl Fio {
     ///
     /// # Errors
     /// [`FioError`] of the first engine when none works.
-    pub fn settle(&mut self, load: &Load<'_>) -> Result<Outcome, FioError> {
+    pub fn settle(&mut self, load: &FioLoad<'_>) -> Result<FioOutcome, FioError> {
         let mut first = None;
         for engine in ENGINES {
             self.engine = engine;
@@ -100,7 +100,7 @@ impl Fio {
     ///
     /// # Errors
     /// [`FioError`].
-    pub fn run(&self, load: &Load<'_>) -> Result<Outcome, FioError> {
+    pub fn run(&self, load: &FioLoad<'_>) -> Result<FioOutcome, FioError> {
         let mut command = Command::new("fio");
         command.args(["--output-format=json+", "-"]).envs(environment(load, self.engine));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -119,7 +119,7 @@ fn major(version: &str) -> Option<u32> {
     version.strip_prefix("fio-")?.split(['.', '-']).next()?.parse().ok()
 }
 
-fn environment(load: &Load<'_>, engine: &str) -> [(&'static str, String); 6] {
+fn environment(load: &FioLoad<'_>, engine: &str) -> [(&'static str, String); 6] {
     [
         ("PLACES", load.places.join(":")),
         ("OFFSET", load.offset.0.to_string()),
@@ -131,7 +131,7 @@ fn environment(load: &Load<'_>, engine: &str) -> [(&'static str, String); 6] {
 }
 
 /// A result, or why there is none: a job that failed says it best, then fio's own words.
-fn judge(output: &Output) -> Result<Outcome, FioError> {
+fn judge(output: &Output) -> Result<FioOutcome, FioError> {
     let parsed = output::parse(&String::from_utf8_lossy(&output.stdout));
     match parsed {
         Err(error @ OutputError::Job { .. }) => Err(error.into()),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_environment_says_it_all() {
-        let load = Load {
+        let load = FioLoad {
             template: "",
             places: vec!["/proc/1/fd/3".into(), "/proc/1/fd/4".into()],
             offset: Bytes::from_mib(1),

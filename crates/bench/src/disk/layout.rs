@@ -4,7 +4,7 @@ use swaptune_core::Bytes;
 
 /// What is known about an area before anything is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CandidateArea {
     /// Which folder or device it comes from, counted from 0.
     pub place: usize,
     /// Whole disks below.
@@ -17,15 +17,15 @@ pub struct Candidate {
 
 /// Areas that are loaded together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct AreaLayout {
     /// Which of the candidates.
     pub areas: Vec<usize>,
     /// Whole disks below all of them.
     pub disks: Vec<String>,
 }
 
-impl Layout {
-    fn of(candidates: &[Candidate], areas: Vec<usize>) -> Self {
+impl AreaLayout {
+    fn of(candidates: &[CandidateArea], areas: Vec<usize>) -> Self {
         let mut disks: Vec<String> = areas.iter().flat_map(|area| candidates[*area].disks.clone()).collect();
         disks.sort_unstable();
         disks.dedup();
@@ -35,8 +35,8 @@ impl Layout {
 
 /// All layouts that say something, single areas first.
 #[must_use]
-pub fn layouts(candidates: &[Candidate]) -> Vec<Layout> {
-    let having = |wanted: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
+pub fn layouts(candidates: &[CandidateArea]) -> Vec<AreaLayout> {
+    let having = |wanted: &dyn Fn(&CandidateArea) -> bool| -> Vec<usize> {
         candidates.iter().enumerate().filter(|(_, candidate)| wanted(candidate)).map(|(index, _)| index).collect()
     };
     let whole = having(&|candidate| !candidate.is_part);
@@ -52,11 +52,11 @@ pub fn layouts(candidates: &[Candidate]) -> Vec<Layout> {
     }
     let first_on = |disk: &&Vec<String>| whole.iter().copied().find(|area| candidates[*area].disks == **disk);
     groups.push(disks.iter().filter_map(first_on).collect());
-    let mut found: Vec<Layout> = Vec::new();
+    let mut found: Vec<AreaLayout> = Vec::new();
     for (number, areas) in groups.into_iter().enumerate() {
         let says_something = number < whole.len() || areas.len() > 1;
         if says_something && !found.iter().any(|layout| layout.areas == areas) {
-            found.push(Layout::of(candidates, areas));
+            found.push(AreaLayout::of(candidates, areas));
         }
     }
     found
@@ -64,8 +64,8 @@ pub fn layouts(candidates: &[Candidate]) -> Vec<Layout> {
 
 /// How much every layout is spread over, so that none has the shorter way: as asked for, or what the smallest can take.
 #[must_use]
-pub fn common_size(candidates: &[Candidate], layouts: &[Layout], asked: Bytes) -> Bytes {
-    let room = |layout: &Layout| {
+pub fn common_size(candidates: &[CandidateArea], layouts: &[AreaLayout], asked: Bytes) -> Bytes {
+    let room = |layout: &AreaLayout| {
         let least = layout.areas.iter().map(|area| candidates[*area].room.0).min().unwrap_or(0);
         least.saturating_mul(layout.areas.len() as u64)
     };
@@ -87,15 +87,15 @@ fn lcm(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn area(place: usize, disk: &str, is_part: bool, mib: u64) -> Candidate {
-        Candidate { place, disks: vec![disk.into()], room: Bytes::from_mib(mib), is_part }
+    fn area(place: usize, disk: &str, is_part: bool, mib: u64) -> CandidateArea {
+        CandidateArea { place, disks: vec![disk.into()], room: Bytes::from_mib(mib), is_part }
     }
 
-    fn split(place: usize, disk: &str) -> Vec<Candidate> {
+    fn split(place: usize, disk: &str) -> Vec<CandidateArea> {
         [(false, 64), (true, 16), (true, 16), (true, 16), (true, 16)].map(|(part, mib)| area(place, disk, part, mib)).to_vec()
     }
 
-    fn groups(candidates: &[Candidate]) -> Vec<(Vec<usize>, String)> {
+    fn groups(candidates: &[CandidateArea]) -> Vec<(Vec<usize>, String)> {
         layouts(candidates).into_iter().map(|layout| (layout.areas, layout.disks.join("+"))).collect()
     }
 

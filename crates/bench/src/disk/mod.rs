@@ -11,6 +11,6 @@ pub mod run;
 pub mod safety;
 pub mod shapes;
 
-pub use area::{Area, PlaceError};
+pub use area::{LoadedArea, PlaceError};
 pub use fio::{Fio, FioError};
-pub use run::{Bench, DiskError, Options, Placed};
+pub use run::{DiskBench, DiskError, DiskOptions, Placed};

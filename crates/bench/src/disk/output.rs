@@ -27,7 +27,7 @@ pub enum OutputError {
 
 /// One direction of a load: all jobs together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct DirectionFigures {
     /// Operations a second.
     pub iops: f64,
     /// Bytes a second.
@@ -38,9 +38,9 @@ pub struct Load {
     pub longest: u64,
 }
 
-impl Load {
+impl DirectionFigures {
     /// Adds what another job did in the same time.
-    fn beside(&mut self, side: &Side) {
+    fn beside(&mut self, side: &JobDirection) {
         self.iops += side.iops;
         self.bytes_per_second += side.bw_bytes;
         self.count(&side.clat_ns.bins);
@@ -74,14 +74,14 @@ impl Load {
 
 /// What one run of fio did.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct FioOutcome {
     /// Reads, when there were any.
-    pub read: Option<Load>,
+    pub read: Option<DirectionFigures>,
     /// Writes, when there were any.
-    pub write: Option<Load>,
+    pub write: Option<DirectionFigures>,
 }
 
-impl Outcome {
+impl FioOutcome {
     /// Operations a second, reads and writes together.
     #[must_use]
     pub fn iops(&self) -> f64 {
@@ -91,21 +91,21 @@ impl Outcome {
 
 #[derive(Deserialize)]
 struct Document {
-    jobs: Vec<Job>,
+    jobs: Vec<FioJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct FioJob {
     jobname: String,
     #[serde(default)]
     error: i32,
-    read: Side,
-    write: Side,
+    read: JobDirection,
+    write: JobDirection,
 }
 
 /// One direction of one job.
 #[derive(Deserialize)]
-struct Side {
+struct JobDirection {
     total_ios: u64,
     iops: f64,
     bw_bytes: f64,
@@ -124,12 +124,12 @@ struct Latency {
 ///
 /// # Errors
 /// [`OutputError`] when it is no such output, holds no job or no operation, or a job failed.
-pub fn parse(text: &str) -> Result<Outcome, OutputError> {
+pub fn parse(text: &str) -> Result<FioOutcome, OutputError> {
     let form = |why: &str| OutputError::Form(why.to_owned());
     let start = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     let json = start.map(|start| &text[start..]).ok_or_else(|| form("there is no JSON in it"))?;
     let document: Document = serde_json::from_str(json).map_err(|error| form(&error.to_string()))?;
-    let mut outcome = Outcome::default();
+    let mut outcome = FioOutcome::default();
     for job in &document.jobs {
         if job.error != 0 {
             let why = std::io::Error::from_raw_os_error(job.error).to_string();
@@ -138,10 +138,10 @@ pub fn parse(text: &str) -> Result<Outcome, OutputError> {
         add(&mut outcome.read, &job.read)?;
         add(&mut outcome.write, &job.write)?;
     }
-    if outcome == Outcome::default() { Err(form("no job did anything")) } else { Ok(outcome) }
+    if outcome == FioOutcome::default() { Err(form("no job did anything")) } else { Ok(outcome) }
 }
 
-fn add(load: &mut Option<Load>, side: &Side) -> Result<(), OutputError> {
+fn add(load: &mut Option<DirectionFigures>, side: &JobDirection) -> Result<(), OutputError> {
     if side.total_ios == 0 {
         return Ok(());
     }
@@ -176,7 +176,7 @@ mod tests {
         for (side, load) in [("read", outcome.read.unwrap()), ("write", outcome.write.unwrap())] {
             let sum = |pointer: &str| jobs.iter().map(|job| job[side].pointer(pointer).unwrap().as_f64().unwrap()).sum::<f64>();
             assert!((load.iops - sum("/iops")).abs() < 1e-6 && (load.bytes_per_second - sum("/bw_bytes")).abs() < 1e-6);
-            let quantiles = Load::figures(&[&load]).unwrap().latency;
+            let quantiles = DirectionFigures::figures(&[&load]).unwrap().latency;
             assert_eq!(quantiles.samples as f64, sum("/clat_ns/N"), "{side}");
             // A merged percentile lies between those of the jobs; fio's bins are 1/64 wide at most.
             for (ours, fio) in [(quantiles.p50, "50.000000"), (quantiles.p90, "90.000000"), (quantiles.p99, "99.000000")] {
@@ -194,7 +194,7 @@ mod tests {
         let load = parse(WRITE).unwrap().write.unwrap();
         let json: serde_json::Value = serde_json::from_str(WRITE).unwrap();
         let clat = &json["jobs"][0]["write"]["clat_ns"];
-        let figures = Load::figures(&[&load]).unwrap();
+        let figures = DirectionFigures::figures(&[&load]).unwrap();
         for (ours, fio) in [(figures.latency.p50, "50.000000"), (figures.latency.p99, "99.000000")] {
             assert_eq!(Some(ours.0), clat["percentile"][fio].as_u64(), "{fio}");
         }
@@ -204,19 +204,19 @@ mod tests {
 
     #[test]
     fn rounds_give_the_median_rate_and_all_latencies() {
-        let load = |iops: f64, nanos: u64| Load {
+        let load = |iops: f64, nanos: u64| DirectionFigures {
             iops,
             bytes_per_second: iops * 4096.0,
             latencies: BTreeMap::from([(nanos, 100)]),
             longest: nanos,
         };
         let (a, b, c) = (load(100.0, 10), load(900.0, 30), load(200.0, 20));
-        let figures = Load::figures(&[&a, &b, &c]).unwrap();
+        let figures = DirectionFigures::figures(&[&a, &b, &c]).unwrap();
         assert_eq!((figures.iops, figures.bytes_per_second), (200.0, 819_200.0));
         let latency = figures.latency;
         assert_eq!((latency.samples, latency.p50, latency.p90, latency.max), (300, Nanos(20), Nanos(30), Nanos(30)));
-        assert_eq!(Load::figures(&[&a, &b]).unwrap().iops, 500.0);
-        assert_eq!(Load::figures(&[]), None);
+        assert_eq!(DirectionFigures::figures(&[&a, &b]).unwrap().iops, 500.0);
+        assert_eq!(DirectionFigures::figures(&[]), None);
     }
 
     #[test]

@@ -3,19 +3,19 @@
 use std::time::Duration;
 
 use swaptune_core::Bytes;
-use swaptune_core::measurement::{DiskFigures, Figures, Measurement};
+use swaptune_core::measurement::{DiskFigures, Measurement, ResultFigures};
 use thiserror::Error;
 
-use super::area::Area;
+use super::area::LoadedArea;
 use super::fio::{self, Fio, FioError};
-use super::layout::{self, Candidate, Layout};
-use super::output::{Load, Outcome};
+use super::layout::{self, AreaLayout, CandidateArea};
+use super::output::{DirectionFigures, FioOutcome};
 use super::shapes::{FILL, SHAPES, Shape};
-use crate::results::{Recorder, StoreError};
+use crate::results::{ResultRecorder, StoreError};
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct DiskOptions {
     /// Numbers of jobs.
     pub jobs: Vec<u32>,
     /// Length of one round of one point.
@@ -30,19 +30,19 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Placed {
     /// The area.
-    pub area: Area,
+    pub area: LoadedArea,
     /// Which folder or device, counted from 0.
     pub place: usize,
-    /// True for a part of a folder's space, see [`Candidate`].
+    /// True for a part of a folder's space, see [`CandidateArea`].
     pub is_part: bool,
 }
 
 impl Placed {
     /// The same for the choice of layouts, when every load begins at `offset`.
-    fn candidate(&self, offset: Bytes) -> Candidate {
+    fn candidate(&self, offset: Bytes) -> CandidateArea {
         let (place, disks, is_part) = (self.place, self.area.disks.clone(), self.is_part);
         let end = self.area.offset.0.saturating_add(self.area.room.0);
-        Candidate { place, disks, room: Bytes(end.saturating_sub(offset.0)), is_part }
+        CandidateArea { place, disks, room: Bytes(end.saturating_sub(offset.0)), is_part }
     }
 }
 
@@ -67,31 +67,31 @@ pub enum DiskError {
 
 /// One group of points that are compared: a load with a number of jobs, on several layouts.
 #[derive(Debug)]
-struct Group<'a> {
+struct PointGroup<'a> {
     shape: &'a Shape,
     jobs: u32,
-    layouts: Vec<&'a Layout>,
+    layouts: Vec<&'a AreaLayout>,
 }
 
 /// A benchmark of areas, ready to run.
 #[derive(Debug)]
-pub struct Bench<'a> {
+pub struct DiskBench<'a> {
     areas: &'a [Placed],
-    options: &'a Options,
-    layouts: Vec<Layout>,
+    options: &'a DiskOptions,
+    layouts: Vec<AreaLayout>,
     /// Where loads begin in every area: behind the header of a swap area, if there is one.
     offset: Bytes,
     size: Bytes,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> DiskBench<'a> {
     /// Decides what is measured together.
     ///
     /// # Errors
     /// [`DiskError::Small`].
-    pub fn new(areas: &'a [Placed], options: &'a Options) -> Result<Self, DiskError> {
+    pub fn new(areas: &'a [Placed], options: &'a DiskOptions) -> Result<Self, DiskError> {
         let offset = areas.iter().map(|placed| placed.area.offset).max().unwrap_or_default();
-        let candidates: Vec<Candidate> = areas.iter().map(|placed| placed.candidate(offset)).collect();
+        let candidates: Vec<CandidateArea> = areas.iter().map(|placed| placed.candidate(offset)).collect();
         let layouts = layout::layouts(&candidates);
         let size = layout::common_size(&candidates, &layouts, options.size);
         let bench = Self { areas, options, layouts, offset, size };
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
     pub fn run(
         &self,
         fio: &mut Fio,
-        recorder: &mut Recorder<'_>,
+        recorder: &mut ResultRecorder<'_>,
         step: &mut dyn FnMut(u32, &str),
     ) -> Result<Vec<Measurement>, DiskError> {
         for placed in self.areas {
@@ -133,22 +133,22 @@ impl<'a> Bench<'a> {
                 step(done, what);
                 done += 1;
             })? {
-                rows.push(recorder.record(Figures::Disk(figures))?);
+                rows.push(recorder.record(ResultFigures::Disk(figures))?);
             }
         }
         Ok(rows)
     }
 
-    fn groups(&self) -> Vec<Group<'_>> {
+    fn groups(&self) -> Vec<PointGroup<'_>> {
         let sweep = |shape: &Shape| if shape.sweeps { self.options.jobs.clone() } else { vec![1] };
         let layouts = |shape: &Shape| self.layouts.iter().filter(|layout| shape.compares || layout.areas.len() == 1).collect();
-        let group = |shape| sweep(shape).into_iter().map(move |jobs| Group { shape, jobs, layouts: layouts(shape) });
+        let group = |shape| sweep(shape).into_iter().map(move |jobs| PointGroup { shape, jobs, layouts: layouts(shape) });
         SHAPES.iter().flat_map(group).collect()
     }
 
     /// Every layout once in each round; every other round the other way round.
-    fn group(&self, group: &Group<'_>, fio: &Fio, step: &mut dyn FnMut(&str)) -> Result<Vec<DiskFigures>, DiskError> {
-        let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); group.layouts.len()];
+    fn group(&self, group: &PointGroup<'_>, fio: &Fio, step: &mut dyn FnMut(&str)) -> Result<Vec<DiskFigures>, DiskError> {
+        let mut outcomes: Vec<Vec<FioOutcome>> = vec![Vec::new(); group.layouts.len()];
         for round in 0..self.options.rounds {
             for turn in 0..group.layouts.len() {
                 let index = if round % 2 == 0 { turn } else { group.layouts.len() - 1 - turn };
@@ -164,22 +164,24 @@ impl<'a> Bench<'a> {
         Ok(group.layouts.iter().zip(&outcomes).map(|(layout, outcomes)| self.figures(group, layout, outcomes, fio)).collect())
     }
 
-    fn load(&self, group: &Group<'_>, areas: &[&Placed]) -> fio::Load<'static> {
+    fn load(&self, group: &PointGroup<'_>, areas: &[&Placed]) -> fio::FioLoad<'static> {
         let places = areas.iter().map(|placed| placed.area.path()).collect();
         let (template, time) = (group.shape.template, self.options.time);
-        fio::Load { template, places, offset: self.offset, size: self.size, jobs: group.jobs, time }
+        fio::FioLoad { template, places, offset: self.offset, size: self.size, jobs: group.jobs, time }
     }
 
     /// Everything of one area that a load may touch; all that comes before it too where the device is given up.
-    fn filling(&self, placed: &Placed) -> fio::Load<'static> {
+    fn filling(&self, placed: &Placed) -> fio::FioLoad<'static> {
         let area = &placed.area;
         let before = self.offset.0.saturating_sub(area.offset.0);
         let size = Bytes(area.room.0.min(self.size.0.saturating_add(before)));
-        fio::Load { template: FILL, places: vec![area.path()], offset: area.offset, size, jobs: 1, time: self.options.time }
+        fio::FioLoad { template: FILL, places: vec![area.path()], offset: area.offset, size, jobs: 1, time: self.options.time }
     }
 
-    fn figures(&self, group: &Group<'_>, layout: &Layout, outcomes: &[Outcome], fio: &Fio) -> DiskFigures {
-        let side = |of: fn(&Outcome) -> Option<&Load>| Load::figures(&outcomes.iter().filter_map(of).collect::<Vec<_>>());
+    fn figures(&self, group: &PointGroup<'_>, layout: &AreaLayout, outcomes: &[FioOutcome], fio: &Fio) -> DiskFigures {
+        let side = |of: fn(&FioOutcome) -> Option<&DirectionFigures>| {
+            DirectionFigures::figures(&outcomes.iter().filter_map(of).collect::<Vec<_>>())
+        };
         DiskFigures {
             disks: layout.disks.clone(),
             places: layout.areas.iter().map(|area| self.areas[*area].area.name.clone()).collect(),
@@ -188,7 +190,7 @@ impl<'a> Bench<'a> {
             size: self.size,
             seconds: self.options.time.as_secs_f64(),
             engine: if group.shape.is_deep { fio.engine.to_owned() } else { "psync".into() },
-            rounds: outcomes.iter().map(Outcome::iops).collect(),
+            rounds: outcomes.iter().map(FioOutcome::iops).collect(),
             read: side(|outcome| outcome.read.as_ref()),
             write: side(|outcome| outcome.write.as_ref()),
         }

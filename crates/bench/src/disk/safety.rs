@@ -19,7 +19,7 @@ pub struct DeviceState {
 
 /// How far a device may be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum WriteAccess {
     /// An unused swap area: what it holds is worth nothing, its header is kept.
     BehindHeader,
     /// Everything on it is given up.
@@ -28,7 +28,7 @@ pub enum Access {
 
 /// Why a device must not be written to.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum DeviceRefusal {
     /// Another process holds it open, or the kernel uses it.
     #[error("{path} is in use: {how}")]
     InUse {
@@ -47,7 +47,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl DeviceRefusal {
     /// What to do instead.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -63,9 +63,9 @@ impl Refusal {
 /// Decides. `give_up` says that the user named this device as one to wipe; nothing in use is written to even then.
 ///
 /// # Errors
-/// [`Refusal`].
-pub fn decide(state: &DeviceState, give_up: bool) -> Result<Access, Refusal> {
-    let in_use = |how: String| Err(Refusal::InUse { path: state.path.clone(), how });
+/// [`DeviceRefusal`].
+pub fn decide(state: &DeviceState, give_up: bool) -> Result<WriteAccess, DeviceRefusal> {
+    let in_use = |how: String| Err(DeviceRefusal::InUse { path: state.path.clone(), how });
     if let Some(at) = &state.mounted_at {
         return in_use(format!("mounted at {at}"));
     }
@@ -76,14 +76,14 @@ pub fn decide(state: &DeviceState, give_up: bool) -> Result<Access, Refusal> {
         return in_use(format!("{} on it", state.held_by.join(", ")));
     }
     if give_up {
-        return Ok(Access::Whole);
+        return Ok(WriteAccess::Whole);
     }
     // A device with two signatures is not what the first one says.
     if !state.contents.is_empty() && state.contents.iter().all(|kind| kind == "swap") {
-        return Ok(Access::BehindHeader);
+        return Ok(WriteAccess::BehindHeader);
     }
     let contents = if state.contents.is_empty() { "nothing that is known".into() } else { state.contents.join(" and ") };
-    Err(Refusal::CarriesData { path: state.path.clone(), contents })
+    Err(DeviceRefusal::CarriesData { path: state.path.clone(), contents })
 }
 
 #[cfg(test)]
@@ -104,15 +104,15 @@ mod tests {
         let held = DeviceState { held_by: vec!["dm-0".into()], ..state(&["crypto_LUKS"]) };
         let held_swap = DeviceState { held_by: vec!["md127".into()], ..state(&["swap"]) };
         let (in_use, data) = ("is in use", "is not an unused swap area");
-        type Expect = Result<Access, &'static str>;
+        type Expect = Result<WriteAccess, &'static str>;
         let table: [(&str, DeviceState, Expect, Expect); 12] = [
-            ("unused swap", state(&["swap"]), Ok(Access::BehindHeader), Ok(Access::Whole)),
-            ("swap twice seen", state(&["swap", "swap"]), Ok(Access::BehindHeader), Ok(Access::Whole)),
-            ("hibernation image", state(&["swsuspend"]), Err(data), Ok(Access::Whole)),
-            ("file system", state(&["ext4"]), Err(data), Ok(Access::Whole)),
-            ("swap under a file system", state(&["swap", "ext4"]), Err(data), Ok(Access::Whole)),
-            ("partition table", state(&["gpt"]), Err(data), Ok(Access::Whole)),
-            ("nothing known", state(&[]), Err(data), Ok(Access::Whole)),
+            ("unused swap", state(&["swap"]), Ok(WriteAccess::BehindHeader), Ok(WriteAccess::Whole)),
+            ("swap twice seen", state(&["swap", "swap"]), Ok(WriteAccess::BehindHeader), Ok(WriteAccess::Whole)),
+            ("hibernation image", state(&["swsuspend"]), Err(data), Ok(WriteAccess::Whole)),
+            ("file system", state(&["ext4"]), Err(data), Ok(WriteAccess::Whole)),
+            ("swap under a file system", state(&["swap", "ext4"]), Err(data), Ok(WriteAccess::Whole)),
+            ("partition table", state(&["gpt"]), Err(data), Ok(WriteAccess::Whole)),
+            ("nothing known", state(&[]), Err(data), Ok(WriteAccess::Whole)),
             ("mounted", mounted, Err(in_use), Err(in_use)),
             ("mounted, says swap", mounted_swap, Err(in_use), Err(in_use)),
             ("active swap", active, Err(in_use), Err(in_use)),

@@ -6,7 +6,7 @@
 
 use swaptune_core::Bytes;
 use swaptune_core::control::{Ground, Moment, UnitMoment};
-use swaptune_tiers::model::{Backing, Seen, Settings};
+use swaptune_tiers::model::{Backing, MachineSeen, ModelSettings};
 use swaptune_tiers::scenario::Play;
 
 /// Bytes of a page of the model.
@@ -37,7 +37,7 @@ impl Stretched {
 }
 
 /// A machine that plays its trace, and what the daemon remembers of its looks.
-pub(super) struct Machine<'a> {
+pub(super) struct PlayedMachine<'a> {
     pub(super) play: Play<'a>,
     scale: u64,
     ground: Ground,
@@ -47,8 +47,8 @@ pub(super) struct Machine<'a> {
     units: Vec<UnitMoment>,
 }
 
-impl<'a> Machine<'a> {
-    pub(super) fn new(play: Play<'a>, scale: u32, settings: &Settings) -> Self {
+impl<'a> PlayedMachine<'a> {
+    pub(super) fn new(play: Play<'a>, scale: u32, settings: &ModelSettings) -> Self {
         let units = vec![UnitMoment::default(); usize::from(play.model.groups())];
         let (memory_stall, io_stall) = (Stretched::default(), Stretched::default());
         Self { play, scale: scale.into(), ground: ground(settings), memory_stall, io_stall, ticks: 0, units }
@@ -58,7 +58,7 @@ impl<'a> Machine<'a> {
         &self.ground
     }
 
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn seen(&self) -> MachineSeen {
         self.play.model.seen()
     }
 
@@ -112,7 +112,7 @@ impl<'a> Machine<'a> {
     /// What a burst goes by.
     pub(super) fn look(&mut self) -> Moment {
         let seen = self.seen();
-        let Seen { now, ram, pool, stored, slots, slots_free, .. } = seen;
+        let MachineSeen { now, ram, pool, stored, slots, slots_free, .. } = seen;
         Moment {
             at_ms: now / MILLISECOND,
             ram: self.bytes(ram),
@@ -152,7 +152,7 @@ impl<'a> Machine<'a> {
 }
 
 /// What a machine is to the laws. Files of control groups are there where groups are charged for their part of the pool: version 2.
-fn ground(settings: &Settings) -> Ground {
+fn ground(settings: &ModelSettings) -> Ground {
     let is_zram = |backing: &Backing| matches!(backing, Backing::Zram { .. });
     let is_rotational = |backing: &Backing| matches!(backing, Backing::Disk { rotational: true, .. });
     let areas = &settings.areas;

@@ -11,30 +11,30 @@ mod tests;
 use swaptune_core::Bytes;
 use swaptune_core::control::{Budget, Burst, Decision, Laws, Moment, Probe, Wishes};
 use swaptune_core::profiles::auto::largest_pool;
-use swaptune_tiers::model::SettingsError;
-use swaptune_tiers::scenario::{Kept, Play, Run, Tiering};
+use swaptune_tiers::model::ModelSettingsError;
+use swaptune_tiers::scenario::{DaemonDeeds, Play, Tiering, TieringRun};
 use swaptune_tiers::trace::Trace;
 
-use self::machine::Machine;
+use self::machine::PlayedMachine;
 
 /// From one look to the next, and within a burst, ms (crates/host/src/keep/mod.rs).
 const TICK: u64 = 1000;
 const BURST_LOOK: u64 = 20;
 
 /// The daemon at work.
-struct Keeper<'a> {
-    machine: Machine<'a>,
+struct SimulatedKeeper<'a> {
+    machine: PlayedMachine<'a>,
     laws: Laws,
     /// The limit that is configured.
     home: u64,
-    kept: Kept,
+    kept: DaemonDeeds,
 }
 
 /// Runs a trace under a tiering with a daemon beside it; `scale` says by how much both are smaller than what they stand for.
 ///
 /// # Errors
 /// A tiering that makes no machine.
-pub fn run(tiering: &Tiering, trace: &Trace, scale: u32, wishes: Wishes) -> Result<Run, SettingsError> {
+pub fn run(tiering: &Tiering, trace: &Trace, scale: u32, wishes: Wishes) -> Result<TieringRun, ModelSettingsError> {
     run_and_tell(tiering, trace, scale, wishes, |_, _| ())
 }
 
@@ -45,11 +45,12 @@ fn run_and_tell(
     scale: u32,
     wishes: Wishes,
     mut tell: impl FnMut(&Moment, &[Decision]),
-) -> Result<Run, SettingsError> {
+) -> Result<TieringRun, ModelSettingsError> {
     let play = Play::new(tiering, trace)?;
     let laws = Laws::new(wishes, largest_pool, Budget::default(), Budget::default());
     let home = play.model.seen().max_pool_percent;
-    let mut keeper = Keeper { machine: Machine::new(play, scale, &tiering.settings), laws, home, kept: Kept::default() };
+    let mut keeper =
+        SimulatedKeeper { machine: PlayedMachine::new(play, scale, &tiering.settings), laws, home, kept: DaemonDeeds::default() };
     // Generators begin things at whole seconds; a daemon looks at any moment.
     keeper.machine.pass(TICK / 2);
     let mut before: Option<Moment> = None;
@@ -68,7 +69,7 @@ fn run_and_tell(
     Ok(keeper.machine.play.finish(Some(keeper.kept)))
 }
 
-impl Keeper<'_> {
+impl SimulatedKeeper<'_> {
     fn carry_out(&mut self, decision: Decision, now: &Moment) {
         match decision {
             Decision::Limit(moved) => {

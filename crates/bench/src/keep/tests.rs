@@ -2,7 +2,7 @@
 
 use swaptune_core::settings::read_toml;
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, Source, run as run_alone};
+use swaptune_tiers::scenario::{Changes, NoFiles, Scenario, WorkloadSource, run as run_alone};
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn machine(apps: u32, pages: u32, wake: u32, limit: u32) -> (Tiering, Trace) {
     );
     let scenario = Scenario::read(&text, &Changes::default(), &NoFiles).unwrap();
     let point = &scenario.points[0];
-    let Source::Generated(spec) = &point.source else { panic!("{:?}", point.source) };
+    let WorkloadSource::Generated(spec) = &point.source else { panic!("{:?}", point.source) };
     (point.tierings[0].clone(), generate(spec).unwrap())
 }
 
@@ -49,7 +49,7 @@ fn pacing_keeps_the_pool_below_a_limit_that_it_would_meet() {
         settings.push((now.limit_percent, now.accept_percent));
     });
     let kept = kept.unwrap();
-    let refused = |run: &Run| run.outcome.counters.pool_limit_hit + run.outcome.counters.reject_draining;
+    let refused = |run: &TieringRun| run.outcome.counters.pool_limit_hit + run.outcome.counters.reject_draining;
     let did = kept.kept.unwrap();
     assert!(refused(&alone) > 0);
     assert_eq!(refused(&kept), 0, "{} alone, {did:?}", refused(&alone));
@@ -100,8 +100,9 @@ fn a_daemon_that_wants_nothing_changes_nothing_that_counts() {
     let (tiering, trace) = machine(8, 400, 400, 20);
     let alone = run_alone(&tiering, &trace).unwrap();
     let kept = run(&tiering, &trace, SCALE, only(false, false, false)).unwrap();
-    let counts = |run: &Run| (run.outcome.counters.accesses, run.outcome.counters.pool_limit_hit, run.kept.unwrap_or_default());
+    let counts =
+        |run: &TieringRun| (run.outcome.counters.accesses, run.outcome.counters.pool_limit_hit, run.kept.unwrap_or_default());
     assert_eq!(counts(&alone), counts(&kept));
-    let swapped = |run: &Run| run.outcome.counters.zswpout as f64;
+    let swapped = |run: &TieringRun| run.outcome.counters.zswpout as f64;
     assert!((swapped(&kept) / swapped(&alone) - 1.0).abs() < 0.05, "{} {}", swapped(&alone), swapped(&kept));
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use swaptune_core::measurement::MemoryOrder;
 
-use super::cell::{Cell, PAGE, Random, page};
+use super::cell::{Cell, PAGE, Xorshift, page};
 use super::work::Pattern;
 
 /// Accesses at random in one step.
@@ -20,9 +20,9 @@ const CLOCK: Range<Duration> = Duration::from_micros(200)..Duration::from_millis
 
 /// Where the next access goes.
 #[derive(Debug)]
-struct Walk {
+struct AccessWalk {
     order: MemoryOrder,
-    random: Random,
+    random: Xorshift,
     /// Bytes of the whole and of a block.
     size: usize,
     block: usize,
@@ -31,12 +31,12 @@ struct Walk {
     left: usize,
 }
 
-impl Walk {
+impl AccessWalk {
     fn new(pattern: &Pattern, size: usize, seed: u64) -> Self {
         let block = usize::try_from(pattern.block.0).unwrap_or(usize::MAX).clamp(1, size.max(1));
         // One byte after the other is one block after the other, of any size.
         let block = if block == 1 && pattern.order == MemoryOrder::Sequential { size } else { block };
-        Self { order: pattern.order, random: Random::new(seed), size, block, at: 0, left: 0 }
+        Self { order: pattern.order, random: Xorshift::new(seed), size, block, at: 0, left: 0 }
     }
 
     /// The next bytes to access: of one block and one page.
@@ -62,7 +62,7 @@ impl Walk {
 pub struct Loop<'a, C> {
     memory: &'a [C],
     write: bool,
-    walk: Walk,
+    walk: AccessWalk,
     /// What is written: a page of the same content.
     page: Vec<C>,
     sum: u64,
@@ -71,7 +71,7 @@ pub struct Loop<'a, C> {
 impl<'a, C: Cell> Loop<'a, C> {
     /// Over `memory`.
     pub fn new(memory: &'a [C], pattern: &Pattern, seed: u64) -> Self {
-        let walk = Walk::new(pattern, memory.len() * C::SIZE, seed);
+        let walk = AccessWalk::new(pattern, memory.len() * C::SIZE, seed);
         Self { memory, write: pattern.write, walk, page: page(pattern.data), sum: 0 }
     }
 
@@ -134,7 +134,7 @@ mod tests {
 
     use swaptune_core::Bytes;
     use swaptune_core::measurement::MemoryData;
-    use swaptune_host::sys::Region;
+    use swaptune_host::sys::OwnRegion;
 
     use super::*;
     use crate::memory::cell::fill;
@@ -152,7 +152,7 @@ mod tests {
             (MemoryOrder::Random, 24),
             (MemoryOrder::Random, 3 * PAGE as u64),
         ] {
-            let mut walk = Walk::new(&pattern(order, false, block), size, 1);
+            let mut walk = AccessWalk::new(&pattern(order, false, block), size, 1);
             let mut covered = 0;
             for _ in 0..1000 {
                 let fresh = walk.left == 0;
@@ -167,14 +167,14 @@ mod tests {
 
     #[test]
     fn one_after_the_other_begins_again_at_the_end() {
-        let mut walk = Walk::new(&pattern(MemoryOrder::Sequential, false, 1), 2 * PAGE, 1);
+        let mut walk = AccessWalk::new(&pattern(MemoryOrder::Sequential, false, 1), 2 * PAGE, 1);
         let starts: Vec<usize> = (0..5).map(|_| walk.piece().start).collect();
         assert_eq!(starts, [0, PAGE, 0, PAGE, 0]);
     }
 
     #[test]
     fn what_is_read_is_what_is_there() {
-        let mut region = Region::new(2 * PAGE).unwrap();
+        let mut region = OwnRegion::new(2 * PAGE).unwrap();
         fill(MemoryData::Low, region.word_cells(), 1);
         let mut bytes = Loop::<AtomicU8>::new(region.byte_cells(), &pattern(MemoryOrder::Sequential, false, 1), 1);
         assert_eq!(bytes.step(), PAGE as u64);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_is_written_keeps_the_content() {
-        let mut region = Region::new(4 * PAGE).unwrap();
+        let mut region = OwnRegion::new(4 * PAGE).unwrap();
         let content: Vec<u8> = page::<AtomicU8>(MemoryData::High).iter().map(|cell| cell.load(Relaxed)).collect();
         for (order, block) in [(MemoryOrder::Random, 1), (MemoryOrder::Random, 24), (MemoryOrder::Sequential, 4096)] {
             region.bytes_mut().fill(0);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn time_ends_a_loop_and_bytes_are_counted() {
-        let mut region = Region::new(4 * PAGE).unwrap();
+        let mut region = OwnRegion::new(4 * PAGE).unwrap();
         let mut bytes = Loop::<AtomicU8>::new(region.byte_cells(), &pattern(MemoryOrder::Random, false, 1), 1);
         let count = bytes.run(Instant::now() + Duration::from_millis(5));
         assert!(count > 0 && count % STEP as u64 == 0);

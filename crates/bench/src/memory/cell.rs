@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
 use swaptune_core::measurement::MemoryData;
-use swaptune_host::sys::Region;
+use swaptune_host::sys::OwnRegion;
 
 /// Bytes of a page of the content.
 pub const PAGE: usize = 4096;
@@ -15,7 +15,7 @@ pub trait Cell: Sized + Sync {
     /// Its size in bytes.
     const SIZE: usize;
     /// A region as such units.
-    fn of(region: &mut Region) -> &[Self];
+    fn of(region: &mut OwnRegion) -> &[Self];
     /// The units of one word.
     fn of_word(word: u64) -> impl Iterator<Item = Self>;
     /// Its value.
@@ -27,7 +27,7 @@ pub trait Cell: Sized + Sync {
 impl Cell for AtomicU8 {
     const SIZE: usize = 1;
 
-    fn of(region: &mut Region) -> &[Self] {
+    fn of(region: &mut OwnRegion) -> &[Self] {
         region.byte_cells()
     }
 
@@ -49,7 +49,7 @@ impl Cell for AtomicU8 {
 impl Cell for AtomicU64 {
     const SIZE: usize = 8;
 
-    fn of(region: &mut Region) -> &[Self] {
+    fn of(region: &mut OwnRegion) -> &[Self] {
         region.word_cells()
     }
 
@@ -70,9 +70,9 @@ impl Cell for AtomicU64 {
 
 /// Xorshift of 64 bits (Marsaglia 2003): a few instructions for a number.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Xorshift(u64);
 
-impl Random {
+impl Xorshift {
     /// Begins; any seed will do.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -97,7 +97,7 @@ impl Random {
 
 /// The words of a content, without end; `seed` makes random ones its own.
 pub fn words(data: MemoryData, seed: u64) -> impl Iterator<Item = u64> {
-    let mut random = Random::new(seed);
+    let mut random = Xorshift::new(seed);
     std::iter::repeat_with(move || match data {
         MemoryData::High => random.next(),
         // Byte i is i mod 8 (seed row E11).
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn contents_are_what_they_are_called() {
-        let mut region = Region::new(4 * PAGE).unwrap();
+        let mut region = OwnRegion::new(4 * PAGE).unwrap();
         fill(MemoryData::Low, region.word_cells(), 1);
         assert!(region.bytes().iter().enumerate().all(|(i, byte)| usize::from(*byte) == i % 8));
         fill(MemoryData::High, region.word_cells(), 1);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn numbers_at_random_reach_everything_below_the_end() {
-        let mut random = Random::new(0);
+        let mut random = Xorshift::new(0);
         let mut seen = [false; 10];
         (0..1000).for_each(|_| seen[random.below(10)] = true);
         assert_eq!(seen, [true; 10]);

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{MemoryData, MemoryOrder};
 use swaptune_host::child;
-use swaptune_host::sys::Region;
+use swaptune_host::sys::OwnRegion;
 
 use super::access::Loop;
 use super::cell::{Cell, PAGE, fill};
 use super::wake;
-use super::work::{Done, PARTS, Pattern, Ready, Task};
+use super::work::{HelperTask, MemoryReady, PARTS, Pattern, WorkDone};
 use crate::process::say;
 
 /// Memory that fits into any first cache, for each thread.
@@ -30,38 +30,38 @@ const CEILING: Duration = Duration::from_millis(30);
 pub fn serve(parent: u32, mut input: impl BufRead, output: impl Write) -> io::Result<()> {
     child::die_with(parent)?;
     let task = task(&mut input)?;
-    if !matches!(task, Task::Hold { spared: true, .. }) {
+    if !matches!(task, HelperTask::Hold { spared: true, .. }) {
         child::go_first()?;
     }
     work(task, input, output)
 }
 
 /// What the first line says.
-fn task(input: &mut impl BufRead) -> io::Result<Task> {
+fn task(input: &mut impl BufRead) -> io::Result<HelperTask> {
     let mut line = String::new();
     input.read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
 }
 
-fn work(task: Task, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+fn work(task: HelperTask, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     match task {
-        Task::Access { pattern, size, millis } if pattern.block.0 == 1 => {
+        HelperTask::Access { pattern, size, millis } if pattern.block.0 == 1 => {
             access::<AtomicU8>(&pattern, size, Duration::from_millis(millis), input, output)
         }
-        Task::Access { pattern, size, millis } => {
+        HelperTask::Access { pattern, size, millis } => {
             access::<AtomicU64>(&pattern, size, Duration::from_millis(millis), input, output)
         }
-        Task::Hold { size, spared } => {
-            let mut held = Region::new(length(size)?)?;
+        HelperTask::Hold { size, spared } => {
+            let mut held = OwnRegion::new(length(size)?)?;
             let locked = child::lock_memory().is_ok();
             // Locking has taken the pages already; what may be swapped out must not compress.
             if !(locked && spared) {
                 fill(MemoryData::High, held.word_cells(), 99);
             }
-            say(&mut output, &Ready { ceiling_mb_per_second: 0.0, locked })?;
+            say(&mut output, &MemoryReady { ceiling_mb_per_second: 0.0, locked })?;
             io::copy(&mut input, &mut io::sink()).map(drop)
         }
-        Task::Wake { size, seed } => wake::serve(length(size)?, seed, input, output),
+        HelperTask::Wake { size, seed } => wake::serve(length(size)?, seed, input, output),
     }
 }
 
@@ -77,9 +77,9 @@ fn access<C: Cell>(
     mut output: impl Write,
 ) -> io::Result<()> {
     let ceiling = ceiling::<C>(pattern)?;
-    let mut region = Region::new(length(size)?)?;
+    let mut region = OwnRegion::new(length(size)?)?;
     fill_all(pattern, &mut region);
-    say(&mut output, &Ready { ceiling_mb_per_second: ceiling, locked: false })?;
+    say(&mut output, &MemoryReady { ceiling_mb_per_second: ceiling, locked: false })?;
     let mut go = String::new();
     if input.read_line(&mut go)? == 0 {
         return Ok(());
@@ -90,7 +90,7 @@ fn access<C: Cell>(
 /// Speed of the loop over memory that fits into the first cache, all threads.
 fn ceiling<C: Cell>(pattern: &Pattern) -> io::Result<f64> {
     let threads = pattern.threads.max(1);
-    let mut region = Region::new(CACHED * threads as usize)?;
+    let mut region = OwnRegion::new(CACHED * threads as usize)?;
     fill_all(pattern, &mut region);
     // At random, too, each thread has memory of its own here.
     let parts: Vec<&[C]> = C::of(&mut region).chunks(CACHED / C::SIZE).collect();
@@ -99,7 +99,7 @@ fn ceiling<C: Cell>(pattern: &Pattern) -> io::Result<f64> {
     Ok(done.parts.into_iter().fold(0.0, f64::max))
 }
 
-fn fill_all(pattern: &Pattern, region: &mut Region) {
+fn fill_all(pattern: &Pattern, region: &mut OwnRegion) {
     let words = region.word_cells();
     let share = words.len().div_ceil(pattern.threads.max(1) as usize).max(1);
     std::thread::scope(|scope| {
@@ -110,7 +110,7 @@ fn fill_all(pattern: &Pattern, region: &mut Region) {
 }
 
 /// Accesses all memory for a time.
-fn timed<C: Cell>(memory: &[C], pattern: &Pattern, time: Duration) -> Done {
+fn timed<C: Cell>(memory: &[C], pattern: &Pattern, time: Duration) -> WorkDone {
     let threads = pattern.threads.max(1) as usize;
     let share = memory.len() * C::SIZE / threads / PAGE * PAGE / C::SIZE;
     let parts: Vec<&[C]> = match pattern.order {
@@ -121,7 +121,7 @@ fn timed<C: Cell>(memory: &[C], pattern: &Pattern, time: Duration) -> Done {
 }
 
 /// One thread for each part of the memory, all at once; the time is divided into `slices`.
-fn race<C: Cell>(parts: &[&[C]], pattern: &Pattern, time: Duration, slices: u32) -> Done {
+fn race<C: Cell>(parts: &[&[C]], pattern: &Pattern, time: Duration, slices: u32) -> WorkDone {
     let start = Instant::now();
     let run = |seed: usize, part: &[C]| {
         let mut cells = Loop::new(part, pattern, seed as u64);
@@ -143,7 +143,7 @@ fn race<C: Cell>(parts: &[&[C]], pattern: &Pattern, time: Duration, slices: u32)
         let of_threads = threads.iter().filter_map(|thread| thread.get(slice)).filter(tells);
         of_threads.map(|(bytes, took)| mb_s(*bytes, *took)).reduce(|sum, speed| sum + speed)
     };
-    Done {
+    WorkDone {
         bytes: threads.iter().flatten().map(|(bytes, _)| bytes).sum(),
         nanos: u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX),
         parts: (0..slices as usize).filter_map(speed).collect(),
@@ -159,7 +159,7 @@ pub fn mb_s(bytes: u64, time: Duration) -> f64 {
 mod tests {
     use super::*;
 
-    fn answers(task: &Task, go: &str) -> Vec<serde_json::Value> {
+    fn answers(task: &HelperTask, go: &str) -> Vec<serde_json::Value> {
         let input = format!("{}\n{go}", serde_json::to_string(task).unwrap());
         let (mut input, mut output) = (input.as_bytes(), Vec::new());
         let task = super::task(&mut input).unwrap();
@@ -167,9 +167,9 @@ mod tests {
         String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn task(order: MemoryOrder, write: bool, block: u64, threads: u32) -> Task {
+    fn task(order: MemoryOrder, write: bool, block: u64, threads: u32) -> HelperTask {
         let pattern = Pattern { data: MemoryData::High, order, write, block: Bytes(block), threads };
-        Task::Access { pattern, size: Bytes::from_mib(1), millis: 20 }
+        HelperTask::Access { pattern, size: Bytes::from_mib(1), millis: 20 }
     }
 
     #[test]
@@ -177,8 +177,8 @@ mod tests {
         for order in [MemoryOrder::Sequential, MemoryOrder::Random] {
             for (write, block, threads) in [(false, 1, 1), (true, 1, 3), (false, 4096, 2), (true, 1 << 20, 1)] {
                 let answers = answers(&task(order, write, block, threads), "go\n");
-                let ready: Ready = serde_json::from_value(answers[0].clone()).unwrap();
-                let done: Done = serde_json::from_value(answers[1].clone()).unwrap();
+                let ready: MemoryReady = serde_json::from_value(answers[0].clone()).unwrap();
+                let done: WorkDone = serde_json::from_value(answers[1].clone()).unwrap();
                 assert!(ready.ceiling_mb_per_second > 0.0);
                 assert!(done.bytes > 0 && done.nanos >= 20_000_000, "{done:?}");
                 assert!(!done.parts.is_empty() && done.parts.len() <= PARTS as usize, "{done:?}");
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn one_that_wakes_says_how_long_it_took_until_it_was_told_to_end() {
-        let answers = answers(&Task::Wake { size: Bytes::from_mib(1), seed: 1 }, "");
+        let answers = answers(&HelperTask::Wake { size: Bytes::from_mib(1), seed: 1 }, "");
         assert_eq!(answers.len(), 2, "ready, and what it found: {answers:?}");
     }
 

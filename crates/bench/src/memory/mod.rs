@@ -20,20 +20,20 @@ use swaptune_core::Bytes;
 use swaptune_core::measurement::{MemoryFigures, SwapTier};
 use swaptune_core::parse::keyed;
 use swaptune_host::cgroup::{CgroupError, LimitedGroup};
-use swaptune_host::inspect::{self, Scope};
+use swaptune_host::inspect::{self, InspectScope};
 use swaptune_host::machine::Machine;
 use swaptune_host::temporary::TemporaryError;
 use thiserror::Error;
 
 use crate::process::{Helper, HelperError};
 use tracing::info;
-use work::Done;
+use work::WorkDone;
 
-pub use crate::process::Program;
+pub use crate::process::HelperProgram;
 pub use helper::serve;
-pub use options::{Hog, Options, Room, Schedule, TemporarySwap, Turn};
+pub use options::{Hog, MemoryOptions, MemoryRoom, MemoryTurn, TemporarySwap, TurnSchedule};
 pub use work::Pattern;
-pub(crate) use work::{Ready, Task};
+pub(crate) use work::{HelperTask, MemoryReady};
 
 /// Counters of `/proc/vmstat` that say what swapping did; a kernel has those that it has.
 const COUNTERS: [&str; 8] = ["pgmajfault", "pswpin", "pswpout", "swpin_zero", "swpout_zero", "zswpin", "zswpout", "zswpwb"];
@@ -43,10 +43,10 @@ const FILLED: &str = "filled its memory";
 
 /// A process that holds `size` of memory for as long as it lives; true when all of it is locked into RAM. One that is not `spared` goes first
 /// when memory ends, and holds what does not compress.
-pub(crate) fn hold(program: &Program, size: Bytes, spared: bool) -> Result<(Helper, bool), HelperError> {
+pub(crate) fn hold(program: &HelperProgram, size: Bytes, spared: bool) -> Result<(Helper, bool), HelperError> {
     let mut hog = Helper::start(program, None)?;
-    hog.say(&Task::Hold { size, spared })?;
-    let ready: Ready = hog.answer(FILLED)?;
+    hog.say(&HelperTask::Hold { size, spared })?;
+    let ready: MemoryReady = hog.answer(FILLED)?;
     Ok((hog, ready.locked))
 }
 
@@ -98,7 +98,7 @@ impl From<HelperError> for MemoryError {
 
 /// What happens while it runs.
 #[derive(Clone, Debug)]
-pub enum Event<'a> {
+pub enum MemoryEvent<'a> {
     /// A measurement begins.
     Begin {
         /// Its number, from 1.
@@ -106,24 +106,24 @@ pub enum Event<'a> {
         /// How many there are.
         of: usize,
         /// What is measured.
-        turn: &'a Turn,
+        turn: &'a MemoryTurn,
     },
     /// A measurement is made.
     Measured(Box<MemoryFigures>),
     /// The measuring process was killed; the others go on.
     Killed {
         /// What was measured.
-        turn: &'a Turn,
+        turn: &'a MemoryTurn,
         /// How it ended.
         why: String,
     },
 }
 
 /// What all turns share.
-struct Bench<'a> {
+struct MemoryBench<'a> {
     machine: &'a Machine,
-    options: &'a Options,
-    program: &'a Program,
+    options: &'a MemoryOptions,
+    program: &'a HelperProgram,
     size: Bytes,
     tier: Option<SwapTier>,
     group: Option<LimitedGroup>,
@@ -136,14 +136,14 @@ struct Bench<'a> {
 /// [`MemoryError`]. Whatever was set up is put back then too.
 pub fn run(
     machine: &Machine,
-    options: &Options,
-    program: &Program,
-    tell: &mut dyn FnMut(Event<'_>) -> Result<(), MemoryError>,
+    options: &MemoryOptions,
+    program: &HelperProgram,
+    tell: &mut dyn FnMut(MemoryEvent<'_>) -> Result<(), MemoryError>,
 ) -> Result<(), MemoryError> {
     let schedule = options.schedule(&room(machine))?;
     let temporary = options.swap.as_ref().map(|swap| swap::make(machine, swap, options, schedule.swap_size)).transpose()?;
-    let tier = tier::first(&inspect::inspect(machine, Scope::STATUS));
-    let mut bench = Bench { machine, options, program, size: schedule.size, tier, group: None, hog: None };
+    let tier = tier::first(&inspect::inspect(machine, InspectScope::STATUS));
+    let mut bench = MemoryBench { machine, options, program, size: schedule.size, tier, group: None, hog: None };
     let measured = bench.all(&schedule, tell);
     // Its processes and its group end before their swap is taken away.
     drop(bench);
@@ -154,30 +154,30 @@ pub fn run(
 
 /// Memory of the machine now.
 #[must_use]
-pub fn room(machine: &Machine) -> Room {
+pub fn room(machine: &Machine) -> MemoryRoom {
     let meminfo = keyed::meminfo(&machine.read_text("/proc/meminfo").unwrap_or_default());
     let get = |key: &str| meminfo.get(key).copied().unwrap_or_default();
-    Room { total: get("MemTotal"), available: get("MemAvailable"), swap_free: get("SwapFree") }
+    MemoryRoom { total: get("MemTotal"), available: get("MemAvailable"), swap_free: get("SwapFree") }
 }
 
-impl Bench<'_> {
+impl MemoryBench<'_> {
     fn all(
         &mut self,
-        schedule: &Schedule,
-        tell: &mut dyn FnMut(Event<'_>) -> Result<(), MemoryError>,
+        schedule: &TurnSchedule,
+        tell: &mut dyn FnMut(MemoryEvent<'_>) -> Result<(), MemoryError>,
     ) -> Result<(), MemoryError> {
         for (number, turn) in (1..).zip(&schedule.turns) {
-            tell(Event::Begin { number, of: schedule.turns.len(), turn })?;
+            tell(MemoryEvent::Begin { number, of: schedule.turns.len(), turn })?;
             match self.turn(turn) {
-                Ok(figures) => tell(Event::Measured(Box::new(figures)))?,
-                Err(MemoryError::Killed(why)) => tell(Event::Killed { turn, why })?,
+                Ok(figures) => tell(MemoryEvent::Measured(Box::new(figures)))?,
+                Err(MemoryError::Killed(why)) => tell(MemoryEvent::Killed { turn, why })?,
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    fn turn(&mut self, turn: &Turn) -> Result<MemoryFigures, MemoryError> {
+    fn turn(&mut self, turn: &MemoryTurn) -> Result<MemoryFigures, MemoryError> {
         info!("measure {turn:?}");
         if turn.pressed {
             self.press()?;
@@ -186,11 +186,11 @@ impl Bench<'_> {
         let millis = u64::try_from(self.options.time.as_millis()).unwrap_or(u64::MAX);
         let begun = self.counters();
         let mut helper = Helper::start(self.program, group)?;
-        helper.say(&Task::Access { pattern: turn.pattern, size: self.size, millis })?;
-        let ready: Ready = helper.answer(FILLED)?;
+        helper.say(&HelperTask::Access { pattern: turn.pattern, size: self.size, millis })?;
+        let ready: MemoryReady = helper.answer(FILLED)?;
         let filled = self.counters();
         helper.say(&"go")?;
-        let done: Done = helper.answer("was done")?;
+        let done: WorkDone = helper.answer("was done")?;
         let ended = self.counters();
         let fifths = done.parts.iter().copied();
         Ok(MemoryFigures {

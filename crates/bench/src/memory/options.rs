@@ -22,7 +22,7 @@ const SPARE: Bytes = Bytes::from_mib(32);
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct MemoryOptions {
     /// Size of the memory; `None` for what suits.
     pub size: Option<Bytes>,
     /// Contents of the pages; each makes a row.
@@ -95,7 +95,7 @@ impl FromStr for TemporarySwap {
 
 /// Memory of the machine before anything begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
+pub struct MemoryRoom {
     /// `MemTotal`.
     pub total: Bytes,
     /// `MemAvailable`.
@@ -104,7 +104,7 @@ pub struct Room {
     pub swap_free: Bytes,
 }
 
-impl Room {
+impl MemoryRoom {
     /// What stays free whatever is asked for.
     fn floor(self) -> Bytes {
         FLOOR.max(Bytes(self.total.0 / 32))
@@ -128,7 +128,7 @@ impl Room {
 
 /// One measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct MemoryTurn {
     /// The pattern.
     pub pattern: Pattern,
     /// Under the limit and beside the hog, or in RAM that is free.
@@ -137,7 +137,7 @@ pub struct Turn {
 
 /// All measurements in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct TurnSchedule {
     /// Size of the memory.
     pub size: Bytes,
     /// Swap that a temporary area must have.
@@ -145,15 +145,15 @@ pub struct Schedule {
     /// Whether memory of this size fits into RAM that is free, so that there is something to compare with.
     pub fits: bool,
     /// Each pattern free and under pressure, one right after the other; with a hog, all free ones first.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<MemoryTurn>,
 }
 
-impl Options {
+impl MemoryOptions {
     /// Decides what is measured.
     ///
     /// # Errors
     /// [`MemoryError::Usage`] for what makes no sense, [`MemoryError::Refused`] for what this machine has no room for.
-    pub fn schedule(&self, room: &Room) -> Result<Schedule, MemoryError> {
+    pub fn schedule(&self, room: &MemoryRoom) -> Result<TurnSchedule, MemoryError> {
         let size = self.size.unwrap_or_else(|| self.usual_size(room));
         let size = Bytes(size.0 / PAGE as u64 * PAGE as u64);
         self.check(size)?;
@@ -169,9 +169,9 @@ impl Options {
         }
         let patterns = self.patterns();
         let kinds: Vec<bool> = if fits && pressed { vec![false, true] } else { vec![!fits || pressed] };
-        let mut turns: Vec<Turn> = patterns
+        let mut turns: Vec<MemoryTurn> = patterns
             .iter()
-            .flat_map(|pattern| kinds.iter().map(|pressed| Turn { pattern: *pattern, pressed: *pressed }))
+            .flat_map(|pattern| kinds.iter().map(|pressed| MemoryTurn { pattern: *pattern, pressed: *pressed }))
             .collect();
         if self.hog.is_some() {
             turns.sort_by_key(|turn| turn.pressed);
@@ -179,11 +179,11 @@ impl Options {
         // Under half full: beyond that the kernel gives up the slots of pages that came back, and in a small area it may
         // find none in time (seen on 6.18 with zswap and readahead: the group's process was killed beside free slots).
         let swap_size = Bytes(2 * (swapped.0 + size.0 / 8) + SPARE.0);
-        Ok(Schedule { size, swap_size, fits, turns })
+        Ok(TurnSchedule { size, swap_size, fits, turns })
     }
 
     /// Twice the limit, so that half of it is swapped; else 1 GiB or a quarter of what is free.
-    fn usual_size(&self, room: &Room) -> Bytes {
+    fn usual_size(&self, room: &MemoryRoom) -> Bytes {
         match self.limit {
             Some(limit) => Bytes(limit.0.saturating_mul(2)),
             None => Bytes::from_gib(1).min(Bytes(room.available.0 / 4)),
@@ -191,7 +191,7 @@ impl Options {
     }
 
     /// How much must go to swap, with something to spare; nothing when all fits.
-    fn swapped(&self, size: Bytes, room: &Room) -> Bytes {
+    fn swapped(&self, size: Bytes, room: &MemoryRoom) -> Bytes {
         let beside_hog = Bytes(room.free().0.saturating_sub(self.hog.map_or(Bytes(0), |hog| room.hog(hog)).0));
         let stays = beside_hog.min(self.limit.unwrap_or(beside_hog));
         match size.0.saturating_sub(stays.0) {
@@ -267,8 +267,8 @@ fn no_swap(needed: Bytes, free: Bytes) -> MemoryError {
 mod tests {
     use super::*;
 
-    fn options() -> Options {
-        Options {
+    fn options() -> MemoryOptions {
+        MemoryOptions {
             size: None,
             data: vec![MemoryData::High, MemoryData::Low],
             orders: vec![MemoryOrder::Sequential, MemoryOrder::Random],
@@ -283,8 +283,8 @@ mod tests {
         }
     }
 
-    fn room(swap_free: u64) -> Room {
-        Room { total: Bytes::from_gib(8), available: Bytes::from_gib(6), swap_free: Bytes::from_mib(swap_free) }
+    fn room(swap_free: u64) -> MemoryRoom {
+        MemoryRoom { total: Bytes::from_gib(8), available: Bytes::from_gib(6), swap_free: Bytes::from_mib(swap_free) }
     }
 
     #[test]
@@ -292,13 +292,13 @@ mod tests {
         let schedule = options().schedule(&room(0)).unwrap();
         assert_eq!((schedule.size, schedule.fits, schedule.turns.len()), (Bytes::from_gib(1), true, 4));
         assert!(schedule.turns.iter().all(|turn| !turn.pressed));
-        let small = Room { available: Bytes::from_mib(400), ..room(0) };
+        let small = MemoryRoom { available: Bytes::from_mib(400), ..room(0) };
         assert_eq!(options().schedule(&small).unwrap().size, Bytes::from_mib(100));
     }
 
     #[test]
     fn under_a_limit_each_pattern_is_measured_both_ways_at_once() {
-        let options = Options { limit: Some(Bytes::from_mib(64)), ..options() };
+        let options = MemoryOptions { limit: Some(Bytes::from_mib(64)), ..options() };
         let schedule = options.schedule(&room(128)).unwrap();
         assert_eq!(schedule.size, Bytes::from_mib(128), "twice the limit");
         let pressed: Vec<bool> = schedule.turns.iter().map(|turn| turn.pressed).collect();
@@ -309,14 +309,14 @@ mod tests {
 
     #[test]
     fn what_would_be_killed_is_refused() {
-        let limited = Options { limit: Some(Bytes::from_mib(64)), ..options() };
+        let limited = MemoryOptions { limit: Some(Bytes::from_mib(64)), ..options() };
         for swap in [0, 64, 95] {
             assert!(matches!(limited.schedule(&room(swap)), Err(MemoryError::Refused { .. })), "{swap} MiB");
         }
         assert!(limited.schedule(&room(96)).is_ok());
         let swap = Some(TemporarySwap::Disk);
-        assert!(Options { swap, ..limited }.schedule(&room(0)).is_ok());
-        let huge = Options { size: Some(Bytes::from_gib(16)), ..options() };
+        assert!(MemoryOptions { swap, ..limited }.schedule(&room(0)).is_ok());
+        let huge = MemoryOptions { size: Some(Bytes::from_gib(16)), ..options() };
         assert!(matches!(huge.schedule(&room(0)), Err(MemoryError::Refused { .. })));
         let schedule = huge.schedule(&room(20 << 10)).unwrap();
         assert!(!schedule.fits && schedule.turns.len() == 4 && schedule.turns.iter().all(|turn| turn.pressed));
@@ -329,11 +329,11 @@ mod tests {
         assert_eq!(room.hog(Hog::Most), Bytes::from_gib(6).percent(95));
         for asked in [Hog::Most, Hog::Size(Bytes::from_gib(100))] {
             for available in [0, 50, 100, 1000, 6000] {
-                let room = Room { available: Bytes::from_mib(available), ..room };
+                let room = MemoryRoom { available: Bytes::from_mib(available), ..room };
                 assert!(room.hog(asked).0 + (256 << 20) <= room.available.0.max(256 << 20), "{available}");
             }
         }
-        let schedule = Options { hog: Some(Hog::Most), ..options() }.schedule(&room).unwrap();
+        let schedule = MemoryOptions { hog: Some(Hog::Most), ..options() }.schedule(&room).unwrap();
         let pressed: Vec<bool> = schedule.turns.iter().map(|turn| turn.pressed).collect();
         assert_eq!(pressed, [false, false, false, false, true, true, true, true]);
         assert!(schedule.swap_size > Bytes::from_mib(700), "1 GiB beside a hog that leaves 0.3 GiB");
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |change: fn(&mut Options)| {
+        let wrong = |change: fn(&mut MemoryOptions)| {
             let mut options = options();
             change(&mut options);
             match options.schedule(&room(0)) {

@@ -4,13 +4,13 @@ use swaptune_core::Bytes;
 use swaptune_host::machine::Machine;
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 
-use super::options::{Options, TemporarySwap};
+use super::options::{MemoryOptions, TemporarySwap};
 
 /// Makes it; all is put back when the result is closed or dropped.
 pub fn make(
     machine: &Machine,
     swap: &TemporarySwap,
-    options: &Options,
+    options: &MemoryOptions,
     size: Bytes,
 ) -> Result<TemporarySettings, TemporaryError> {
     let mut temporary = TemporarySettings::open(machine, "bench memory")?;

@@ -13,7 +13,7 @@ use rand_pcg::rand_core::SeedableRng;
 use swaptune_core::stats::{Nanos, Quantiles};
 
 use super::cell::PAGE;
-use super::work::Ready;
+use super::work::MemoryReady;
 use crate::order::uniform;
 use crate::process::say;
 use crate::workload::alloc::fill;
@@ -28,7 +28,7 @@ pub(super) fn serve(size: usize, seed: u64, input: impl BufRead, mut output: imp
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut memory = vec![0; size.max(PAGE)];
     fill(&mut memory, &mut random);
-    say(&mut output, &Ready { ceiling_mb_per_second: 0.0, locked: false })?;
+    say(&mut output, &MemoryReady { ceiling_mb_per_second: 0.0, locked: false })?;
     let is_over = AtomicBool::new(false);
     let mut took = thread::scope(|scope| {
         let wakes = scope.spawn(|| wakes(&mut memory, &mut random, &is_over));
@@ -80,7 +80,7 @@ mod tests {
         let serving = thread::spawn(move || serve(64 * PAGE, 1, input, its));
         let mut line = String::new();
         answers.read_line(&mut line).unwrap();
-        serde_json::from_str::<Ready>(&line).unwrap();
+        serde_json::from_str::<MemoryReady>(&line).unwrap();
         // Long enough for many wakes; how long one takes is not for a test to say.
         thread::sleep(Duration::from_secs(1));
         (&ours).write_all(b"\n").unwrap();

@@ -25,8 +25,8 @@ pub struct Pattern {
 /// What a helper shall do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Task {
-    /// Fill memory, say [`Ready`], wait for a line, access it, say [`Done`].
+pub enum HelperTask {
+    /// Fill memory, say [`MemoryReady`], wait for a line, access it, say [`WorkDone`].
     Access {
         /// The pattern.
         pattern: Pattern,
@@ -35,14 +35,14 @@ pub enum Task {
         /// How long to access it, milliseconds.
         millis: u64,
     },
-    /// Hold memory that does not compress, say [`Ready`], and keep it until the end of the input.
+    /// Hold memory that does not compress, say [`MemoryReady`], and keep it until the end of the input.
     Hold {
         /// Size of the memory.
         size: Bytes,
         /// Others go first when memory ends.
         spared: bool,
     },
-    /// Fill memory as programs do, say [`Ready`], wake now and then to touch some of it until a line comes or the input ends, and say how
+    /// Fill memory as programs do, say [`MemoryReady`], wake now and then to touch some of it until a line comes or the input ends, and say how
     /// long each wake took (`Option<Quantiles>`).
     Wake {
         /// Size of the memory.
@@ -54,7 +54,7 @@ pub enum Task {
 
 /// The memory is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ready {
+pub struct MemoryReady {
     /// Speed of the same loop over memory that fits into the first cache, all threads, MB/s; zero for a hog.
     pub ceiling_mb_per_second: f64,
     /// Whether its pages are locked in RAM.
@@ -63,7 +63,7 @@ pub struct Ready {
 
 /// The memory was accessed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct WorkDone {
     /// Bytes that were accessed.
     pub bytes: u64,
     /// Until the last thread had ended, nanoseconds.

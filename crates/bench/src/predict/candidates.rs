@@ -3,15 +3,15 @@
 //! Only what a rule chose is varied: what was asked for by name is not up for choice.
 
 use swaptune_core::facts::{Availability, SwapArea};
-use swaptune_core::forecast::{Candidate, Tier};
-use swaptune_core::profiles::auto::tiering::{Area, decide};
+use swaptune_core::forecast::{BackingTier, Candidate};
+use swaptune_core::profiles::auto::tiering::{DiskArea, decide};
 use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
-use swaptune_tiers::model::{Figures, Settings};
+use swaptune_tiers::model::{ModelFigures, ModelSettings};
 use swaptune_tiers::scenario::ZswapSpec;
 
-use super::Request;
+use super::ForecastRequest;
 use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zram_of, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
@@ -23,10 +23,10 @@ fn pools(ram: Bytes) -> [u64; 3] {
 const COMPRESSORS: [&str; 4] = ["zstd", "lz4", "lzo-rle", "lz4hc"];
 
 /// The proposal, and what may be varied.
-pub(super) struct Ground<'a> {
-    request: &'a Request<'a>,
+pub(super) struct CandidateGround<'a> {
+    request: &'a ForecastRequest<'a>,
     pub(super) proposed: Candidate,
-    areas: Vec<Area>,
+    areas: Vec<DiskArea>,
     disk: Option<String>,
     /// Compressors that the kernel has and the model knows.
     compressors: Vec<&'static str>,
@@ -38,28 +38,28 @@ fn is_free<T>(setting: Option<&Setting<T>>) -> bool {
     setting.is_some_and(|setting| setting.provenance.reasoning().is_some())
 }
 
-impl<'a> Ground<'a> {
+impl<'a> CandidateGround<'a> {
     /// `None` where no swap is wanted.
-    pub(super) fn of(request: &'a Request<'a>, figures: &Figures) -> Option<Self> {
+    pub(super) fn of(request: &'a ForecastRequest<'a>, figures: &ModelFigures) -> Option<Self> {
         let (facts, settings) = (request.facts, request.settings);
         let tiering = decide(facts, request.evidence, None, settings);
         let zswap = &settings.zswap;
         let is_on = zswap.enabled().is_some_and(|on| on.value) && !tiering.areas.is_empty();
         let zram = settings.zram.as_ref().and_then(|devices| devices.value.first());
         let tier = match zram {
-            _ if is_on => Tier::Zswap,
-            Some(_) => Tier::Zram,
-            None if !tiering.areas.is_empty() => Tier::Disk,
+            _ if is_on => BackingTier::Zswap,
+            Some(_) => BackingTier::Zram,
+            None if !tiering.areas.is_empty() => BackingTier::Disk,
             None => return None,
         };
         let compressor = match tier {
-            Tier::Zswap => facts.first_usable(&zswap.compressor()?.value),
-            Tier::Zram => {
+            BackingTier::Zswap => facts.first_usable(&zswap.compressor()?.value),
+            BackingTier::Zram => {
                 zram.and_then(|device| device.algorithm.iter().find(|name| figures.codec(true, name).is_some()).cloned())
             }
-            Tier::Disk | Tier::Nothing => None,
+            BackingTier::Disk | BackingTier::Nothing => None,
         };
-        let is_zswap = tier == Tier::Zswap;
+        let is_zswap = tier == BackingTier::Zswap;
         let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
         let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
         let usable = |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
@@ -77,14 +77,14 @@ impl<'a> Ground<'a> {
         let known: Vec<String> = self.compressors.iter().filter(|name| knows(name)).map(|name| (*name).to_owned()).collect();
         let mut all = vec![proposed.clone()];
         let compressor_is_free = match proposed.tier {
-            Tier::Zswap => is_free(zswap.get("compressor")),
-            Tier::Zram => is_free(settings.zram.as_ref()),
-            Tier::Disk | Tier::Nothing => false,
+            BackingTier::Zswap => is_free(zswap.get("compressor")),
+            BackingTier::Zram => is_free(settings.zram.as_ref()),
+            BackingTier::Disk | BackingTier::Nothing => false,
         };
         if compressor_is_free {
             all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
         }
-        if proposed.tier == Tier::Zswap && is_free(zswap.get("max_pool_percent")) {
+        if proposed.tier == BackingTier::Zswap && is_free(zswap.get("max_pool_percent")) {
             all.extend(
                 pools(self.request.facts.memory.total())
                     .map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }),
@@ -93,7 +93,7 @@ impl<'a> Ground<'a> {
         if is_free(zswap.get("shrinker_enabled")) {
             all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));
         }
-        if proposed.tier == Tier::Zswap && is_free(zswap.get("enabled")) {
+        if proposed.tier == BackingTier::Zswap && is_free(zswap.get("enabled")) {
             all.extend(self.other_tiers(&known));
         }
         let mut different: Vec<Candidate> = Vec::new();
@@ -112,12 +112,12 @@ impl<'a> Ground<'a> {
         // A device that another tool set up stays as it is.
         let is_ours = !facts.swaps.iter().any(SwapArea::is_zram) && !facts.managers_of_zram().any(|manager| manager.active);
         let tier = |tier, compressor: Option<String>| Candidate { tier, compressor, pool_percent: None, shrinker: None };
-        let zram = known.iter().filter(|_| has_zram && is_ours).map(|name| tier(Tier::Zram, Some(name.clone())));
-        zram.chain([tier(Tier::Disk, None)]).collect()
+        let zram = known.iter().filter(|_| has_zram && is_ours).map(|name| tier(BackingTier::Zram, Some(name.clone())));
+        zram.chain([tier(BackingTier::Disk, None)]).collect()
     }
 
     /// The machine as it would be with a candidate.
-    pub(super) fn machine_with(&self, candidate: &Candidate, figures: &Figures) -> Result<Settings, ThisMachineError> {
+    pub(super) fn machine_with(&self, candidate: &Candidate, figures: &ModelFigures) -> Result<ModelSettings, ThisMachineError> {
         let facts = self.request.facts;
         let planned = |knob: &str| self.request.settings.knobs.get(knob).map(|setting| setting.value.as_str());
         let mut machine = MachineBuilder::new(facts, figures, |knob| planned(knob).or_else(|| facts.knob(knob)))?;
@@ -126,10 +126,10 @@ impl<'a> Ground<'a> {
             let device = active.map_or(self.disk.as_ref(), |on| on.device.value());
             machine.disk(&area.path, area.size, DISK_PRIORITY, device.map(String::as_str));
         }
-        if let (Tier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
+        if let (BackingTier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
             machine.zram(self.zram_size, ZRAM_PRIORITY, algorithm, None);
         }
-        if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == Tier::Zswap) {
+        if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == BackingTier::Zswap) {
             let now = zswap_of(zswap);
             machine.zswap(ZswapSpec {
                 compressor: candidate.compressor.clone().unwrap_or(now.compressor),
@@ -149,10 +149,10 @@ pub(super) fn today(facts: &Facts) -> Candidate {
     let zram = facts.swaps.iter().find(|area| area.is_zram());
     let zswap = facts.zswap.value().filter(|zswap| zswap.enabled && zram.is_none() && !facts.swaps.is_empty()).map(zswap_of);
     let tier = match (&zswap, zram) {
-        (Some(_), _) => Tier::Zswap,
-        (None, Some(_)) => Tier::Zram,
-        (None, None) if facts.swaps.is_empty() => Tier::Nothing,
-        (None, None) => Tier::Disk,
+        (Some(_), _) => BackingTier::Zswap,
+        (None, Some(_)) => BackingTier::Zram,
+        (None, None) if facts.swaps.is_empty() => BackingTier::Nothing,
+        (None, None) => BackingTier::Disk,
     };
     let of_zram = || zram.and_then(|area| zram_of(facts, area).ok()).map(|(algorithm, _)| algorithm.to_owned());
     Candidate {

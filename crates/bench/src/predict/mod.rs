@@ -22,19 +22,19 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use swaptune_core::forecast::{Candidate, CandidateForecast, Forecast, Tier};
+use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::profiles::auto::simulated_gain_percent;
 use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::generate::generate;
-use swaptune_tiers::model::{Backing, Settings as Model, Sizes};
+use swaptune_tiers::model::{Backing, CompressedSizes, ModelSettings as Model};
 use swaptune_tiers::page_set::PageSet;
-use swaptune_tiers::scenario::{Look, Search, Tiering, run};
+use swaptune_tiers::scenario::{FitLook, Search, Tiering, run};
 
-use self::candidates::Ground;
-use self::pages::Pages;
-use crate::this_machine::{Known, Subject, THIS, ThisMachineError, as_it_is, page_of};
+use self::candidates::CandidateGround;
+use self::pages::SampledSizes;
+use crate::this_machine::{KnownCosts, Subject, THIS, ThisMachineError, as_it_is, page_of};
 
 /// Mean seconds between wakes of an application.
 pub const WAKE_SECONDS: u32 = 120;
@@ -56,7 +56,7 @@ pub const PAGES: u64 = 6_144;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct ForecastRequest<'a> {
     /// The machine.
     pub facts: &'a Facts,
     /// What was measured on it.
@@ -75,7 +75,7 @@ pub struct Request<'a> {
     pub alternatives: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ForecastRequest<'a> {
     /// Without a page set, at the usual scale.
     #[must_use]
     pub fn usual(
@@ -134,10 +134,10 @@ struct Small {
 ///
 /// # Errors
 /// [`PredictError`] when this machine cannot be modelled or nothing is wanted that swaps.
-pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Forecast, PredictError> {
-    let known = Known::of(request.facts, request.evidence);
-    let pages = Pages::of(request);
-    let ground = Ground::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
+pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Result<Forecast, PredictError> {
+    let known = KnownCosts::of(request.facts, request.evidence);
+    let pages = SampledSizes::of(request);
+    let ground = CandidateGround::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
     pages.has(ground.proposed.compressor.as_deref())?;
     let mut candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
     if !request.alternatives {
@@ -146,7 +146,7 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
     let small = Small::of(request);
     let tiering = |candidate: &Candidate, mut model: Model| {
         small.shrink(&mut model);
-        model.sizes = Sizes::Drawn(pages.sizes(candidate, model.kernel));
+        model.sizes = CompressedSizes::Drawn(pages.sizes(candidate, model.kernel));
         Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new(), daemon: None }
     };
     let model = |candidate: &Candidate| Ok(tiering(candidate, ground.machine_with(candidate, &known.figures)?));
@@ -182,14 +182,14 @@ pub fn predict(request: &Request<'_>, on: &(dyn Fn(usize, usize) + Sync)) -> Res
 }
 
 /// What was measured of that which the candidates use.
-fn costs(known: &Known, candidates: &[Candidate]) -> Vec<String> {
-    let names = |tier: Tier, name: &String| {
+fn costs(known: &KnownCosts, candidates: &[Candidate]) -> Vec<String> {
+    let names = |tier: BackingTier, name: &String| {
         candidates.iter().any(|candidate| candidate.tier == tier && candidate.compressor.as_ref() == Some(name))
     };
     let is_used = |subject: &Subject| match subject {
         Subject::Costs => true,
-        Subject::Zswap(name) => names(Tier::Zswap, name),
-        Subject::Zram(name) => names(Tier::Zram, name),
+        Subject::Zswap(name) => names(BackingTier::Zswap, name),
+        Subject::Zram(name) => names(BackingTier::Zram, name),
         // The same disk under its own name is cited too.
         Subject::Device(name) => name != THIS,
     };
@@ -215,7 +215,7 @@ fn all(jobs: &[(&Tiering, u64)], small: &Small, on: &(dyn Fn(usize, usize) + Syn
 }
 
 impl Small {
-    fn of(request: &Request<'_>) -> Self {
+    fn of(request: &ForecastRequest<'_>) -> Self {
         let (memory, page) = (&request.facts.memory, page_of(request.facts));
         let ram = memory.total();
         let sample = request.evidence.sample();
@@ -284,7 +284,7 @@ impl Small {
                 let spec = format!("idle:apps={applications},pages={pages},seconds={seconds},wake={WAKE_SECONDS},seed={seed}");
                 let trace = generate(&spec).map_err(|error| failed(error.to_string()))?;
                 let run = run(&tiering, &trace).map_err(|error| failed(error.to_string()))?;
-                search.note(applications, Look::of(&run, self.scale));
+                search.note(applications, FitLook::of(&run, self.scale));
             }
         }
     }

@@ -1,12 +1,12 @@
 //! What pages compress to in a simulation of this machine.
 
-use swaptune_core::forecast::{Candidate, Tier};
+use swaptune_core::forecast::{BackingTier, Candidate};
 use swaptune_core::measurement::{SampleFigures, SampledCodec, kernels_name};
 use swaptune_core::memory_map::PlanningRatio;
 use swaptune_kernel::{KernelVersion, behaviours};
 use swaptune_tiers::page_set::PageSet;
 
-use super::{PredictError, Request};
+use super::{ForecastRequest, PredictError};
 
 /// Parts that shares are rounded to.
 const GRAINS: f64 = 1000.0;
@@ -16,7 +16,7 @@ const WHOLE: u16 = swaptune_tiers::alloc::PAGE_SIZE;
 const SAME_FILLED: u16 = 32;
 
 /// Where sizes come from.
-enum Basis<'a> {
+enum SizeBasis<'a> {
     /// Each page of a file.
     Set(&'a PageSet, &'a str),
     /// Shares and ratios of a sample.
@@ -26,45 +26,47 @@ enum Basis<'a> {
 }
 
 /// Sizes of pages.
-pub(super) struct Pages<'a> {
-    basis: Basis<'a>,
+pub(super) struct SampledSizes<'a> {
+    basis: SizeBasis<'a>,
     /// The same in words.
     pub(super) from: String,
 }
 
-impl<'a> Pages<'a> {
-    pub(super) fn of(request: &Request<'a>) -> Self {
+impl<'a> SampledSizes<'a> {
+    pub(super) fn of(request: &ForecastRequest<'a>) -> Self {
         if let Some((set, file)) = request.page_set {
             let from = format!("sizes of {} pages in {file} ({}, {})", set.len(), set.origin.of, set.origin.at);
-            return Self { basis: Basis::Set(set, file), from };
+            return Self { basis: SizeBasis::Set(set, file), from };
         }
         match request.evidence.sample() {
             Some(sample) => {
                 let from = format!("shares and ratios of {} pages in {}", sample.value.sampled, sample.source);
-                Self { basis: Basis::Figures(sample.value), from }
+                Self { basis: SizeBasis::Figures(sample.value), from }
             }
-            None => Self { basis: Basis::Assumed, from: "assumed compression ratios, for no page was sampled here".to_owned() },
+            None => {
+                Self { basis: SizeBasis::Assumed, from: "assumed compression ratios, for no page was sampled here".to_owned() }
+            }
         }
     }
 
     /// Whether pages of this machine were looked at.
     pub(super) fn is_measured(&self) -> bool {
-        !matches!(self.basis, Basis::Assumed)
+        !matches!(self.basis, SizeBasis::Assumed)
     }
 
     /// Whether sizes under this compressor are known.
     pub(super) fn knows(&self, compressor: &str) -> bool {
         match &self.basis {
-            Basis::Set(set, _) => column(set, compressor).is_some(),
-            Basis::Figures(figures) => codec(figures, compressor).is_some(),
-            Basis::Assumed => true,
+            SizeBasis::Set(set, _) => column(set, compressor).is_some(),
+            SizeBasis::Figures(figures) => codec(figures, compressor).is_some(),
+            SizeBasis::Assumed => true,
         }
     }
 
     /// Refuses a page set that does not know what is proposed.
     pub(super) fn has(&self, compressor: Option<&str>) -> Result<(), PredictError> {
         match (&self.basis, compressor) {
-            (Basis::Set(set, file), Some(codec)) if !self.knows(codec) => Err(PredictError::NoSizes {
+            (SizeBasis::Set(set, file), Some(codec)) if !self.knows(codec) => Err(PredictError::NoSizes {
                 file: (*file).to_owned(),
                 codec: codec.to_owned(),
                 has: set.sizes.keys().cloned().collect::<Vec<_>>().join(", "),
@@ -76,20 +78,20 @@ impl<'a> Pages<'a> {
     /// Sizes of pages to draw from.
     pub(super) fn sizes(&self, candidate: &Candidate, kernel: KernelVersion) -> Vec<u16> {
         // zram keeps no page that repeats a word; zswap did so until 6.11.
-        let free = candidate.tier == Tier::Zram || behaviours::SAME_FILLED_IN_ZSWAP.is_in(kernel);
+        let free = candidate.tier == BackingTier::Zram || behaviours::SAME_FILLED_IN_ZSWAP.is_in(kernel);
         let Some(compressor) = candidate.compressor.as_deref() else { return vec![WHOLE] };
         match &self.basis {
-            Basis::Set(set, _) => {
+            SizeBasis::Set(set, _) => {
                 let name = column(set, compressor).unwrap_or(compressor);
                 // Of larger pages as many parts as the model's page has bytes.
                 let times = (set.page_size / WHOLE).max(1);
                 (0..set.len()).filter_map(|page| set.stored(name, page, free)).map(|size| size.div_ceil(times)).collect()
             }
-            Basis::Figures(figures) => match codec(figures, compressor) {
+            SizeBasis::Figures(figures) => match codec(figures, compressor) {
                 Some(codec) => of_figures(figures, codec, free),
                 None => assumed(compressor),
             },
-            Basis::Assumed => assumed(compressor),
+            SizeBasis::Assumed => assumed(compressor),
         }
     }
 }

@@ -29,7 +29,8 @@ fn set() -> PageSet {
 fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Forecast, PredictError> {
     let page_set = set.map(|set| (set, "pages.json"));
     let evidence = Evidence::default();
-    let request = Request { page_set, ram_pages: 2048, ..Request::usual(facts, &evidence, settings, None, seeds) };
+    let request =
+        ForecastRequest { page_set, ram_pages: 2048, ..ForecastRequest::usual(facts, &evidence, settings, None, seeds) };
     predict(&request, &|_, _| ())
 }
 
@@ -38,11 +39,11 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
     let facts = facts();
     let settings = resolve(&facts, "");
     let evidence = Evidence::default();
-    let request = Request::usual(&facts, &evidence, &settings, None, 1);
-    let known = Known::default();
+    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, 1);
+    let known = KnownCosts::default();
     let names = |settings: &Settings| -> Vec<String> {
-        let request = Request { settings, ..request };
-        Ground::of(&request, &known.figures).unwrap().candidates(|_| true).iter().map(Candidate::to_string).collect()
+        let request = ForecastRequest { settings, ..request };
+        CandidateGround::of(&request, &known.figures).unwrap().candidates(|_| true).iter().map(Candidate::to_string).collect()
     };
     let all = names(&settings);
     assert_eq!(all[0], "zswap lz4, limit 80 %, no shrinker");
@@ -75,7 +76,7 @@ fn what_compresses_better_holds_more_and_the_disk_alone_the_least() {
     let (lz4, zstd) = (of("zswap lz4, limit 80 %, no shrinker"), of("zswap zstd, limit 80 %, no shrinker"));
     let (zram, disk) = (of("zram zstd"), of("disk alone"));
     assert!(zstd > lz4 && lz4 >= disk && zram > disk && disk > 0, "{zstd} {lz4} {zram} {disk}");
-    assert_eq!(predictions.candidates[0].candidate.tier, Tier::Zswap);
+    assert_eq!(predictions.candidates[0].candidate.tier, BackingTier::Zswap);
     assert!(predictions.rests_on[0].contains("100 pages in pages.json"), "{:?}", predictions.rests_on);
     // The same question has the same answer.
     assert_eq!(ask(&facts, &settings, Some(&set), 1).unwrap(), predictions);
@@ -108,11 +109,12 @@ fn larger_pages_are_simulated_as_themselves() {
     of_large.sizes.values_mut().flatten().for_each(|size| *size *= 4);
     let sizes = |facts: &Facts, set: &PageSet| {
         let evidence = Evidence::default();
-        let request = Request { page_set: Some((set, "p")), ..Request::usual(facts, &evidence, &settings, None, 1) };
-        let known = Known::of(facts, &evidence);
-        let ground = Ground::of(&request, &known.figures).unwrap();
+        let request =
+            ForecastRequest { page_set: Some((set, "p")), ..ForecastRequest::usual(facts, &evidence, &settings, None, 1) };
+        let known = KnownCosts::of(facts, &evidence);
+        let ground = CandidateGround::of(&request, &known.figures).unwrap();
         let machine = ground.machine_with(&ground.proposed, &known.figures).unwrap();
-        (Pages::of(&request).sizes(&ground.proposed, machine.kernel), machine.ram)
+        (SampledSizes::of(&request).sizes(&ground.proposed, machine.kernel), machine.ram)
     };
     let ((of_4k, pages_4k), (of_16k, pages_16k)) = (sizes(&small, &set()), sizes(&large, &of_large));
     assert_eq!(of_4k, of_16k);

@@ -1,7 +1,7 @@
 //! Pages themselves, for a benchmark that must drive codecs and the kernel over them again and again.
 
 use swaptune_host::machine::Machine;
-use swaptune_host::processes::{Choice, Located, Process, Reader, page_bytes};
+use swaptune_host::processes::{Located, PageReader, Process, ProcessChoice, page_bytes};
 
 use super::{SampleError, Tally, draw, find};
 
@@ -10,12 +10,12 @@ use super::{SampleError, Tally, draw, find};
 ///
 /// # Errors
 /// [`SampleError`] when there is nothing to read.
-pub fn contents(machine: &Machine, choice: &Choice, pages: u64, seed: u64) -> Result<(Vec<u8>, Tally), SampleError> {
+pub fn contents(machine: &Machine, choice: &ProcessChoice, pages: u64, seed: u64) -> Result<(Vec<u8>, Tally), SampleError> {
     let (found, mut tally) = find(machine, choice, &mut |_| ())?;
     let (processes, located): (Vec<Process>, Vec<Located>) = found.into_iter().unzip();
     let addresses = draw::draw(&located, pages, seed);
     let drawn: usize = addresses.iter().map(Vec::len).sum();
-    let (mut reader, mut bytes) = (Reader::new(), Vec::with_capacity(drawn * page_bytes()));
+    let (mut reader, mut bytes) = (PageReader::new(), Vec::with_capacity(drawn * page_bytes()));
     for (process, addresses) in processes.iter().zip(&addresses) {
         match reader.read(process.pid, addresses, |page| bytes.extend_from_slice(page.bytes)) {
             Ok(outcome) => {

@@ -72,7 +72,7 @@ fn below(rng: &mut Pcg64Mcg, bound: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use swaptune_host::processes::Run;
+    use swaptune_host::processes::PageRun;
 
     use super::*;
 
@@ -102,7 +102,7 @@ mod tests {
     fn addresses_are_those_of_present_pages() {
         let page = page_bytes() as u64;
         let located = |runs: &[(u64, u64)]| {
-            let runs: Vec<Run> = runs.iter().map(|(start, pages)| Run { start: start * page, pages: *pages }).collect();
+            let runs: Vec<PageRun> = runs.iter().map(|(start, pages)| PageRun { start: start * page, pages: *pages }).collect();
             Located { present: runs.iter().map(|run| run.pages).sum(), runs, ..Located::default() }
         };
         let processes = [located(&[(10, 2), (20, 1)]), located(&[]), located(&[(5, 3)])];

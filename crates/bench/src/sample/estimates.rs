@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use swaptune_core::estimate::{ratio, share};
 use swaptune_core::facts::KernelFacts;
-use swaptune_core::measurement::{Cold, Estimate, SampleFigures, SampledCodec};
+use swaptune_core::measurement::{ColdPages, Estimate, SampleFigures, SampledCodec};
 use swaptune_kernel::behaviours;
 use swaptune_tiers::alloc::{Allocator, Footprint, Incompressible, Zsmalloc};
 use swaptune_tiers::page_set::{PageClass, PageSet, Touch};
 
-use super::Sample;
+use super::MemorySample;
 use crate::pools;
 
 /// First kernel whose zswap compresses same-filled pages that are not zero.
@@ -18,14 +18,14 @@ const PARTS: usize = 32;
 
 /// What a pool of this kernel does with compressed pages.
 #[derive(Clone, Debug)]
-pub struct Pools {
+pub struct EstimatedPools {
     allocators: Vec<Allocator>,
     incompressible: Incompressible,
     same_filled_free: bool,
     whole_page_from: u16,
 }
 
-impl Pools {
+impl EstimatedPools {
     /// zswap of a kernel.
     #[must_use]
     pub fn of(kernel: &KernelFacts) -> Self {
@@ -114,7 +114,7 @@ pub struct Numbers {
 impl Numbers {
     /// Of the whole sample.
     #[must_use]
-    pub fn whole(set: &PageSet, pools: &Pools) -> Option<Self> {
+    pub fn whole(set: &PageSet, pools: &EstimatedPools) -> Option<Self> {
         let rows: Vec<usize> = (0..set.len()).collect();
         let groups: Vec<usize> = (0..set.groups.len()).collect();
         Self::of(set, pools, &rows, &groups)
@@ -122,7 +122,7 @@ impl Numbers {
 
     /// Of one group each; `None` for a group that has too few pages in the sample.
     #[must_use]
-    pub fn each(set: &PageSet, pools: &Pools) -> Vec<Option<Self>> {
+    pub fn each(set: &PageSet, pools: &EstimatedPools) -> Vec<Option<Self>> {
         let mut rows = vec![Vec::new(); set.groups.len()];
         for (row, group) in set.group.iter().enumerate() {
             if let Some(rows) = rows.get_mut(*group as usize) {
@@ -134,13 +134,13 @@ impl Numbers {
 
     /// Of several groups together.
     #[must_use]
-    pub fn of_groups(set: &PageSet, pools: &Pools, groups: &[usize]) -> Option<Self> {
+    pub fn of_groups(set: &PageSet, pools: &EstimatedPools, groups: &[usize]) -> Option<Self> {
         let is_of = |row: &usize| set.group.get(*row).is_some_and(|group| groups.contains(&(*group as usize)));
         let rows: Vec<usize> = (0..set.len()).filter(is_of).collect();
         Self::of(set, pools, &rows, groups)
     }
 
-    fn of(set: &PageSet, pools: &Pools, rows: &[usize], groups: &[usize]) -> Option<Self> {
+    fn of(set: &PageSet, pools: &EstimatedPools, rows: &[usize], groups: &[usize]) -> Option<Self> {
         let (sampled, class) = (rows.len() as u64, |row: &usize| set.class.get(*row));
         let mine = || groups.iter().filter_map(|group| set.groups.get(*group));
         let present = mine().map(|group| group.present).sum();
@@ -157,7 +157,7 @@ impl Numbers {
     }
 }
 
-fn sampled_codec(set: &PageSet, pools: &Pools, codec: &str, rows: &[usize], present: u64) -> Option<SampledCodec> {
+fn sampled_codec(set: &PageSet, pools: &EstimatedPools, codec: &str, rows: &[usize], present: u64) -> Option<SampledCodec> {
     let column = set.sizes.get(codec)?;
     let page = f64::from(set.page_size);
     let data = rows.iter().filter(|row| set.class.get(**row) == Some(&PageClass::Data));
@@ -187,10 +187,10 @@ fn cold(set: &PageSet, rows: &[usize], groups: &[usize], present: u64) -> Option
     share(cold, pages, pages)
 }
 
-impl Sample {
+impl MemorySample {
     /// What is kept as a result; `None` for a sample of fewer than two pages.
     #[must_use]
-    pub fn figures(&self, pools: &Pools) -> Option<SampleFigures> {
+    pub fn figures(&self, pools: &EstimatedPools) -> Option<SampleFigures> {
         let whole = Numbers::whole(&self.set, pools)?;
         let cold = self.cold.as_ref().zip(whole.cold);
         Some(SampleFigures {
@@ -202,7 +202,7 @@ impl Sample {
             zero: whole.zero,
             same_filled: whole.same_filled,
             codecs: whole.codecs,
-            cold: cold.map(|(how, share)| Cold { seconds: how.seconds, share, method: how.method.to_owned() }),
+            cold: cold.map(|(how, share)| ColdPages { seconds: how.seconds, share, method: how.method.to_owned() }),
         })
     }
 }
@@ -211,23 +211,23 @@ impl Sample {
 mod tests {
     use swaptune_core::Fact;
     use swaptune_kernel::v;
-    use swaptune_tiers::page_set::{Group, GroupKind, SCHEMA, Watched};
+    use swaptune_tiers::page_set::{GroupKind, PageGroup, SCHEMA, WatchedPages};
 
     use super::*;
 
-    fn pools(major: u16, minor: u16) -> Pools {
-        Pools::of(&KernelFacts { version: Fact::known(v(major, minor), "test"), ..KernelFacts::default() })
+    fn pools(major: u16, minor: u16) -> EstimatedPools {
+        EstimatedPools::of(&KernelFacts { version: Fact::known(v(major, minor), "test"), ..KernelFacts::default() })
     }
 
     /// Two groups: one of zeros and pages that compress to a quarter, one of pages that do not compress.
     fn set() -> PageSet {
-        let group = |name: &str, present, watched| Group {
+        let group = |name: &str, present, watched| PageGroup {
             name: name.into(),
             kind: GroupKind::Process,
             processes: 1,
             present,
             swapped: 7,
-            watched: Some(Watched { pages: present, cold: watched }),
+            watched: Some(WatchedPages { pages: present, cold: watched }),
         };
         let sizes: Vec<u16> = [vec![0; 100], vec![1000; 100], vec![1048; 100], vec![4096; 100]].concat();
         let class = sizes.iter().map(|size| if *size == 0 { PageClass::Zero } else { PageClass::Data }).collect();

@@ -19,18 +19,18 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use swaptune_core::Bytes;
 use swaptune_host::machine::{Machine, ReadError};
-use swaptune_host::processes::{self, Choice, Located, Locator, Method, Process, Reader, Unseen, page_bytes};
+use swaptune_host::processes::{self, Located, Locator, Method, PageReader, Process, ProcessChoice, Unseen, page_bytes};
 use swaptune_tiers::page_set::SCHEMA;
-pub use swaptune_tiers::page_set::{Group, GroupKind, PageSet, PageSetError};
+pub use swaptune_tiers::page_set::{GroupKind, PageGroup, PageSet, PageSetError};
 use thiserror::Error;
 
 pub use contents::contents;
 pub use draw::fresh_seed;
-pub use estimates::{Numbers, Pools};
+pub use estimates::{EstimatedPools, Numbers};
 pub use sizes::{Sizer, USUAL};
-pub use watch::{Cold, watching};
+pub use watch::{ColdWatch, watching};
 
-use crate::codec::{CodecError, Setting};
+use crate::codec::{CodecError, CodecSetting};
 
 /// The only page size that sizes and allocators are modelled for.
 const PAGE_SIZE: u16 = 4096;
@@ -40,9 +40,9 @@ const SHOWN: usize = 256;
 
 /// What to sample.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct SampleRequest {
     /// Which processes.
-    pub choice: Choice,
+    pub choice: ProcessChoice,
     /// How many pages.
     pub pages: u64,
     /// For how many seconds to watch which pages are touched.
@@ -50,7 +50,7 @@ pub struct Request {
     /// Seed of the draw.
     pub seed: u64,
     /// Codecs whose sizes are asked for.
-    pub codecs: Vec<Setting>,
+    pub codecs: Vec<CodecSetting>,
     /// One group a systemd unit, where a process belongs to one; else one a process.
     pub by_unit: bool,
 }
@@ -97,13 +97,13 @@ impl Tally {
 
 /// A sample, and how it came about.
 #[derive(Clone, Debug)]
-pub struct Sample {
+pub struct MemorySample {
     /// The pages.
     pub set: PageSet,
     /// What was looked at.
     pub tally: Tally,
     /// How it was seen which pages are cold; `None` when it was not asked for.
-    pub cold: Option<Cold>,
+    pub cold: Option<ColdWatch>,
 }
 
 /// Why there is no sample.
@@ -134,7 +134,7 @@ pub enum SampleError {
 
 /// What is being done, for a line of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SampleStep {
     /// Finding pages, process by process.
     Locating {
         /// Processes done.
@@ -159,14 +159,14 @@ pub enum Step {
 }
 
 /// Processes whose pages were located, and these pages.
-type Found = Vec<(Process, Located)>;
+type LocatedProcesses = Vec<(Process, Located)>;
 
 /// Takes a sample, telling `on` what it is at. Of the origin of the set only what was drawn is filled in; the rest is known when
 /// the result is kept.
 ///
 /// # Errors
 /// [`SampleError`] when there is nothing to sample.
-pub fn take(machine: &Machine, request: &Request, on: &mut dyn FnMut(Step)) -> Result<Sample, SampleError> {
+pub fn take(machine: &Machine, request: &SampleRequest, on: &mut dyn FnMut(SampleStep)) -> Result<MemorySample, SampleError> {
     if page_bytes() != usize::from(PAGE_SIZE) {
         return Err(SampleError::PageSize(Bytes(page_bytes() as u64)));
     }
@@ -181,11 +181,15 @@ pub fn take(machine: &Machine, request: &Request, on: &mut dyn FnMut(Step)) -> R
         return Err(SampleError::NoPages { of: request.choice.to_string() });
     }
     let cold = request.cold_seconds.map(|seconds| watch::watch(&mut set, &read, &group_of, seconds, on));
-    Ok(Sample { set, tally, cold })
+    Ok(MemorySample { set, tally, cold })
 }
 
 /// Locates the pages of all processes that are meant.
-fn find(machine: &Machine, choice: &Choice, on: &mut dyn FnMut(Step)) -> Result<(Found, Tally), SampleError> {
+fn find(
+    machine: &Machine,
+    choice: &ProcessChoice,
+    on: &mut dyn FnMut(SampleStep),
+) -> Result<(LocatedProcesses, Tally), SampleError> {
     let listing = processes::list(machine, choice)?;
     let mut tally = Tally { processes: listing.processes.len() as u64, ..Tally::default() };
     if tally.processes == 0 {
@@ -194,7 +198,7 @@ fn find(machine: &Machine, choice: &Choice, on: &mut dyn FnMut(Step)) -> Result<
     let mut locator = Locator::new();
     let mut found = Vec::new();
     for (process, done) in listing.processes.into_iter().zip(0..) {
-        on(Step::Locating { done, of: tally.processes });
+        on(SampleStep::Locating { done, of: tally.processes });
         match locator.locate(process.pid) {
             Ok(located) => found.push((process, located)),
             Err(unseen) => tally.miss(&unseen, &process),
@@ -214,14 +218,14 @@ fn group_of_process(process: &Process, by_unit: bool) -> (String, GroupKind) {
 }
 
 /// Groups, and for each process the index of its own.
-fn groups(processes: &[Process], located: &[Located], by_unit: bool) -> (Vec<Group>, Vec<u32>) {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(processes: &[Process], located: &[Located], by_unit: bool) -> (Vec<PageGroup>, Vec<u32>) {
+    let mut groups: Vec<PageGroup> = Vec::new();
     let mut index: BTreeMap<String, u32> = BTreeMap::new();
     let mut group_of = Vec::with_capacity(processes.len());
     for (process, located) in processes.iter().zip(located) {
         let (name, kind) = group_of_process(process, by_unit);
         let at = *index.entry(name.clone()).or_insert_with(|| {
-            groups.push(Group { name, kind, processes: 0, present: 0, swapped: 0, watched: None });
+            groups.push(PageGroup { name, kind, processes: 0, present: 0, swapped: 0, watched: None });
             groups.len() as u32 - 1
         });
         let group = &mut groups[at as usize];
@@ -244,7 +248,7 @@ const HELD: usize = 16 << 10;
 
 /// Pages that were read and not yet compressed. Compressing takes a hundred times as long as reading, and what ends meanwhile
 /// would be missing: so pages are read first.
-struct Held<'a> {
+struct HeldPages<'a> {
     bytes: Vec<u8>,
     groups: Vec<u32>,
     set: &'a mut PageSet,
@@ -252,7 +256,7 @@ struct Held<'a> {
     sizes: Vec<Vec<u16>>,
 }
 
-impl Held<'_> {
+impl HeldPages<'_> {
     fn push(&mut self, bytes: &[u8], group: u32) {
         self.bytes.extend_from_slice(bytes);
         self.groups.push(group);
@@ -275,17 +279,17 @@ impl Held<'_> {
 fn read(
     set: &mut PageSet,
     tally: &mut Tally,
-    request: &Request,
+    request: &SampleRequest,
     processes: &[Process],
     addresses: &[Vec<u64>],
     group_of: &[u32],
-    on: &mut dyn FnMut(Step),
+    on: &mut dyn FnMut(SampleStep),
 ) -> Result<Vec<ReadPages>, SampleError> {
     let of = addresses.iter().map(|addresses| addresses.len() as u64).sum();
     let sizes = vec![Vec::new(); request.codecs.len()];
     let sizer = Sizer::new(&request.codecs, page_bytes())?;
-    let mut held = Held { bytes: Vec::new(), groups: Vec::new(), set, sizer, sizes };
-    let mut reader = Reader::new();
+    let mut held = HeldPages { bytes: Vec::new(), groups: Vec::new(), set, sizer, sizes };
+    let mut reader = PageReader::new();
     let mut read = Vec::new();
     for ((process, addresses), group) in processes.iter().zip(addresses).zip(group_of) {
         let mut kept = ReadPages { pid: process.pid, addresses: Vec::with_capacity(addresses.len()) };
@@ -307,12 +311,12 @@ fn read(
                 }
             }
             if held.groups.len() >= HELD {
-                held.flush(|done| on(Step::Reading { done, of }));
+                held.flush(|done| on(SampleStep::Reading { done, of }));
             }
         }
         read.push(kept);
     }
-    held.flush(|done| on(Step::Reading { done, of }));
+    held.flush(|done| on(SampleStep::Reading { done, of }));
     let sizes = held.sizes;
     set.sizes = held.sizer.names().map(str::to_owned).zip(sizes).collect();
     Ok(read)

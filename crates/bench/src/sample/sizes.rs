@@ -2,7 +2,7 @@
 
 use swaptune_tiers::page_set::PageClass;
 
-use crate::codec::{self, CodecError, PageCodec, Setting};
+use crate::codec::{self, CodecError, CodecSetting, PageCodec};
 
 /// Codecs whose sizes are asked for unless others are named: those of the kernel that can be computed here. `zstd:1` is what
 /// zram can be told to use.
@@ -20,8 +20,8 @@ impl Sizer {
     ///
     /// # Errors
     /// [`CodecError`] when a library gives no context.
-    pub fn new(settings: &[Setting], page: usize) -> Result<Self, CodecError> {
-        let open = |setting: &Setting| Ok((setting.to_string(), setting.open(page)?));
+    pub fn new(settings: &[CodecSetting], page: usize) -> Result<Self, CodecError> {
+        let open = |setting: &CodecSetting| Ok((setting.to_string(), setting.open(page)?));
         Ok(Self { codecs: settings.iter().map(open).collect::<Result<_, _>>()?, room: vec![0; codec::room(page)], page })
     }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn pages_are_told_apart() {
-        let settings: Vec<Setting> = USUAL.iter().map(|name| name.parse().unwrap()).collect();
+        let settings: Vec<CodecSetting> = USUAL.iter().map(|name| name.parse().unwrap()).collect();
         let mut sizer = Sizer::new(&settings, 4096).unwrap();
         assert_eq!(sizer.names().collect::<Vec<_>>(), USUAL);
         let mut sizes = vec![Vec::new(); USUAL.len()];

@@ -7,13 +7,13 @@ use std::time::Duration;
 use serde::Serialize;
 use swaptune_host::machine::Machine;
 use swaptune_host::processes::cold::{BITMAP, Fate, IdlePages, clear_marks, touched};
-use swaptune_tiers::page_set::{PageSet, Touch, Watched};
+use swaptune_tiers::page_set::{PageSet, Touch, WatchedPages};
 
-use super::{ReadPages, Step};
+use super::{ReadPages, SampleStep};
 
 /// How coldness was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cold {
+pub struct ColdWatch {
     /// For how long pages were watched.
     pub seconds: u64,
     /// `page_idle`: the pages of the sample; `clear_refs`: all anonymous mappings of the processes.
@@ -33,13 +33,19 @@ pub fn watching(machine: &Machine) -> String {
 }
 
 /// Watches the pages of a sample, or the processes that they are of.
-pub(super) fn watch(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, on: &mut dyn FnMut(Step)) -> Cold {
+pub(super) fn watch(
+    set: &mut PageSet,
+    read: &[ReadPages],
+    group_of: &[u32],
+    seconds: u64,
+    on: &mut dyn FnMut(SampleStep),
+) -> ColdWatch {
     set.origin.cold_seconds = Some(seconds);
     match idle_pages(read, seconds, on) {
         Ok(touch) => {
             let unwatched = touch.iter().filter(|touch| **touch == Touch::Unknown).count() as u64;
             set.touch = Some(touch);
-            Cold { seconds, method: "page_idle", instead: String::new(), unwatched }
+            ColdWatch { seconds, method: "page_idle", instead: String::new(), unwatched }
         }
         Err(error) => {
             let unwatched = clear_refs(set, read, group_of, seconds, on);
@@ -47,19 +53,19 @@ pub(super) fn watch(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], sec
                 std::io::ErrorKind::NotFound => "this kernel has no idle page tracking (CONFIG_IDLE_PAGE_TRACKING)".into(),
                 _ => format!("{BITMAP}: {error}"),
             };
-            Cold { seconds, method: "clear_refs", instead, unwatched }
+            ColdWatch { seconds, method: "clear_refs", instead, unwatched }
         }
     }
 }
 
-fn wait(seconds: u64, on: &mut dyn FnMut(Step)) {
+fn wait(seconds: u64, on: &mut dyn FnMut(SampleStep)) {
     for done in 0..seconds {
-        on(Step::Watching { done, of: seconds });
+        on(SampleStep::Watching { done, of: seconds });
         sleep(Duration::from_secs(1));
     }
 }
 
-fn idle_pages(read: &[ReadPages], seconds: u64, on: &mut dyn FnMut(Step)) -> std::io::Result<Vec<Touch>> {
+fn idle_pages(read: &[ReadPages], seconds: u64, on: &mut dyn FnMut(SampleStep)) -> std::io::Result<Vec<Touch>> {
     let mut idle = IdlePages::open(Path::new(BITMAP))?;
     for pages in read {
         idle.mark(pages.pid, &pages.addresses)?;
@@ -74,7 +80,7 @@ fn idle_pages(read: &[ReadPages], seconds: u64, on: &mut dyn FnMut(Step)) -> std
 }
 
 /// Watches whole processes; returns how many could not be.
-fn clear_refs(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, on: &mut dyn FnMut(Step)) -> u64 {
+fn clear_refs(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: u64, on: &mut dyn FnMut(SampleStep)) -> u64 {
     let mut watched: Vec<(u32, u32)> = read.iter().map(|pages| pages.pid).zip(group_of.iter().copied()).collect();
     let all = watched.len();
     watched.retain(|(pid, _)| clear_marks(*pid).is_ok());
@@ -82,7 +88,7 @@ fn clear_refs(set: &mut PageSet, read: &[ReadPages], group_of: &[u32], seconds: 
     let mut seen = 0;
     for (pid, group) in watched {
         let (Ok(pages), Some(group)) = (touched(pid), set.groups.get_mut(group as usize)) else { continue };
-        let watched = group.watched.get_or_insert_with(Watched::default);
+        let watched = group.watched.get_or_insert_with(WatchedPages::default);
         watched.pages += pages.pages;
         watched.cold += pages.pages - pages.touched;
         seen += 1;

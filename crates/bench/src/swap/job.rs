@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use swaptune_core::Facts;
-use swaptune_core::measurement::{Landing, MemoryOrder, SwapFigures, SwapRound, SwapTier};
-use swaptune_core::proof::Class;
+use swaptune_core::measurement::{LandingFigures, MemoryOrder, SwapFigures, SwapRound, SwapTier};
+use swaptune_core::proof::CanaryClass;
 use swaptune_core::stats::{Nanos, Quantiles};
 
-use super::measure::Seen;
-use super::{Missed, Tier};
+use super::measure::RoundFigures;
+use super::{BenchTier, Missed};
 
 /// One thing to be measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Job {
+pub struct SwapJob {
     /// Where the pages are meant to go.
-    pub tier: Tier,
+    pub tier: BenchTier,
     /// What is in them.
-    pub class: Class,
+    pub class: CanaryClass,
     /// vm.page-cluster meanwhile.
     pub page_cluster: u32,
     /// Order in which they are touched.
@@ -28,7 +28,7 @@ pub struct Job {
     pub pages: u64,
 }
 
-impl fmt::Display for Job {
+impl fmt::Display for SwapJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let order = match self.order {
             MemoryOrder::Sequential => "in order",
@@ -41,7 +41,7 @@ impl fmt::Display for Job {
 
 /// What is wanted. An empty list means what is usual.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wish {
+pub struct SwapWish {
     /// Pages in the pool of zswap.
     pub zswap: bool,
     /// Pages in zram.
@@ -51,7 +51,7 @@ pub struct Wish {
     /// Compressors to go through; empty for those that the kernel has.
     pub compressors: Vec<String>,
     /// Kinds of pages.
-    pub classes: Vec<Class>,
+    pub classes: Vec<CanaryClass>,
     /// Numbers of threads.
     pub threads: Vec<u32>,
     /// Values of vm.page-cluster.
@@ -66,48 +66,50 @@ pub struct Wish {
 
 /// The jobs that fulfil a wish on this machine, tier by tier.
 #[must_use]
-pub fn jobs(wish: &Wish, facts: &Facts) -> Vec<Job> {
+pub fn jobs(wish: &SwapWish, facts: &Facts) -> Vec<SwapJob> {
     let chosen = |name: &String| wish.compressors.is_empty() || wish.compressors.contains(name);
     let mut tiers = Vec::new();
     if wish.zswap && facts.zswap.is_known() {
         let names = zswap_compressors(facts, &wish.compressors);
-        tiers.extend(names.into_iter().map(|compressor| Tier::Zswap { compressor, zpool: None }));
+        tiers.extend(names.into_iter().map(|compressor| BenchTier::Zswap { compressor, zpool: None }));
         tiers.extend(other_zpools(facts).into_iter().filter(|_| wish.compressors.is_empty()));
     }
     if wish.zram {
         let names = zram_algorithms(facts).into_iter().filter(chosen);
-        tiers.extend(names.map(|algorithm| Tier::Zram { algorithm }));
+        tiers.extend(names.map(|algorithm| BenchTier::Zram { algorithm }));
     }
     if wish.disk {
         let areas = if wish.areas.is_empty() { vec![1, 8] } else { wish.areas.clone() };
-        tiers.extend(areas.into_iter().map(|areas| Tier::Disk { areas }));
+        tiers.extend(areas.into_iter().map(|areas| BenchTier::Disk { areas }));
         if facts.zswap.is_known() {
             let name = zswap_compressors(facts, &wish.compressors).into_iter().next();
-            tiers.extend(name.map(|compressor| Tier::Writeback { compressor }));
+            tiers.extend(name.map(|compressor| BenchTier::Writeback { compressor }));
         }
     }
-    let first_zswap = tiers.iter().position(|tier| matches!(tier, Tier::Zswap { .. }));
+    let first_zswap = tiers.iter().position(|tier| matches!(tier, BenchTier::Zswap { .. }));
     tiers.iter().enumerate().flat_map(|(number, tier)| jobs_of(wish, tier, first_zswap == Some(number))).collect()
 }
 
 /// The jobs of one tier: every kind of page at random with page-cluster 0, the usual kind on several threads, and read-ahead
 /// where there is any.
-fn jobs_of(wish: &Wish, tier: &Tier, is_first_zswap: bool) -> Vec<Job> {
+fn jobs_of(wish: &SwapWish, tier: &BenchTier, is_first_zswap: bool) -> Vec<SwapJob> {
     let pages = if tier.is_on_disk() { wish.disk_pages } else { wish.pages };
-    let job = |class, page_cluster, order, threads| Job { tier: tier.clone(), class, page_cluster, order, threads, pages };
+    let job = |class, page_cluster, order, threads| SwapJob { tier: tier.clone(), class, page_cluster, order, threads, pages };
     let classes = match tier {
         _ if !wish.classes.is_empty() => wish.classes.clone(),
-        Tier::Zswap { .. } if is_first_zswap => vec![Class::Text, Class::Random, Class::Same, Class::Zero],
-        Tier::Zswap { .. } | Tier::Zram { .. } => vec![Class::Text, Class::Random],
-        Tier::Disk { .. } | Tier::Writeback { .. } => vec![Class::Text],
+        BenchTier::Zswap { .. } if is_first_zswap => {
+            vec![CanaryClass::Text, CanaryClass::Random, CanaryClass::Same, CanaryClass::Zero]
+        }
+        BenchTier::Zswap { .. } | BenchTier::Zram { .. } => vec![CanaryClass::Text, CanaryClass::Random],
+        BenchTier::Disk { .. } | BenchTier::Writeback { .. } => vec![CanaryClass::Text],
     };
     let threads = if wish.threads.is_empty() { vec![1] } else { wish.threads.clone() };
-    let has_read_ahead = is_first_zswap || matches!(tier, Tier::Disk { areas: 1 });
+    let has_read_ahead = is_first_zswap || matches!(tier, BenchTier::Disk { areas: 1 });
     let usual_clusters = if has_read_ahead { vec![0, 1, 2, 3] } else { vec![0] };
     let clusters = if wish.page_clusters.is_empty() { usual_clusters } else { wish.page_clusters.clone() };
     let usual = classes[0];
     let lone = threads[0];
-    let mut jobs: Vec<Job> = classes.iter().map(|class| job(*class, clusters[0], MemoryOrder::Random, lone)).collect();
+    let mut jobs: Vec<SwapJob> = classes.iter().map(|class| job(*class, clusters[0], MemoryOrder::Random, lone)).collect();
     jobs.extend(threads[1..].iter().map(|threads| job(usual, clusters[0], MemoryOrder::Random, *threads)));
     if has_read_ahead || !wish.page_clusters.is_empty() {
         jobs.extend(clusters[1..].iter().map(|cluster| job(usual, *cluster, MemoryOrder::Random, lone)));
@@ -128,12 +130,12 @@ fn zswap_compressors(facts: &Facts, named: &[String]) -> Vec<String> {
 }
 
 /// The other allocators of a kernel that has a choice, with its own compressor.
-fn other_zpools(facts: &Facts) -> Vec<Tier> {
+fn other_zpools(facts: &Facts) -> Vec<BenchTier> {
     let zswap = facts.zswap.value();
     let parameter = |name| zswap.and_then(|zswap| zswap.parameter(name));
     let (Some(own), Some(compressor)) = (parameter("zpool"), parameter("compressor")) else { return Vec::new() };
     let others = ["zsmalloc", "zbud", "z3fold"].into_iter().filter(|zpool| *zpool != own);
-    others.map(|zpool| Tier::Zswap { compressor: compressor.to_owned(), zpool: Some(zpool.to_owned()) }).collect()
+    others.map(|zpool| BenchTier::Zswap { compressor: compressor.to_owned(), zpool: Some(zpool.to_owned()) }).collect()
 }
 
 /// What the first device offers. A driver that has no device yet says nothing; then the usual ones are tried.
@@ -147,21 +149,21 @@ fn zram_algorithms(facts: &Facts) -> Vec<String> {
 }
 
 /// A job, and what its rounds brought.
-pub(super) struct Row {
-    pub job: Job,
+pub(super) struct JobRounds {
+    pub job: SwapJob,
     stores: Vec<u64>,
     loads: Vec<u64>,
     overhead: Vec<u64>,
     rounds: Vec<SwapRound>,
     tier: Option<SwapTier>,
-    landing: Landing,
+    landing: LandingFigures,
     missed: Option<String>,
 }
 
-impl Row {
-    pub fn new(job: Job) -> Self {
+impl JobRounds {
+    pub fn new(job: SwapJob) -> Self {
         let (stores, loads, overhead, rounds) = Default::default();
-        Self { job, stores, loads, overhead, rounds, tier: None, landing: Landing::default(), missed: None }
+        Self { job, stores, loads, overhead, rounds, tier: None, landing: LandingFigures::default(), missed: None }
     }
 
     /// It cannot be measured.
@@ -170,7 +172,7 @@ impl Row {
     }
 
     /// One round.
-    pub fn add(&mut self, seen: Seen) {
+    pub fn add(&mut self, seen: RoundFigures) {
         match seen.landed {
             Err(why) => self.missed = Some(why),
             Ok(tier) => {

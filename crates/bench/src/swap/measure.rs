@@ -3,18 +3,18 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use swaptune_core::measurement::{Landing, MemoryOrder, SwapTier};
-use swaptune_core::proof::{Class, Snapshot};
+use swaptune_core::measurement::{LandingFigures, MemoryOrder, SwapTier};
+use swaptune_core::proof::{CanaryClass, Snapshot};
 use swaptune_core::stats::{Nanos, Quantiles};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::machine::Machine;
-use swaptune_host::prove::counters::Counters;
-use swaptune_host::prove::pages::Canary;
+use swaptune_host::prove::counters::CounterFiles;
+use swaptune_host::prove::pages::CanaryPages;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::TemporarySettings;
 use tracing::info;
 
-use super::{Job, SwapError, Tier, landing, places};
+use super::{BenchTier, SwapError, SwapJob, landing, places};
 
 /// Longest time to wait until a disk has written the pages of a job, and to read them back one by one.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,20 +27,20 @@ const POKES: u64 = 32;
 const TIRED: u32 = 200;
 
 /// What one round of a job showed.
-pub(super) struct Seen {
+pub(super) struct RoundFigures {
     pub stores: Vec<u64>,
     pub loads: Vec<u64>,
     /// Nanoseconds that each sample contains and that are the clock's.
     pub overhead: u64,
     pub stores_per_second: f64,
     pub loads_per_second: f64,
-    pub landing: Landing,
+    pub landing: LandingFigures,
     /// The tier by the kernel's counters, or how they disagree with what was meant.
     pub landed: Result<SwapTier, String>,
 }
 
 /// Samples of one thread, and when it worked.
-struct Timed {
+struct TimedSamples {
     nanos: Vec<u64>,
     from: Instant,
     to: Instant,
@@ -50,19 +50,20 @@ struct Timed {
 pub(super) fn once(
     machine: &Machine,
     temporary: &mut TemporarySettings,
-    job: &Job,
+    job: &SwapJob,
     stop: &Stop,
-) -> Result<Option<Seen>, SwapError> {
+) -> Result<Option<RoundFigures>, SwapError> {
     info!("measure {job}");
-    let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
-    let counters = Counters::new(machine, &facts);
+    let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
+    let counters = CounterFiles::new(machine, &facts);
     let page = machine.page_size();
-    let mut all =
-        (0..job.threads).map(|number| Canary::new(job.class, job.pages, page, seed(number))).collect::<Result<Vec<_>, _>>()?;
+    let mut all = (0..job.threads)
+        .map(|number| CanaryPages::new(job.class, job.pages, page, seed(number)))
+        .collect::<Result<Vec<_>, _>>()?;
     let overhead = clock();
     let before = counters.read()?;
     let stored = store(&mut all, stop)?;
-    if let Tier::Writeback { .. } = job.tier {
+    if let BenchTier::Writeback { .. } = job.tier {
         write_back(machine, temporary, &counters, &before, job)?;
     }
     settle(&mut all, &counters, &before)?;
@@ -83,7 +84,15 @@ pub(super) fn once(
     let disks = places::disks(&facts);
     let landed = landing::judge(job, &landing, touched, skipped, disks, places::zswap(&facts));
     let (stores_per_second, loads_per_second) = (rate(&stored), rate(&loaded));
-    Ok(Some(Seen { stores: flat(stored), loads: flat(loaded), overhead, stores_per_second, loads_per_second, landing, landed }))
+    Ok(Some(RoundFigures {
+        stores: flat(stored),
+        loads: flat(loaded),
+        overhead,
+        stores_per_second,
+        loads_per_second,
+        landing,
+        landed,
+    }))
 }
 
 /// Other pages in each round and thread: none may be found by another's content.
@@ -103,7 +112,7 @@ fn since(start: Instant) -> u64 {
 }
 
 /// Pages a second of all threads: from the first one's start to the last one's end.
-fn rate(timed: &[Timed]) -> f64 {
+fn rate(timed: &[TimedSamples]) -> f64 {
     let pages: usize = timed.iter().map(|timed| timed.nanos.len()).sum();
     let from = timed.iter().map(|timed| timed.from).min();
     let to = timed.iter().map(|timed| timed.to).max();
@@ -111,12 +120,15 @@ fn rate(timed: &[Timed]) -> f64 {
     if seconds > 0.0 { pages as f64 / seconds } else { 0.0 }
 }
 
-fn flat(timed: Vec<Timed>) -> Vec<u64> {
+fn flat(timed: Vec<TimedSamples>) -> Vec<u64> {
     timed.into_iter().flat_map(|timed| timed.nanos).collect()
 }
 
 /// Does the same on each thread's pages at once.
-fn on_each<T: Send>(all: &mut [Canary], work: impl Fn(&mut Canary) -> Result<T, SwapError> + Sync) -> Result<Vec<T>, SwapError> {
+fn on_each<T: Send>(
+    all: &mut [CanaryPages],
+    work: impl Fn(&mut CanaryPages) -> Result<T, SwapError> + Sync,
+) -> Result<Vec<T>, SwapError> {
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = all.iter_mut().map(|canary| scope.spawn(move || work(canary))).collect();
@@ -128,7 +140,7 @@ fn on_each<T: Send>(all: &mut [Canary], work: impl Fn(&mut Canary) -> Result<T, 
 }
 
 /// Pushes page by page. A page that did not go at the first try gives no sample.
-fn store(all: &mut [Canary], stop: &Stop) -> Result<Vec<Timed>, SwapError> {
+fn store(all: &mut [CanaryPages], stop: &Stop) -> Result<Vec<TimedSamples>, SwapError> {
     on_each(all, |canary| {
         let mut samples = Vec::with_capacity(canary.count());
         let from = Instant::now();
@@ -145,12 +157,12 @@ fn store(all: &mut [Canary], stop: &Stop) -> Result<Vec<Timed>, SwapError> {
         let mut is_late = vec![false; canary.count()];
         late.into_iter().for_each(|number| is_late[number] = true);
         let nanos = samples.into_iter().zip(is_late).filter(|(_, is_late)| !is_late).map(|(nanos, _)| nanos).collect();
-        Ok(Timed { nanos, from, to })
+        Ok(TimedSamples { nanos, from, to })
     })
 }
 
 /// Waits until a disk has written them and no copy is left in RAM.
-fn settle(all: &mut [Canary], counters: &Counters<'_>, before: &Snapshot) -> Result<(), SwapError> {
+fn settle(all: &mut [CanaryPages], counters: &CounterFiles<'_>, before: &Snapshot) -> Result<(), SwapError> {
     let keeps_slots = before.get("meminfo.SwapFree") > before.get("meminfo.SwapTotal").map(|total| total / 2);
     let written = counters.read()?.since(before, "vmstat.pswpout") != Some(0);
     let limit = if written { PATIENCE } else { Duration::from_millis(5) };
@@ -158,7 +170,7 @@ fn settle(all: &mut [Canary], counters: &Counters<'_>, before: &Snapshot) -> Res
 }
 
 /// Touches every page and times each touch, but those of pages that are in RAM before it begins. Says how many these are.
-fn load(all: &mut [Canary], order: MemoryOrder, stop: &Stop) -> Result<(Vec<Timed>, u64), SwapError> {
+fn load(all: &mut [CanaryPages], order: MemoryOrder, stop: &Stop) -> Result<(Vec<TimedSamples>, u64), SwapError> {
     let timed = on_each(all, |canary| {
         let mut here = vec![false; canary.count()];
         canary.resident()?.into_iter().for_each(|number| here[number] = true);
@@ -174,7 +186,7 @@ fn load(all: &mut [Canary], order: MemoryOrder, stop: &Stop) -> Result<(Vec<Time
             }
         }
         let skipped = (canary.count() - away.len()) as u64;
-        Ok((Timed { nanos, from, to: Instant::now() }, skipped))
+        Ok((TimedSamples { nanos, from, to: Instant::now() }, skipped))
     })?;
     let skipped = timed.iter().map(|(_, skipped)| skipped).sum();
     Ok((timed.into_iter().map(|(timed, _)| timed).collect(), skipped))
@@ -200,13 +212,13 @@ fn numbers(order: MemoryOrder, count: usize) -> Vec<usize> {
 fn write_back(
     machine: &Machine,
     temporary: &mut TemporarySettings,
-    counters: &Counters<'_>,
+    counters: &CounterFiles<'_>,
     before: &Snapshot,
-    job: &Job,
+    job: &SwapJob,
 ) -> Result<(), SwapError> {
     temporary.knob("zswap.max_pool_percent", "0")?;
     let all = job.pages * u64::from(job.threads);
-    let mut pokes = Canary::new(Class::Text, POKES, machine.page_size(), seed(job.threads))?;
+    let mut pokes = CanaryPages::new(CanaryClass::Text, POKES, machine.page_size(), seed(job.threads))?;
     let (begun, mut written, mut tired) = (Instant::now(), 0, 0);
     while written < all && tired < TIRED && begun.elapsed() < PATIENCE {
         for number in 0..pokes.count() {
@@ -240,7 +252,7 @@ mod tests {
     #[test]
     fn a_rate_is_that_of_all_threads_together() {
         let from = Instant::now();
-        let timed = |pages: usize, from, to| Timed { nanos: vec![1; pages], from, to };
+        let timed = |pages: usize, from, to| TimedSamples { nanos: vec![1; pages], from, to };
         let (later, end) = (from + Duration::from_millis(500), from + Duration::from_secs(1));
         assert_eq!(rate(&[timed(10, from, later), timed(30, later, end)]), 40.0);
         assert_eq!(rate(&[]), 0.0);

@@ -22,21 +22,21 @@ use swaptune_core::measurement::SwapFigures;
 use swaptune_core::proof::Corruption;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::error_chain;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::machine::{Machine, ReadError};
 use swaptune_host::prove::ProveError;
 use swaptune_host::stop::Stop;
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 use thiserror::Error;
 
-pub use job::{Job, Wish, jobs};
-pub use tier::Tier;
+pub use job::{SwapJob, SwapWish, jobs};
+pub use tier::BenchTier;
 
-use job::Row;
+use job::JobRounds;
 
 /// Where disk tiers lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DiskPlace {
     /// Swap files are made in this folder.
     Folder(PathBuf),
     /// An area that exists and is not in use. Only one area is measured then.
@@ -45,13 +45,13 @@ pub enum Place {
 
 /// What is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct SwapPlan {
     /// Jobs, tier by tier.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<SwapJob>,
     /// How often each is measured.
     pub rounds: u32,
     /// Where disk tiers lie; zswap needs an area too.
-    pub place: Place,
+    pub place: DiskPlace,
 }
 
 /// A job that gave no result as the tier that was meant, and why.
@@ -65,7 +65,7 @@ pub struct Missed {
 
 /// What came of a plan.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Outcome {
+pub struct SwapOutcome {
     /// Results, in the order of the jobs.
     pub figures: Vec<SwapFigures>,
     /// Jobs without one.
@@ -136,11 +136,16 @@ pub fn check(machine: &Machine, facts: &Facts) -> Result<(), SwapError> {
 ///
 /// # Errors
 /// [`SwapError`]; everything is as before then, or the error says what is not.
-pub fn run(machine: &Machine, plan: &Plan, stop: &Stop, show: &mut dyn FnMut(&str, usize, usize)) -> Result<Outcome, SwapError> {
-    check(machine, &inspect(machine, Scope::STATUS))?;
+pub fn run(
+    machine: &Machine,
+    plan: &SwapPlan,
+    stop: &Stop,
+    show: &mut dyn FnMut(&str, usize, usize),
+) -> Result<SwapOutcome, SwapError> {
+    check(machine, &inspect(machine, InspectScope::STATUS))?;
     let mut temporary = TemporarySettings::open(machine, "swaptune bench swap")?;
-    let mut rows: Vec<Row> = plan.jobs.iter().cloned().map(Row::new).collect();
-    let mut outcome = Outcome { recovered: temporary.recovered().map(str::to_owned), ..Outcome::default() };
+    let mut rows: Vec<JobRounds> = plan.jobs.iter().cloned().map(JobRounds::new).collect();
+    let mut outcome = SwapOutcome { recovered: temporary.recovered().map(str::to_owned), ..SwapOutcome::default() };
     let measured = rounds(machine, plan, stop, show, &mut temporary, &mut rows);
     // Whatever happened, what was set is put back first.
     temporary.close()?;
@@ -157,15 +162,15 @@ pub fn run(machine: &Machine, plan: &Plan, stop: &Stop, show: &mut dyn FnMut(&st
 /// False when it was stopped.
 fn rounds(
     machine: &Machine,
-    plan: &Plan,
+    plan: &SwapPlan,
     stop: &Stop,
     show: &mut dyn FnMut(&str, usize, usize),
     temporary: &mut TemporarySettings,
-    rows: &mut [Row],
+    rows: &mut [JobRounds],
 ) -> Result<bool, SwapError> {
     let (mut done, of) = (0, rows.len() * plan.rounds as usize);
     for round in 0..plan.rounds as usize {
-        let mut groups: Vec<&mut [Row]> = rows.chunk_by_mut(|a, b| a.job.tier == b.job.tier).collect();
+        let mut groups: Vec<&mut [JobRounds]> = rows.chunk_by_mut(|a, b| a.job.tier == b.job.tier).collect();
         let first = round % groups.len().max(1);
         groups.rotate_left(first);
         for group in groups {
@@ -187,10 +192,10 @@ fn rounds(
 /// Sets a tier up and measures its jobs once.
 fn one_tier(
     machine: &Machine,
-    plan: &Plan,
+    plan: &SwapPlan,
     stop: &Stop,
     temporary: &mut TemporarySettings,
-    group: &mut [Row],
+    group: &mut [JobRounds],
     show: &mut dyn FnMut(&str),
 ) -> Result<(), SwapError> {
     let Some(tier) = group.first().map(|row| row.job.tier.clone()) else { return Ok(()) };

@@ -7,7 +7,7 @@ use swaptune_core::Bytes;
 use swaptune_host::machine::Machine;
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings};
 
-use super::Place;
+use super::DiskPlace;
 
 /// Areas are this many times larger than what goes there: only in swap that is less than half full does a read leave the
 /// slot as it is, so that pages in the swap cache can be freed without another write. With the header and some for others.
@@ -16,7 +16,7 @@ const LEAST: Bytes = Bytes::from_mib(16);
 
 /// Where pages are meant to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tier {
+pub enum BenchTier {
     /// The pool of zswap.
     Zswap {
         /// The compressor, by the kernel's name.
@@ -41,13 +41,13 @@ pub enum Tier {
     },
 }
 
-impl Tier {
+impl BenchTier {
     /// Sets it up for this many bytes of pages.
     pub(super) fn set_up(
         &self,
         machine: &Machine,
         temporary: &mut TemporarySettings,
-        place: &Place,
+        place: &DiskPlace,
         size: Bytes,
     ) -> Result<(), TemporaryError> {
         let room = Bytes(size.0 * ROOM).max(LEAST);
@@ -73,7 +73,7 @@ impl Tier {
     }
 }
 
-impl fmt::Display for Tier {
+impl fmt::Display for BenchTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Zswap { compressor, zpool: None } => write!(f, "zswap {compressor}"),
@@ -86,10 +86,10 @@ impl fmt::Display for Tier {
     }
 }
 
-fn area(temporary: &mut TemporarySettings, place: &Place, size: Bytes) -> Result<(), TemporaryError> {
+fn area(temporary: &mut TemporarySettings, place: &DiskPlace, size: Bytes) -> Result<(), TemporaryError> {
     match place {
-        Place::Folder(folder) => temporary.swap_file(folder, size, TOP_PRIORITY).map(|_| ()),
-        Place::Area(path) => temporary.swap_on(path, TOP_PRIORITY),
+        DiskPlace::Folder(folder) => temporary.swap_file(folder, size, TOP_PRIORITY).map(|_| ()),
+        DiskPlace::Area(path) => temporary.swap_on(path, TOP_PRIORITY),
     }
 }
 
@@ -110,7 +110,7 @@ fn zswap(
     temporary: &mut TemporarySettings,
     compressor: &str,
     zpool: Option<&str>,
-    place: &Place,
+    place: &DiskPlace,
     room: Bytes,
 ) -> Result<(), TemporaryError> {
     area(temporary, place, room)?;

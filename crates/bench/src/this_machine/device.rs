@@ -1,6 +1,6 @@
 //! A disk as the model has it, from the loads of `bench disk`.
 
-use swaptune_core::measurement::{DiskFigures, DiskShape, Evidence, Measured};
+use swaptune_core::measurement::{DiskFigures, DiskShape, Evidence, MeasuredAnswer};
 use swaptune_tiers::model::DeviceTimes;
 
 const SECOND: f64 = 1e9;
@@ -13,9 +13,9 @@ const IN_FLIGHT: u64 = 4;
 /// less that, is the time of a request, or of a seek. What a lone read takes longer than both is its latency; of writes, what one of
 /// the four in flight in the mixed load of one job takes longer than the four need by themselves.
 #[must_use]
-pub fn device(evidence: &Evidence, disk: &str, spins: bool, page_size: u64) -> Option<Measured<DeviceTimes>> {
-    let Measured { value: loads, source } = evidence.disk_loads(disk)?;
-    times(&loads, spins, page_size).map(|value| Measured { value, source })
+pub fn device(evidence: &Evidence, disk: &str, spins: bool, page_size: u64) -> Option<MeasuredAnswer<DeviceTimes>> {
+    let MeasuredAnswer { value: loads, source } = evidence.disk_loads(disk)?;
+    times(&loads, spins, page_size).map(|value| MeasuredAnswer { value, source })
 }
 
 fn times(loads: &[&DiskFigures], spins: bool, page_size: u64) -> Option<DeviceTimes> {

@@ -1,6 +1,6 @@
 //! This machine for the model of tiers: what was measured here in the place of usual figures, and what the machine is.
 //!
-//! [`Known::of`] turns [`Evidence`] into [`Figures`], each measured one with a [`Cite`] that says what it is and which run it comes
+//! [`KnownCosts::of`] turns [`Evidence`] into [`ModelFigures`], each measured one with a [`Cite`] that says what it is and which run it comes
 //! from; what was not measured keeps its usual figure and has no cite. [`now()`] says what the machine of some facts is. What follows from which measurement:
 //!
 //! | figure | from |
@@ -21,9 +21,9 @@ mod tests;
 use std::fmt;
 
 use swaptune_core::Facts;
-use swaptune_core::measurement::{Evidence, Measured, PageCost};
+use swaptune_core::measurement::{Evidence, MeasuredAnswer, PageCost};
 use swaptune_core::stats::Nanos;
-use swaptune_tiers::model::{CODECS, COPY, Codec, Costs, Figures, NamedDevice};
+use swaptune_tiers::model::{CODECS, COPY, CodecCosts, Costs, ModelFigures, NamedDevice};
 
 pub use device::device;
 use settings::is_rotational;
@@ -72,18 +72,18 @@ pub struct Cite {
 
 /// Figures for the model, and what of them was measured here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownCosts {
     /// The figures.
-    pub figures: Figures,
+    pub figures: ModelFigures,
     /// A line for each that is measured.
     pub cites: Vec<Cite>,
 }
 
-impl Known {
+impl KnownCosts {
     /// What is known of the machine of these facts. Without evidence: the usual figures, and no cites.
     #[must_use]
     pub fn of(facts: &Facts, evidence: &Evidence) -> Self {
-        let mut known = Self { figures: Figures::of_pages(page_times(facts)), cites: Vec::new() };
+        let mut known = Self { figures: ModelFigures::of_pages(page_times(facts)), cites: Vec::new() };
         known.costs(evidence);
         for codec in CODECS {
             known.codec(evidence, codec, false);
@@ -104,18 +104,18 @@ impl Known {
     }
 
     fn costs(&mut self, evidence: &Evidence) {
-        let Some(Measured { value, source }) = evidence.zero_cost() else { return };
+        let Some(MeasuredAnswer { value, source }) = evidence.zero_cost() else { return };
         let costs = Costs { swap_out: value.store.0, swap_in: value.load.0.saturating_sub(COPY), ..self.figures.costs };
         let text = format!("swap-out {}, swap-in {}", Nanos(costs.swap_out), Nanos(costs.swap_in));
         self.figures.costs = costs;
         self.cite(Subject::Costs, text, source);
     }
 
-    fn codec(&mut self, evidence: &Evidence, usual: Codec, in_zram: bool) {
+    fn codec(&mut self, evidence: &Evidence, usual: CodecCosts, in_zram: bool) {
         let path = if in_zram { evidence.zram_cost(usual.name) } else { evidence.zswap_cost(usual.name) };
         let path = path.and_then(|cost| self.less_path(cost));
-        let Some(Measured { value, source }) = path.or_else(|| evidence.library_cost(usual.name)) else { return };
-        let codec = Codec { name: usual.name, compress: value.store.0, decompress: value.load.0 };
+        let Some(MeasuredAnswer { value, source }) = path.or_else(|| evidence.library_cost(usual.name)) else { return };
+        let codec = CodecCosts { name: usual.name, compress: value.store.0, decompress: value.load.0 };
         let (table, subject) = match in_zram {
             true => (&mut self.figures.zram, Subject::Zram(usual.name.into())),
             false => (&mut self.figures.zswap, Subject::Zswap(usual.name.into())),
@@ -127,11 +127,11 @@ impl Known {
 
     /// The codec's part of a page's way out and back. `None` where the difference is less than copying a page: then the two were not
     /// measured under the same conditions.
-    fn less_path(&self, path: Measured<PageCost>) -> Option<Measured<PageCost>> {
+    fn less_path(&self, path: MeasuredAnswer<PageCost>) -> Option<MeasuredAnswer<PageCost>> {
         let costs = self.figures.costs;
         let part = |whole: Nanos, rest: u64| whole.0.checked_sub(rest).filter(|part| *part >= COPY).map(Nanos);
         let value = PageCost { store: part(path.value.store, costs.swap_out)?, load: part(path.value.load, costs.swap_in)? };
-        Some(Measured { value, source: path.source })
+        Some(MeasuredAnswer { value, source: path.source })
     }
 
     /// Every disk that was measured under its own name, and the one that this machine swaps to as [`THIS`].
@@ -147,7 +147,7 @@ impl Known {
         {
             let found = facts.block_device(disk);
             let (rotational, spins) = (found.is_some_and(is_rotational), found.is_some_and(|disk| disk.spins()));
-            let Some(Measured { value: times, source }) = device(evidence, disk, spins, page_of(facts)) else { continue };
+            let Some(MeasuredAnswer { value: times, source }) = device(evidence, disk, spins, page_of(facts)) else { continue };
             let text = format!(
                 "{disk}: request {}, page {}, seek {}, read {}, write {}",
                 Nanos(times.request),

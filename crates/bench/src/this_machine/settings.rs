@@ -6,7 +6,7 @@ use swaptune_core::facts::{BlockDevice, SwapArea, Transport, ZswapFacts};
 use swaptune_core::{Bytes, Facts};
 use swaptune_kernel::KernelVersion;
 use swaptune_tiers::alloc::PAGE_SIZE;
-use swaptune_tiers::model::{Figures, Lru};
+use swaptune_tiers::model::{Lru, ModelFigures};
 use swaptune_tiers::scenario::{AreaSpec, BaseSpec, DeviceSpec, MachineSpec, ScenarioError, Size, ZswapSpec};
 
 /// Bytes of a page of the model.
@@ -92,13 +92,13 @@ fn base_with<'a>(facts: &'a Facts, knob: impl Fn(&str) -> Option<&'a str>) -> Re
 ///
 /// # Errors
 /// When facts that decide are unknown, or pages have another size than those of the model.
-pub fn now(facts: &Facts, figures: &Figures) -> Result<MachineSpec, ThisMachineError> {
+pub fn now(facts: &Facts, figures: &ModelFigures) -> Result<MachineSpec, ThisMachineError> {
     same_pages(facts)?;
     as_it_is(facts, figures)
 }
 
 /// The same in pages of any size.
-pub(crate) fn as_it_is(facts: &Facts, figures: &Figures) -> Result<MachineSpec, ThisMachineError> {
+pub(crate) fn as_it_is(facts: &Facts, figures: &ModelFigures) -> Result<MachineSpec, ThisMachineError> {
     let mut machine = MachineBuilder::new(facts, figures, |knob| facts.knob(knob))?;
     for area in &facts.swaps {
         if area.is_zram() {
@@ -136,7 +136,7 @@ pub(crate) fn shrinker(is_on: bool) -> Option<String> {
 #[derive(Debug)]
 pub(crate) struct MachineBuilder<'a> {
     facts: &'a Facts,
-    figures: &'a Figures,
+    figures: &'a ModelFigures,
     spec: MachineSpec,
     /// Pages of RAM.
     ram: u64,
@@ -149,7 +149,7 @@ impl<'a> MachineBuilder<'a> {
     /// When kernel or RAM are unknown.
     pub(crate) fn new(
         facts: &'a Facts,
-        figures: &'a Figures,
+        figures: &'a ModelFigures,
         knob: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Self, ThisMachineError> {
         let spec = MachineSpec { base: base_with(facts, knob)?, zswap: None, swap: Vec::new(), devices: BTreeMap::new() };

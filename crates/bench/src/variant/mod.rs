@@ -40,11 +40,11 @@ pub struct BuiltIn {
     /// What it is, in a sentence.
     pub doc: &'static str,
     // Below the kernel's own values, which `STOCK` has.
-    base: Base,
+    base: BuiltInBase,
 }
 
 #[derive(Debug)]
-enum Base {
+enum BuiltInBase {
     Now,
     Profile(&'static str),
     Toml(fn(Bytes) -> String),
@@ -52,29 +52,31 @@ enum Base {
 
 /// Every configuration, in the order in which a table shows them.
 pub static BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "none", doc: "no swap at all", base: Base::Toml(|_| String::new()) },
-    BuiltIn { name: "disk", doc: "a swap file, nothing compressed", base: Base::Toml(|_| AREA.into()) },
+    BuiltIn { name: "none", doc: "no swap at all", base: BuiltInBase::Toml(|_| String::new()) },
+    BuiltIn { name: "disk", doc: "a swap file, nothing compressed", base: BuiltInBase::Toml(|_| AREA.into()) },
     BuiltIn {
         name: "zswap",
         doc: "the swap file behind zswap as the kernel comes: 20 % of memory, its own compressor",
-        base: Base::Toml(|_| format!("[zswap]\nenabled = true\nmax_pool_percent = 20\naccept_threshold_percent = 90\n{AREA}")),
+        base: BuiltInBase::Toml(|_| {
+            format!("[zswap]\nenabled = true\nmax_pool_percent = 20\naccept_threshold_percent = 90\n{AREA}")
+        }),
     },
     BuiltIn {
         name: "zram",
         doc: "zram of half of the memory and no disk, as zram-generator and Fedora set it up",
-        base: Base::Toml(|memory| zram(Bytes(memory.0 / 2), "[knobs]\n")),
+        base: BuiltInBase::Toml(|memory| zram(Bytes(memory.0 / 2), "[knobs]\n")),
     },
     BuiltIn {
         name: "zram-pop",
         doc: "zram of all of the memory, swappiness 180, page-cluster 0, as Pop!_OS sets it up",
-        base: Base::Toml(|memory| {
+        base: BuiltInBase::Toml(|memory| {
             let knobs = "[knobs]\n\"vm.swappiness\" = 180\n\"vm.page-cluster\" = 0\n\"vm.watermark_scale_factor\" = 125\n";
             zram(memory, knobs)
         }),
     },
-    BuiltIn { name: "guide", doc: "the profile idle-guide, with the swap file", base: Base::Profile("idle-guide") },
-    BuiltIn { name: "auto", doc: "what `swaptune plan` proposes for a machine of this size", base: Base::Profile("auto") },
-    BuiltIn { name: NOW, doc: "this machine as it is configured now", base: Base::Now },
+    BuiltIn { name: "guide", doc: "the profile idle-guide, with the swap file", base: BuiltInBase::Profile("idle-guide") },
+    BuiltIn { name: "auto", doc: "what `swaptune plan` proposes for a machine of this size", base: BuiltInBase::Profile("auto") },
+    BuiltIn { name: NOW, doc: "this machine as it is configured now", base: BuiltInBase::Now },
 ];
 
 /// The machine as it is, which is no configuration of the field.
@@ -116,10 +118,10 @@ impl BuiltIn {
         let read = |text: &str| read_toml(&format!("variant {}", self.name), &with_area(text), None);
         let stock = read(STOCK)?;
         let settings = match self.base {
-            Base::Now => return Ok(None),
-            Base::Toml(text) => stock.overlay(read(&text(memory))?).overlay(changes),
-            Base::Profile("auto") => profiles::resolve(vec![profile("auto"), changes], facts, evidence, None)?,
-            Base::Profile(name) => {
+            BuiltInBase::Now => return Ok(None),
+            BuiltInBase::Toml(text) => stock.overlay(read(&text(memory))?).overlay(changes),
+            BuiltInBase::Profile("auto") => profiles::resolve(vec![profile("auto"), changes], facts, evidence, None)?,
+            BuiltInBase::Profile(name) => {
                 stock.overlay(profiles::resolve(vec![profile(name), read(AREA)?, changes], facts, evidence, None)?)
             }
         };

@@ -7,7 +7,7 @@ use swaptune_core::change::{Change, SwapState};
 use swaptune_core::facts::SwapArea;
 use swaptune_core::knobs;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Request, When, plan};
+use swaptune_core::plan::{PlanRequest, When, plan};
 use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Facts};
 
@@ -75,7 +75,7 @@ pub fn prepare(
         changes.splice(0..0, limit);
         return Ok(Preparation { changes, pool_percent });
     };
-    let plan = plan(&Request {
+    let plan = plan(&PlanRequest {
         facts: &posed,
         settings,
         evidence,

@@ -24,7 +24,7 @@ static KEYS: &[(&str, &str)] = &[
 pub struct Spec {
     /// As typed.
     pub name: String,
-    base: Base,
+    base: SpecBase,
     algorithm: Option<String>,
     // Of a zram device.
     size: Option<Bytes>,
@@ -32,7 +32,7 @@ pub struct Spec {
 }
 
 #[derive(Clone, Debug)]
-enum Base {
+enum SpecBase {
     BuiltIn(&'static BuiltIn),
     File(String),
 }
@@ -88,8 +88,8 @@ impl Spec {
             None => (head, None),
         };
         let base = match BUILT_IN.iter().find(|built_in| built_in.name == name) {
-            Some(built_in) => Base::BuiltIn(built_in),
-            None if algorithm.is_none() && Path::new(name).exists() => Base::File(name.to_owned()),
+            Some(built_in) => SpecBase::BuiltIn(built_in),
+            None if algorithm.is_none() && Path::new(name).exists() => SpecBase::File(name.to_owned()),
             None => return Err(unknown(name)),
         };
         let mut spec = Self { name: text.to_owned(), base, algorithm, size: None, changes: Settings::default() };
@@ -109,8 +109,8 @@ impl Spec {
 
     /// What cannot be changed of this configuration.
     fn fits(&self) -> Result<(), String> {
-        let is_zram = matches!(self.base, Base::BuiltIn(built_in) if built_in.is_zram());
-        let is_now = matches!(self.base, Base::BuiltIn(built_in) if built_in.name == super::NOW);
+        let is_zram = matches!(self.base, SpecBase::BuiltIn(built_in) if built_in.is_zram());
+        let is_now = matches!(self.base, SpecBase::BuiltIn(built_in) if built_in.name == super::NOW);
         if self.size.is_some() && !is_zram {
             return Err("size is that of a zram device; expected zram or zram-pop before it".into());
         }
@@ -126,13 +126,13 @@ impl Spec {
     /// [`SpecError`].
     pub fn resolve(&self, facts: &Facts, evidence: &Evidence, area: &Path) -> Result<Variant, SpecError> {
         let mut changes = self.changes.clone();
-        let is_zram = matches!(self.base, Base::BuiltIn(built_in) if built_in.is_zram());
+        let is_zram = matches!(self.base, SpecBase::BuiltIn(built_in) if built_in.is_zram());
         if let Some(algorithm) = self.algorithm.as_ref().filter(|_| !is_zram) {
             changes = changes.overlay(Settings::from_flag(&format!("zswap.compressor={algorithm}"))?);
         }
         let mut settings = match &self.base {
-            Base::BuiltIn(built_in) => built_in.settings(facts, evidence, area, changes)?,
-            Base::File(path) => Some(file(path, facts, evidence, changes)?),
+            SpecBase::BuiltIn(built_in) => built_in.settings(facts, evidence, area, changes)?,
+            SpecBase::File(path) => Some(file(path, facts, evidence, changes)?),
         };
         let rows = settings.as_mut().and_then(|settings| settings.zram.as_mut()).filter(|_| is_zram);
         for row in rows.into_iter().flat_map(|rows| &mut rows.value) {

@@ -24,7 +24,7 @@ pub struct Ask {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Workload {
+pub struct BuiltInWorkload {
     /// Name on the command line.
     pub name: &'static str,
     /// What it does.
@@ -36,20 +36,20 @@ pub struct Workload {
 }
 
 /// The table.
-pub const WORKLOADS: [Workload; 3] = [
-    Workload {
+pub const WORKLOADS: [BuiltInWorkload; 3] = [
+    BuiltInWorkload {
         name: "alloc",
         doc: "writes memory once, three pages of four compressible, and ends: how fast memory can be had",
         percent: 200,
         run: alloc::run,
     },
-    Workload {
+    BuiltInWorkload {
         name: "heap",
         doc: "works on objects at random, eight of ten times on a fifth of them: a heap that is larger than RAM",
         percent: 125,
         run: heap::run,
     },
-    Workload {
+    BuiltInWorkload {
         name: "build",
         doc: "compiles a C program made for it, with as many compilers (cc) at a time as take its size at their peaks, two at least",
         // Their peaks do not meet: at 100 % nothing is under pressure (docs/evidence/compiling.md).
@@ -60,7 +60,7 @@ pub const WORKLOADS: [Workload; 3] = [
 
 /// A row by its name.
 #[must_use]
-pub fn workload(name: &str) -> Option<&'static Workload> {
+pub fn workload(name: &str) -> Option<&'static BuiltInWorkload> {
     WORKLOADS.iter().find(|workload| workload.name == name)
 }
 

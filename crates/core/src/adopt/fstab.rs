@@ -1,7 +1,7 @@
 //! Swap areas of `/etc/fstab`, in their order.
 
 use super::{Taken, at};
-use crate::edit::fstab::{self, Entry};
+use crate::edit::fstab::{self, FstabEntry};
 use crate::facts::Facts;
 use crate::settings::{SettingsError, SwapWanted};
 use swaptune_kernel::behaviours;
@@ -48,7 +48,7 @@ fn is_zram(spec: &str) -> bool {
     spec.starts_with("/dev/zram")
 }
 
-fn area(taken: &mut Taken, entry: &Entry, priority: i32) -> SwapWanted {
+fn area(taken: &mut Taken, entry: &FstabEntry, priority: i32) -> SwapWanted {
     let discard = entry.option("discard");
     if discard.is_some_and(|how| how != "once") {
         let text = format!("{} discards freed slots too; swaptune discards an area once, when it is switched on", entry.spec);
@@ -66,7 +66,7 @@ fn area(taken: &mut Taken, entry: &Entry, priority: i32) -> SwapWanted {
 }
 
 /// What each has, and for the others a number below, falling in the order of the lines where this kernel has them fall.
-fn priorities(facts: &Facts, entries: &[Entry]) -> Result<Vec<i32>, SettingsError> {
+fn priorities(facts: &Facts, entries: &[FstabEntry]) -> Result<Vec<i32>, SettingsError> {
     let mut given = Vec::new();
     for entry in entries {
         given.push(match entry.option("pri") {

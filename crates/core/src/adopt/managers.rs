@@ -4,8 +4,8 @@ use super::parameters::want;
 use super::zram_generator::kernels_own;
 use super::{Taken, at, is_active};
 use crate::facts::Facts;
-use crate::parse::rpi_swap::{self, Mechanism, RpiSwap, RpiSwapError, Section};
-use crate::parse::zramswap::{self, Size};
+use crate::parse::rpi_swap::{self, RpiSwap, RpiSwapError, RpiSwapMechanism, RpiSwapSection};
+use crate::parse::zramswap::{self, ZramswapSize};
 use crate::parse::zswap_cli;
 use crate::settings::{Provenance, SettingsError, SwapWanted, ZramWanted};
 use crate::units::Bytes;
@@ -25,12 +25,12 @@ pub(super) fn zram_tools(facts: &Facts, taken: &mut Taken) -> Result<(), Setting
     let place = at(ZRAMSWAP, read.size.line.max(1));
     let ram = facts.memory.total();
     let size = match read.size.value {
-        Size::Fixed(size) => size,
-        Size::Percent(_) if ram == Bytes(0) => {
+        ZramswapSize::Fixed(size) => size,
+        ZramswapSize::Percent(_) if ram == Bytes(0) => {
             taken.note("zram stays with zram-tools: its share of RAM has no size here, for RAM is unknown", place.to_string());
             return Ok(());
         }
-        Size::Percent(percent) => ram.percent(percent),
+        ZramswapSize::Percent(percent) => ram.percent(percent),
     };
     // The kernel rounds up to pages.
     let page = facts.kernel.page_size.0.max(1);
@@ -48,13 +48,13 @@ pub(super) fn rpi_swap(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsE
     let place = place(&swap, "Main::Mechanism");
     let wrong = |error: RpiSwapError| SettingsError { place: error.place.clone(), problem: error.to_string() };
     match swap.mechanism().map_err(wrong)? {
-        Mechanism::None => {}
-        Mechanism::Swapfile => {
+        RpiSwapMechanism::None => {}
+        RpiSwapMechanism::Swapfile => {
             let area = file(facts, taken, &swap).map_err(wrong)?;
             taken.areas(vec![area], place);
         }
-        how @ (Mechanism::Zram | Mechanism::ZramFile) => {
-            if how == Mechanism::ZramFile {
+        how @ (RpiSwapMechanism::Zram | RpiSwapMechanism::ZramFile) => {
+            if how == RpiSwapMechanism::ZramFile {
                 let text = "zram is taken over without the file that rpi-swap writes idle pages to: backing_dev under [[zram]] takes a block device";
                 taken.note(text, place.to_string());
             }
@@ -62,7 +62,7 @@ pub(super) fn rpi_swap(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsE
             // Its versions differ in the size that they take by themselves; what is on is what this one took.
             let size = match live {
                 Some(live) => live.disksize,
-                None => swap.size(Section::Zram, facts.memory.total()).map_err(wrong)?,
+                None => swap.size(RpiSwapSection::Zram, facts.memory.total()).map_err(wrong)?,
             };
             let algorithm = kernels_own(facts, live);
             let device = ZramWanted { size, algorithm, priority: RPI_ZRAM_PRIORITY, ..ZramWanted::default() };
@@ -80,7 +80,7 @@ fn place(swap: &RpiSwap, name: &str) -> Provenance {
 fn file(facts: &Facts, taken: &mut Taken, swap: &RpiSwap) -> Result<SwapWanted, RpiSwapError> {
     let path = swap.get("File::Path").map_or_else(|| "/var/swap".to_owned(), |key| key.value.clone());
     let is_on = facts.swaps.iter().any(|area| area.path == path);
-    let size = if is_on { None } else { Some(swap.size(Section::File, facts.memory.total())?) };
+    let size = if is_on { None } else { Some(swap.size(RpiSwapSection::File, facts.memory.total())?) };
     if size.is_some() {
         let text =
             format!("{path} is not on: its size is taken from RamMultiplier and MaxSizeMiB, and MaxDiskPercent is left out");

@@ -2,10 +2,10 @@
 
 use super::{Taken, at};
 use crate::facts::{Facts, KnobWriter};
-use crate::knobs::{self, Kind, Knob};
+use crate::knobs::{self, Knob, KnobKind};
 use crate::parse::cmdline;
 use crate::plan::SYSCTL_FILE;
-use crate::settings::{Provenance, Setting, SettingsError, Wanted, ZswapSettings};
+use crate::settings::{Provenance, Setting, SettingsError, WantedParameter, ZswapSettings};
 
 /// Wants a value of a knob; one of zswap is wanted in the form of its section.
 pub(super) fn want(taken: &mut Taken, row: &'static Knob, value: &str, place: Provenance) -> Result<(), SettingsError> {
@@ -16,9 +16,11 @@ pub(super) fn want(taken: &mut Taken, row: &'static Knob, value: &str, place: Pr
         return Ok(());
     }
     let wanted = match row.kind {
-        Kind::Bool => Wanted::Flag(value == "Y"),
-        Kind::Integer { .. } => value.parse().map_or_else(|_| Wanted::Names(vec![value.clone()]), Wanted::Number),
-        _ => Wanted::Names(vec![value]),
+        KnobKind::Bool => WantedParameter::Flag(value == "Y"),
+        KnobKind::Integer { .. } => {
+            value.parse().map_or_else(|_| WantedParameter::Names(vec![value.clone()]), WantedParameter::Number)
+        }
+        _ => WantedParameter::Names(vec![value]),
     };
     taken.settings.zswap.set(row, Setting::new(wanted, place));
     Ok(())
@@ -52,7 +54,7 @@ pub(super) fn words(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsErro
 /// A bare word switches on.
 fn value(row: &Knob, word: &cmdline::Argument) -> String {
     let text = word.value.clone().unwrap_or_default();
-    let flag = (row.kind == Kind::Bool).then(|| cmdline::boolean(&text)).flatten();
+    let flag = (row.kind == KnobKind::Bool).then(|| cmdline::boolean(&text)).flatten();
     flag.map_or(text, |on| if on { "Y" } else { "N" }.to_owned())
 }
 

@@ -3,7 +3,7 @@
 use super::{Taken, at, is_active};
 use crate::facts::{Facts, ZramDevice};
 use crate::parse::expression::{self, ExpressionError};
-use crate::parse::zram_generator::{Device, Key, devices_of};
+use crate::parse::zram_generator::{GeneratorDevice, GeneratorKey, devices_of};
 use crate::settings::{SettingsError, ZramWanted};
 use crate::units::Bytes;
 
@@ -27,7 +27,7 @@ pub(super) fn read(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsError
     }
     let ram = facts.memory.total();
     let devices = devices_of(facts, "");
-    let devices: Vec<&Device> = devices.iter().filter(|device| device.is_swap() && !device.is_left_out(ram)).collect();
+    let devices: Vec<&GeneratorDevice> = devices.iter().filter(|device| device.is_swap() && !device.is_left_out(ram)).collect();
     match devices.iter().enumerate().map(|(number, device)| wanted(facts, number, device)).collect::<Result<Vec<_>, _>>() {
         Ok(wanted) => {
             devices.iter().for_each(|device| left_out(taken, device));
@@ -44,12 +44,12 @@ pub(super) fn read(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsError
 }
 
 /// Where a device is configured: its first key, else its file.
-fn place(device: &Device) -> crate::settings::Provenance {
+fn place(device: &GeneratorDevice) -> crate::settings::Provenance {
     let key = device.keys.get("zram-size").or_else(|| device.keys.values().next());
     key.map_or_else(|| at(&device.path, 1), |key| at(&key.path, key.line))
 }
 
-fn wanted(facts: &Facts, number: usize, device: &Device) -> Result<ZramWanted, Stays> {
+fn wanted(facts: &Facts, number: usize, device: &GeneratorDevice) -> Result<ZramWanted, Stays> {
     if device.name != format!("zram{number}") {
         let why = format!("{} would become zram{number}, for swaptune counts its devices from zram0", device.name);
         return Err(Stays::Beyond(why, place(device).to_string()));
@@ -70,12 +70,12 @@ fn wanted(facts: &Facts, number: usize, device: &Device) -> Result<ZramWanted, S
     })
 }
 
-fn line_of(key: &Key) -> String {
+fn line_of(key: &GeneratorKey) -> String {
     format!("{}:{}", key.path, key.line)
 }
 
 /// The capacity; the older keys count where one of them is there.
-fn size(facts: &Facts, device: &Device) -> Result<Bytes, Stays> {
+fn size(facts: &Facts, device: &GeneratorDevice) -> Result<Bytes, Stays> {
     let key = |name: &str| device.keys.get(name);
     let (fraction, most) = (key("zram-fraction"), key("max-zram-size"));
     if key("zram-size").is_some() || (fraction.is_none() && most.is_none()) {
@@ -86,13 +86,13 @@ fn size(facts: &Facts, device: &Device) -> Result<Bytes, Stays> {
     Ok(of_mib((facts.memory.total().mib() as f64 * share).floor().min(most)))
 }
 
-fn number(key: Option<&Key>, default: f64) -> Result<f64, Stays> {
+fn number(key: Option<&GeneratorKey>, default: f64) -> Result<f64, Stays> {
     let Some(key) = key else { return Ok(default) };
     let number = key.value.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
     number.ok_or_else(|| wrong(key, "a number"))
 }
 
-fn wrong(key: &Key, expected: &str) -> Stays {
+fn wrong(key: &GeneratorKey, expected: &str) -> Stays {
     Stays::Wrong(SettingsError { place: line_of(key), problem: format!("found \"{}\", expected {expected}", key.value) })
 }
 
@@ -101,7 +101,7 @@ fn of_mib(mib: f64) -> Bytes {
 }
 
 /// An expression on this machine's RAM.
-fn evaluated(facts: &Facts, key: Option<&Key>, default: &str) -> Result<Bytes, Stays> {
+fn evaluated(facts: &Facts, key: Option<&GeneratorKey>, default: &str) -> Result<Bytes, Stays> {
     let text = key.map_or(default, |key| key.value.as_str());
     let place = key.map_or_else(|| "zram-generator.conf(5)".to_owned(), line_of);
     let ram = facts.memory.total();
@@ -122,7 +122,7 @@ fn rounded(size: Bytes, live: Option<&ZramDevice>) -> Bytes {
 
 /// The compressors without their parameters: the first one, and those for recompression. A group in parentheses that follows no
 /// name is for all, and the generator itself does nothing with it (zram-generator 1.2.1, src/config.rs).
-fn algorithms(device: &Device) -> Vec<String> {
+fn algorithms(device: &GeneratorDevice) -> Vec<String> {
     let text = device.keys.get("compression-algorithm").map_or("", |key| key.value.as_str());
     let words = text.split(')').flat_map(|part| part.split('(').next().unwrap_or_default().split_whitespace());
     words.map(str::to_owned).collect()
@@ -136,13 +136,13 @@ pub(super) fn kernels_own(facts: &Facts, live: Option<&ZramDevice>) -> Vec<Strin
     first.map_or_else(|| ["lzo-rle", "lzo"].map(str::to_owned).to_vec(), |name| vec![name])
 }
 
-fn priority(device: &Device) -> Result<i32, Stays> {
+fn priority(device: &GeneratorDevice) -> Result<i32, Stays> {
     let Some(key) = device.keys.get("swap-priority") else { return Ok(DEFAULT_PRIORITY) };
     let number = key.value.parse::<i32>().ok().filter(|number| (0..=32767).contains(number));
     number.ok_or_else(|| wrong(key, "a priority from 0 to 32767"))
 }
 
-fn limit(facts: &Facts, device: &Device) -> Result<Bytes, Stays> {
+fn limit(facts: &Facts, device: &GeneratorDevice) -> Result<Bytes, Stays> {
     match device.keys.get("zram-resident-limit") {
         Some(key) if key.value != "0" => evaluated(facts, Some(key), "0"),
         _ => Ok(Bytes(0)),
@@ -150,7 +150,7 @@ fn limit(facts: &Facts, device: &Device) -> Result<Bytes, Stays> {
 }
 
 /// What a device has that swaptune does not set up.
-fn left_out(taken: &mut Taken, device: &Device) {
+fn left_out(taken: &mut Taken, device: &GeneratorDevice) {
     let key = |name: &str| device.keys.get(name);
     if let Some(key) = key("compression-algorithm").filter(|key| key.value.contains('(')) {
         let text = format!(

@@ -5,7 +5,7 @@ use crate::units::Bytes;
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum FigureUnit {
     /// Percent of what its sentence names.
     Percent,
     /// Microseconds of each second that tasks wait: 1000 are 0.1 %.
@@ -20,7 +20,7 @@ pub enum Unit {
     Milliseconds,
 }
 
-impl Unit {
+impl FigureUnit {
     /// The word behind a number.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -51,7 +51,7 @@ pub struct Figure {
     /// Key in `[keep]`; its first word is the law.
     pub name: &'static str,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: FigureUnit,
     /// Value when none is configured.
     pub default: u64,
     /// Smallest value that is taken.
@@ -85,7 +85,7 @@ macro_rules! figures {
         /// Every row, by law.
         pub const TABLE: &[Figure] = &[$(Figure {
             name: stringify!($name),
-            unit: Unit::$unit,
+            unit: FigureUnit::$unit,
             default: $default,
             min: $min,
             max: $max,
@@ -226,6 +226,6 @@ mod tests {
             (row.set)(&mut figures, row.max);
             assert_eq!((row.get)(&figures), row.max, "{}", row.name);
         }
-        assert_eq!(Unit::Bytes.show(8 << 30), "8G");
+        assert_eq!(FigureUnit::Bytes.show(8 << 30), "8G");
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use swaptune_kernel::{KernelVersion, behaviours};
 
-use super::pacing::Worker;
+use super::pacing::WorkerKind;
 use super::zram::DeviceGround;
 
 /// What a machine is, as far as the laws depend on it. It changes seldom, and is looked at every few seconds.
@@ -67,7 +67,7 @@ pub fn mechanism(ground: &Ground) -> Option<Mechanism> {
 
 /// The laws by their names in `[keep]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct WantedLaws {
     /// The limit moves.
     pub limit: bool,
     /// The pool is drained.
@@ -79,7 +79,7 @@ pub struct Wanted {
     pub zram: bool,
 }
 
-impl Default for Wanted {
+impl Default for WantedLaws {
     /// The limit does not move unless it is asked for: no real kernel has shown yet that it gains (docs/evidence/keep.md).
     fn default() -> Self {
         Self { limit: false, pacing: true, reclaim: true, zram: true }
@@ -94,13 +94,13 @@ const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory contro
 
 /// Why the limit does not move on this machine.
 #[must_use]
-pub fn limit_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+pub fn limit_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     first([(!wanted.limit, CONFIGURED), (!ground.zswap, NO_ZSWAP), (ground.areas == 0, NO_AREA)])
 }
 
 /// Why the pool is not drained on this machine.
 #[must_use]
-pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+pub fn pacing_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     let rules = [
         (!wanted.pacing, CONFIGURED),
         (!ground.zswap, NO_ZSWAP),
@@ -128,19 +128,19 @@ pub fn pacing_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
 
 /// How this machine answers a store that it refuses. Groups of version 1 have no `memory.zswap.writeback`.
 #[must_use]
-pub fn worker(ground: &Ground) -> Worker {
+pub fn worker(ground: &Ground) -> WorkerKind {
     let does = |row: &behaviours::Behaviour| ground.kernel.is_none_or(|kernel| row.is_in(kernel));
     let keeps_canaries = ground.memory_groups && ground.writeback_switch && does(&behaviours::WRITEBACK_SWITCH);
     match (keeps_canaries, does(&behaviours::WORKER_TO_THRESHOLD)) {
-        (true, _) => Worker::Kept,
-        (false, true) => Worker::ToThreshold,
-        (false, false) => Worker::OnePage,
+        (true, _) => WorkerKind::Kept,
+        (false, true) => WorkerKind::ToThreshold,
+        (false, false) => WorkerKind::OnePage,
     }
 }
 
 /// Why idle units are not reclaimed on this machine.
 #[must_use]
-pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+pub fn reclaim_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     first([
         (!wanted.reclaim, CONFIGURED),
         (ground.areas == 0, NO_AREA),
@@ -152,7 +152,7 @@ pub fn reclaim_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
 
 /// Why zram devices are left alone on this machine.
 #[must_use]
-pub fn zram_is_off(wanted: Wanted, ground: &Ground) -> Option<String> {
+pub fn zram_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     if let Some(why) = first([(!wanted.zram, CONFIGURED), (ground.zram.is_empty(), "no zram device is swap")]) {
         return Some(why);
     }
@@ -193,7 +193,7 @@ pub(super) mod tests {
     #[test]
     fn each_reason_switches_off_what_it_must() {
         let off = |ground: Ground| {
-            let wanted = Wanted { limit: true, ..Wanted::default() };
+            let wanted = WantedLaws { limit: true, ..WantedLaws::default() };
             [limit_is_off(wanted, &ground), pacing_is_off(wanted, &ground), reclaim_is_off(wanted, &ground)]
                 .map(|why| why.is_some())
         };
@@ -212,18 +212,18 @@ pub(super) mod tests {
         assert_eq!([Some(v(6, 8)), Some(v(7, 1))].map(disabled), [[false, true, true]; 2]);
         assert_eq!([Some(v(6, 7)), Some(v(7, 2)), None].map(disabled), [[false, false, true]; 3]);
         assert_eq!(off(Ground { reclaim_file: false, ..good() }), [false, false, true]);
-        let none = Wanted { limit: false, pacing: false, reclaim: false, zram: false };
+        let none = WantedLaws { limit: false, pacing: false, reclaim: false, zram: false };
         assert_eq!(limit_is_off(none, &good()).as_deref(), Some(CONFIGURED));
     }
 
     #[test]
     fn the_worker_is_that_of_the_kernel() {
         let of = |kernel| worker(&Ground { kernel, ..good() });
-        assert_eq!([v(6, 2), v(6, 4)].map(|kernel| of(Some(kernel))), [Worker::OnePage; 2]);
-        assert_eq!([v(6, 5), v(6, 7)].map(|kernel| of(Some(kernel))), [Worker::ToThreshold; 2]);
-        assert_eq!([Some(v(6, 8)), None].map(of), [Worker::Kept; 2]);
-        assert_eq!(worker(&Ground { memory_groups: false, ..good() }), Worker::ToThreshold, "groups of version 1");
-        assert_eq!(worker(&Ground { writeback_switch: false, ..good() }), Worker::ToThreshold);
+        assert_eq!([v(6, 2), v(6, 4)].map(|kernel| of(Some(kernel))), [WorkerKind::OnePage; 2]);
+        assert_eq!([v(6, 5), v(6, 7)].map(|kernel| of(Some(kernel))), [WorkerKind::ToThreshold; 2]);
+        assert_eq!([Some(v(6, 8)), None].map(of), [WorkerKind::Kept; 2]);
+        assert_eq!(worker(&Ground { memory_groups: false, ..good() }), WorkerKind::ToThreshold, "groups of version 1");
+        assert_eq!(worker(&Ground { writeback_switch: false, ..good() }), WorkerKind::ToThreshold);
     }
 
     #[test]

@@ -54,13 +54,13 @@ impl Bounds {
 
 /// What the law remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limit {
+pub struct LimitState {
     moved_ms: Option<u64>,
 }
 
 /// A move of the limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Move {
+pub struct LimitMove {
     /// Before, percent of RAM.
     pub from: u64,
     /// After.
@@ -69,9 +69,9 @@ pub struct Move {
     pub why: String,
 }
 
-impl Limit {
+impl LimitState {
     /// Whether and where the limit moves at this moment; `Err` says why it stays.
-    pub fn decide(&mut self, figures: &Figures, bounds: Bounds, span: &Span, now: &Moment) -> Result<Move, String> {
+    pub fn decide(&mut self, figures: &Figures, bounds: Bounds, span: &Span, now: &Moment) -> Result<LimitMove, String> {
         let Some(stall) = span.memory_stall else {
             return Err("the kernel does not say how long tasks wait for memory (/proc/pressure/memory)".into());
         };
@@ -81,7 +81,7 @@ impl Limit {
             return Err(format!("it moved {} s ago", now.at_ms.saturating_sub(moved) / 1000));
         }
         self.moved_ms = Some(now.at_ms);
-        Ok(Move { from, to, why })
+        Ok(LimitMove { from, to, why })
     }
 
     /// Whether the limit may still rise: until then the pool is not drained, for it may grow instead.

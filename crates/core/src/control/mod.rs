@@ -24,14 +24,14 @@ use serde::Serialize;
 
 pub use budget::Budget;
 pub use figures::Figures;
-pub use ground::{Ground, Mechanism, Wanted};
-pub use limit::{Bounds, Limit, Move};
+pub use ground::{Ground, Mechanism, WantedLaws};
+pub use limit::{Bounds, LimitMove, LimitState};
 pub use moment::{Moment, Span, Stalled, UnitMoment};
-pub use pacing::{Burst, Pace, Pacing, Worker};
+pub use pacing::{Burst, CanaryPace, Pacing, WorkerKind};
 pub use policies::{Policies, UnitPolicy};
 pub use reclaim::{Probe, Reclaim};
-pub use report::{Entry, Mode, Report, Totals};
-pub use zram::{Chore, Upkeep};
+pub use report::{DaemonReport, DecisionEntry, Mode, Totals};
+pub use zram::{Chore, UpkeepState};
 
 use crate::units::Bytes;
 
@@ -40,7 +40,7 @@ use crate::units::Bytes;
 #[serde(rename_all = "kebab-case", tag = "law")]
 pub enum Decision {
     /// The limit moves.
-    Limit(Move),
+    Limit(LimitMove),
     /// The pool is drained.
     Pacing {
         /// How.
@@ -56,9 +56,9 @@ pub enum Decision {
 
 /// What each law says of this moment: what it does, or why it does nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct LawStanding {
     /// Which laws are wanted and work on this machine; the others say why they are off.
-    pub works: Wanted,
+    pub works: WantedLaws,
     /// Of the limit.
     pub limit: String,
     /// Of pacing.
@@ -80,7 +80,7 @@ pub struct Wishes {
     /// What they go by.
     pub figures: Figures,
     /// Which of them are to work.
-    pub wanted: Wanted,
+    pub wanted: WantedLaws,
     /// What is said of single units.
     pub units: Policies,
 }
@@ -91,21 +91,21 @@ pub struct Laws {
     /// What they go by.
     pub figures: Figures,
     /// Which are wanted.
-    pub wanted: Wanted,
+    pub wanted: WantedLaws,
     /// How far the limit may go.
     rule: PoolRule,
     /// What they remember.
-    limit: Limit,
+    limit: LimitState,
     /// What it remembers, with its budget.
     pub pacing: Pacing,
     /// What it remembers, with its budget.
     pub reclaim: Reclaim,
     /// What it remembers, with its budget.
-    pub zram: Upkeep,
+    pub zram: UpkeepState,
     /// Waiting times of the last seconds, the oldest first.
     stalled: VecDeque<Stalled>,
     /// What they say.
-    pub standing: Standing,
+    pub standing: LawStanding,
 }
 
 impl Laws {
@@ -117,12 +117,12 @@ impl Laws {
             figures,
             wanted,
             rule,
-            limit: Limit::default(),
+            limit: LimitState::default(),
             pacing: Pacing::with_budget(written),
             reclaim: Reclaim::new(units, taken),
-            zram: Upkeep::default(),
+            zram: UpkeepState::default(),
             stalled: VecDeque::new(),
-            standing: Standing::default(),
+            standing: LawStanding::default(),
         }
     }
 
@@ -147,7 +147,7 @@ impl Laws {
         let limit = limit_off.map_or_else(|| self.limit.decide(figures, bounds, &span, now), Err);
         self.standing.limit = said(&limit, |moved| moved.why.clone());
 
-        let may_rise = limit_works && Limit::may_rise(figures, bounds, &span, now);
+        let may_rise = limit_works && LimitState::may_rise(figures, bounds, &span, now);
         let pacing_off = ground::pacing_is_off(self.wanted, ground);
         let pacing_works = pacing_off.is_none();
         let pacing = match pacing_off {
@@ -160,7 +160,7 @@ impl Laws {
         let reclaim_off = ground::reclaim_is_off(self.wanted, ground);
         let zram_off = ground::zram_is_off(self.wanted, ground);
         self.standing.works =
-            Wanted { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none(), zram: zram_off.is_none() };
+            WantedLaws { limit: limit_works, pacing: pacing_works, reclaim: reclaim_off.is_none(), zram: zram_off.is_none() };
         self.standing.mechanism = ground::mechanism(ground).filter(|_| reclaim_off.is_none());
         let reclaim = reclaim_off.map_or_else(|| self.reclaim.decide(figures, &span, now), Err);
         self.standing.reclaim = said(&reclaim, |probe| format!("{}: {}", probe.path, probe.why));

@@ -49,7 +49,7 @@ const REST_MS: (u64, u64) = (60_000, 3_600_000);
 /// How a kernel answers a store that it refuses above the limit, and where the refused page goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Worker {
+pub enum WorkerKind {
     /// It writes back down to the threshold; a canary is kept from the disk (Linux 6.8).
     #[default]
     Kept,
@@ -59,7 +59,7 @@ pub enum Worker {
     OnePage,
 }
 
-impl Worker {
+impl WorkerKind {
     /// Whether canaries go to the disk.
     #[must_use]
     pub fn writes_canaries(self) -> bool {
@@ -68,18 +68,18 @@ impl Worker {
 
     /// How canaries are offered next; `writes`: the worker has written pages back since it was looked at last.
     #[must_use]
-    pub fn pace(self, writes: bool) -> Pace {
+    pub fn pace(self, writes: bool) -> CanaryPace {
         match (self, writes) {
-            (Self::Kept | Self::OnePage, _) => Pace::Fast,
-            (Self::ToThreshold, true) => Pace::Slow,
-            (Self::ToThreshold, false) => Pace::Steady,
+            (Self::Kept | Self::OnePage, _) => CanaryPace::Fast,
+            (Self::ToThreshold, true) => CanaryPace::Slow,
+            (Self::ToThreshold, false) => CanaryPace::Steady,
         }
     }
 }
 
 /// How fast canaries follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum CanaryPace {
     /// As fast as the worker can answer them: a refused one costs nothing, or each has but one page written back.
     Fast,
     /// Each is written, and the worker has written nothing back: since Linux 6.12 its first visits only end second chances, and it gives up
@@ -103,7 +103,7 @@ pub struct Burst {
     /// When it ends at the latest, ms since boot.
     pub until_ms: u64,
     /// How the kernel answers canaries.
-    pub worker: Worker,
+    pub worker: WorkerKind,
 }
 
 /// What the law remembers.
@@ -148,7 +148,7 @@ impl Pacing {
     }
 
     /// Whether a burst begins at this moment, and the sentence that says why; `Err` says why none does.
-    pub fn begin(&mut self, figures: &Figures, worker: Worker, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
+    pub fn begin(&mut self, figures: &Figures, worker: WorkerKind, span: &Span, now: &Moment) -> Result<(Burst, String), String> {
         let limit = now.limit();
         let (start, goal) = (limit.percent(figures.pacing_start_percent), limit.percent(target_percent(figures)));
         let still_writes = self.still_writes(figures, now);
@@ -286,17 +286,23 @@ fn noise(figures: &Figures, span: &Span) -> Option<String> {
 /// what the pool holds it has steps of a part of `chunk`.
 ///
 /// A worker that writes a page for each canary ends with the canaries, and never below the limit, which is set to where the burst shall end.
-fn burst(figures: &Figures, (worker, chunk): (Worker, Bytes), now: &Moment, goal: Bytes, left: Bytes) -> Result<Burst, String> {
+fn burst(
+    figures: &Figures,
+    (worker, chunk): (WorkerKind, Bytes),
+    now: &Moment,
+    goal: Bytes,
+    left: Bytes,
+) -> Result<Burst, String> {
     let page = now.page.0.max(1);
     // What is written is not compressed; a canary for each page comes on top of it.
     let ratio = (now.stored.0 as f64 / now.pool.0.max(1) as f64).max(1.0);
-    let ratio = if worker == Worker::OnePage { 2.0 * ratio } else { ratio };
-    let chunk = if worker == Worker::OnePage { figures.pacing_chunk } else { chunk.0 };
+    let ratio = if worker == WorkerKind::OnePage { 2.0 * ratio } else { ratio };
+    let chunk = if worker == WorkerKind::OnePage { figures.pacing_chunk } else { chunk.0 };
     let chunk = chunk.min((left.0 as f64 / ratio) as u64);
     let wish = goal.max(Bytes(now.pool.0.saturating_sub(chunk)));
     let percent = |size: Bytes| size.0 * 100 / now.ram.0.max(1);
     let limit_percent = match worker {
-        Worker::OnePage => percent(wish),
+        WorkerKind::OnePage => percent(wish),
         _ => percent(now.pool).min(percent(Bytes(STEPS * chunk)).max(1)),
     };
     let limit_percent = limit_percent.min(now.limit_percent);
@@ -305,7 +311,7 @@ fn burst(figures: &Figures, (worker, chunk): (Worker, Bytes), now: &Moment, goal
     }
     let low = (now.of_ram(limit_percent).0 / page).max(1);
     let accept_percent = match worker {
-        Worker::OnePage => 100,
+        WorkerKind::OnePage => 100,
         _ => {
             // A step more rather than nothing; not below the goal if a step less is something, too.
             let percent = wish.0 / page * 100 / low;
@@ -313,7 +319,7 @@ fn burst(figures: &Figures, (worker, chunk): (Worker, Bytes), now: &Moment, goal
             percent + u64::from(is_too_low && next + 1 < now.pool.0 / page)
         }
     };
-    let target = if worker == Worker::OnePage { wish } else { Bytes(low * accept_percent / 100 * page) };
+    let target = if worker == WorkerKind::OnePage { wish } else { Bytes(low * accept_percent / 100 * page) };
     let writes = Bytes((now.pool.0.saturating_sub(target.0) as f64 * ratio) as u64);
     if writes > left {
         return Err(format!("a burst writes {writes}, and {left} are left of what is allowed in 24 hours"));

@@ -49,7 +49,7 @@ impl ProcessMoment {
 
 /// What is known of one process from earlier looks.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownProcess {
     major_faults: u64,
     swapped: Bytes,
     /// Pages that came back.
@@ -60,7 +60,7 @@ struct Known {
 #[derive(Clone, Debug, Default)]
 pub struct Returned {
     page: Bytes,
-    known: BTreeMap<ProcessId, Known>,
+    known: BTreeMap<ProcessId, KnownProcess>,
 }
 
 impl Returned {
@@ -105,13 +105,13 @@ impl Returned {
     }
 }
 
-fn next(was: Option<&Known>, now: &ProcessMoment, page: Bytes) -> Known {
+fn next(was: Option<&KnownProcess>, now: &ProcessMoment, page: Bytes) -> KnownProcess {
     let back = was.map_or(0, |was| {
         let faults = now.major_faults.saturating_sub(was.major_faults);
         let fell = was.swapped.0.saturating_sub(now.swapped.0) / page.0.max(1);
         was.back + faults.max(fell)
     });
-    Known { major_faults: now.major_faults, swapped: now.swapped, back }
+    KnownProcess { major_faults: now.major_faults, swapped: now.swapped, back }
 }
 
 /// Which processes of a unit are asked for how much, those with most to give first.

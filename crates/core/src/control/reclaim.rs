@@ -46,7 +46,7 @@ pub struct Probe {
 
 /// What is known of one unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Unit {
+struct KnownUnit {
     id: u64,
     seen_ms: u64,
     cpu_us: u64,
@@ -66,7 +66,7 @@ struct Unit {
 /// What the law remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reclaim {
-    units: BTreeMap<String, Unit>,
+    units: BTreeMap<String, KnownUnit>,
     budget: Budget,
     policies: Policies,
 }
@@ -92,8 +92,9 @@ impl Reclaim {
     /// Units that are idle at this moment.
     #[must_use]
     pub fn idle(&self, figures: &Figures) -> usize {
-        let idle =
-            |(path, unit): &(&String, &Unit)| self.policies.figures(figures, path).is_some_and(|figures| is_idle(&figures, unit));
+        let idle = |(path, unit): &(&String, &KnownUnit)| {
+            self.policies.figures(figures, path).is_some_and(|figures| is_idle(&figures, unit))
+        };
         self.units.iter().filter(idle).count()
     }
 
@@ -161,24 +162,24 @@ impl Reclaim {
 }
 
 /// Idle as far as it was read: what it did since is not known.
-fn is_idle(figures: &Figures, unit: &Unit) -> bool {
+fn is_idle(figures: &Figures, unit: &KnownUnit) -> bool {
     unit.seen_ms.saturating_sub(unit.active_ms) >= figures.reclaim_idle_s * 1000
 }
 
 /// A unit that is seen for the first time may have run until now.
-fn first(unit: &UnitMoment) -> Unit {
-    Unit {
+fn first(unit: &UnitMoment) -> KnownUnit {
+    KnownUnit {
         id: unit.id,
         seen_ms: unit.at_ms,
         cpu_us: unit.cpu_us,
         active_ms: unit.at_ms,
         refaults: unit.refaults,
         counts_swap: unit.swapped.is_some(),
-        ..Unit::default()
+        ..KnownUnit::default()
     }
 }
 
-fn next(figures: &Figures, mut known: Unit, unit: &UnitMoment) -> Unit {
+fn next(figures: &Figures, mut known: KnownUnit, unit: &UnitMoment) -> KnownUnit {
     let Some(ms) = unit.at_ms.checked_sub(known.seen_ms).filter(|ms| *ms > 0) else { return known };
     let a_second = |count: u64| count.saturating_mul(1000) / ms;
     if a_second(unit.cpu_us.saturating_sub(known.cpu_us)) > figures.reclaim_cpu_us {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Standing;
+use super::LawStanding;
 use super::budget::Budget;
-use super::ground::{Mechanism, Wanted};
-use crate::facts::Moved;
+use super::ground::{Mechanism, WantedLaws};
+use crate::facts::MovedSetting;
 use crate::units::Bytes;
 
 /// Decisions that are kept.
@@ -44,7 +44,7 @@ impl Mode {
 
 /// One thing that was done, or would be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct DecisionEntry {
     /// When, milliseconds since 1970.
     pub unix_ms: u64,
     /// Which law.
@@ -92,7 +92,7 @@ pub struct Totals {
 /// All of it. A field that an older daemon did not write is as a new daemon begins with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Report {
+pub struct DaemonReport {
     /// Process number.
     pub pid: u32,
     /// The boot that all of it belongs to.
@@ -117,7 +117,7 @@ pub struct Report {
     /// ended counts no more. `None` where the kernel does not count swap by group, or before the first unit was read.
     pub out: Option<Bytes>,
     /// Which laws are wanted and work on this machine; what the others say is why they are off.
-    pub works: Wanted,
+    pub works: WantedLaws,
     /// What each law says.
     pub limit: String,
     /// What each law says.
@@ -129,7 +129,7 @@ pub struct Report {
     /// What each law says.
     pub zram: String,
     /// Settings that are not as they were found.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedSetting>,
     /// Sums.
     pub totals: Totals,
     /// What zswap wrote back in 24 hours, by hour.
@@ -139,12 +139,12 @@ pub struct Report {
     /// What zram devices wrote to their backing devices in 24 hours, by hour.
     pub zram_written: Budget,
     /// The last decisions, the oldest first.
-    pub log: VecDeque<Entry>,
+    pub log: VecDeque<DecisionEntry>,
 }
 
-impl Report {
+impl DaemonReport {
     /// Takes over what the laws say.
-    pub fn say(&mut self, standing: &Standing) {
+    pub fn say(&mut self, standing: &LawStanding) {
         self.works = standing.works;
         self.limit.clone_from(&standing.limit);
         self.pacing.clone_from(&standing.pacing);
@@ -156,7 +156,7 @@ impl Report {
     /// Writes down a decision; the oldest is forgotten.
     pub fn log(&mut self, law: &str, did: String, why: &str) {
         self.totals.decisions += 1;
-        self.log.push_back(Entry { unix_ms: self.unix_ms, law: law.to_owned(), did, why: why.to_owned() });
+        self.log.push_back(DecisionEntry { unix_ms: self.unix_ms, law: law.to_owned(), did, why: why.to_owned() });
         self.keep(LOG);
     }
 
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_oldest_decisions_are_forgotten_and_still_counted() {
-        let mut report = Report::default();
+        let mut report = DaemonReport::default();
         for number in 0..LOG + 5 {
             report.log("limit", number.to_string(), "a test");
         }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn what_an_older_daemon_wrote_is_understood() {
         let text = r#"{"pid":7,"mode":"paused","totals":{"probes":3}}"#;
-        let report: Report = serde_json::from_str(text).unwrap();
+        let report: DaemonReport = serde_json::from_str(text).unwrap();
         assert_eq!((report.pid, report.mode, report.totals.probes, report.out), (7, Mode::Paused, 3, None));
         assert!(report.mode.is_running() && !Mode::Gone.is_running() && !Mode::Missing.is_running());
     }

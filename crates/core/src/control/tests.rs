@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use swaptune_kernel::v;
 
 use super::ground::tests::good as ground;
-use super::pacing::Pace;
+use super::pacing::CanaryPace;
 use super::*;
 
 const PAGE: u64 = 4096;
@@ -33,12 +33,12 @@ fn later(moment: &Moment) -> Moment {
 
 /// One whose target is never reached.
 const NO_BURST: Burst =
-    Burst { limit_percent: 1, accept_percent: 100, target: Bytes(0), allowed: Bytes(0), until_ms: 0, worker: Worker::Kept };
+    Burst { limit_percent: 1, accept_percent: 100, target: Bytes(0), allowed: Bytes(0), until_ms: 0, worker: WorkerKind::Kept };
 
 fn laws(figures: Figures) -> Laws {
     let never = UnitPolicy { never: Some(true), ..UnitPolicy::default() };
     let units = [("never.service".to_owned(), never)].into_iter().collect();
-    let wishes = Wishes { figures, wanted: Wanted { limit: true, pacing: true, reclaim: true, zram: true }, units };
+    let wishes = Wishes { figures, wanted: WantedLaws { limit: true, pacing: true, reclaim: true, zram: true }, units };
     Laws::new(wishes, crate::profiles::auto::largest_pool, Budget::default(), Budget::default())
 }
 
@@ -223,16 +223,16 @@ fn canaries_that_are_written_count_and_are_no_paging_of_others() {
         });
         (laws, burst)
     };
-    let paces = |worker: Worker| [false, true].map(|writes| worker.pace(writes));
-    assert_eq!(paces(Worker::Kept), [Pace::Fast; 2]);
-    assert_eq!(paces(Worker::OnePage), [Pace::Fast; 2]);
-    assert_eq!(paces(Worker::ToThreshold), [Pace::Steady, Pace::Slow]);
+    let paces = |worker: WorkerKind| [false, true].map(|writes| worker.pace(writes));
+    assert_eq!(paces(WorkerKind::Kept), [CanaryPace::Fast; 2]);
+    assert_eq!(paces(WorkerKind::OnePage), [CanaryPace::Fast; 2]);
+    assert_eq!(paces(WorkerKind::ToThreshold), [CanaryPace::Steady, CanaryPace::Slow]);
     // 6.6 writes down to the threshold, as later kernels do; 6.2 one page for each store above the limit, which is where it ends: 41.3 %.
     let (mut laws, burst) = begin(v(6, 6), 100);
     let burst = burst.unwrap();
-    assert_eq!((burst.worker, burst.limit_percent, burst.accept_percent), (Worker::ToThreshold, 1, 4148));
+    assert_eq!((burst.worker, burst.limit_percent, burst.accept_percent), (WorkerKind::ToThreshold, 1, 4148));
     let one_page = begin(v(6, 2), 100).1.unwrap();
-    assert_eq!((one_page.worker, one_page.limit_percent, one_page.accept_percent), (Worker::OnePage, 41, 100));
+    assert_eq!((one_page.worker, one_page.limit_percent, one_page.accept_percent), (WorkerKind::OnePage, 41, 100));
     assert_eq!(one_page.target, Bytes::from_mib(1692));
     assert!(one_page.allowed < Bytes::from_mib(100), "a margin stays");
     let mut goes_on = |pages: u64, canaries: u64| {
@@ -406,17 +406,17 @@ fn happen(now: &Moment, event: &Event, limit_percent: u64) -> Moment {
 fn play(laws: &mut Laws, burst: &Burst, began: &Moment, speed: u64, disturbed_at: u64) -> (Moment, Moment) {
     let limit = began.of_ram(burst.limit_percent).0;
     // Nothing is written back between the threshold and the limit where each canary has one page written.
-    let threshold = if burst.worker == Worker::OnePage { limit } else { limit / PAGE * burst.accept_percent / 100 * PAGE };
+    let threshold = if burst.worker == WorkerKind::OnePage { limit } else { limit / PAGE * burst.accept_percent / 100 * PAGE };
     let write = |was: &Moment, most: u64| {
         let mut now = Moment { at_ms: was.at_ms + 20, ..was.clone() };
         // A page that leaves takes its part of the pool with it.
         let each = (now.pool.0 * PAGE).div_ceil(now.stored.0.max(1)).max(1);
         let canaries = match burst.worker {
-            Worker::Kept => 0,
-            Worker::ToThreshold => 2,
-            Worker::OnePage => most.min(200),
+            WorkerKind::Kept => 0,
+            WorkerKind::ToThreshold => 2,
+            WorkerKind::OnePage => most.min(200),
         };
-        let most = if burst.worker == Worker::OnePage { canaries } else { most };
+        let most = if burst.worker == WorkerKind::OnePage { canaries } else { most };
         let pages = (now.pool.0.saturating_sub(threshold) / each).min(most);
         now.pool.0 -= pages * each;
         now.stored.0 = now.stored.0.saturating_sub(pages * PAGE);
@@ -432,7 +432,7 @@ fn play(laws: &mut Laws, burst: &Burst, began: &Moment, speed: u64, disturbed_at
         last = now;
         if goes_on.is_err() {
             // A worker that has started goes on; canaries are offered no more.
-            let rest = if burst.worker == Worker::OnePage { 0 } else { u64::MAX };
+            let rest = if burst.worker == WorkerKind::OnePage { 0 } else { u64::MAX };
             return (last.clone(), Moment { canaries: last.canaries, ..write(&last, rest) });
         }
     }

@@ -106,7 +106,7 @@ pub struct Chore {
     /// Inode of its folder; another device of this name is left alone.
     pub id: u64,
     /// What.
-    pub work: Work,
+    pub work: UpkeepWork,
     /// Why, as one sentence.
     pub why: String,
 }
@@ -114,7 +114,7 @@ pub struct Chore {
 /// One part of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "work")]
-pub enum Work {
+pub enum UpkeepWork {
     /// Pages are marked idle: those not used for this many seconds, or all.
     Mark {
         /// Their age, s.
@@ -142,18 +142,20 @@ impl Chore {
     pub fn words(&self) -> String {
         let device = &self.device;
         match self.work {
-            Work::Mark { age_s: Some(age) } => format!("mark pages of {device} that were not used for {age} s"),
-            Work::Mark { age_s: None } => format!("mark all pages of {device}, to see which are used"),
-            Work::WriteBack { huge: true, bytes } => format!("write {bytes} of idle pages of {device} back that do not compress"),
-            Work::WriteBack { huge: false, bytes } => format!("write {bytes} of idle pages of {device} back"),
-            Work::Recompress { bytes, .. } => format!("compress {bytes} of idle pages of {device} again"),
+            UpkeepWork::Mark { age_s: Some(age) } => format!("mark pages of {device} that were not used for {age} s"),
+            UpkeepWork::Mark { age_s: None } => format!("mark all pages of {device}, to see which are used"),
+            UpkeepWork::WriteBack { huge: true, bytes } => {
+                format!("write {bytes} of idle pages of {device} back that do not compress")
+            }
+            UpkeepWork::WriteBack { huge: false, bytes } => format!("write {bytes} of idle pages of {device} back"),
+            UpkeepWork::Recompress { bytes, .. } => format!("compress {bytes} of idle pages of {device} again"),
         }
     }
 }
 
 /// What came of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum UpkeepOutcome {
     /// Pages are marked.
     Marked {
         /// By age; otherwise all of them.
@@ -181,7 +183,7 @@ enum Stage {
 
 /// What is known of one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Device {
+struct KnownDevice {
     id: u64,
     written: Bytes,
     stage: Stage,
@@ -191,7 +193,7 @@ struct Device {
     ageless: bool,
 }
 
-impl Device {
+impl KnownDevice {
     /// Goes on to the next stage; after the last one it rests.
     fn advance(&mut self, figures: &Figures, at_ms: u64) {
         self.stage = match self.stage {
@@ -209,13 +211,13 @@ impl Device {
 
 /// What the law remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Upkeep {
-    devices: BTreeMap<String, Device>,
+pub struct UpkeepState {
+    devices: BTreeMap<String, KnownDevice>,
     hold_until_ms: u64,
     budget: Budget,
 }
 
-impl Upkeep {
+impl UpkeepState {
     /// Takes over the budget of an earlier run in the same boot.
     #[must_use]
     pub fn with_budget(budget: Budget) -> Self {
@@ -235,7 +237,7 @@ impl Upkeep {
         for found in &now.zram {
             // One that was reset counts from nothing again.
             let was = known.remove(&found.name).filter(|was| was.id == found.id && was.written <= found.written);
-            let mut device = was.unwrap_or(Device { id: found.id, written: found.written, ..Device::default() });
+            let mut device = was.unwrap_or(KnownDevice { id: found.id, written: found.written, ..KnownDevice::default() });
             self.budget.spend(now.at_ms, Bytes(found.written.0 - device.written.0));
             device.written = found.written;
             self.devices.insert(found.name.clone(), device);
@@ -271,24 +273,24 @@ impl Upkeep {
     }
 
     /// Goes on after something was done.
-    pub fn did(&mut self, figures: &Figures, chore: &Chore, at_ms: u64, outcome: Outcome) {
+    pub fn did(&mut self, figures: &Figures, chore: &Chore, at_ms: u64, outcome: UpkeepOutcome) {
         let Some(device) = self.devices.get_mut(&chore.device).filter(|device| device.id == chore.id) else { return };
         device.next_ms = at_ms;
         match outcome {
-            Outcome::Marked { by_age } => {
+            UpkeepOutcome::Marked { by_age } => {
                 device.advance(figures, at_ms);
                 device.ageless = !by_age;
                 device.next_ms += if by_age { 0 } else { figures.zram_idle_s * 1000 };
             }
-            Outcome::Wrote(Bytes(0)) | Outcome::Recompressed(Bytes(0)) => device.advance(figures, at_ms),
-            Outcome::Wrote(_) | Outcome::Recompressed(_) => {}
-            Outcome::Full => device.stage = Stage::Recompress,
-            Outcome::Left => device.rest(figures, at_ms),
+            UpkeepOutcome::Wrote(Bytes(0)) | UpkeepOutcome::Recompressed(Bytes(0)) => device.advance(figures, at_ms),
+            UpkeepOutcome::Wrote(_) | UpkeepOutcome::Recompressed(_) => {}
+            UpkeepOutcome::Full => device.stage = Stage::Recompress,
+            UpkeepOutcome::Left => device.rest(figures, at_ms),
         }
     }
 }
 
-fn chore(found: &DeviceMoment, work: Work, why: String) -> Chore {
+fn chore(found: &DeviceMoment, work: UpkeepWork, why: String) -> Chore {
     Chore { device: found.name.clone(), id: found.id, work, why }
 }
 
@@ -296,11 +298,11 @@ fn chore(found: &DeviceMoment, work: Work, why: String) -> Chore {
 fn next(
     figures: &Figures,
     can: &DeviceGround,
-    known: &mut Device,
+    known: &mut KnownDevice,
     found: &DeviceMoment,
     left: Bytes,
     at_ms: u64,
-) -> Result<(Work, String), String> {
+) -> Result<(UpkeepWork, String), String> {
     if found.used < Bytes(figures.zram_floor) {
         return Err(format!("it takes {} of RAM, from {} on it is worth a look", found.used, Bytes(figures.zram_floor)));
     }
@@ -313,11 +315,11 @@ fn next(
         let size = |bytes: u64| Bytes(bytes / LEAST.0 * LEAST.0);
         let bytes = size(figures.zram_chunk.min(left.0));
         let work = match (known.stage, &may_write, &can.secondary) {
-            (Stage::Mark, ..) => Some(Work::Mark { age_s: (!known.ageless).then_some(figures.zram_idle_s) }),
-            (Stage::Huge, Ok(()), _) => Some(Work::WriteBack { huge: true, bytes }),
-            (Stage::Idle, Ok(()), _) => Some(Work::WriteBack { huge: false, bytes }),
+            (Stage::Mark, ..) => Some(UpkeepWork::Mark { age_s: (!known.ageless).then_some(figures.zram_idle_s) }),
+            (Stage::Huge, Ok(()), _) => Some(UpkeepWork::WriteBack { huge: true, bytes }),
+            (Stage::Idle, Ok(()), _) => Some(UpkeepWork::WriteBack { huge: false, bytes }),
             (Stage::Recompress, _, Ok(priority)) => {
-                Some(Work::Recompress { priority: *priority, bytes: size(figures.zram_recompress_chunk) })
+                Some(UpkeepWork::Recompress { priority: *priority, bytes: size(figures.zram_recompress_chunk) })
             }
             _ => None,
         };

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use swaptune_kernel::v;
 
-use super::super::ground::{Wanted, zram_is_off};
+use super::super::ground::{WantedLaws, zram_is_off};
 use super::super::moment::Stalled;
 use super::*;
 
@@ -45,7 +45,7 @@ fn quiet() -> Span {
 
 /// A device whose pages are played: how much is idle and not yet written, and what a call writes.
 struct Played {
-    law: Upkeep,
+    law: UpkeepState,
     figures: Figures,
     at_ms: u64,
     written: u64,
@@ -53,7 +53,7 @@ struct Played {
 
 impl Played {
     fn new(figures: Figures) -> Self {
-        Self { law: Upkeep::default(), figures, at_ms: 1_000_000, written: 0 }
+        Self { law: UpkeepState::default(), figures, at_ms: 1_000_000, written: 0 }
     }
 
     /// A second later: what is to be done.
@@ -64,8 +64,8 @@ impl Played {
         self.law.decide(&self.figures, ground, &quiet(), &now)
     }
 
-    fn did(&mut self, chore: &Chore, outcome: Outcome) {
-        if let Outcome::Wrote(bytes) = outcome {
+    fn did(&mut self, chore: &Chore, outcome: UpkeepOutcome) {
+        if let UpkeepOutcome::Wrote(bytes) = outcome {
             self.written += bytes.0;
         }
         self.law.did(&self.figures, chore, self.at_ms, outcome);
@@ -79,16 +79,16 @@ fn a_round_marks_writes_what_does_not_compress_first_and_compresses_the_rest() {
     let mut parts = [Bytes::from_mib(4), Bytes(0), Bytes::from_mib(4), Bytes::from_mib(1), Bytes(0)].into_iter();
     while let Ok(chore) = played.tick(&able()) {
         let outcome = match chore.work {
-            Work::Mark { .. } => Outcome::Marked { by_age: true },
-            Work::WriteBack { .. } => Outcome::Wrote(parts.next().unwrap()),
-            Work::Recompress { .. } => Outcome::Recompressed(Bytes(0)),
+            UpkeepWork::Mark { .. } => UpkeepOutcome::Marked { by_age: true },
+            UpkeepWork::WriteBack { .. } => UpkeepOutcome::Wrote(parts.next().unwrap()),
+            UpkeepWork::Recompress { .. } => UpkeepOutcome::Recompressed(Bytes(0)),
         };
         played.did(&chore, outcome);
         round.push(chore.work);
     }
-    let write = |huge| Work::WriteBack { huge, bytes: Bytes::from_mib(4) };
-    let again = Work::Recompress { priority: 1, bytes: Bytes::from_mib(16) };
-    let mark = Work::Mark { age_s: Some(3600) };
+    let write = |huge| UpkeepWork::WriteBack { huge, bytes: Bytes::from_mib(4) };
+    let again = UpkeepWork::Recompress { priority: 1, bytes: Bytes::from_mib(16) };
+    let mark = UpkeepWork::Mark { age_s: Some(3600) };
     assert_eq!(round, [mark, write(true), write(true), write(false), write(false), write(false), again]);
     // Then it rests.
     assert!(played.tick(&able()).unwrap_err().contains("looked at again in"));
@@ -100,33 +100,33 @@ fn a_round_marks_writes_what_does_not_compress_first_and_compresses_the_rest() {
 fn without_times_all_are_marked_and_what_is_marked_an_age_later_is_idle() {
     let mut played = Played::new(Figures::default());
     let chore = played.tick(&able()).unwrap();
-    played.did(&chore, Outcome::Marked { by_age: false });
+    played.did(&chore, UpkeepOutcome::Marked { by_age: false });
     assert!(played.tick(&able()).unwrap_err().contains("looked at again in 3599 s"));
     played.at_ms += 3_600_000;
     let chore = played.tick(&able()).unwrap();
-    assert!(matches!(chore.work, Work::WriteBack { huge: true, .. }));
+    assert!(matches!(chore.work, UpkeepWork::WriteBack { huge: true, .. }));
     // An age is not asked for again.
-    played.did(&chore, Outcome::Left);
+    played.did(&chore, UpkeepOutcome::Left);
     played.at_ms += 600_000;
-    assert_eq!(played.tick(&able()).unwrap().work, Work::Mark { age_s: None });
+    assert_eq!(played.tick(&able()).unwrap().work, UpkeepWork::Mark { age_s: None });
 }
 
 #[test]
 fn a_full_disk_leaves_compressing() {
     let mut played = Played::new(Figures::default());
     let chore = played.tick(&able()).unwrap();
-    played.did(&chore, Outcome::Marked { by_age: true });
+    played.did(&chore, UpkeepOutcome::Marked { by_age: true });
     let chore = played.tick(&able()).unwrap();
-    played.did(&chore, Outcome::Full);
-    assert!(matches!(played.tick(&able()).unwrap().work, Work::Recompress { .. }));
+    played.did(&chore, UpkeepOutcome::Full);
+    assert!(matches!(played.tick(&able()).unwrap().work, UpkeepWork::Recompress { .. }));
 }
 
 #[test]
 fn another_device_of_the_same_name_begins_anew() {
     let mut played = Played::new(Figures::default());
     let chore = played.tick(&able()).unwrap();
-    played.did(&chore, Outcome::Marked { by_age: true });
-    assert!(matches!(played.tick(&able()).unwrap().work, Work::WriteBack { .. }));
+    played.did(&chore, UpkeepOutcome::Marked { by_age: true });
+    assert!(matches!(played.tick(&able()).unwrap().work, UpkeepWork::WriteBack { .. }));
     for device in [DeviceMoment { id: 8, ..found(500, 0) }, found(500, 0)] {
         let now = moment(played.at_ms, DeviceMoment { written: Bytes(4096), ..device.clone() });
         played.law.learn(&now);
@@ -134,12 +134,12 @@ fn another_device_of_the_same_name_begins_anew() {
         let now = moment(played.at_ms, device);
         played.law.learn(&now);
         let chore = played.law.decide(&played.figures, &able(), &quiet(), &now).unwrap();
-        assert!(matches!(chore.work, Work::Mark { .. }), "{chore:?}");
+        assert!(matches!(chore.work, UpkeepWork::Mark { .. }), "{chore:?}");
     }
     // One that is gone is forgotten, and what came of its last chore is no error.
     played.law.learn(&Moment::default());
-    played.did(&chore, Outcome::Left);
-    let said = |law: &mut Upkeep, now: &Moment| law.decide(&Figures::default(), &able(), &quiet(), now).unwrap_err();
+    played.did(&chore, UpkeepOutcome::Left);
+    let said = |law: &mut UpkeepState, now: &Moment| law.decide(&Figures::default(), &able(), &quiet(), now).unwrap_err();
     assert_eq!(said(&mut played.law, &Moment::default()), "no zram device is swap any more");
     // One that came since the machine was looked at has to wait.
     let other = moment(played.at_ms, DeviceMoment { name: "zram1".into(), ..found(500, 0) });
@@ -157,7 +157,7 @@ fn it_waits_for_quiet() {
         (Span { swapped_in: 100.0, ..quiet() }, "come from swap"),
         (Span { past_zswap: 100.0, ..quiet() }, "go to swap"),
     ] {
-        let mut law = Upkeep::default();
+        let mut law = UpkeepState::default();
         let now = moment(1_000_000, found(500, 0));
         law.learn(&now);
         assert!(law.decide(&figures, &able(), &span, &now).unwrap_err().contains(why));
@@ -181,7 +181,7 @@ fn each_reason_is_named() {
     assert_eq!((good.backing, good.secondary), (Ok("/dev/vdb".into()), Ok(1)));
     let off = |read: Attributes, kernel| {
         let device = of(read, kernel);
-        zram_is_off(Wanted::default(), &ground(vec![device])).unwrap_or_default()
+        zram_is_off(WantedLaws::default(), &ground(vec![device])).unwrap_or_default()
     };
     let none = Attributes { backing_dev: Some("none\n".into()), recomp_algorithm: Some(String::new()), ..attributes() };
     assert_eq!(off(none.clone(), v(6, 18)), "zram0: it has no backing device; it has no secondary compressor (recomp_algorithm)");
@@ -194,9 +194,9 @@ fn each_reason_is_named() {
     }
     // One of two that can do something is enough.
     let both = vec![DeviceGround::of("zram0", &none, Some(v(6, 18))), able().zram.remove(0)];
-    assert_eq!(zram_is_off(Wanted::default(), &ground(both)), None);
-    assert_eq!(zram_is_off(Wanted::default(), &ground(Vec::new())).as_deref(), Some("no zram device is swap"));
-    assert!(zram_is_off(Wanted { zram: false, ..Wanted::default() }, &able()).unwrap().contains("[keep]"));
+    assert_eq!(zram_is_off(WantedLaws::default(), &ground(both)), None);
+    assert_eq!(zram_is_off(WantedLaws::default(), &ground(Vec::new())).as_deref(), Some("no zram device is swap"));
+    assert!(zram_is_off(WantedLaws { zram: false, ..WantedLaws::default() }, &able()).unwrap().contains("[keep]"));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn small_devices_and_budgets_of_others_are_left_alone() {
     let figures = Figures::default();
     let writes_only = ground(vec![DeviceGround::of("zram0", &Attributes { recomp_algorithm: None, ..attributes() }, None)]);
     let said = |device: DeviceMoment| {
-        let mut law = Upkeep::default();
+        let mut law = UpkeepState::default();
         let now = moment(1_000_000, device);
         law.learn(&now);
         law.decide(&figures, &writes_only, &quiet(), &now).map(|_| ()).unwrap_err()
@@ -226,17 +226,17 @@ proptest! {
             played.at_ms += wait_ms;
             let Ok(chore) = played.tick(&able()) else { continue };
             let outcome = match chore.work {
-                Work::Mark { age_s } => Outcome::Marked { by_age: by_age && age_s.is_some() },
-                Work::WriteBack { bytes, .. } => {
+                UpkeepWork::Mark { age_s } => UpkeepOutcome::Marked { by_age: by_age && age_s.is_some() },
+                UpkeepWork::WriteBack { bytes, .. } => {
                     prop_assert!(bytes.0 > 0 && bytes.0 <= chunk_mib << 20);
                     // The kernel's limit holds.
                     let wrote = (mib << 20).min(bytes.0);
                     log.push((played.at_ms, wrote));
-                    Outcome::Wrote(Bytes(wrote))
+                    UpkeepOutcome::Wrote(Bytes(wrote))
                 }
-                Work::Recompress { bytes, .. } => {
+                UpkeepWork::Recompress { bytes, .. } => {
                     prop_assert!(bytes.0 <= played.figures.zram_recompress_chunk);
-                    Outcome::Recompressed(Bytes(mib << 20))
+                    UpkeepOutcome::Recompressed(Bytes(mib << 20))
                 }
             };
             played.did(&chore, outcome);
@@ -255,10 +255,10 @@ proptest! {
         for (wait_ms, by_age) in ticks {
             played.at_ms += wait_ms;
             let Ok(chore) = played.tick(&ground) else { continue };
-            let is_write = matches!(chore.work, Work::WriteBack { .. });
+            let is_write = matches!(chore.work, UpkeepWork::WriteBack { .. });
             prop_assert!(!is_write);
-            let marked = Outcome::Marked { by_age };
-            played.did(&chore, if matches!(chore.work, Work::Mark { .. }) { marked } else { Outcome::Recompressed(Bytes(0)) });
+            let marked = UpkeepOutcome::Marked { by_age };
+            played.did(&chore, if matches!(chore.work, UpkeepWork::Mark { .. }) { marked } else { UpkeepOutcome::Recompressed(Bytes(0)) });
         }
     }
 }

@@ -15,9 +15,9 @@ pub use crate::parse::cmdline::{get, parse, same_name};
 /// for which the kernel has no escape. Everything else stays byte for byte.
 #[must_use]
 pub fn set(text: &str, wanted: &[(&str, &str)], remove: &[&str]) -> String {
-    let text_of = |piece: Piece| match piece {
-        Piece::Kept(range) => text[range].to_owned(),
-        Piece::New(new) => new,
+    let text_of = |piece: CmdlinePiece| match piece {
+        CmdlinePiece::Kept(range) => text[range].to_owned(),
+        CmdlinePiece::New(new) => new,
     };
     let unwanted = |name: &str| remove.iter().any(|prefix| starts_with(name, prefix));
     pieces(text, wanted, unwanted).into_iter().map(text_of).collect()
@@ -35,7 +35,7 @@ pub fn render(name: &str, value: &str) -> String {
 
 /// A piece of an edited text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum CmdlinePiece {
     /// This range of the old text.
     Kept(Range<usize>),
     /// New text.
@@ -43,25 +43,25 @@ pub(super) enum Piece {
 }
 
 /// What [`set`] does, in pieces, for texts that are written in another quoting.
-pub(super) fn pieces(text: &str, wanted: &[(&str, &str)], unwanted: impl Fn(&str) -> bool) -> Vec<Piece> {
+pub(super) fn pieces(text: &str, wanted: &[(&str, &str)], unwanted: impl Fn(&str) -> bool) -> Vec<CmdlinePiece> {
     let words = words(text);
     let mut there = vec![false; wanted.len()];
-    let fates: Vec<Option<Piece>> = words.iter().map(|word| fate(word, wanted, &unwanted, &mut there)).collect();
+    let fates: Vec<Option<CmdlinePiece>> = words.iter().map(|word| fate(word, wanted, &unwanted, &mut there)).collect();
     let missing = wanted.iter().zip(&there).filter(|(_, there)| !**there);
     let mut added: Vec<String> = missing.map(|((name, value), _)| render(name, value)).collect();
 
     let lead = 0..words.first().map_or(0, |word| word.range.start);
     let tail = words.last().map_or(0, |word| word.range.end)..text.len();
-    let mut out = vec![Piece::Kept(lead)];
+    let mut out = vec![CmdlinePiece::Kept(lead)];
     let (mut previous_end, mut empty) = (0, true);
     for (word, fate) in words.iter().zip(fates) {
         if let Some(piece) = fate {
             if !empty {
-                out.push(Piece::Kept(previous_end..word.range.start));
+                out.push(CmdlinePiece::Kept(previous_end..word.range.start));
             }
             // A quote that is never closed swallows everything behind it, so new words go before it.
-            if is_open(text, word) && piece == Piece::Kept(word.range.clone()) && !added.is_empty() {
-                out.push(Piece::New(added.join(" ") + " "));
+            if is_open(text, word) && piece == CmdlinePiece::Kept(word.range.clone()) && !added.is_empty() {
+                out.push(CmdlinePiece::New(added.join(" ") + " "));
                 added.clear();
             }
             out.push(piece);
@@ -72,40 +72,45 @@ pub(super) fn pieces(text: &str, wanted: &[(&str, &str)], unwanted: impl Fn(&str
     if !added.is_empty() {
         let before = if empty { "" } else { " " };
         let after = if text[tail.clone()].starts_with('-') { " " } else { "" };
-        out.push(Piece::New(format!("{before}{}{after}", added.join(" "))));
+        out.push(CmdlinePiece::New(format!("{before}{}{after}", added.join(" "))));
     }
-    out.push(Piece::Kept(tail));
+    out.push(CmdlinePiece::Kept(tail));
     out
 }
 
 /// What becomes of a word: kept, rewritten, or dropped with the blanks before it.
-fn fate(word: &Word, wanted: &[(&str, &str)], unwanted: &impl Fn(&str) -> bool, there: &mut [bool]) -> Option<Piece> {
-    let kept = Piece::Kept(word.range.clone());
+fn fate(
+    word: &KernelWord,
+    wanted: &[(&str, &str)],
+    unwanted: &impl Fn(&str) -> bool,
+    there: &mut [bool],
+) -> Option<CmdlinePiece> {
+    let kept = CmdlinePiece::Kept(word.range.clone());
     let Some(index) = wanted.iter().position(|(name, _)| same_name(name, &word.name)) else {
         return (!unwanted(&word.name)).then_some(kept);
     };
     let (name, value) = wanted[index];
     let first = !std::mem::replace(&mut there[index], true);
-    first.then(|| if word.value.as_deref().unwrap_or("") == value { kept } else { Piece::New(render(name, value)) })
+    first.then(|| if word.value.as_deref().unwrap_or("") == value { kept } else { CmdlinePiece::New(render(name, value)) })
 }
 
 /// One word that belongs to the kernel, with its place.
-struct Word {
+struct KernelWord {
     range: Range<usize>,
     name: String,
     value: Option<String>,
 }
 
-fn words(text: &str) -> Vec<Word> {
+fn words(text: &str) -> Vec<KernelWord> {
     let place = |raw: &str| {
         let start = raw.as_ptr() as usize - text.as_ptr() as usize;
         start..start + raw.len()
     };
     let arguments = parse(text).into_iter().zip(split(text));
-    arguments.map(|(argument, raw)| Word { range: place(raw), name: argument.name, value: argument.value }).collect()
+    arguments.map(|(argument, raw)| KernelWord { range: place(raw), name: argument.name, value: argument.value }).collect()
 }
 
-fn is_open(text: &str, word: &Word) -> bool {
+fn is_open(text: &str, word: &KernelWord) -> bool {
     text[word.range.clone()].matches('"').count() % 2 == 1
 }
 

@@ -1,7 +1,7 @@
 //! `/etc/crypttab`: lines of mappings added, replaced and removed; every other line stays as it is.
 
 use super::lines;
-use crate::parse::crypttab::{self, Mapping};
+use crate::parse::crypttab::{self, CryptMapping};
 
 /// The text with this line for the mapping of this name: in the place of the one that has it, else at the end.
 #[must_use]
@@ -21,11 +21,11 @@ pub fn set(text: &str, name: &str, wanted: &str) -> String {
 
 /// The text without the mappings for which `is_it` holds.
 #[must_use]
-pub fn remove(text: &str, is_it: impl Fn(&Mapping) -> bool) -> String {
+pub fn remove(text: &str, is_it: impl Fn(&CryptMapping) -> bool) -> String {
     keep(text, is_it, || None)
 }
 
-fn keep(text: &str, is_it: impl Fn(&Mapping) -> bool, mut change: impl FnMut() -> Option<String>) -> String {
+fn keep(text: &str, is_it: impl Fn(&CryptMapping) -> bool, mut change: impl FnMut() -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in lines(text) {
         let content = match crypttab::parse(line.content).first() {

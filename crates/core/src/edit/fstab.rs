@@ -10,7 +10,7 @@ use crate::escape::{escape, unescape};
 
 /// One entry of fstab.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FstabEntry {
     /// Line number, from 1.
     pub line: usize,
     /// First field, escapes resolved: `/dev/vda3`, `UUID=…`.
@@ -27,7 +27,7 @@ pub struct Entry {
     pub pass: u32,
 }
 
-impl Entry {
+impl FstabEntry {
     /// True for a swap area.
     #[must_use]
     pub fn is_swap(&self) -> bool {
@@ -71,7 +71,7 @@ pub struct BrokenLine {
 
 /// What a swap line shall say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwapLine {
+pub struct FstabSwapLine {
     /// `UUID=…` or a path; blanks are escaped when it is written.
     pub spec: String,
     /// Options such as `sw,pri=10,nofail`.
@@ -80,13 +80,13 @@ pub struct SwapLine {
 
 /// All entries and broken lines, in order; comments and empty lines are left out.
 #[must_use]
-pub fn entries(text: &str) -> Vec<Result<Entry, BrokenLine>> {
+pub fn entries(text: &str) -> Vec<Result<FstabEntry, BrokenLine>> {
     lines(text).filter_map(|line| read(line.number, line.content)).collect()
 }
 
 /// The swap areas that are switched on at boot, as the lines name them.
 pub fn swap_specs(text: &str) -> impl Iterator<Item = String> {
-    let at_boot = |entry: &Entry| entry.is_swap() && entry.option("noauto").is_none();
+    let at_boot = |entry: &FstabEntry| entry.is_swap() && entry.option("noauto").is_none();
     entries(text).into_iter().filter_map(Result::ok).filter(at_boot).map(|entry| entry.spec)
 }
 
@@ -96,7 +96,7 @@ pub fn swap_specs(text: &str) -> impl Iterator<Item = String> {
 /// field and keeps everything else (blanks, tabs, remarks behind it); further ones are removed; without any, a line is
 /// added at the end.
 #[must_use]
-pub fn set_swap(text: &str, wanted: &SwapLine, is_same: impl Fn(&Entry) -> bool) -> String {
+pub fn set_swap(text: &str, wanted: &FstabSwapLine, is_same: impl Fn(&FstabEntry) -> bool) -> String {
     let mut found = false;
     let mut out = keep(text, &is_same, |content| {
         let first = !std::mem::replace(&mut found, true);
@@ -113,12 +113,12 @@ pub fn set_swap(text: &str, wanted: &SwapLine, is_same: impl Fn(&Entry) -> bool)
 
 /// The text without the lines of this swap area.
 #[must_use]
-pub fn remove_swap(text: &str, is_same: impl Fn(&Entry) -> bool) -> String {
+pub fn remove_swap(text: &str, is_same: impl Fn(&FstabEntry) -> bool) -> String {
     keep(text, &is_same, |_| None)
 }
 
 /// Every line, where lines of the same area become what `change` makes of them, or go away.
-fn keep(text: &str, is_same: &impl Fn(&Entry) -> bool, mut change: impl FnMut(&str) -> Option<String>) -> String {
+fn keep(text: &str, is_same: &impl Fn(&FstabEntry) -> bool, mut change: impl FnMut(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(text.len());
     for line in lines(text) {
         let entry = read(line.number, line.content).and_then(Result::ok);
@@ -135,7 +135,7 @@ fn keep(text: &str, is_same: &impl Fn(&Entry) -> bool, mut change: impl FnMut(&s
     out
 }
 
-fn read(number: usize, content: &str) -> Option<Result<Entry, BrokenLine>> {
+fn read(number: usize, content: &str) -> Option<Result<FstabEntry, BrokenLine>> {
     let trimmed = content.trim_matches(BLANKS);
     if trimmed.is_empty() || trimmed.starts_with('#') {
         return None;
@@ -146,7 +146,7 @@ fn read(number: usize, content: &str) -> Option<Result<Entry, BrokenLine>> {
 
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
-fn entry(number: usize, content: &str) -> Result<Entry, String> {
+fn entry(number: usize, content: &str) -> Result<FstabEntry, String> {
     let fields: Vec<&str> = fields(content).into_iter().map(|range| &content[range]).collect();
     let (Some(spec), Some(target), Some(fstype)) = (fields.first(), fields.get(1), fields.get(2)) else {
         return Err(format!("has {} of the three fields that an entry needs", fields.len()));
@@ -156,7 +156,7 @@ fn entry(number: usize, content: &str) -> Result<Entry, String> {
         None => Ok(0),
     };
     let options = fields.get(3).unwrap_or(&"defaults");
-    Ok(Entry {
+    Ok(FstabEntry {
         line: number,
         spec: unescape(spec),
         target: unescape(target),
@@ -186,7 +186,7 @@ fn fields(content: &str) -> Vec<Range<usize>> {
 }
 
 /// The line with another first and fourth field.
-fn rewrite(content: &str, wanted: &SwapLine) -> String {
+fn rewrite(content: &str, wanted: &FstabSwapLine) -> String {
     let fields = fields(content);
     let mut edits = vec![Edit { range: fields[0].clone(), with: escape(&wanted.spec) }];
     match fields.get(3) {
@@ -196,7 +196,7 @@ fn rewrite(content: &str, wanted: &SwapLine) -> String {
     apply(content, &edits)
 }
 
-fn options(wanted: &SwapLine) -> String {
+fn options(wanted: &FstabSwapLine) -> String {
     if wanted.options.is_empty() { "defaults".to_owned() } else { escape(&wanted.options) }
 }
 
@@ -206,11 +206,11 @@ mod tests {
 
     use super::*;
 
-    fn wanted() -> SwapLine {
-        SwapLine { spec: "UUID=ab-1".into(), options: "sw,pri=10,nofail".into() }
+    fn wanted() -> FstabSwapLine {
+        FstabSwapLine { spec: "UUID=ab-1".into(), options: "sw,pri=10,nofail".into() }
     }
 
-    fn same(entry: &Entry) -> bool {
+    fn same(entry: &FstabEntry) -> bool {
         entry.tag().is_some_and(|(tag, value)| tag == "UUID" && value.eq_ignore_ascii_case("AB-1")) || entry.spec == "/dev/vda3"
     }
 
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_path_with_a_blank_is_escaped_and_read_back() {
-        let line = SwapLine { spec: "/my swap\\file".into(), options: String::new() };
+        let line = FstabSwapLine { spec: "/my swap\\file".into(), options: String::new() };
         let text = set_swap("", &line, |_| false);
         assert_eq!(text, "/my\\040swap\\134file none swap defaults 0 0\n");
         let all = entries(&text);
@@ -264,8 +264,8 @@ mod tests {
         #[test]
         fn arbitrary_text_is_safe(text in "(?s)[ \\t\\r\\n#=a-c/\\\\0-4é\"]{0,80}", n in 0usize..3) {
             let spec = ["a", "/b c", "UUID=1"][n];
-            let line = SwapLine { spec: spec.into(), options: "sw".into() };
-            let is_same = |entry: &Entry| entry.spec == spec;
+            let line = FstabSwapLine { spec: spec.into(), options: "sw".into() };
+            let is_same = |entry: &FstabEntry| entry.spec == spec;
             let once = set_swap(&text, &line, is_same);
             prop_assert_eq!(set_swap(&once, &line, is_same), once.clone());
             prop_assert!(entries(&once).iter().flatten().filter(|e| e.is_swap() && e.spec == spec).count() == 1);

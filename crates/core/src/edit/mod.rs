@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// One line of a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct TextLine<'a> {
     /// Number, from 1.
     pub number: usize,
     /// Content without its ending.
@@ -25,10 +25,10 @@ pub(crate) struct Line<'a> {
 }
 
 /// Splits a text into lines; joining `content` and `ending` of all gives the text back.
-pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = TextLine<'_>> {
     text.split_inclusive('\n').enumerate().map(|(index, whole)| {
         let content = whole.strip_suffix('\n').map_or(whole, |line| line.strip_suffix('\r').unwrap_or(line));
-        Line { number: index + 1, content, ending: &whole[content.len()..] }
+        TextLine { number: index + 1, content, ending: &whole[content.len()..] }
     })
 }
 

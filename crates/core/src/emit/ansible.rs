@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use super::systemd::{self, Unit};
-use super::{Emitted, EmittedFile, HEADER, Values};
+use super::systemd::{self, UnitFile};
+use super::{Emitted, EmittedFile, EmittedValues, HEADER};
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     let mut inner = Emitted::default();
     let units = systemd::files(values, &mut inner);
     let mut text = format!(
@@ -50,7 +50,7 @@ fn copy(text: &mut String, file: &EmittedFile) {
     }
 }
 
-fn enable(text: &mut String, unit: &Unit, emitted: &mut Emitted) {
+fn enable(text: &mut String, unit: &UnitFile, emitted: &mut Emitted) {
     let _ = write!(
         text,
         "    - name: Enable a swap unit\n      ansible.builtin.systemd_service:\n        name: !unsafe {}\n        daemon_reload: true\n        \

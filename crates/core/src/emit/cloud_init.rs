@@ -1,10 +1,10 @@
 //! User data of cloud-init: what was planned as swaptune's configuration, and its apply.
 
-use super::{Emitted, HEADER, Values};
+use super::{Emitted, EmittedValues, HEADER};
 use crate::plan::CONFIG_FILE;
 use crate::settings::to_toml;
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     let configuration = to_toml(values.settings);
     let content: String =
         configuration.lines().map(|line| if line.is_empty() { "\n".into() } else { format!("      {line}\n") }).collect();

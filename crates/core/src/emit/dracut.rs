@@ -1,9 +1,9 @@
 //! dracut.conf(5): the modules that zswap needs before the root file system is there, and its words where dracut writes the command line.
 
-use super::{Emitted, HEADER, Values};
+use super::{Emitted, EmittedValues, HEADER};
 use crate::facts::{Availability, InitramfsTool};
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     if !values.settings.wants_zswap() {
         emitted.note("the plan does not switch zswap on, and nothing else of it is needed before the root file system is there");
         return;
@@ -25,7 +25,7 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
 }
 
 /// The compressor where it is a module, which must be in the initramfs to be there in time.
-fn modules(values: &Values<'_>) -> Option<String> {
+fn modules(values: &EmittedValues<'_>) -> Option<String> {
     let names = values.settings.zswap.compressor()?.value;
     let name = values.facts.first_usable(&names)?;
     let built_in = |c: &&crate::facts::Compressor| c.name == name && c.availability == Availability::BuiltIn;

@@ -14,38 +14,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::knobs;
-use crate::settings::{Settings, SwapWanted, Wanted, ZramWanted, ZswapSettings};
+use crate::settings::{Settings, SwapWanted, WantedParameter, ZramWanted, ZswapSettings};
 
 /// A form to write a plan in.
 #[derive(Debug)]
-pub struct Format {
+pub struct EmitFormat {
     /// As it is typed.
     pub name: &'static str,
     /// What it is for, in one sentence.
     pub about: &'static str,
-    write: fn(&Values<'_>, &mut Emitted),
+    write: fn(&EmittedValues<'_>, &mut Emitted),
 }
 
 /// All of them.
-pub const FORMATS: [Format; 6] = [
-    Format {
+pub const FORMATS: [EmitFormat; 6] = [
+    EmitFormat {
         name: "ansible",
         about: "a playbook with what `systemd` writes: without swaptune on the machine",
         write: ansible::write,
     },
-    Format {
+    EmitFormat {
         name: "cloud-init",
         about: "user data: swaptune's configuration, and its apply at the first boot",
         write: cloud_init::write,
     },
-    Format {
+    EmitFormat {
         name: "dracut",
         about: "dracut.conf.d: modules and kernel arguments that zswap needs before the root file system is there",
         write: dracut::write,
     },
-    Format { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
-    Format { name: "systemd", about: "sysctl.d, tmpfiles.d, swap units: without swaptune on the machine", write: systemd::write },
-    Format { name: "zram-generator", about: "zram-generator.conf for the zram devices", write: zram_generator::write },
+    EmitFormat { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
+    EmitFormat {
+        name: "systemd",
+        about: "sysctl.d, tmpfiles.d, swap units: without swaptune on the machine",
+        write: systemd::write,
+    },
+    EmitFormat { name: "zram-generator", about: "zram-generator.conf for the zram devices", write: zram_generator::write },
 ];
 
 /// A file of the form.
@@ -78,9 +82,9 @@ impl Emitted {
 
 /// Writes these settings down for this machine.
 #[must_use]
-pub fn emit(format: &Format, facts: &Facts, settings: &Settings) -> Emitted {
+pub fn emit(format: &EmitFormat, facts: &Facts, settings: &Settings) -> Emitted {
     let mut emitted = Emitted::default();
-    let values = Values::of(facts, settings, &mut emitted);
+    let values = EmittedValues::of(facts, settings, &mut emitted);
     (format.write)(&values, &mut emitted);
     emitted
 }
@@ -89,7 +93,7 @@ pub fn emit(format: &Format, facts: &Facts, settings: &Settings) -> Emitted {
 const HEADER: &str = "# Written by `swaptune emit` from a plan for one machine.\n";
 
 /// Settings as this machine takes them.
-struct Values<'a> {
+struct EmittedValues<'a> {
     settings: &'a Settings,
     facts: &'a Facts,
     /// Paths of zswap's parameters with their values, in the order in which they must be written: `enabled` last.
@@ -104,7 +108,7 @@ struct Values<'a> {
     ram: u64,
 }
 
-impl<'a> Values<'a> {
+impl<'a> EmittedValues<'a> {
     fn of(facts: &'a Facts, settings: &'a Settings, emitted: &mut Emitted) -> Self {
         let (mut sysctls, mut sysfs) = (Vec::new(), Vec::new());
         for (name, setting) in &settings.knobs {
@@ -152,8 +156,8 @@ fn zswap(facts: &Facts, settings: &Settings) -> Vec<(&'static str, String)> {
     let Some(live) = facts.zswap.value() else { return Vec::new() };
     let counts = |name: &str| settings.wants_zswap() || name == "zswap.enabled";
     let rows = ZswapSettings::rows().filter(|row| counts(row.name) && live.parameter(row.parameter()).is_some());
-    let value = |wanted: &Wanted| match wanted {
-        Wanted::Names(names) => facts.first_usable(names).or(names.first().cloned()),
+    let value = |wanted: &WantedParameter| match wanted {
+        WantedParameter::Names(names) => facts.first_usable(names).or(names.first().cloned()),
         other => other.text(facts.memory.total()),
     };
     let mut all: Vec<(&str, String)> =

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use super::{Emitted, HEADER, Values, path_of, systemd};
+use super::{Emitted, EmittedValues, HEADER, path_of, systemd};
 use crate::settings::{SwapWanted, ZramWanted};
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     let mut text = format!("{HEADER}{{ ... }}:\n\n{{\n");
     if !values.sysctls.is_empty() {
         text.push_str("  boot.kernel.sysctl = {\n");

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Emitted, HEADER, Values, path_of, zram_generator};
+use super::{Emitted, EmittedValues, HEADER, path_of, zram_generator};
 use crate::edit::sysctl;
 use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
-    for Unit { name, path, size } in files(values, emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
+    for UnitFile { name, path, size } in files(values, emitted) {
         emitted.note(match size {
             Some(size) => format!("{path} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
             None => format!("`systemctl enable --now {name}` switches {path} on; its line in fstab goes"),
@@ -17,7 +17,7 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
 }
 
 /// A unit that was written for an area.
-pub(super) struct Unit {
+pub(super) struct UnitFile {
     pub(super) name: String,
     pub(super) path: String,
     /// Size of a swap file that has to be made.
@@ -25,7 +25,7 @@ pub(super) struct Unit {
 }
 
 /// The files, and the units among them.
-pub(super) fn files(values: &Values<'_>, emitted: &mut Emitted) -> Vec<Unit> {
+pub(super) fn files(values: &EmittedValues<'_>, emitted: &mut Emitted) -> Vec<UnitFile> {
     if !values.sysctls.is_empty() {
         let rows: Vec<(&str, &str, &str)> = values.sysctls.iter().map(|(name, value)| (*name, value.as_str(), "")).collect();
         let text = sysctl::dropin(HEADER.trim_start_matches(['#', ' ']).trim_end(), &rows);
@@ -46,7 +46,7 @@ pub(super) fn files(values: &Values<'_>, emitted: &mut Emitted) -> Vec<Unit> {
 
 /// Lines of tmpfiles.d that write zswap's parameters, with `enabled` last, and other knobs. Through the command line a compressor that is
 /// a module would not be there in time; a line is written when modules can be loaded.
-pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
+pub(super) fn rules(values: &EmittedValues<'_>) -> Vec<String> {
     values
         .zswap
         .iter()
@@ -55,7 +55,7 @@ pub(super) fn rules(values: &Values<'_>) -> Vec<String> {
         .collect()
 }
 
-fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<Unit> {
+fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<UnitFile> {
     let Some(path) = path_of(&area.path) else {
         emitted.note(format!("{:?} is left out: a swap unit needs the path of a device or a file", area.path));
         return None;
@@ -77,7 +77,7 @@ fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<Unit> {
     let _ = write!(text, "\n[Install]\n{wanted_by}=swap.target\n");
     let name = format!("{}.swap", escape_path(&path));
     emitted.file(format!("/etc/systemd/system/{name}"), text);
-    Some(Unit { name, path, size: area.size })
+    Some(UnitFile { name, path, size: area.size })
 }
 
 /// The name of a path's unit (`systemd-escape --path`).

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{Emitted, HEADER, Values};
+use super::{Emitted, EmittedValues, HEADER};
 use crate::settings::ZramWanted;
 
 /// The main file of the generator.
 pub(super) const PATH: &str = "/etc/systemd/zram-generator.conf";
 
-pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     if values.zrams.is_empty() {
         emitted.note("the plan has no zram device, and zram-generator knows nothing else");
         return;
@@ -20,7 +20,7 @@ pub(super) fn write(values: &Values<'_>, emitted: &mut Emitted) {
 }
 
 /// A section for each device.
-pub(super) fn devices(values: &Values<'_>, emitted: &mut Emitted) {
+pub(super) fn devices(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     let mut text = HEADER.to_owned();
     for (number, zram) in values.zrams.iter().enumerate() {
         let ZramWanted { size, algorithm, priority, mem_limit, recomp_algorithm, backing_dev } = zram;

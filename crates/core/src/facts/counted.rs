@@ -20,7 +20,7 @@ const OF_VMSTAT: &[&str] = &["pswpin", "pswpout", "zswpin", "zswpout", "zswpwb",
 
 /// Counters at one moment of a boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CountersSinceBoot {
     /// What changed the configuration then: `apply 20261121-054801-a1b2`.
     pub by: String,
     /// UTC time.
@@ -33,7 +33,7 @@ pub struct Counted {
     pub vmstat: BTreeMap<String, u64>,
 }
 
-impl Counted {
+impl CountersSinceBoot {
     /// What these facts show.
     #[must_use]
     pub fn of(facts: &Facts, by: String, at: String, boot: String) -> Self {

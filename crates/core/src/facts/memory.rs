@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::counted::Counted;
+use super::counted::CountersSinceBoot;
 use crate::fact::Fact;
 use crate::units::Bytes;
 
@@ -17,7 +17,7 @@ pub struct MemoryFacts {
     pub vmstat: Fact<BTreeMap<String, u64>>,
     /// Counters when the configuration was last changed in this boot.
     #[serde(default)]
-    pub counted: Fact<Counted>,
+    pub counted: Fact<CountersSinceBoot>,
     /// `/proc/pressure/memory`.
     pub pressure: Fact<Pressure>,
     /// Transparent huge pages.

@@ -19,10 +19,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use boot::{BootFacts, BootLoader, InitramfsFacts, InitramfsTool, KernelArgStore};
-pub use counted::Counted;
+pub use counted::CountersSinceBoot;
 pub use image::ImageFacts;
 pub use memory::{MemoryFacts, Pressure, ThpFacts};
-pub use moved::{DAEMON_STATUS, Moved, moved};
+pub use moved::{DAEMON_STATUS, MovedSetting, moved};
 pub use names::is_place;
 pub use residents::{Kubelet, Resident};
 pub use storage::{BlockDevice, Mount, Transport};

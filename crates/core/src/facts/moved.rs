@@ -7,7 +7,7 @@ pub const DAEMON_STATUS: &str = "/run/swaptune/daemon.json";
 
 /// A setting that is not as it was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct MovedSetting {
     /// Its name in the table of knobs.
     pub name: String,
     /// Its value before, which is put back.
@@ -18,12 +18,12 @@ pub struct Moved {
 
 /// The settings that a status tells of; none when it cannot be understood.
 #[must_use]
-pub fn moved(status: &str) -> Vec<Moved> {
+pub fn moved(status: &str) -> Vec<MovedSetting> {
     #[derive(Deserialize)]
-    struct Status {
-        moved: Vec<Moved>,
+    struct MovedStatus {
+        moved: Vec<MovedSetting>,
     }
-    serde_json::from_str(status).map(|status: Status| status.moved).unwrap_or_default()
+    serde_json::from_str(status).map(|status: MovedStatus| status.moved).unwrap_or_default()
 }
 
 #[cfg(test)]

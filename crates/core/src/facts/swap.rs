@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::moved::Moved;
+use super::moved::MovedSetting;
 use crate::fact::Fact;
 use crate::units::Bytes;
 
@@ -123,7 +123,7 @@ pub struct ZswapFacts {
     pub complaints: Vec<String>,
     /// Parameters that the daemon has moved for as long as it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moved: Vec<Moved>,
+    pub moved: Vec<MovedSetting>,
 }
 
 impl ZswapFacts {
@@ -137,7 +137,7 @@ impl ZswapFacts {
     #[must_use]
     pub fn configured(&self, name: &str) -> Option<&str> {
         let live = self.parameter(name)?;
-        let is_it = |moved: &&Moved| moved.name.strip_prefix("zswap.") == Some(name) && moved.now == live.trim();
+        let is_it = |moved: &&MovedSetting| moved.name.strip_prefix("zswap.") == Some(name) && moved.now == live.trim();
         Some(self.moved.iter().find(is_it).map_or(live, |moved| moved.before.as_str()))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ask::{booted_with, config, does_not, zswap_words};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::edit::grub;
 use crate::facts::{Availability, BootLoader, Facts};
 use crate::parse::cmdline;
@@ -48,7 +48,7 @@ fn next_boot(facts: &Facts, name: &str) -> Option<(String, String)> {
     }
 }
 
-fn compressor_not_loadable(facts: &Facts) -> Option<Evidence> {
+fn compressor_not_loadable(facts: &Facts) -> Option<FindingEvidence> {
     facts.zswap.value()?;
     let (place, asked) = next_boot(facts, "zswap.compressor")?;
     let compressor = facts.compressors.iter().find(|c| c.name == asked)?;
@@ -57,12 +57,12 @@ fn compressor_not_loadable(facts: &Facts) -> Option<Evidence> {
     }
     let why = facts.initramfs.why_not_loadable(&asked)?;
     let what = format!("zswap.compressor={asked} will silently become the built-in default at the next boot: {why}");
-    let found = Evidence::new(what, "swaptune apply --boot").seen(place, format!("zswap.compressor={asked}"));
+    let found = FindingEvidence::new(what, "swaptune apply --boot").seen(place, format!("zswap.compressor={asked}"));
     let found = found.seen(facts.initramfs.contents.source(), facts.initramfs.contents.value()?.join(", "));
     Some(found.seen(compressor.source.clone(), format!("{asked} is a module")))
 }
 
-fn zpool_not_loadable(facts: &Facts) -> Option<Evidence> {
+fn zpool_not_loadable(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value()?;
     zswap.parameter("zpool")?;
     let (place, asked) = next_boot(facts, "zswap.zpool")?;
@@ -74,13 +74,13 @@ fn zpool_not_loadable(facts: &Facts) -> Option<Evidence> {
     let why = facts.initramfs.why_not_loadable(&asked)?;
     let what = format!("zswap.zpool={asked} will silently become the built-in default at the next boot: {why}");
     Some(
-        Evidence::new(what, "swaptune apply --boot")
+        FindingEvidence::new(what, "swaptune apply --boot")
             .seen(place, format!("zswap.zpool={asked}"))
             .seen(facts.kernel.config.source(), format!("{option}=m")),
     )
 }
 
-fn words_pending(facts: &Facts) -> Option<Evidence> {
+fn words_pending(facts: &Facts) -> Option<FindingEvidence> {
     let store = facts.boot.arguments.value()?;
     let running = facts.kernel.cmdline.value()?;
     let mut words = zswap_words(facts);
@@ -95,10 +95,10 @@ fn words_pending(facts: &Facts) -> Option<Evidence> {
     let list = names.into_iter().collect::<Vec<_>>().join(", ");
     let what = format!("{list} in {} and on the running command line differ: the file counts from the next boot on", store.path);
     let exhibits: Vec<Exhibit> = words.into_iter().map(|(source, word)| Exhibit { source, text: word.raw }).collect();
-    Some(Evidence::new(what, "systemctl reboot").seen_all(exhibits))
+    Some(FindingEvidence::new(what, "systemctl reboot").seen_all(exhibits))
 }
 
-fn grub_not_plain(facts: &Facts) -> Option<Evidence> {
+fn grub_not_plain(facts: &Facts) -> Option<FindingEvidence> {
     facts.boot.loader.value().filter(|loader| **loader == BootLoader::Grub)?;
     let is_grub = |path: &str| path == "/etc/default/grub" || path.starts_with("/etc/default/grub.d/");
     let files: Vec<(&str, &str)> = facts
@@ -110,7 +110,7 @@ fn grub_not_plain(facts: &Facts) -> Option<Evidence> {
     let error = grub::effective(&files).err()?;
     let what = format!("line {} of {} has {}: {}", error.line, error.path, error.found, error.hint);
     Some(
-        Evidence::new(what, format!("editor +{} {}", error.line, error.path))
+        FindingEvidence::new(what, format!("editor +{} {}", error.line, error.path))
             .seen(format!("{} line {}", error.path, error.line), error.found),
     )
 }

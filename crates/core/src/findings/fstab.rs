@@ -1,9 +1,9 @@
 //! `/etc/fstab` and `/etc/crypttab`: lines that hold up a boot, name what is not there, or lose data.
 
-use super::{Evidence, Exhibit, Finding, Severity};
-use crate::edit::fstab::{Entry, entries};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
+use crate::edit::fstab::{FstabEntry, entries};
 use crate::facts::{BlockDevice, Facts, SwapKind};
-use crate::parse::crypttab::{self, Mapping};
+use crate::parse::crypttab::{self, CryptMapping};
 
 const FSTAB: &str = "/etc/fstab";
 const CRYPTTAB: &str = "/etc/crypttab";
@@ -93,26 +93,26 @@ fn text(facts: &Facts) -> &str {
 }
 
 /// Swap lines that are used at boot.
-fn swaps(facts: &Facts) -> Vec<Entry> {
+fn swaps(facts: &Facts) -> Vec<FstabEntry> {
     let all = entries(text(facts)).into_iter().filter_map(Result::ok);
     all.filter(|entry| entry.is_swap() && entry.option("noauto").is_none()).collect()
 }
 
-fn line(entry: &Entry) -> Exhibit {
+fn line(entry: &FstabEntry) -> Exhibit {
     let text = format!("{} {} {} {}", entry.spec, entry.target, entry.fstype, entry.options);
     Exhibit { source: format!("{FSTAB} line {}", entry.line), text }
 }
 
 /// The device that the first field names.
-fn device<'a>(facts: &'a Facts, entry: &Entry) -> Option<&'a BlockDevice> {
+fn device<'a>(facts: &'a Facts, entry: &FstabEntry) -> Option<&'a BlockDevice> {
     facts.device_named(&entry.spec)
 }
 
-fn is_file(entry: &Entry) -> bool {
+fn is_file(entry: &FstabEntry) -> bool {
     entry.spec.starts_with('/') && !entry.spec.starts_with("/dev/")
 }
 
-fn is_active(facts: &Facts, entry: &Entry) -> bool {
+fn is_active(facts: &Facts, entry: &FstabEntry) -> bool {
     let device = device(facts, entry);
     facts.swaps.iter().any(|area| {
         let on_device =
@@ -122,22 +122,23 @@ fn is_active(facts: &Facts, entry: &Entry) -> bool {
     })
 }
 
-fn broken_line(facts: &Facts) -> Option<Evidence> {
+fn broken_line(facts: &Facts) -> Option<FindingEvidence> {
     let broken = entries(text(facts)).into_iter().find_map(Result::err)?;
     let what =
         format!("line {} of {FSTAB} {}, so it is skipped, and swaptune does not edit the file", broken.line, broken.problem);
-    Some(Evidence::new(what, "findmnt --verify").seen(format!("{FSTAB} line {}", broken.line), broken.text))
+    Some(FindingEvidence::new(what, "findmnt --verify").seen(format!("{FSTAB} line {}", broken.line), broken.text))
 }
 
 /// Swap lines whose device is not there.
-fn missing(facts: &Facts) -> impl Iterator<Item = Entry> {
+fn missing(facts: &Facts) -> impl Iterator<Item = FstabEntry> {
     let listed = if facts.block_devices.is_empty() { Vec::new() } else { swaps(facts) };
-    let is_missing = |entry: &Entry| facts.can_look_up(&entry.spec) && device(facts, entry).is_none() && !is_active(facts, entry);
+    let is_missing =
+        |entry: &FstabEntry| facts.can_look_up(&entry.spec) && device(facts, entry).is_none() && !is_active(facts, entry);
     listed.into_iter().filter(is_missing)
 }
 
-fn optional_missing(facts: &Facts) -> Option<Evidence> {
-    let missing: Vec<Entry> = missing(facts).filter(Entry::is_optional).collect();
+fn optional_missing(facts: &Facts) -> Option<FindingEvidence> {
+    let missing: Vec<FstabEntry> = missing(facts).filter(FstabEntry::is_optional).collect();
     let first = missing.first()?;
     let what = format!(
         "{} may be missing and is not there, or could not be opened: boots give it up after {} s; it comes up when it is plugged in",
@@ -145,11 +146,11 @@ fn optional_missing(facts: &Facts) -> Option<Evidence> {
         first.option("x-systemd.device-timeout").unwrap_or_default().trim_end_matches('s')
     );
     let cure = format!("swaptune device retire {}", first.spec);
-    Some(Evidence::new(what, cure).seen_all(missing.iter().map(line)))
+    Some(FindingEvidence::new(what, cure).seen_all(missing.iter().map(line)))
 }
 
-fn missing_device(facts: &Facts) -> Option<Evidence> {
-    let missing: Vec<Entry> = missing(facts).filter(|entry| !entry.is_optional()).collect();
+fn missing_device(facts: &Facts) -> Option<FindingEvidence> {
+    let missing: Vec<FstabEntry> = missing(facts).filter(|entry| !entry.is_optional()).collect();
     let first = missing.first()?;
     let waits = if first.option("nofail").is_some() {
         "the boot goes on without it"
@@ -158,20 +159,20 @@ fn missing_device(facts: &Facts) -> Option<Evidence> {
     };
     let what = format!("{} is listed as swap and is not there: {waits}", first.spec);
     let cure = format!("sed -i '{}s/^/#/' {FSTAB}", first.line);
-    Some(Evidence::new(what, cure).seen_all(missing.iter().map(line)))
+    Some(FindingEvidence::new(what, cure).seen_all(missing.iter().map(line)))
 }
 
-fn no_nofail(facts: &Facts) -> Option<Evidence> {
-    let lines: Vec<Entry> =
+fn no_nofail(facts: &Facts) -> Option<FindingEvidence> {
+    let lines: Vec<FstabEntry> =
         swaps(facts).into_iter().filter(|entry| entry.option("nofail").is_none() && !is_file(entry)).collect();
     let first = lines.first()?;
     let what = format!("{} has no nofail: should that device be missing or dead, the boot waits 90 s for it", first.spec);
-    Some(Evidence::new(what, "swaptune apply --boot").seen_all(lines.iter().map(line)))
+    Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all(lines.iter().map(line)))
 }
 
-fn duplicate(facts: &Facts) -> Option<Evidence> {
+fn duplicate(facts: &Facts) -> Option<FindingEvidence> {
     let all = swaps(facts);
-    let same = |a: &Entry, b: &Entry| {
+    let same = |a: &FstabEntry, b: &FstabEntry| {
         let (left, right) = (device(facts, a), device(facts, b));
         a.spec == b.spec || left.is_some() && left.map(|d| &d.name) == right.map(|d| &d.name)
     };
@@ -179,19 +180,19 @@ fn duplicate(facts: &Facts) -> Option<Evidence> {
         all.iter().enumerate().find_map(|(index, a)| Some((a, all[index + 1..].iter().find(|b| same(a, b))?)))?;
     let what =
         format!("lines {} and {} of {FSTAB} are the same swap area: the second one fails at boot", first.line, second.line);
-    Some(Evidence::new(what, "swaptune apply --boot").seen_all([line(first), line(second)]))
+    Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all([line(first), line(second)]))
 }
 
-fn swap_off(facts: &Facts) -> Option<Evidence> {
-    let off: Vec<Entry> =
+fn swap_off(facts: &Facts) -> Option<FindingEvidence> {
+    let off: Vec<FstabEntry> =
         swaps(facts).into_iter().filter(|entry| device(facts, entry).is_some() && !is_active(facts, entry)).collect();
     let first = off.first()?;
     let what = format!("{} is listed as swap, is there, and is not on", first.spec);
-    Some(Evidence::new(what, "swapon -a").seen_all(off.iter().map(line)))
+    Some(FindingEvidence::new(what, "swapon -a").seen_all(off.iter().map(line)))
 }
 
-fn file_copy_on_write(facts: &Facts) -> Option<Evidence> {
-    let refuses = |entry: &Entry| {
+fn file_copy_on_write(facts: &Facts) -> Option<FindingEvidence> {
+    let refuses = |entry: &FstabEntry| {
         let under = |at: &str| at == "/" || entry.spec.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'));
         let mount = facts.mounts.iter().filter(|mount| under(&mount.at)).max_by_key(|mount| mount.at.len())?;
         matches!(mount.filesystem.as_str(), "btrfs" | "bcachefs" | "zfs" | "overlay" | "tmpfs").then(|| mount.filesystem.clone())
@@ -205,40 +206,40 @@ fn file_copy_on_write(facts: &Facts) -> Option<Evidence> {
     );
     let cure =
         if filesystem == "btrfs" { format!("btrfs filesystem mkswapfile {}", entry.spec) } else { "swaptune plan".to_owned() };
-    Some(Evidence::new(what, cure).seen_all([line(&entry)]))
+    Some(FindingEvidence::new(what, cure).seen_all([line(&entry)]))
 }
 
 /// Mappings whose key is made anew at each boot.
-fn random(facts: &Facts) -> Vec<Mapping> {
+fn random(facts: &Facts) -> Vec<CryptMapping> {
     let all = crypttab::parse(facts.file(CRYPTTAB).unwrap_or_default());
-    all.into_iter().filter(Mapping::random_key).collect()
+    all.into_iter().filter(CryptMapping::random_key).collect()
 }
 
-fn mapping(mapping: &Mapping) -> Exhibit {
+fn mapping(mapping: &CryptMapping) -> Exhibit {
     let text = format!("{} {} {} {}", mapping.name, mapping.source, mapping.key, mapping.options.join(","));
     Exhibit { source: CRYPTTAB.into(), text: text.trim_end().to_owned() }
 }
 
-fn has(mapping: &Mapping, option: &str) -> bool {
+fn has(mapping: &CryptMapping, option: &str) -> bool {
     mapping.options.iter().any(|own| own == option)
 }
 
-fn random_key_by_uuid(facts: &Facts) -> Option<Evidence> {
+fn random_key_by_uuid(facts: &Facts) -> Option<FindingEvidence> {
     let erased = |source: &str| {
         let tag = source.split('=').next().unwrap_or_default();
         tag == "UUID" || tag == "LABEL" || source.starts_with("/dev/disk/by-uuid/") || source.starts_with("/dev/disk/by-label/")
     };
     // An offset leaves the first sectors, and with them a small file system that carries the UUID, in place.
-    let safe = |mapping: &Mapping| mapping.options.iter().any(|option| option.starts_with("offset="));
+    let safe = |mapping: &CryptMapping| mapping.options.iter().any(|option| option.starts_with("offset="));
     let found = random(facts).into_iter().find(|mapping| erased(&mapping.source) && !safe(mapping))?;
     let what = format!(
         "{} is found by {} and formatted with a random key at each boot, which erases that identity: the next boot does not find it",
         found.name, found.source
     );
-    Some(Evidence::new(what, "lsblk -o NAME,SIZE,PARTUUID").seen_all([mapping(&found)]))
+    Some(FindingEvidence::new(what, "lsblk -o NAME,SIZE,PARTUUID").seen_all([mapping(&found)]))
 }
 
-fn random_key_by_name(facts: &Facts) -> Option<Evidence> {
+fn random_key_by_name(facts: &Facts) -> Option<FindingEvidence> {
     let shifts = |source: &str| {
         let name = source.strip_prefix("/dev/").unwrap_or_default();
         !name.contains('/') && ["sd", "vd", "xvd", "hd", "nvme", "mmcblk"].iter().any(|kind| name.starts_with(kind))
@@ -248,23 +249,23 @@ fn random_key_by_name(facts: &Facts) -> Option<Evidence> {
         "{} formats {} at each boot: should another disk get that name one day, its data is gone",
         found.name, found.source
     );
-    Some(Evidence::new(what, "ls -l /dev/disk/by-id /dev/disk/by-partuuid").seen_all([mapping(&found)]))
+    Some(FindingEvidence::new(what, "ls -l /dev/disk/by-id /dev/disk/by-partuuid").seen_all([mapping(&found)]))
 }
 
-fn random_key_without_swap(facts: &Facts) -> Option<Evidence> {
+fn random_key_without_swap(facts: &Facts) -> Option<FindingEvidence> {
     let found = random(facts)
         .into_iter()
         .find(|mapping| !has(mapping, "swap") && !mapping.options.iter().any(|option| option.starts_with("tmp")))?;
     let what = format!("{} gets a random key but lacks the option swap: it gets no swap header, and swapon fails", found.name);
     let cure = format!("sed -i '/^{}[[:blank:]]/s/$/,swap/' {CRYPTTAB}", found.name);
-    Some(Evidence::new(what, cure).seen_all([mapping(&found)]))
+    Some(FindingEvidence::new(what, cure).seen_all([mapping(&found)]))
 }
 
-fn random_key_luks(facts: &Facts) -> Option<Evidence> {
+fn random_key_luks(facts: &Facts) -> Option<FindingEvidence> {
     let found = random(facts).into_iter().find(|mapping| has(mapping, "luks"))?;
     let what = format!(
         "{} is a LUKS volume with {} as its key, which is another one at each boot: it can never be opened",
         found.name, found.key
     );
-    Some(Evidence::new(what, "man 5 crypttab").seen_all([mapping(&found)]))
+    Some(FindingEvidence::new(what, "man 5 crypttab").seen_all([mapping(&found)]))
 }

@@ -5,7 +5,7 @@
 //! read has them.
 
 use super::ask::log;
-use super::{Evidence, Finding, Severity};
+use super::{Finding, FindingEvidence, Severity};
 use crate::facts::Facts;
 
 /// A row for a signature, with a detector of its own that looks for these texts.
@@ -18,7 +18,7 @@ macro_rules! signatures {
             source: $source,
             detect: $name,
         }),+];
-        $(fn $name(facts: &Facts) -> Option<Evidence> {
+        $(fn $name(facts: &Facts) -> Option<FindingEvidence> {
             signature(facts, &[$($text),+], $meaning, $cure)
         })+
     };
@@ -88,7 +88,7 @@ signatures! {
 }
 
 /// The newest lines that carry one of the texts; parts separated by ` + ` must follow each other.
-fn signature(facts: &Facts, texts: &[&str], meaning: &str, cure: &str) -> Option<Evidence> {
+fn signature(facts: &Facts, texts: &[&str], meaning: &str, cure: &str) -> Option<FindingEvidence> {
     let carries = |line: &str, text: &str| {
         let mut rest = line;
         text.split(" + ").all(|part| match rest.find(part) {
@@ -103,5 +103,5 @@ fn signature(facts: &Facts, texts: &[&str], meaning: &str, cure: &str) -> Option
     let count = lines.len();
     let last = lines.pop()?;
     let times = if count == 1 { String::new() } else { format!(" ({count} lines)") };
-    Some(Evidence::new(format!("{meaning}{times}"), cure).seen_all([last]))
+    Some(FindingEvidence::new(format!("{meaning}{times}"), cure).seen_all([last]))
 }

@@ -1,6 +1,6 @@
 //! Other programs that set what swaptune sets: two of them at once, or one that undoes the other.
 
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::facts::{Facts, KnobWriter, MANAGERS_OF_ZRAM, Manager, WriterKind};
 use crate::parse::cmdline;
 use crate::plan::{APPLIED_FILE, writers};
@@ -73,7 +73,7 @@ fn names(managers: &[&Manager]) -> String {
     managers.iter().map(|manager| manager.name.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
-fn two(facts: &Facts) -> Option<Evidence> {
+fn two(facts: &Facts) -> Option<FindingEvidence> {
     let found = [MANAGERS_OF_ZRAM, &["zswap-cli", "systemd-swap"], &["dphys-swapfile", "rpi-swap", "swapspace"]]
         .into_iter()
         .map(|family| active(facts, family))
@@ -81,7 +81,7 @@ fn two(facts: &Facts) -> Option<Evidence> {
     let what =
         format!("{} are both active: they set up the same thing, and the order of the boot decides who wins", names(&found));
     let cure = format!("systemctl disable --now {}", unit(&found[1].name));
-    Some(Evidence::new(what, cure).seen_all(exhibits(&found)))
+    Some(FindingEvidence::new(what, cure).seen_all(exhibits(&found)))
 }
 
 /// The unit to disable for a manager.
@@ -94,7 +94,7 @@ fn unit(name: &str) -> String {
     }
 }
 
-fn zswap_and_zram(facts: &Facts) -> Option<Evidence> {
+fn zswap_and_zram(facts: &Facts) -> Option<FindingEvidence> {
     let configured = facts.boot.arguments.value().and_then(|store| cmdline::get(&store.configured, "zswap.enabled"));
     let at_boot = configured.is_some_and(|value| cmdline::boolean(&value) == Some(true));
     if !facts.zswap_is_on() && !at_boot {
@@ -103,10 +103,10 @@ fn zswap_and_zram(facts: &Facts) -> Option<Evidence> {
     let found = active(facts, MANAGERS_OF_ZRAM);
     let first = found.first()?;
     let what = format!("zswap is on, and {} sets zram up at boot: each page would be compressed twice", first.name);
-    Some(Evidence::new(what, "swaptune apply").seen_all(exhibits(&found)))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all(exhibits(&found)))
 }
 
-fn fight_swaptune(facts: &Facts) -> Option<Evidence> {
+fn fight_swaptune(facts: &Facts) -> Option<FindingEvidence> {
     facts.file("/etc/systemd/system/swaptune.service")?;
     let found = active(facts, &["zswap-cli", "systemd-swap", "xzram"]);
     let first = found.first()?;
@@ -115,10 +115,10 @@ fn fight_swaptune(facts: &Facts) -> Option<Evidence> {
         "zswap-cli" | "systemd-swap" => format!("systemctl disable --now {}.service", first.name),
         _ => hide(&first.evidence),
     };
-    Some(Evidence::new(what, cure).seen_all(exhibits(&found)))
+    Some(FindingEvidence::new(what, cure).seen_all(exhibits(&found)))
 }
 
-fn knob_writer(facts: &Facts) -> Option<Evidence> {
+fn knob_writer(facts: &Facts) -> Option<FindingEvidence> {
     let applied = read_toml(APPLIED_FILE, facts.file(APPLIED_FILE)?, None).ok()?;
     let found = writers::contested(facts, &applied);
     let (first, wanted) = found.first()?;
@@ -132,7 +132,7 @@ fn knob_writer(facts: &Facts) -> Option<Evidence> {
         source: format!("{} line {}", writer.path, writer.line),
         text: format!("{}, not {wanted}", writers::says(writer)),
     };
-    Some(Evidence::new(what, cure).seen_all(found.iter().map(exhibit)))
+    Some(FindingEvidence::new(what, cure).seen_all(found.iter().map(exhibit)))
 }
 
 /// A file of a package is hidden by a link of its name in /etc, as tmpfiles.d(5) and udev(7) provide; one in /etc is moved.
@@ -145,7 +145,7 @@ fn hide(path: &str) -> String {
 
 const TUNED_CONF: &str = "/etc/tuned/tuned-main.conf";
 
-fn tuned_wins(facts: &Facts) -> Option<Evidence> {
+fn tuned_wins(facts: &Facts) -> Option<FindingEvidence> {
     let tuned = active(facts, &["tuned"]);
     tuned.first()?;
     let sections = crate::parse::ini::sections(facts.file(TUNED_CONF)?);
@@ -156,23 +156,23 @@ fn tuned_wins(facts: &Facts) -> Option<Evidence> {
     let what = "tuned is active with reapply_sysctl off: its profile overrides the sysctl files, ours included";
     let cure = format!("sed -i 's/^reapply_sysctl.*/reapply_sysctl = 1/' {TUNED_CONF} && systemctl restart tuned");
     let line = Exhibit { source: format!("{TUNED_CONF} line {}", key.line), text: format!("reapply_sysctl = {}", key.value) };
-    Some(Evidence::new(what, cure).seen_all([line]).seen_all(exhibits(&tuned)))
+    Some(FindingEvidence::new(what, cure).seen_all([line]).seen_all(exhibits(&tuned)))
 }
 
-fn oomd_without_swap(facts: &Facts) -> Option<Evidence> {
+fn oomd_without_swap(facts: &Facts) -> Option<FindingEvidence> {
     let oomd = active(facts, &["systemd-oomd", "oomd"]);
     let first = oomd.first().filter(|_| facts.swaps.is_empty())?;
     let what =
         format!("{} is active and there is no swap: its swap policy is blind, and its pressure policy acts late", first.name);
-    Some(Evidence::new(what, "swaptune apply").seen_all(exhibits(&oomd)).seen("/proc/swaps", "empty"))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all(exhibits(&oomd)).seen("/proc/swaps", "empty"))
 }
 
-fn two_oom_daemons(facts: &Facts) -> Option<Evidence> {
+fn two_oom_daemons(facts: &Facts) -> Option<FindingEvidence> {
     let found = active(facts, &["systemd-oomd", "oomd", "earlyoom", "nohang"]);
     if found.len() < 2 {
         return None;
     }
     let what = format!("{} are active: each kills by rules of its own, and neither knows of the other", names(&found));
     let cure = format!("systemctl disable --now {}.service", found[1].name);
-    Some(Evidence::new(what, cure).seen_all(exhibits(&found)))
+    Some(FindingEvidence::new(what, cure).seen_all(exhibits(&found)))
 }

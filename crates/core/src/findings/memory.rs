@@ -1,7 +1,7 @@
 //! Memory around swap: out of memory in spite of it, pressure that is not measured, cgroups without zswap's files.
 
 use super::ask::{booted_with, config, grown, log, percent, zram_areas, zswap_on};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
 use crate::profiles::auto::pool_percent_max;
@@ -37,7 +37,7 @@ pub(super) static ROWS: &[Finding] = &[
     },
 ];
 
-fn oom(facts: &Facts) -> Option<Evidence> {
+fn oom(facts: &Facts) -> Option<FindingEvidence> {
     let lines = log(facts, |line| line.contains("Out of memory") || line.contains("oom-kill:"));
     let zswap = zswap_on(facts);
     if lines.is_empty() || zswap.is_none() && zram_areas(facts).is_empty() {
@@ -62,10 +62,10 @@ fn oom(facts: &Facts) -> Option<Evidence> {
     let why =
         if causes.is_empty() { "nothing in the counters says why; a cgroup limit may".to_owned() } else { causes.join(", ") };
     let what = format!("the kernel log has {} lines of the OOM killer although compressed swap is on: {why}", lines.len());
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(lines))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(lines))
 }
 
-fn psi_off(facts: &Facts) -> Option<Evidence> {
+fn psi_off(facts: &Facts) -> Option<FindingEvidence> {
     let asked = booted_with(facts, "psi").and_then(|value| crate::parse::cmdline::boolean(&value));
     if facts.memory.pressure.is_known() {
         return None;
@@ -82,20 +82,20 @@ fn psi_off(facts: &Facts) -> Option<Evidence> {
     };
     let what =
         format!("there is no /proc/pressure/memory: {why}; stalls, the best measure of too little memory, are not counted");
-    Some(Evidence::new(what, cure).seen(facts.kernel.config.source(), format!("{}={}", line.0, line.1)))
+    Some(FindingEvidence::new(what, cure).seen(facts.kernel.config.source(), format!("{}={}", line.0, line.1)))
 }
 
-fn cgroup_v1(facts: &Facts) -> Option<Evidence> {
+fn cgroup_v1(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let version = facts.system.cgroup_version.value().filter(|version| **version == 1)?;
     let what = "the memory controller is version 1: zswap cannot be limited or kept from writing back for one service, and its shrinker does nothing";
     let line = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: format!("cgroup version {version}") };
-    Some(Evidence::new(what, "swaptune inspect").seen_all([line]))
+    Some(FindingEvidence::new(what, "swaptune inspect").seen_all([line]))
 }
 
-fn container(facts: &Facts) -> Option<Evidence> {
+fn container(facts: &Facts) -> Option<FindingEvidence> {
     let kind = &facts.system.container.value()?.kind;
     let what =
         format!("this is a {kind} container: what is said about swap is that of its host, and nothing can be changed from here");
-    Some(Evidence::new(what, "swaptune status").seen(facts.system.container.source(), kind.clone()))
+    Some(FindingEvidence::new(what, "swaptune status").seen(facts.system.container.source(), kind.clone()))
 }

@@ -2,7 +2,7 @@
 //!
 //! [`TABLE`] is the single origin of codes, severities, titles and detectors; `verify`, the reference page and the tests
 //! walk it. A detector is a pure function of [`Facts`]: one snapshot, so counters are totals since the last change of
-//! the configuration in this boot ([`crate::facts::Counted`]), else since boot, and where that matters the sentence says so. To add a finding is to add a row beside its detector and a case in `cases/`.
+//! the configuration in this boot ([`crate::facts::CountersSinceBoot`]), else since boot, and where that matters the sentence says so. To add a finding is to add a row beside its detector and a case in `cases/`.
 
 mod ask;
 mod boot;
@@ -50,7 +50,7 @@ pub struct Finding {
     /// The kernel document, source file or manual page that the finding rests on.
     pub source: &'static str,
     /// Looks for it.
-    detect: fn(&Facts) -> Option<Evidence>,
+    detect: fn(&Facts) -> Option<FindingEvidence>,
 }
 
 /// A piece of evidence.
@@ -64,13 +64,13 @@ pub struct Exhibit {
 
 /// What a detector found.
 #[derive(Clone, Debug)]
-struct Evidence {
+struct FindingEvidence {
     what: String,
     exhibits: Vec<Exhibit>,
     cure: String,
 }
 
-impl Evidence {
+impl FindingEvidence {
     /// One sentence with the numbers, and the command that cures it.
     fn new(what: impl Into<String>, cure: impl Into<String>) -> Self {
         Self { what: what.into(), exhibits: Vec::new(), cure: cure.into() }
@@ -154,7 +154,7 @@ pub fn examine(facts: &Facts) -> Vec<Found> {
 
 impl Finding {
     fn examine(&self, facts: &Facts) -> Option<Found> {
-        let Evidence { what, exhibits, cure } = (self.detect)(facts)?;
+        let FindingEvidence { what, exhibits, cure } = (self.detect)(facts)?;
         Some(Found {
             code: self.code,
             severity: self.severity,

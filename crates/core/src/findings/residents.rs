@@ -3,7 +3,7 @@
 //! None of it forbids a plan, but for a kubelet, whose refusal is in `plan/kubernetes.rs`.
 
 use super::ask::{knob_exhibit, number, paths, swap_lines};
-use super::{Evidence, Finding, Severity};
+use super::{Finding, FindingEvidence, Severity};
 use crate::facts::{Facts, Kubelet, Resident, SwapArea};
 use crate::plan::{APPLIED_FILE, APPLIED_NOW_FILE};
 use crate::settings::read_toml;
@@ -88,26 +88,26 @@ fn answered_for(facts: &Facts) -> bool {
     applied.into_iter().any(|settings| settings.allows_kubelet())
 }
 
-fn kubelet(facts: &Facts, which: impl Fn(&Kubelet) -> bool, what: &str) -> Option<Evidence> {
+fn kubelet(facts: &Facts, which: impl Fn(&Kubelet) -> bool, what: &str) -> Option<FindingEvidence> {
     let areas = areas(facts);
     let wanted = |kubelet: &&Kubelet| which(kubelet) && !areas.is_empty() && !answered_for(facts);
     let kubelet = facts.system.kubelets.iter().find(wanted)?;
     let objection = kubelet.objection()?;
-    let found = Evidence::new(format!("{} {what}, and {objection}", kubelet.name), format!("editor {}", kubelet.config));
+    let found = FindingEvidence::new(format!("{} {what}, and {objection}", kubelet.name), format!("editor {}", kubelet.config));
     Some(found.seen(kubelet.evidence.clone(), kubelet.name.clone()).seen_all(swap_lines(&areas)))
 }
 
-fn kubelet_fails(facts: &Facts) -> Option<Evidence> {
+fn kubelet_fails(facts: &Facts) -> Option<FindingEvidence> {
     let fails = |kubelet: &Kubelet| kubelet.fail_swap_on.value() != Some(&false);
     kubelet(facts, fails, "runs on this machine, swap is on")
 }
 
-fn pods_without(facts: &Facts) -> Option<Evidence> {
+fn pods_without(facts: &Facts) -> Option<FindingEvidence> {
     let runs = |kubelet: &Kubelet| kubelet.fail_swap_on.value() == Some(&false);
     kubelet(facts, runs, "runs on this machine, swap serves everything but its pods")
 }
 
-fn unlocked(facts: &Facts, name: &str) -> Option<Evidence> {
+fn unlocked(facts: &Facts, name: &str) -> Option<FindingEvidence> {
     let found = resident(facts, &[name]).filter(|found| found.memory_lock.value() != Some(&true))?;
     let areas = areas(facts);
     if areas.is_empty() {
@@ -118,51 +118,51 @@ fn unlocked(facts: &Facts, name: &str) -> Option<Evidence> {
         paths(&areas),
         found.memory_lock.source()
     );
-    let evidence = Evidence::new(what, format!("editor /etc/{name}/{name}.yml"));
+    let evidence = FindingEvidence::new(what, format!("editor /etc/{name}/{name}.yml"));
     Some(evidence.seen(found.evidence.clone(), name).seen_all(swap_lines(&areas)))
 }
 
-fn cassandra(facts: &Facts) -> Option<Evidence> {
+fn cassandra(facts: &Facts) -> Option<FindingEvidence> {
     let found = resident(facts, &["cassandra"])?;
     let areas = areas(facts);
     let what = "cassandra runs beside swap: its makers would rather lose a node than have one that answers late";
     let cure = format!("swapoff {}", areas.first()?.path);
-    Some(Evidence::new(what, cure).seen(found.evidence.clone(), "cassandra").seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, cure).seen(found.evidence.clone(), "cassandra").seen_all(swap_lines(&areas)))
 }
 
-fn redis_overcommit(facts: &Facts) -> Option<Evidence> {
+fn redis_overcommit(facts: &Facts) -> Option<FindingEvidence> {
     let found = resident(facts, &["redis", "valkey"])?;
     let mode = number(facts, "vm.overcommit_memory").filter(|mode| *mode != 1)?;
     let what = format!(
         "{} runs with vm.overcommit_memory = {mode}: where it holds more than is free, the fork of a snapshot is refused",
         found.name
     );
-    let evidence = Evidence::new(what, "swaptune apply --set vm.overcommit_memory=1");
+    let evidence = FindingEvidence::new(what, "swaptune apply --set vm.overcommit_memory=1");
     Some(evidence.seen(found.evidence.clone(), found.name.clone()).seen_all([knob_exhibit(facts, "vm.overcommit_memory")]))
 }
 
-fn redis_huge_pages(facts: &Facts) -> Option<Evidence> {
+fn redis_huge_pages(facts: &Facts) -> Option<FindingEvidence> {
     let found = resident(facts, &["redis", "valkey"])?;
     let knob = "transparent_hugepage.enabled";
     facts.knob(knob).filter(|value| *value == "always")?;
     let what = format!("{} runs with huge pages always on: after a fork each write copies a huge page", found.name);
-    let evidence = Evidence::new(what, format!("swaptune apply --set {knob}=madvise"));
+    let evidence = FindingEvidence::new(what, format!("swaptune apply --set {knob}=madvise"));
     Some(evidence.seen(found.evidence.clone(), found.name.clone()).seen_all([knob_exhibit(facts, knob)]))
 }
 
-fn mongodb(facts: &Facts) -> Option<Evidence> {
+fn mongodb(facts: &Facts) -> Option<FindingEvidence> {
     let found = resident(facts, &["mongodb"]).filter(|_| !facts.swaps.is_empty())?;
     let swappiness = number(facts, "vm.swappiness").filter(|value| *value > 1)?;
     let what = format!("mongodb runs beside swap with vm.swappiness {swappiness}, where its makers want 1 or 0");
-    let evidence = Evidence::new(what, "swaptune apply --set vm.swappiness=1");
+    let evidence = FindingEvidence::new(what, "swaptune apply --set vm.swappiness=1");
     Some(evidence.seen(found.evidence.clone(), "mongodb").seen_all([knob_exhibit(facts, "vm.swappiness")]))
 }
 
-fn postgresql(facts: &Facts) -> Option<Evidence> {
+fn postgresql(facts: &Facts) -> Option<FindingEvidence> {
     let found = resident(facts, &["postgresql"])?;
     number(facts, "vm.overcommit_memory").filter(|mode| *mode == 1)?;
     let what =
         "postgresql runs with vm.overcommit_memory = 1: no allocation fails, so that the kernel kills a server when memory ends";
-    let evidence = Evidence::new(what, "swaptune knobs vm.overcommit_memory");
+    let evidence = FindingEvidence::new(what, "swaptune knobs vm.overcommit_memory");
     Some(evidence.seen(found.evidence.clone(), "postgresql").seen_all([knob_exhibit(facts, "vm.overcommit_memory")]))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ask::{device, disk_areas, does, paths, release, swap_lines, zram_areas};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{BlockDevice, Encryption, Facts, SwapArea, SwapKind, Transport};
 use swaptune_kernel::behaviours;
@@ -88,7 +88,7 @@ pub(super) static ROWS: &[Finding] = &[
     },
 ];
 
-fn inverted_priority(facts: &Facts) -> Option<Evidence> {
+fn inverted_priority(facts: &Facts) -> Option<FindingEvidence> {
     let (zram, disks) = (zram_areas(facts), disk_areas(facts));
     let low = zram.iter().min_by_key(|area| area.priority)?;
     let high = disks.iter().max_by_key(|area| area.priority)?;
@@ -97,10 +97,10 @@ fn inverted_priority(facts: &Facts) -> Option<Evidence> {
     }
     let how = if low.priority == high.priority { "pages go to both in turn" } else { "pages go to the disk first" };
     let what = format!("{} has priority {}, {} has {}: {how}", low.path, low.priority, high.path, high.priority);
-    Some(Evidence::new(what, "swaptune apply").seen_all(swap_lines(&[low, high])))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all(swap_lines(&[low, high])))
 }
 
-fn default_priority(facts: &Facts) -> Option<Evidence> {
+fn default_priority(facts: &Facts) -> Option<FindingEvidence> {
     let unset: Vec<&SwapArea> = facts.swaps.iter().filter(|area| area.priority < 0).collect();
     if unset.is_empty() || facts.swaps.len() < 2 {
         return None;
@@ -111,7 +111,7 @@ fn default_priority(facts: &Facts) -> Option<Evidence> {
         "this kernel fills them one after the other, one from 6.19 on in turn"
     };
     let what = format!("{} of {} areas have no priority of their own ({}): {how}", unset.len(), facts.swaps.len(), paths(&unset));
-    Some(Evidence::new(what, "swaptune apply").seen_all(swap_lines(&unset)))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all(swap_lines(&unset)))
 }
 
 fn rotational_exhibit(disk: &BlockDevice) -> Exhibit {
@@ -123,7 +123,7 @@ fn disk<'a>(facts: &'a Facts, area: &SwapArea) -> Option<&'a BlockDevice> {
     facts.disk_of(area.device.value()?)
 }
 
-fn virtual_rotational(facts: &Facts) -> Option<Evidence> {
+fn virtual_rotational(facts: &Facts) -> Option<FindingEvidence> {
     let claims = |area: &&SwapArea| {
         disk(facts, area).is_some_and(|disk| disk.transport == Transport::Virtual && disk.rotational.value() == Some(&true))
     };
@@ -139,10 +139,10 @@ fn virtual_rotational(facts: &Facts) -> Option<Evidence> {
     );
     let mut disks: Vec<Exhibit> = areas.iter().filter_map(|area| disk(facts, area)).map(rotational_exhibit).collect();
     disks.dedup();
-    Some(Evidence::new(what, "swaptune apply").seen_all(disks))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all(disks))
 }
 
-fn mixed_disks(facts: &Facts) -> Option<Evidence> {
+fn mixed_disks(facts: &Facts) -> Option<FindingEvidence> {
     // zram and flash read by virtual address; one spinning area switches that off for them too.
     let kind = |area: &&SwapArea| if area.is_zram() { Some(false) } else { device(facts, area)?.rotational.value().copied() };
     let spinning: Vec<&SwapArea> = facts.swaps.iter().filter(|area| kind(area) == Some(true)).collect();
@@ -158,12 +158,12 @@ fn mixed_disks(facts: &Facts) -> Option<Evidence> {
         paths(&flash)
     );
     Some(
-        Evidence::new(what, "swaptune plan --explain")
+        FindingEvidence::new(what, "swaptune plan --explain")
             .seen_all(spinning.iter().filter_map(|area| device(facts, area)).map(rotational_exhibit)),
     )
 }
 
-fn same_disk(facts: &Facts) -> Option<Evidence> {
+fn same_disk(facts: &Facts) -> Option<FindingEvidence> {
     let mut by_disk: BTreeMap<&str, Vec<&SwapArea>> = BTreeMap::new();
     for area in disk_areas(facts) {
         if let Some(disk) = disk(facts, area) {
@@ -176,10 +176,10 @@ fn same_disk(facts: &Facts) -> Option<Evidence> {
     let cost = if seeks { "; this kernel alternates single pages between them, and the disk seeks each time" } else { "" };
     let what =
         format!("{} areas lie on {name}, which has one queue: more areas bring no throughput by themselves{cost}", areas.len());
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
 }
 
-fn striping_unit(facts: &Facts) -> Option<Evidence> {
+fn striping_unit(facts: &Facts) -> Option<FindingEvidence> {
     let areas = disk_areas(facts);
     let equal = |area: &&SwapArea| areas.iter().filter(|other| other.priority == area.priority).count() > 1;
     let group: Vec<&SwapArea> = areas.iter().copied().filter(equal).collect();
@@ -191,7 +191,7 @@ fn striping_unit(facts: &Facts) -> Option<Evidence> {
         (true, true) => "one page at a time, because they spin".to_owned(),
     };
     let what = format!("{} areas share priority {}: {} fills them in turn, {unit}", group.len(), first.priority, release(facts));
-    Some(Evidence::new(what, "swaptune status").seen_all(swap_lines(&group)))
+    Some(FindingEvidence::new(what, "swaptune status").seen_all(swap_lines(&group)))
 }
 
 /// `SLOTS_CACHE_SIZE`, include/linux/swap_slots.h: what a processor takes from an area at once.
@@ -206,7 +206,7 @@ fn slots(facts: &Facts, count: u64) -> String {
     format!("{count} slots ({})", Bytes(count * facts.kernel.page_size.0))
 }
 
-fn full(facts: &Facts) -> Option<Evidence> {
+fn full(facts: &Facts) -> Option<FindingEvidence> {
     let (total, free) = (facts.memory.get("SwapTotal")?, facts.memory.get("SwapFree")?);
     if total == Bytes(0) || u128::from(free.0) * 10 > u128::from(total.0) {
         return None;
@@ -214,10 +214,13 @@ fn full(facts: &Facts) -> Option<Evidence> {
     let what = format!(
         "{free} of {total} of swap are free, pages that are only in zswap counted as used: what cannot be swapped any more ends at the OOM killer"
     );
-    Some(Evidence::new(what, "swaptune plan --explain").seen("/proc/meminfo", format!("SwapTotal {total}, SwapFree {free}")))
+    Some(
+        FindingEvidence::new(what, "swaptune plan --explain")
+            .seen("/proc/meminfo", format!("SwapTotal {total}, SwapFree {free}")),
+    )
 }
 
-fn file_copy_on_write(facts: &Facts) -> Option<Evidence> {
+fn file_copy_on_write(facts: &Facts) -> Option<FindingEvidence> {
     let cow = |area: &&SwapArea| {
         area.kind == SwapKind::File
             && area.filesystem.value().is_some_and(|kind| matches!(kind.as_str(), "btrfs" | "bcachefs" | "zfs"))
@@ -233,10 +236,10 @@ fn file_copy_on_write(facts: &Facts) -> Option<Evidence> {
         "btrfs subvolume show {}",
         first.path.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder })
     );
-    Some(Evidence::new(what, cure).seen_all(swap_lines(&areas)).seen(first.filesystem.source(), kind.clone()))
+    Some(FindingEvidence::new(what, cure).seen_all(swap_lines(&areas)).seen(first.filesystem.source(), kind.clone()))
 }
 
-fn on_zvol(facts: &Facts) -> Option<Evidence> {
+fn on_zvol(facts: &Facts) -> Option<FindingEvidence> {
     let zvol = |area: &&SwapArea| {
         area.device.value().is_some_and(|name| name.starts_with("zd") && name[2..].starts_with(|c: char| c.is_ascii_digit()))
     };
@@ -246,10 +249,10 @@ fn on_zvol(facts: &Facts) -> Option<Evidence> {
         "{} is a ZFS volume: writing to it needs memory, so the machine can lock up just when it must swap",
         paths(&areas)
     );
-    Some(Evidence::new(what, format!("swapoff {}", first.path)).seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, format!("swapoff {}", first.path)).seen_all(swap_lines(&areas)))
 }
 
-fn not_encrypted(facts: &Facts) -> Option<Evidence> {
+fn not_encrypted(facts: &Facts) -> Option<FindingEvidence> {
     let plain = |area: &&SwapArea| area.encryption.value() == Some(&Encryption::None);
     let areas: Vec<&SwapArea> = disk_areas(facts).into_iter().filter(plain).collect();
     let first = areas.first()?;
@@ -257,13 +260,13 @@ fn not_encrypted(facts: &Facts) -> Option<Evidence> {
         "{} is not encrypted: what is swapped out, zswap's write-back included, stays readable on the disk after power-off",
         paths(&areas)
     );
-    Some(Evidence::new(what, "man 5 crypttab").seen(first.encryption.source(), "no encryption"))
+    Some(FindingEvidence::new(what, "man 5 crypttab").seen(first.encryption.source(), "no encryption"))
 }
 
-fn none(facts: &Facts) -> Option<Evidence> {
+fn none(facts: &Facts) -> Option<FindingEvidence> {
     if !facts.swaps.is_empty() || facts.zswap_is_on() || facts.system.container.is_known() || facts.image.is_some() {
         return None;
     }
     let what = "there is no swap: memory of idle programs can never leave RAM, and page cache is dropped instead";
-    Some(Evidence::new(what, "swaptune plan").seen("/proc/swaps", "empty"))
+    Some(FindingEvidence::new(what, "swaptune plan").seen("/proc/swaps", "empty"))
 }

@@ -1,7 +1,7 @@
 //! sysctls: who wins over whom, and settings that do not do what guides say.
 
 use super::ask::{disk_areas, knob_exhibit, number, setters, zram_areas, zswap_on};
-use super::{Evidence, Finding, Severity};
+use super::{Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SysctlSource};
 use crate::knobs;
@@ -88,7 +88,7 @@ fn same(name: &str, a: &str, b: &str) -> bool {
     knobs::find(name).map_or(a.trim() == b.trim(), |row| row.same(a, b))
 }
 
-fn overridden(facts: &Facts) -> Option<Evidence> {
+fn overridden(facts: &Facts) -> Option<FindingEvidence> {
     for (name, sources) in &facts.sysctl_sources {
         let Some(ours) = sources.iter().rposition(is_ours) else { continue };
         let Some(winner) = sources.last().filter(|last| !is_ours(last) && !same(name, &last.value, &sources[ours].value)) else {
@@ -98,12 +98,12 @@ fn overridden(facts: &Facts) -> Option<Evidence> {
             "{name} is {} in {}, but line {} of {} sets {} after it",
             sources[ours].value, sources[ours].path, winner.line, winner.path, winner.value
         );
-        return Some(Evidence::new(what, "swaptune apply").seen_all(setters(facts, name)));
+        return Some(FindingEvidence::new(what, "swaptune apply").seen_all(setters(facts, name)));
     }
     None
 }
 
-fn live_differs(facts: &Facts) -> Option<Evidence> {
+fn live_differs(facts: &Facts) -> Option<FindingEvidence> {
     for (name, sources) in &facts.sysctl_sources {
         // Writing one of a ratio and its bytes clears the other, so their files and values differ without a fault.
         if knobs::find(name).is_some_and(|row| row.excluded().is_some()) {
@@ -117,25 +117,27 @@ fn live_differs(facts: &Facts) -> Option<Evidence> {
         let who = if tuned { "tuned is active and may have set it" } else { "something set it after the files were read" };
         let what = format!("{name} is {} now, although {} says {}: {who}", live.trim(), last.path, last.value);
         return Some(
-            Evidence::new(what, "swaptune apply --now").seen_all([knob_exhibit(facts, name)]).seen_all(setters(facts, name)),
+            FindingEvidence::new(what, "swaptune apply --now")
+                .seen_all([knob_exhibit(facts, name)])
+                .seen_all(setters(facts, name)),
         );
     }
     None
 }
 
-fn swappiness_zero(facts: &Facts) -> Option<Evidence> {
+fn swappiness_zero(facts: &Facts) -> Option<FindingEvidence> {
     number(facts, "vm.swappiness").filter(|value| *value == 0)?;
     // zram with a low swappiness has a finding of its own.
     zswap_on(facts).filter(|_| zram_areas(facts).is_empty() && !facts.swaps.is_empty())?;
     let what = "vm.swappiness is 0: the kernel swaps only when file pages are nearly gone, so zswap stays empty until the machine is in trouble";
     Some(
-        Evidence::new(what, "swaptune apply")
+        FindingEvidence::new(what, "swaptune apply")
             .seen_all([knob_exhibit(facts, "vm.swappiness")])
             .seen_all(setters(facts, "vm.swappiness")),
     )
 }
 
-fn swappiness_high(facts: &Facts) -> Option<Evidence> {
+fn swappiness_high(facts: &Facts) -> Option<FindingEvidence> {
     let value = number(facts, "vm.swappiness").filter(|value| *value > 100)?;
     if disk_areas(facts).is_empty() || !zram_areas(facts).is_empty() || facts.zswap_is_on() {
         return None;
@@ -144,55 +146,63 @@ fn swappiness_high(facts: &Facts) -> Option<Evidence> {
         "vm.swappiness is {value} and swap is a plain disk: memory is swapped rather than cached files dropped, as if swap were faster than the file system"
     );
     Some(
-        Evidence::new(what, "swaptune apply")
+        FindingEvidence::new(what, "swaptune apply")
             .seen_all([knob_exhibit(facts, "vm.swappiness")])
             .seen_all(setters(facts, "vm.swappiness")),
     )
 }
 
-fn watermark_scale(facts: &Facts) -> Option<Evidence> {
+fn watermark_scale(facts: &Facts) -> Option<FindingEvidence> {
     let value = number(facts, "vm.watermark_scale_factor").filter(|value| *value > 10)?;
     let step = Bytes(facts.memory.total().0 / 10_000 * u64::try_from(value).unwrap_or(0));
     let what = format!(
         "vm.watermark_scale_factor is {value}: kswapd wakes earlier and keeps about {step} more free at each step; this is more eager reclaim, not less"
     );
-    let found = Evidence::new(what, "swaptune plan --explain").seen_all([knob_exhibit(facts, "vm.watermark_scale_factor")]);
+    let found =
+        FindingEvidence::new(what, "swaptune plan --explain").seen_all([knob_exhibit(facts, "vm.watermark_scale_factor")]);
     Some(found.seen_all(setters(facts, "vm.watermark_scale_factor")))
 }
 
-fn overcommit_always(facts: &Facts) -> Option<Evidence> {
+fn overcommit_always(facts: &Facts) -> Option<FindingEvidence> {
     number(facts, "vm.overcommit_memory").filter(|value| *value == 1)?;
     let what = "vm.overcommit_memory is 1: no allocation is refused, which saves nothing and turns a failed malloc into a later OOM kill";
-    let found = Evidence::new(what, "swaptune apply --set vm.overcommit_memory=0")
+    let found = FindingEvidence::new(what, "swaptune apply --set vm.overcommit_memory=0")
         .seen_all([knob_exhibit(facts, "vm.overcommit_memory")]);
     Some(found.seen_all(setters(facts, "vm.overcommit_memory")))
 }
 
-fn overcommit_ratio(facts: &Facts) -> Option<Evidence> {
+fn overcommit_ratio(facts: &Facts) -> Option<FindingEvidence> {
     let mode = number(facts, "vm.overcommit_memory").filter(|mode| *mode != 2)?;
     let who = setters(facts, "vm.overcommit_ratio");
     let last = who.last()?;
     let what = format!("{} sets vm.overcommit_ratio, which counts only with overcommit_memory 2; it is {mode}", last.source);
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all([knob_exhibit(facts, "vm.overcommit_memory")]).seen_all(who))
+    Some(
+        FindingEvidence::new(what, "swaptune plan --explain")
+            .seen_all([knob_exhibit(facts, "vm.overcommit_memory")])
+            .seen_all(who),
+    )
 }
 
-fn min_ttl(facts: &Facts) -> Option<Evidence> {
+fn min_ttl(facts: &Facts) -> Option<FindingEvidence> {
     let value = number(facts, "lru_gen.min_ttl_ms").filter(|value| *value > 0)?;
     let what = format!(
         "lru_gen.min_ttl_ms is {value}: when pages used within that time cannot stay in memory, the OOM killer runs, swap or not"
     );
-    Some(Evidence::new(what, "swaptune apply --set lru_gen.min_ttl_ms=0").seen_all([knob_exhibit(facts, "lru_gen.min_ttl_ms")]))
+    Some(
+        FindingEvidence::new(what, "swaptune apply --set lru_gen.min_ttl_ms=0")
+            .seen_all([knob_exhibit(facts, "lru_gen.min_ttl_ms")]),
+    )
 }
 
-fn vfs_cache_pressure(facts: &Facts) -> Option<Evidence> {
+fn vfs_cache_pressure(facts: &Facts) -> Option<FindingEvidence> {
     number(facts, "vm.vfs_cache_pressure").filter(|value| *value == 0)?;
     let what = "vm.vfs_cache_pressure is 0: directory and inode caches are never given back, until memory is out";
-    let found = Evidence::new(what, "swaptune apply --set vm.vfs_cache_pressure=100")
+    let found = FindingEvidence::new(what, "swaptune apply --set vm.vfs_cache_pressure=100")
         .seen_all([knob_exhibit(facts, "vm.vfs_cache_pressure")]);
     Some(found.seen_all(setters(facts, "vm.vfs_cache_pressure")))
 }
 
-fn page_cluster(facts: &Facts) -> Option<Evidence> {
+fn page_cluster(facts: &Facts) -> Option<FindingEvidence> {
     let value = number(facts, "vm.page-cluster").filter(|value| *value > 0)?;
     let who = setters(facts, "vm.page-cluster");
     let last = who.last()?;
@@ -200,5 +210,5 @@ fn page_cluster(facts: &Facts) -> Option<Evidence> {
         return None;
     }
     let what = format!("{} sets vm.page-cluster to {value}, but zram is read without read-ahead: it has no effect", last.source);
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all([knob_exhibit(facts, "vm.page-cluster")]).seen_all(who))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all([knob_exhibit(facts, "vm.page-cluster")]).seen_all(who))
 }

@@ -1,7 +1,7 @@
 //! zram: a device that is full, too small, too large, or not what its configuration asks for.
 
 use super::ask::{disk_areas, knob_exhibit, number, pages, paths, setters, swap_lines, zram_areas};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SwapArea, ZramDevice};
 use crate::parse::zram_generator;
@@ -88,7 +88,7 @@ fn mm_stat(device: &ZramDevice, text: String) -> Exhibit {
     Exhibit { source: format!("/sys/block/{}/mm_stat", device.name), text }
 }
 
-fn lru_inversion(facts: &Facts) -> Option<Evidence> {
+fn lru_inversion(facts: &Facts) -> Option<FindingEvidence> {
     let full: Vec<&SwapArea> = zram_areas(facts).into_iter().filter(|area| is_full(area)).collect();
     let disks: Vec<&SwapArea> = disk_areas(facts).into_iter().filter(|area| area.used > Bytes(0)).collect();
     if full.is_empty() || disks.is_empty() {
@@ -100,20 +100,20 @@ fn lru_inversion(facts: &Facts) -> Option<Evidence> {
         paths(&full),
         paths(&disks)
     );
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&full)).seen_all(swap_lines(&disks)))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&full)).seen_all(swap_lines(&disks)))
 }
 
-fn full(facts: &Facts) -> Option<Evidence> {
+fn full(facts: &Facts) -> Option<FindingEvidence> {
     let areas = zram_areas(facts);
     if areas.is_empty() || !areas.iter().all(|area| is_full(area)) || !disk_areas(facts).is_empty() {
         return None;
     }
     let what =
         format!("{} is full and there is no swap behind it: the next shortage ends in stalls and the OOM killer", paths(&areas));
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
 }
 
-fn limit(facts: &Facts) -> Option<Evidence> {
+fn limit(facts: &Facts) -> Option<FindingEvidence> {
     let (device, stat) = initialised(facts).filter_map(|device| Some((device, device.mm_stat.value()?))).find(|(_, stat)| {
         stat.mem_limit > Bytes(0) && u128::from(stat.mem_used_total.0) * 20 >= u128::from(stat.mem_limit.0) * 19
     })?;
@@ -123,12 +123,12 @@ fn limit(facts: &Facts) -> Option<Evidence> {
     );
     let cure = format!("echo 0 > /sys/block/{}/mem_limit", device.name);
     Some(
-        Evidence::new(what, cure)
+        FindingEvidence::new(what, cure)
             .seen_all([mm_stat(device, format!("mem_used_total {}, mem_limit {}", stat.mem_used_total.0, stat.mem_limit.0))]),
     )
 }
 
-fn too_large(facts: &Facts) -> Option<Evidence> {
+fn too_large(facts: &Facts) -> Option<FindingEvidence> {
     let total = facts.memory.total();
     let size = Bytes(initialised(facts).map(|device| device.disksize.0).sum());
     if total == Bytes(0) || u128::from(size.0) <= u128::from(total.0) * 2 {
@@ -140,10 +140,10 @@ fn too_large(facts: &Facts) -> Option<Evidence> {
     );
     let exhibits = initialised(facts)
         .map(|device| Exhibit { source: format!("/sys/block/{}/disksize", device.name), text: device.disksize.0.to_string() });
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(exhibits))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(exhibits))
 }
 
-fn incompressible(facts: &Facts) -> Option<Evidence> {
+fn incompressible(facts: &Facts) -> Option<FindingEvidence> {
     let share = |device: &ZramDevice| {
         let stat = device.mm_stat.value()?;
         let huge = pages(facts, stat.huge_pages);
@@ -153,12 +153,12 @@ fn incompressible(facts: &Facts) -> Option<Evidence> {
     let (device, (huge, all)) = initialised(facts).find_map(|device| Some((device, share(device)?)))?;
     let what = format!("{huge} of the {all} in {} do not compress and take their full size", device.name);
     Some(
-        Evidence::new(what, "swaptune verify --prove")
+        FindingEvidence::new(what, "swaptune verify --prove")
             .seen_all([mm_stat(device, format!("huge_pages {} bytes of orig_data_size {}", huge.0, all.0))]),
     )
 }
 
-fn few_algorithms(facts: &Facts) -> Option<Evidence> {
+fn few_algorithms(facts: &Facts) -> Option<FindingEvidence> {
     let only_lzo =
         |device: &&ZramDevice| !device.algorithms.is_empty() && device.algorithms.iter().all(|name| name.starts_with("lzo"));
     let device = initialised(facts).find(only_lzo)?;
@@ -168,10 +168,10 @@ fn few_algorithms(facts: &Facts) -> Option<Evidence> {
         device.algorithms.join(" and ")
     );
     let source = format!("/sys/block/{}/comp_algorithm", device.name);
-    Some(Evidence::new(what, "swaptune plan --explain").seen(source, device.algorithms.join(" ")))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen(source, device.algorithms.join(" ")))
 }
 
-fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
+fn algorithm_differs(facts: &Facts) -> Option<FindingEvidence> {
     for section in zram_generator::devices_of(facts, "") {
         let Some(key) = section.keys.get("compression-algorithm") else { continue };
         // `zstd(level=3) lz4 (type=idle)`: the first word is the primary compressor.
@@ -185,14 +185,14 @@ fn algorithm_differs(facts: &Facts) -> Option<Evidence> {
             "{} compresses with {live} although {asked} is configured: the kernel lacks it, or the device was set up before",
             device.name
         );
-        let found = Evidence::new(what, "swaptune plan --explain")
+        let found = FindingEvidence::new(what, "swaptune plan --explain")
             .seen(format!("{} line {}", key.path, key.line), format!("compression-algorithm = {}", key.value));
         return Some(found.seen(device.algorithm.source(), live.clone()));
     }
     None
 }
 
-fn writeback_unused(facts: &Facts) -> Option<Evidence> {
+fn writeback_unused(facts: &Facts) -> Option<FindingEvidence> {
     let stored = |device: &ZramDevice| device.mm_stat.value().map_or(Bytes(0), |stat| stat.orig_data_size);
     let is_unused = |device: &&ZramDevice| {
         device.written_back.value() == Some(&Bytes(0)) && stored(device) >= WORTH_WRITING && !facts.zram.kept
@@ -204,11 +204,11 @@ fn writeback_unused(facts: &Facts) -> Option<Evidence> {
         device.name,
         stored(device)
     );
-    let found = Evidence::new(what, "systemctl enable --now swaptuned").seen(device.backing_dev.source(), backing);
+    let found = FindingEvidence::new(what, "systemctl enable --now swaptuned").seen(device.backing_dev.source(), backing);
     Some(found.seen(device.written_back.source(), "nothing was written"))
 }
 
-fn swappiness(facts: &Facts) -> Option<Evidence> {
+fn swappiness(facts: &Facts) -> Option<FindingEvidence> {
     let areas = zram_areas(facts);
     let value = number(facts, "vm.swappiness").filter(|value| *value < 60)?;
     if areas.is_empty() {
@@ -226,7 +226,7 @@ fn swappiness(facts: &Facts) -> Option<Evidence> {
     let what =
         format!("vm.swappiness is {value}, {by}: page cache is dropped before {} is used, which holds {stored}", paths(&areas));
     Some(
-        Evidence::new(what, "swaptune apply --set vm.swappiness=150")
+        FindingEvidence::new(what, "swaptune apply --set vm.swappiness=150")
             .seen_all([knob_exhibit(facts, "vm.swappiness")])
             .seen_all(who),
     )

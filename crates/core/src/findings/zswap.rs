@@ -4,7 +4,7 @@ use super::ask::{
     booted_with, config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths, percent,
     release, setters, swap_lines, zram_areas, zswap_on,
 };
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SwapArea, SwapKind};
 use swaptune_kernel::behaviours;
@@ -110,13 +110,13 @@ pub(super) static ROWS: &[Finding] = &[
     },
 ];
 
-fn no_swap(facts: &Facts) -> Option<Evidence> {
+fn no_swap(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts).filter(|_| facts.swaps.is_empty())?;
     let what = "zswap is on, but there is no swap area: it stores nothing, because each of its pages needs a slot of one";
-    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen("/proc/swaps", "empty"))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen("/proc/swaps", "empty"))
 }
 
-fn over_zram(facts: &Facts) -> Option<Evidence> {
+fn over_zram(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let areas = zram_areas(facts);
     if areas.is_empty() {
@@ -126,7 +126,7 @@ fn over_zram(facts: &Facts) -> Option<Evidence> {
         "zswap is on and swap is on {}: pages are compressed twice, memory moves between two pools, and both statistics mislead",
         paths(&areas)
     );
-    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("enabled", "Y")]).seen_all(swap_lines(&areas)))
 }
 
 /// Areas that the kernel reads synchronously, past the swap cache.
@@ -135,7 +135,7 @@ fn synchronous(facts: &Facts) -> Vec<&SwapArea> {
     facts.swaps.iter().filter(is).collect()
 }
 
-fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
+fn exclusive_loads(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let value = zswap.parameter("exclusive_loads").filter(|value| *value == "Y")?;
     let areas = synchronous(facts);
@@ -148,10 +148,10 @@ fn exclusive_loads(facts: &Facts) -> Option<Evidence> {
         paths(&areas)
     );
     let cure = "echo N > /sys/module/zswap/parameters/exclusive_loads";
-    Some(Evidence::new(what, cure).seen_all([parameter("exclusive_loads", value)]).seen_all(swap_lines(&areas)))
+    Some(FindingEvidence::new(what, cure).seen_all([parameter("exclusive_loads", value)]).seen_all(swap_lines(&areas)))
 }
 
-fn blocks_large_swapin(facts: &Facts) -> Option<Evidence> {
+fn blocks_large_swapin(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value()?;
     let areas = zram_areas(facts);
     if areas.is_empty() || !does(facts, &behaviours::LARGE_SWAPIN) || !(zswap.enabled || zswap.loaded.is_known()) {
@@ -165,10 +165,12 @@ fn blocks_large_swapin(facts: &Facts) -> Option<Evidence> {
         Some(pool) => Exhibit { source: zswap.loaded.source().to_owned(), text: format!("zswap: loaded using pool {pool}") },
         None => parameter("enabled", "Y"),
     };
-    Some(Evidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([evidence]).seen_all(swap_lines(&areas)))
+    Some(
+        FindingEvidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([evidence]).seen_all(swap_lines(&areas)),
+    )
 }
 
-fn zsmalloc_no_writeback(facts: &Facts) -> Option<Evidence> {
+fn zsmalloc_no_writeback(facts: &Facts) -> Option<FindingEvidence> {
     let zpool = zswap_on(facts)?.parameter("zpool").filter(|zpool| *zpool == "zsmalloc")?;
     let areas = disk_areas(facts);
     if areas.is_empty() || !does_not(facts, &behaviours::ZSMALLOC_WRITES_BACK) {
@@ -179,10 +181,10 @@ fn zsmalloc_no_writeback(facts: &Facts) -> Option<Evidence> {
         release(facts),
         paths(&areas)
     );
-    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("zpool", zpool)]))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("zpool", zpool)]))
 }
 
-fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
+fn old_pool_blocks(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let zpool = zswap.parameter("zpool").filter(|zpool| *zpool != "zsmalloc")?;
     let loaded = zswap.loaded.value().filter(|loaded| loaded.ends_with("/zsmalloc"))?;
@@ -194,7 +196,7 @@ fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
         release(facts)
     );
     let failed = counter(facts, "reject_reclaim_fail").unwrap_or(0);
-    let found = Evidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([parameter("zpool", zpool)]);
+    let found = FindingEvidence::new(what, "swaptune apply --boot && systemctl reboot").seen_all([parameter("zpool", zpool)]);
     Some(
         found
             .seen(zswap.loaded.source(), format!("loaded using pool {loaded}"))
@@ -202,7 +204,7 @@ fn old_pool_blocks(facts: &Facts) -> Option<Evidence> {
     )
 }
 
-fn memcg_off(facts: &Facts) -> Option<Evidence> {
+fn memcg_off(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     if !does(facts, &behaviours::WRITEBACK_NEEDS_MEMCG) {
         return None;
@@ -215,16 +217,19 @@ fn memcg_off(facts: &Facts) -> Option<Evidence> {
         )
     };
     if let Some(list) = disabled {
-        let found = Evidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
+        let found =
+            FindingEvidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
         return Some(found.seen(facts.kernel.cmdline.source(), format!("cgroup_disable={list}")));
     }
     let value = config(facts, "CONFIG_MEMCG").filter(|value| *value == "n")?;
-    let found =
-        Evidence::new(what("this kernel is built without memory cgroups"), "swaptune apply --set zswap.shrinker_enabled=Y");
+    let found = FindingEvidence::new(
+        what("this kernel is built without memory cgroups"),
+        "swaptune apply --set zswap.shrinker_enabled=Y",
+    );
     Some(found.seen(facts.kernel.config.source(), format!("CONFIG_MEMCG={value}")))
 }
 
-fn thp_bypass(facts: &Facts) -> Option<Evidence> {
+fn thp_bypass(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let always = facts.memory.thp.value().is_some_and(|thp| thp.enabled == "always")
         || facts.knob("transparent_hugepage.enabled") == Some("always");
@@ -244,7 +249,7 @@ fn thp_bypass(facts: &Facts) -> Option<Evidence> {
         release(facts),
         paths(&areas)
     );
-    let found = Evidence::new(what, "swaptune apply --set transparent_hugepage.enabled=madvise");
+    let found = FindingEvidence::new(what, "swaptune apply --set transparent_hugepage.enabled=madvise");
     Some(
         found
             .seen("/proc/vmstat", format!("thp_swpout {whole}"))
@@ -253,7 +258,7 @@ fn thp_bypass(facts: &Facts) -> Option<Evidence> {
     )
 }
 
-fn percent_range(facts: &Facts) -> Option<Evidence> {
+fn percent_range(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let meaning = |name: &str, value: u64| match (name, value) {
         ("max_pool_percent", 0) => "every page is rejected".to_owned(),
@@ -266,20 +271,23 @@ fn percent_range(facts: &Facts) -> Option<Evidence> {
         .filter_map(|name| Some((name, percent(zswap, name)?)))
         .find(|(_, value)| !(1..=100).contains(value))?;
     let what = format!("zswap.{name} is {value}, which the kernel takes without a check: {}", meaning(name, value));
-    Some(Evidence::new(what, "swaptune apply").seen_all([parameter(name, &value.to_string())]))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter(name, &value.to_string())]))
 }
 
-fn shrinker_on(facts: &Facts) -> Option<Evidence> {
+fn shrinker_on(facts: &Facts) -> Option<FindingEvidence> {
     let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "Y")?;
     if disk_areas(facts).is_empty() || !facts.zswap_shrinker_counts() {
         return None;
     }
     let what = "the shrinker is on: reclaim writes idle applications to the disk while all of them still fit into the pool; counted on \
                 Linux 6.12 and 6.18, a wake read 12 and 44 pages from the disk with it and none without";
-    Some(Evidence::new(what, "swaptune apply --set zswap.shrinker_enabled=N").seen_all([parameter("shrinker_enabled", value)]))
+    Some(
+        FindingEvidence::new(what, "swaptune apply --set zswap.shrinker_enabled=N")
+            .seen_all([parameter("shrinker_enabled", value)]),
+    )
 }
 
-fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
+fn shrinker_no_effect(facts: &Facts) -> Option<FindingEvidence> {
     let value = zswap_on(facts)?.parameter("shrinker_enabled").filter(|value| *value == "Y")?;
     if disk_areas(facts).is_empty() || facts.zswap_shrinker_counts() {
         return None;
@@ -288,10 +296,10 @@ fn shrinker_no_effect(facts: &Facts) -> Option<Evidence> {
                 that: it writes nothing back, and the pool drains only at its limit; cgroup_no_v1=memory at boot gives it a controller that does";
     let version = Exhibit { source: facts.system.cgroup_version.source().to_owned(), text: "cgroup version 1".to_owned() };
     let cure = "swaptune apply --set zswap.shrinker_enabled=N";
-    Some(Evidence::new(what, cure).seen_all([parameter("shrinker_enabled", value), version]))
+    Some(FindingEvidence::new(what, cure).seen_all([parameter("shrinker_enabled", value), version]))
 }
 
-fn readahead_stays(facts: &Facts) -> Option<Evidence> {
+fn readahead_stays(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts).filter(|_| facts.zswap_read_ahead_stays())?;
     // With 1 a neighbour comes only where faults lie side by side or the last one was used: measured, that costs nothing.
     let value = number(facts, "vm.page-cluster").filter(|value| *value > 1)?;
@@ -304,22 +312,22 @@ fn readahead_stays(facts: &Facts) -> Option<Evidence> {
         "vm.page-cluster is {value}, and {} cannot evict pages that it read ahead from zswap before they are used: idle applications swapped in a third more with 2 than with 0, and nearly twice as much with 3",
         release(facts)
     );
-    let found = Evidence::new(what, "swaptune apply --set vm.page-cluster=0");
+    let found = FindingEvidence::new(what, "swaptune apply --set vm.page-cluster=0");
     let found = found.seen_all([knob_exhibit(facts, "vm.page-cluster"), parameter("enabled", "Y")]);
     Some(found.seen_all(setters(facts, "vm.page-cluster")).seen_all(swap_lines(&areas)))
 }
 
-fn unused(facts: &Facts) -> Option<Evidence> {
+fn unused(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts).filter(|_| !facts.swaps.is_empty())?;
     let stored = facts.memory.count("zswpout").or_else(|| counter(facts, "stored_pages"))?;
     if stored > 0 {
         return None;
     }
     let what = "zswap is on and has stored nothing since boot: either there was no memory pressure yet, or something keeps pages from it";
-    Some(Evidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", "zswpout 0"))
+    Some(FindingEvidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", "zswpout 0"))
 }
 
-fn off_holds_pages(facts: &Facts) -> Option<Evidence> {
+fn off_holds_pages(facts: &Facts) -> Option<FindingEvidence> {
     facts.zswap.value().filter(|zswap| !zswap.enabled)?;
     let held = facts.memory.get("Zswapped").filter(|held| *held > Bytes(0))?;
     let pool = facts.memory.get("Zswap").unwrap_or_default();
@@ -328,7 +336,7 @@ fn off_holds_pages(facts: &Facts) -> Option<Evidence> {
         "zswap is off but still holds {held} of pages in {pool} of memory: they leave as they are read or freed, or at swapoff ({available} available)"
     );
     Some(
-        Evidence::new(what, "swapoff -a && swapon -a")
+        FindingEvidence::new(what, "swapoff -a && swapon -a")
             .seen("/proc/meminfo", format!("Zswapped: {held}, Zswap: {pool}"))
             .seen_all([parameter("enabled", "N")]),
     )

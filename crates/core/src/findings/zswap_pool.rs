@@ -4,7 +4,7 @@
 //! minute; sentences say since when.
 
 use super::ask::{counter, grown, grown_vmstat, log, pages, parameter, percent, since, written_back, zram_areas, zswap_on};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::Facts;
 use crate::profiles::auto::pool_percent_max;
@@ -132,7 +132,7 @@ fn is_stuck(facts: &Facts) -> bool {
     full && passed(facts).is_some_and(|(passed, written)| passed >= FEW && written.saturating_mul(10) < passed)
 }
 
-fn stuck(facts: &Facts) -> Option<Evidence> {
+fn stuck(facts: &Facts) -> Option<FindingEvidence> {
     let fill = fill(facts).filter(|_| is_stuck(facts))?;
     let (passed, written) = passed(facts)?;
     let what = format!(
@@ -147,21 +147,21 @@ fn stuck(facts: &Facts) -> Option<Evidence> {
         _ => "swaptune plan --explain".to_owned(),
     };
     Some(
-        Evidence::new(what, cure)
+        FindingEvidence::new(what, cure)
             .seen_all(fill.exhibits())
             .seen("/proc/vmstat", format!("pswpout − written back = {passed} pages, written back = {written} pages")),
     )
 }
 
-fn near_limit(facts: &Facts) -> Option<Evidence> {
+fn near_limit(facts: &Facts) -> Option<FindingEvidence> {
     let fill = fill(facts).filter(|fill| fill.is_full() && !is_stuck(facts))?;
     let shrinker = zswap_on(facts)?.parameter("shrinker_enabled") == Some("Y");
     let also = if shrinker { "; the shrinker is on and did not prevent it" } else { "" };
     let what = format!("{}: from here on new pages are rejected and go to the disk, the hottest first{also}", fill.sentence());
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(fill.exhibits()))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(fill.exhibits()))
 }
 
-fn limit_hit(facts: &Facts) -> Option<Evidence> {
+fn limit_hit(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let hits = grown(facts, "pool_limit_hit").filter(|hits| *hits > 0)?;
     if fill(facts).is_some_and(|fill| fill.is_full()) {
@@ -171,7 +171,7 @@ fn limit_hit(facts: &Facts) -> Option<Evidence> {
         "zswap's pool was at its limit {hits} times {}; it has drained since, but each time pages went straight to the disk",
         since(facts)
     );
-    Some(Evidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/pool_limit_hit"), hits.to_string()))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/pool_limit_hit"), hits.to_string()))
 }
 
 /// The counters that explain a reject, those that are not zero.
@@ -199,7 +199,7 @@ fn past(facts: &Facts) -> Option<(u64, u64, u64)> {
     (!few && zram_areas(facts).is_empty() && !is_stuck(facts)).then_some((passed, written, stored))
 }
 
-fn rejects(facts: &Facts) -> Option<Evidence> {
+fn rejects(facts: &Facts) -> Option<FindingEvidence> {
     let (passed, written, stored) = past(facts)?;
     let causes = causes(facts);
     if causes.is_empty() {
@@ -214,13 +214,13 @@ fn rejects(facts: &Facts) -> Option<Evidence> {
         pages(facts, stored),
         why.join(", ")
     );
-    let found = Evidence::new(what, "swaptune plan --explain")
+    let found = FindingEvidence::new(what, "swaptune plan --explain")
         .seen("/proc/vmstat", format!("pswpout − written back = {passed} pages, written back = {written} pages"));
     Some(found.seen_all(causes))
 }
 
 /// No counter tells pages that zswap refused from those that were swapped before it was on.
-fn passed_by(facts: &Facts) -> Option<Evidence> {
+fn passed_by(facts: &Facts) -> Option<FindingEvidence> {
     let (passed, written, stored) = past(facts).filter(|_| causes(facts).is_empty())?;
     let what = format!(
         "{} went to the disk without passing zswap {}, against {} stored in it; no counter says why, and pages \
@@ -230,10 +230,10 @@ fn passed_by(facts: &Facts) -> Option<Evidence> {
         pages(facts, stored)
     );
     let seen = format!("pswpout − written back = {passed} pages, written back = {written} pages");
-    Some(Evidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", seen))
+    Some(FindingEvidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", seen))
 }
 
-fn incompressible(facts: &Facts) -> Option<Evidence> {
+fn incompressible(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let (raw, held) = (counter(facts, "stored_incompressible_pages").unwrap_or(0), counter(facts, "stored_pages").unwrap_or(0));
     if raw >= FEW && raw.saturating_mul(4) > held {
@@ -243,7 +243,7 @@ fn incompressible(facts: &Facts) -> Option<Evidence> {
             pages(facts, held)
         );
         return Some(
-            Evidence::new(what, "swaptune verify --prove")
+            FindingEvidence::new(what, "swaptune verify --prove")
                 .seen(format!("{DEBUGFS}/stored_incompressible_pages"), raw.to_string()),
         );
     }
@@ -258,10 +258,10 @@ fn incompressible(facts: &Facts) -> Option<Evidence> {
         since(facts),
         pages(facts, stored)
     );
-    Some(Evidence::new(what, "swaptune verify --prove").seen(format!("{DEBUGFS}/reject_compress_*"), refused.to_string()))
+    Some(FindingEvidence::new(what, "swaptune verify --prove").seen(format!("{DEBUGFS}/reject_compress_*"), refused.to_string()))
 }
 
-fn writeback_failing(facts: &Facts) -> Option<Evidence> {
+fn writeback_failing(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let failed = grown(facts, "reject_reclaim_fail").filter(|failed| *failed >= FEW)?;
     let written = written_back(facts).unwrap_or(0);
@@ -272,10 +272,10 @@ fn writeback_failing(facts: &Facts) -> Option<Evidence> {
         "writing back failed {failed} times {} against {written} pages that were written: the pool cannot drain as fast as it fills",
         since(facts)
     );
-    Some(Evidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/reject_reclaim_fail"), failed.to_string()))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen(format!("{DEBUGFS}/reject_reclaim_fail"), failed.to_string()))
 }
 
-fn no_memory(facts: &Facts) -> Option<Evidence> {
+fn no_memory(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts)?;
     let failed = grown(facts, "reject_alloc_fail").unwrap_or(0) + grown(facts, "reject_kmemcache_fail").unwrap_or(0);
     if failed < FEW {
@@ -285,11 +285,11 @@ fn no_memory(facts: &Facts) -> Option<Evidence> {
         "{failed} pages found no memory in zswap {} and went to the disk: memory ran so low that nothing was left to compress into",
         since(facts)
     );
-    let found = Evidence::new(what, "swaptune apply --set vm.watermark_scale_factor=50");
+    let found = FindingEvidence::new(what, "swaptune apply --set vm.watermark_scale_factor=50");
     Some(found.seen(format!("{DEBUGFS}/reject_alloc_fail and reject_kmemcache_fail"), failed.to_string()))
 }
 
-fn decompress_fail(facts: &Facts) -> Option<Evidence> {
+fn decompress_fail(facts: &Facts) -> Option<FindingEvidence> {
     let count = counter(facts, "decompress_fail").unwrap_or(0);
     let lines = log(facts, |line| line.contains("Decompression error from zswap"));
     if count == 0 && lines.is_empty() {
@@ -300,5 +300,5 @@ fn decompress_fail(facts: &Facts) -> Option<Evidence> {
         "{count} pages could not be decompressed: the tasks that needed them were killed, and memory or the compressor is suspect"
     );
     let exhibit = Exhibit { source: format!("{DEBUGFS}/decompress_fail"), text: count.to_string() };
-    Some(Evidence::new(what, "swaptune apply --now --set zswap.compressor=lzo").seen_all([exhibit]).seen_all(lines))
+    Some(FindingEvidence::new(what, "swaptune apply --now --set zswap.compressor=lzo").seen_all([exhibit]).seen_all(lines))
 }

@@ -1,7 +1,7 @@
 //! zswap as it was asked for against zswap as it is: compressor, allocator, words of the kernel command line.
 
 use super::ask::{booted_with, command_lines, config, does, log, parameter, release, zswap_on, zswap_words};
-use super::{Evidence, Exhibit, Finding, Severity};
+use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::facts::{Availability, Facts, ZswapFacts};
 use crate::knobs;
 use swaptune_kernel::behaviours;
@@ -114,7 +114,7 @@ fn usable(facts: &Facts, compressor: &str) -> bool {
     facts.compressors.iter().any(|c| c.name == compressor && c.availability.usable())
 }
 
-fn compressor_fallback(facts: &Facts) -> Option<Evidence> {
+fn compressor_fallback(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let live = zswap.parameter("compressor")?;
     let fallback = compressor_complaint(facts, zswap).filter(|f| f.got == live && f.asked != live)?;
@@ -130,28 +130,28 @@ fn compressor_fallback(facts: &Facts) -> Option<Evidence> {
     };
     let what = format!("zswap compresses with {live} although {asked} was asked for: {why}");
     let module = there.map(|compressor| Exhibit { source: compressor.source.clone(), text: asked.clone() });
-    Some(Evidence::new(what, cure).seen_all([line, parameter("compressor", live)]).seen_all(module))
+    Some(FindingEvidence::new(what, cure).seen_all([line, parameter("compressor", live)]).seen_all(module))
 }
 
-fn compressor_late(facts: &Facts) -> Option<Evidence> {
+fn compressor_late(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let live = zswap.parameter("compressor")?;
     let Fallback { got, line, .. } = complaint(zswap, "compressor").filter(|f| f.asked == live)?;
     let what = format!(
         "zswap compresses with {live} now, but the kernel booted with {got}: pages stored before the switch are still in the {got} pool"
     );
-    Some(Evidence::new(what, "swaptune apply --boot").seen_all([line, parameter("compressor", live)]))
+    Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all([line, parameter("compressor", live)]))
 }
 
-fn zpool_fallback(facts: &Facts) -> Option<Evidence> {
+fn zpool_fallback(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = zswap_on(facts)?;
     let live = zswap.parameter("zpool")?;
     let Fallback { asked, line, .. } = complaint(zswap, "zpool").filter(|f| f.got == live && f.asked != live)?;
     let what = format!("zswap stores in {live} although {asked} was asked for: its module was not loadable that early");
-    Some(Evidence::new(what, "swaptune apply").seen_all([line, parameter("zpool", live)]))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([line, parameter("zpool", live)]))
 }
 
-fn no_pool(facts: &Facts) -> Option<Evidence> {
+fn no_pool(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value().filter(|zswap| !zswap.enabled)?;
     let fatal = |line: &str| {
         let texts = ["pool creation failed", "zswap: default compressor", "zswap: default zpool", "zswap: can't enable"];
@@ -165,10 +165,10 @@ fn no_pool(facts: &Facts) -> Option<Evidence> {
     }
     let first = exhibits.first()?.text.clone();
     let what = format!("zswap is off because it could not make a pool: \"{first}\"");
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(exhibits))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(exhibits))
 }
 
-fn compressor_unchecked(facts: &Facts) -> Option<Evidence> {
+fn compressor_unchecked(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value().filter(|zswap| !zswap.enabled && !zswap.loaded.is_known())?;
     let name = zswap.parameter("compressor")?;
     if !does(facts, &behaviours::COMPRESSOR_CHECKED_LATE) || facts.compressors.is_empty() || usable(facts, name) {
@@ -179,7 +179,7 @@ fn compressor_unchecked(facts: &Facts) -> Option<Evidence> {
         "zswap was never enabled, so its compressor `{name}` was taken unchecked; this kernel has {}, and the first enable would silently replace it",
         known.join(", ")
     );
-    Some(Evidence::new(what, "swaptune apply").seen_all([parameter("compressor", name), parameter("enabled", "N")]))
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("compressor", name), parameter("enabled", "N")]))
 }
 
 /// Why this kernel does not know a word of zswap.
@@ -199,7 +199,7 @@ fn why_unknown(facts: &Facts, name: &str) -> String {
     }
 }
 
-fn stale_word(facts: &Facts) -> Option<Evidence> {
+fn stale_word(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value()?;
     let unknown = zswap_words(facts).into_iter().filter(|(_, word)| zswap.parameter(&word.name).is_none());
     let stale: Vec<(String, crate::parse::cmdline::Argument)> = unknown.collect();
@@ -207,10 +207,10 @@ fn stale_word(facts: &Facts) -> Option<Evidence> {
     let why = why_unknown(facts, &first.name);
     let what = format!("`{}` is ignored without a message by {}: {why}", first.raw, release(facts));
     let exhibits = stale.iter().map(|(source, word)| Exhibit { source: source.clone(), text: word.raw.clone() });
-    Some(Evidence::new(what, "swaptune apply --boot").seen_all(exhibits))
+    Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all(exhibits))
 }
 
-fn allocator_gone(facts: &Facts) -> Option<Evidence> {
+fn allocator_gone(facts: &Facts) -> Option<FindingEvidence> {
     if !does(facts, &behaviours::ONLY_ZSMALLOC) || does(facts, &behaviours::NO_ZPOOL) {
         return None;
     }
@@ -219,10 +219,10 @@ fn allocator_gone(facts: &Facts) -> Option<Evidence> {
         zswap_words(facts).into_iter().filter(|(_, word)| word.name == "zpool" && word.value.as_deref().is_some_and(gone));
     let exhibits: Vec<Exhibit> = words.map(|(source, word)| Exhibit { source, text: word.raw }).collect();
     let what = format!("`{}` names an allocator that is gone since 6.15; zsmalloc is the only one left", exhibits.first()?.text);
-    Some(Evidence::new(what, "swaptune apply --boot").seen_all(exhibits))
+    Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all(exhibits))
 }
 
-fn word_contradicted(facts: &Facts) -> Option<Evidence> {
+fn word_contradicted(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value()?;
     let mut exhibits = Vec::new();
     let mut first = None;
@@ -238,20 +238,20 @@ fn word_contradicted(facts: &Facts) -> Option<Evidence> {
         exhibits.push(Exhibit { source: facts.kernel.cmdline.source().to_owned(), text: format!("{}={asked}", row.name) });
         exhibits.push(parameter(name, live));
     }
-    Some(Evidence::new(first?, "swaptune apply").seen_all(exhibits))
+    Some(FindingEvidence::new(first?, "swaptune apply").seen_all(exhibits))
 }
 
-fn asked_but_absent(facts: &Facts) -> Option<Evidence> {
+fn asked_but_absent(facts: &Facts) -> Option<FindingEvidence> {
     if facts.zswap.is_known() || facts.system.container.is_known() {
         return None;
     }
     let words: Vec<Exhibit> = zswap_words(facts).into_iter().map(|(source, word)| Exhibit { source, text: word.raw }).collect();
     let first = words.first()?.text.clone();
     let what = format!("`{first}` has no effect: {} has no zswap ({})", release(facts), facts.zswap.source());
-    Some(Evidence::new(what, "swaptune plan --explain").seen_all(words))
+    Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(words))
 }
 
-fn cloud_kernel(facts: &Facts) -> Option<Evidence> {
+fn cloud_kernel(facts: &Facts) -> Option<FindingEvidence> {
     if facts.zswap.is_known()
         || !release(facts).contains("cloud")
         || command_lines(facts).iter().any(|(_, text)| text.contains("zswap."))
@@ -263,7 +263,7 @@ fn cloud_kernel(facts: &Facts) -> Option<Evidence> {
         release(facts)
     );
     Some(
-        Evidence::new(what, "swaptune plan --explain")
+        FindingEvidence::new(what, "swaptune plan --explain")
             .seen(facts.kernel.release.source(), release(facts))
             .seen("zswap", facts.zswap.source()),
     )

@@ -16,7 +16,7 @@ pub const OUTLIER: u64 = 100;
 
 /// Machines that get the same plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct MachineGroup {
     /// What the plan leaves behind, in order; empty where there is nothing to do.
     pub what: Vec<String>,
     /// Why it is refused; then nothing is changed.
@@ -27,7 +27,7 @@ pub struct Group {
     pub examples: Vec<String>,
 }
 
-impl Group {
+impl MachineGroup {
     /// True when its plan changes something.
     #[must_use]
     pub fn is_change(&self) -> bool {
@@ -43,7 +43,7 @@ impl Group {
 /// Groups of machines; what it takes grows with their number, not with that of machines.
 #[derive(Clone, Debug, Default)]
 pub struct Fleet {
-    groups: BTreeMap<(Option<String>, Vec<String>), Group>,
+    groups: BTreeMap<(Option<String>, Vec<String>), MachineGroup>,
 }
 
 impl Fleet {
@@ -51,14 +51,14 @@ impl Fleet {
     pub fn add(&mut self, name: &str, plan: &Plan) {
         let refusal = plan.refusals.first().map(|refusal| format!("{}: {}", refusal.what, refusal.why));
         let what = if refusal.is_some() { Vec::new() } else { essence(plan) };
-        let new = || Group { what: what.clone(), refusal: refusal.clone(), ..Group::default() };
+        let new = || MachineGroup { what: what.clone(), refusal: refusal.clone(), ..MachineGroup::default() };
         self.groups.entry((refusal.clone(), what.clone())).or_insert_with(new).add(name);
     }
 
     /// The groups, the largest first.
     #[must_use]
-    pub fn groups(self) -> Vec<Group> {
-        let mut groups: Vec<Group> = self.groups.into_values().collect();
+    pub fn groups(self) -> Vec<MachineGroup> {
+        let mut groups: Vec<MachineGroup> = self.groups.into_values().collect();
         groups.sort_by(|a, b| b.machines.cmp(&a.machines).then_with(|| a.examples.cmp(&b.examples)));
         groups
     }

@@ -5,8 +5,8 @@
 mod groups;
 mod state;
 
-pub use groups::{Fleet, Group, OUTLIER};
-pub use state::{Advised, State, Summary};
+pub use groups::{Fleet, MachineGroup, OUTLIER};
+pub use state::{Advised, FleetState, Summary};
 
 /// The number of names that are kept of machines alike.
 pub const EXAMPLES: usize = 5;

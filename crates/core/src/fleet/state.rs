@@ -76,7 +76,7 @@ pub struct Advised {
 
 /// A fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct FleetState {
     /// Machines that were added.
     pub machines: u64,
     /// Their sum.
@@ -93,7 +93,7 @@ pub struct State {
     pub most: Vec<Summary>,
 }
 
-impl State {
+impl FleetState {
     /// Adds a machine.
     pub fn add(&mut self, name: &str, map: &MemoryMap) {
         let summary = Summary::of(name, map);
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_all_machines_and_names_those_of_the_greatest_gain() {
-        let mut state = State::default();
+        let mut state = FleetState::default();
         for number in 0..200_u64 {
             state.add(&format!("m{number:03}"), &machine(1024, 10, 10 + number));
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn equal_advice_is_told_once_with_the_first_names() {
-        let mut state = State::default();
+        let mut state = FleetState::default();
         for name in ["z", "b", "a"] {
             let advice = Some(Advice { code: "swap-full".into(), text: format!("{name} is full") });
             state.add(name, &MemoryMap { advice, ..machine(1, 0, 0) });

@@ -18,7 +18,7 @@ use swaptune_kernel::KernelVersion;
 
 /// What values a knob takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum KnobKind {
     /// `Y`/`N`, also written `1`/`0`, `true`/`false`, `on`/`off`.
     Bool,
     /// A whole number within this range, both ends included.
@@ -51,7 +51,7 @@ pub enum Effect {
 
 /// How a configuration names a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KnobKey {
     /// By the name of its row under `[knobs]`; a parameter of zswap by its own name under `[zswap]`.
     Own,
     /// By this key of a `[[zram]]` section.
@@ -79,9 +79,9 @@ pub struct Knob {
     /// Absolute path; a `*` stands for a device or a size.
     pub path: &'static str,
     /// How a configuration names it.
-    pub key: Key,
+    pub key: KnobKey,
     /// Values it takes.
-    pub kind: Kind,
+    pub kind: KnobKind,
     /// Unit of the value, empty for none.
     pub unit: &'static str,
     /// The upstream default, in words where it depends on the machine.
@@ -147,8 +147,8 @@ impl Knob {
     const LIVE: Self = Self {
         name: "",
         path: "",
-        key: Key::Own,
-        kind: Kind::ReadOnly,
+        key: KnobKey::Own,
+        kind: KnobKind::ReadOnly,
         unit: "",
         default: "",
         built: Built::Always,
@@ -187,12 +187,12 @@ impl Knob {
     /// Why there is none.
     pub fn key(&self) -> Result<(&'static str, &'static str), &'static str> {
         match (self.kind, self.key) {
-            (Kind::Trigger, _) => Err("it is a command"),
-            (Kind::ReadOnly, _) => Err("it is read-only"),
-            (_, Key::None(why)) => Err(why),
-            (_, Key::Zram(key)) => Ok((key, "[[zram]]")),
-            (_, Key::Own) if self.name.starts_with("zswap.") => Ok((self.parameter(), "[zswap]")),
-            (_, Key::Own) => Ok((self.name, "[knobs]")),
+            (KnobKind::Trigger, _) => Err("it is a command"),
+            (KnobKind::ReadOnly, _) => Err("it is read-only"),
+            (_, KnobKey::None(why)) => Err(why),
+            (_, KnobKey::Zram(key)) => Ok((key, "[[zram]]")),
+            (_, KnobKey::Own) if self.name.starts_with("zswap.") => Ok((self.parameter(), "[zswap]")),
+            (_, KnobKey::Own) => Ok((self.name, "[knobs]")),
         }
     }
 
@@ -238,13 +238,13 @@ impl Knob {
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
-            Kind::Bool => "Y or N".into(),
-            Kind::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Name => "a name that the kernel knows".into(),
-            Kind::Size => "a size such as \"3G\"".into(),
-            Kind::Trigger => "a command; it is not a setting".into(),
-            Kind::ReadOnly => "nothing; it is read-only".into(),
+            KnobKind::Bool => "Y or N".into(),
+            KnobKind::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            KnobKind::Choice(words) => format!("one of {}", words.join(", ")),
+            KnobKind::Name => "a name that the kernel knows".into(),
+            KnobKind::Size => "a size such as \"3G\"".into(),
+            KnobKind::Trigger => "a command; it is not a setting".into(),
+            KnobKind::ReadOnly => "nothing; it is read-only".into(),
         }
     }
 
@@ -256,12 +256,12 @@ impl Knob {
         let error = || KnobError::Value { name: self.name.into(), found: value.into(), expected: self.expected() };
         let value = value.trim();
         match self.kind {
-            Kind::Bool => match value.to_ascii_lowercase().as_str() {
+            KnobKind::Bool => match value.to_ascii_lowercase().as_str() {
                 "y" | "1" | "true" | "on" | "yes" => Ok("Y".into()),
                 "n" | "0" | "false" | "off" | "no" => Ok("N".into()),
                 _ => Err(error()),
             },
-            Kind::Integer { min, max } => {
+            KnobKind::Integer { min, max } => {
                 // lru_gen/enabled is shown as a hexadecimal mask (0x0007).
                 let number = match value.strip_prefix("0x") {
                     Some(digits) => i64::from_str_radix(digits, 16),
@@ -270,11 +270,11 @@ impl Knob {
                 let number = number.map_err(|_| error())?;
                 if (min..=max).contains(&number) { Ok(number.to_string().into()) } else { Err(error()) }
             }
-            Kind::Choice(words) => words.iter().find(|word| **word == value).map(|word| (*word).into()).ok_or_else(error),
-            Kind::Name if value.is_empty() || value.contains(char::is_whitespace) => Err(error()),
-            Kind::Name => Ok(value.into()),
-            Kind::Size => value.parse::<crate::Bytes>().map(|bytes| bytes.0.to_string().into()).map_err(|_| error()),
-            Kind::Trigger | Kind::ReadOnly => Err(error()),
+            KnobKind::Choice(words) => words.iter().find(|word| **word == value).map(|word| (*word).into()).ok_or_else(error),
+            KnobKind::Name if value.is_empty() || value.contains(char::is_whitespace) => Err(error()),
+            KnobKind::Name => Ok(value.into()),
+            KnobKind::Size => value.parse::<crate::Bytes>().map(|bytes| bytes.0.to_string().into()).map_err(|_| error()),
+            KnobKind::Trigger | KnobKind::ReadOnly => Err(error()),
         }
     }
 }
@@ -286,8 +286,8 @@ impl Knob {
     #[must_use]
     pub fn spelling(&self, normalised: &str) -> String {
         match (self.kind, normalised) {
-            (Kind::Bool, "Y") if !self.path.starts_with("/sys/module/") => "1".into(),
-            (Kind::Bool, "N") if !self.path.starts_with("/sys/module/") => "0".into(),
+            (KnobKind::Bool, "Y") if !self.path.starts_with("/sys/module/") => "1".into(),
+            (KnobKind::Bool, "N") if !self.path.starts_with("/sys/module/") => "0".into(),
             _ => normalised.into(),
         }
     }

@@ -29,7 +29,7 @@ fn a_sysctl_is_named_after_its_path() {
 
 #[test]
 fn a_key_of_its_own_is_for_a_knob_of_one_file() {
-    assert!(all().all(|knob| (knob.key == Key::Own) != knob.is_pattern()));
+    assert!(all().all(|knob| (knob.key == KnobKey::Own) != knob.is_pattern()));
     for (name, place) in [
         ("vm.swappiness", "vm.swappiness under [knobs]"),
         ("zswap.compressor", "compressor under [zswap]"),

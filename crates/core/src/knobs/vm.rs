@@ -1,13 +1,13 @@
 //! Sysctls of memory management and the swap core, MGLRU, block queues.
 
-use super::{Built, Effect, Key, Kind, Knob};
+use super::{Built, Effect, Knob, KnobKey, KnobKind};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.swappiness",
         path: "/proc/sys/vm/swappiness",
-        kind: Kind::Integer { min: 0, max: 200 },
+        kind: KnobKind::Integer { min: 0, max: 200 },
         default: "60",
         doc: "Relative cost of swap I/O against file I/O: 100 is equal, x times faster swap is 200*x/(x+1), over 100 suits compressed swap.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -16,7 +16,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.page-cluster",
         path: "/proc/sys/vm/page-cluster",
-        kind: Kind::Integer { min: 0, max: 31 },
+        kind: KnobKind::Integer { min: 0, max: 31 },
         unit: "log2 pages",
         default: "3",
         doc: "Read-ahead of swap, reads only: 2 to this power pages; 0 turns it off. No effect on zram; neighbours in zswap are decompressed too, and since 6.16 unused ones stay in RAM.",
@@ -26,7 +26,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.vfs_cache_pressure",
         path: "/proc/sys/vm/vfs_cache_pressure",
-        kind: Kind::Integer { min: 0, max: 2147483647 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         default: "100",
         doc: "Tendency to reclaim dentries and inodes against page cache; 0 can run out of memory.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -35,7 +35,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.vfs_cache_pressure_denom",
         path: "/proc/sys/vm/vfs_cache_pressure_denom",
-        kind: Kind::Integer { min: 100, max: 2147483647 },
+        kind: KnobKind::Integer { min: 100, max: 2147483647 },
         default: "100",
         since: Some(v(6, 18)),
         doc: "Denominator of vfs_cache_pressure.",
@@ -45,7 +45,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_ratio",
         path: "/proc/sys/vm/dirty_ratio",
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: KnobKind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "20",
         excludes: "vm.dirty_bytes",
@@ -56,7 +56,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_background_ratio",
         path: "/proc/sys/vm/dirty_background_ratio",
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: KnobKind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "10",
         excludes: "vm.dirty_background_bytes",
@@ -67,7 +67,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_bytes",
         path: "/proc/sys/vm/dirty_bytes",
-        kind: Kind::Integer { min: 0, max: 9223372036854775807 },
+        kind: KnobKind::Integer { min: 0, max: 9223372036854775807 },
         unit: "bytes",
         default: "0",
         excludes: "vm.dirty_ratio",
@@ -78,7 +78,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_background_bytes",
         path: "/proc/sys/vm/dirty_background_bytes",
-        kind: Kind::Integer { min: 0, max: 9223372036854775807 },
+        kind: KnobKind::Integer { min: 0, max: 9223372036854775807 },
         unit: "bytes",
         default: "0",
         excludes: "vm.dirty_background_ratio",
@@ -89,7 +89,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_expire_centisecs",
         path: "/proc/sys/vm/dirty_expire_centisecs",
-        kind: Kind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 4294967295 },
         unit: "1/100 s",
         default: "3000",
         doc: "Age at which dirty data must be written.",
@@ -99,7 +99,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_writeback_centisecs",
         path: "/proc/sys/vm/dirty_writeback_centisecs",
-        kind: Kind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 4294967295 },
         unit: "1/100 s",
         default: "500",
         doc: "Interval of the flusher threads; 0 turns periodic writing off.",
@@ -109,7 +109,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.compact_unevictable_allowed",
         path: "/proc/sys/vm/compact_unevictable_allowed",
-        kind: Kind::Integer { min: 0, max: 1 },
+        kind: KnobKind::Integer { min: 0, max: 1 },
         default: "1 (0 with PREEMPT_RT)",
         built: Built::Options(&[("CONFIG_PREEMPT_RT", "0")], "1"),
         doc: "Whether compaction may move mlocked pages, which can stall their owner.",
@@ -119,7 +119,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.compact_memory",
         path: "/proc/sys/vm/compact_memory",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Writing 1 compacts all zones once, so that huge pages can be had again.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -128,7 +128,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.compaction_proactiveness",
         path: "/proc/sys/vm/compaction_proactiveness",
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: KnobKind::Integer { min: 0, max: 100 },
         default: "20",
         doc: "How much compaction is done in the background; a non-zero write starts one at once.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -137,7 +137,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.watermark_scale_factor",
         path: "/proc/sys/vm/watermark_scale_factor",
-        kind: Kind::Integer { min: 1, max: 3000 },
+        kind: KnobKind::Integer { min: 1, max: 3000 },
         unit: "1/10000",
         default: "10",
         doc: "Distance between the watermarks in 1/10000 of memory; larger makes kswapd start earlier and free more. Maximum 1000 before 5.19.",
@@ -147,7 +147,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.watermark_boost_factor",
         path: "/proc/sys/vm/watermark_boost_factor",
-        kind: Kind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 4294967295 },
         unit: "1/10000",
         default: "15000",
         doc: "How far the high watermark is raised after fragmentation, in 1/10000; 0 turns the bursts of reclaim off.",
@@ -157,7 +157,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.overcommit_memory",
         path: "/proc/sys/vm/overcommit_memory",
-        kind: Kind::Integer { min: 0, max: 2 },
+        kind: KnobKind::Integer { min: 0, max: 2 },
         default: "0",
         doc: "0 refuses what exceeds RAM and swap in one request, 1 never refuses, 2 is strict; none of them saves memory.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -166,7 +166,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.overcommit_ratio",
         path: "/proc/sys/vm/overcommit_ratio",
-        kind: Kind::Integer { min: 0, max: 2147483647 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         unit: "%",
         default: "50",
         excludes: "vm.overcommit_kbytes",
@@ -177,7 +177,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.overcommit_kbytes",
         path: "/proc/sys/vm/overcommit_kbytes",
-        kind: Kind::Integer { min: 0, max: 9223372036854775807 },
+        kind: KnobKind::Integer { min: 0, max: 9223372036854775807 },
         unit: "KiB",
         default: "0",
         excludes: "vm.overcommit_ratio",
@@ -188,7 +188,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.min_free_kbytes",
         path: "/proc/sys/vm/min_free_kbytes",
-        kind: Kind::Integer { min: 64, max: 2147483647 },
+        kind: KnobKind::Integer { min: 64, max: 2147483647 },
         unit: "KiB",
         default: "from RAM size",
         doc: "Memory kept free for allocations that cannot wait.",
@@ -198,7 +198,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.admin_reserve_kbytes",
         path: "/proc/sys/vm/admin_reserve_kbytes",
-        kind: Kind::Integer { min: 0, max: 2147483647 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         unit: "KiB",
         default: "8192",
         doc: "Memory kept for root when overcommit is 0 or 2.",
@@ -208,7 +208,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.zone_reclaim_mode",
         path: "/proc/sys/vm/zone_reclaim_mode",
-        kind: Kind::Integer { min: 0, max: 7 },
+        kind: KnobKind::Integer { min: 0, max: 7 },
         default: "0",
         doc: "Whether a NUMA node reclaims before it allocates elsewhere.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -217,7 +217,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.defrag_mode",
         path: "/proc/sys/vm/defrag_mode",
-        kind: Kind::Integer { min: 0, max: 1 },
+        kind: KnobKind::Integer { min: 0, max: 1 },
         default: "0",
         since: Some(v(6, 15)),
         doc: "Keeps huge-page blocks together at the price of earlier reclaim.",
@@ -227,7 +227,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.max_map_count",
         path: "/proc/sys/vm/max_map_count",
-        kind: Kind::Integer { min: 1, max: 2147483647 },
+        kind: KnobKind::Integer { min: 1, max: 2147483647 },
         default: "65530",
         doc: "Most mappings a process may have.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -236,7 +236,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "swap.vma_ra_enabled",
         path: "/sys/kernel/mm/swap/vma_ra_enabled",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "true",
         doc: "Read-ahead of swap by neighbouring addresses; one rotational area switches the machine to physical read-ahead.",
         source: "mm/swap_state.c",
@@ -245,8 +245,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "block.rotational",
         path: "/sys/block/*/queue/rotational",
-        key: Key::None("swaptune sets it for the disks of swap areas"),
-        kind: Kind::Bool,
+        key: KnobKey::None("swaptune sets it for the disks of swap areas"),
+        kind: KnobKind::Bool,
         default: "from the device; 1 on most virtual disks",
         effect: Effect::BeforeSetup,
         doc: "Whether the kernel treats the disk as spinning: selects the swap allocator, the kind of read-ahead and the splitting of huge pages at swapon.",
@@ -256,7 +256,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "lru_gen.enabled",
         path: "/sys/kernel/mm/lru_gen/enabled",
-        kind: Kind::Integer { min: 0, max: 7 },
+        kind: KnobKind::Integer { min: 0, max: 7 },
         unit: "bit mask",
         default: "7 with CONFIG_LRU_GEN_ENABLED, else 0",
         built: Built::Options(&[("CONFIG_LRU_GEN_ENABLED", "7")], "0"),
@@ -268,7 +268,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "lru_gen.min_ttl_ms",
         path: "/sys/kernel/mm/lru_gen/min_ttl_ms",
-        kind: Kind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 4294967295 },
         unit: "ms",
         default: "0",
         since: Some(v(6, 1)),

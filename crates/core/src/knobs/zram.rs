@@ -1,11 +1,11 @@
 //! zram device attributes (`/sys/block/zramN`).
 
-use super::{Effect, Key, Kind, Knob};
+use super::{Effect, Knob, KnobKey, KnobKind};
 use swaptune_kernel::v;
 
 /// What the rows have in common.
 const ATTRIBUTE: Knob = Knob {
-    key: Key::None("[[zram]] takes size, algorithm, priority, mem_limit, recomp_algorithm and backing_dev"),
+    key: KnobKey::None("[[zram]] takes size, algorithm, priority, mem_limit, recomp_algorithm and backing_dev"),
     source: "Documentation/admin-guide/blockdev/zram.rst",
     ..Knob::LIVE
 };
@@ -14,8 +14,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.disksize",
         path: "/sys/block/zram*/disksize",
-        key: Key::Zram("size"),
-        kind: Kind::Size,
+        key: KnobKey::Zram("size"),
+        kind: KnobKind::Size,
         unit: "bytes",
         default: "0",
         effect: Effect::BeforeSetup,
@@ -25,8 +25,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.comp_algorithm",
         path: "/sys/block/zram*/comp_algorithm",
-        key: Key::Zram("algorithm"),
-        kind: Kind::Name,
+        key: KnobKey::Zram("algorithm"),
+        kind: KnobKind::Name,
         default: "lzo-rle upstream, lz4 in Debian 13",
         effect: Effect::BeforeSetup,
         doc: "Compressor; since 6.12 only the backends built into zram exist.",
@@ -35,8 +35,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.mem_limit",
         path: "/sys/block/zram*/mem_limit",
-        key: Key::Zram("mem_limit"),
-        kind: Kind::Size,
+        key: KnobKey::Zram("mem_limit"),
+        kind: KnobKind::Size,
         unit: "bytes",
         default: "0 (none)",
         doc: "Most RAM that the compressed data may take; a write over it fails with an I/O error.",
@@ -45,7 +45,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.mem_used_max",
         path: "/sys/block/zram*/mem_used_max",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Writing 0 resets the high-water mark shown in mm_stat.",
         ..ATTRIBUTE
@@ -53,7 +53,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.reset",
         path: "/sys/block/zram*/reset",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Frees everything and makes the device uninitialised.",
         ..ATTRIBUTE
@@ -61,7 +61,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.initstate",
         path: "/sys/block/zram*/initstate",
-        kind: Kind::ReadOnly,
+        kind: KnobKind::ReadOnly,
         default: "0",
         doc: "1 once disksize is set.",
         ..ATTRIBUTE
@@ -69,7 +69,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.mm_stat",
         path: "/sys/block/zram*/mm_stat",
-        kind: Kind::ReadOnly,
+        kind: KnobKind::ReadOnly,
         default: "",
         doc: "Original size, compressed size, RAM used, limit, maximum, same-filled pages, compacted pages, incompressible pages now and ever (the last since 5.15).",
         ..ATTRIBUTE
@@ -77,7 +77,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.io_stat",
         path: "/sys/block/zram*/io_stat",
-        kind: Kind::ReadOnly,
+        kind: KnobKind::ReadOnly,
         default: "",
         doc: "Failed reads, failed writes, non-page-aligned requests, freed slots.",
         ..ATTRIBUTE
@@ -85,7 +85,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.debug_stat",
         path: "/sys/block/zram*/debug_stat",
-        kind: Kind::ReadOnly,
+        kind: KnobKind::ReadOnly,
         default: "",
         doc: "Internal counters of the driver.",
         ..ATTRIBUTE
@@ -93,7 +93,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.compact",
         path: "/sys/block/zram*/compact",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Compacts the allocator; the gain stands in mm_stat.",
         ..ATTRIBUTE
@@ -101,8 +101,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.backing_dev",
         path: "/sys/block/zram*/backing_dev",
-        key: Key::Zram("backing_dev"),
-        kind: Kind::Name,
+        key: KnobKey::Zram("backing_dev"),
+        kind: KnobKind::Name,
         default: "none",
         effect: Effect::BeforeSetup,
         doc: "Block device for write-back (CONFIG_ZRAM_WRITEBACK).",
@@ -111,7 +111,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.writeback",
         path: "/sys/block/zram*/writeback",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Writes idle, huge or huge_idle pages to the backing device once; nothing does this by itself.",
         ..ATTRIBUTE
@@ -119,7 +119,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.writeback_limit",
         path: "/sys/block/zram*/writeback_limit",
-        kind: Kind::Integer { min: 0, max: 9223372036854775807 },
+        kind: KnobKind::Integer { min: 0, max: 9223372036854775807 },
         unit: "4 KiB",
         default: "0",
         doc: "Remaining write-back budget in 4 KiB units, honoured when writeback_limit_enable is 1.",
@@ -128,7 +128,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.writeback_limit_enable",
         path: "/sys/block/zram*/writeback_limit_enable",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "0",
         doc: "Turns the write-back budget on.",
         ..ATTRIBUTE
@@ -136,7 +136,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.bd_stat",
         path: "/sys/block/zram*/bd_stat",
-        kind: Kind::ReadOnly,
+        kind: KnobKind::ReadOnly,
         default: "",
         doc: "Pages on the backing device, reads from it, writes to it, in 4 KiB units.",
         ..ATTRIBUTE
@@ -144,7 +144,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.idle",
         path: "/sys/block/zram*/idle",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         doc: "Marks pages as idle: all, or those not accessed for N seconds (CONFIG_ZRAM_TRACK_ENTRY_ACTIME).",
         ..ATTRIBUTE
@@ -152,7 +152,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.max_comp_streams",
         path: "/sys/block/zram*/max_comp_streams",
-        kind: Kind::Integer { min: 1, max: 2147483647 },
+        kind: KnobKind::Integer { min: 1, max: 2147483647 },
         default: "number of CPUs",
         gone: Some(v(6, 15)),
         replaced_by: "a stream per CPU always, so it did nothing for years",
@@ -162,8 +162,8 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.recomp_algorithm",
         path: "/sys/block/zram*/recomp_algorithm",
-        key: Key::Zram("recomp_algorithm"),
-        kind: Kind::Name,
+        key: KnobKey::Zram("recomp_algorithm"),
+        kind: KnobKind::Name,
         default: "none",
         since: Some(v(6, 2)),
         effect: Effect::BeforeSetup,
@@ -173,7 +173,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.recompress",
         path: "/sys/block/zram*/recompress",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         since: Some(v(6, 2)),
         doc: "Recompresses idle, huge or huge_idle pages once; fails with EINVAL before disksize is set.",
@@ -182,7 +182,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.algorithm_params",
         path: "/sys/block/zram*/algorithm_params",
-        kind: Kind::Trigger,
+        kind: KnobKind::Trigger,
         default: "",
         since: Some(v(6, 12)),
         effect: Effect::BeforeSetup,
@@ -192,7 +192,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.writeback_batch_size",
         path: "/sys/block/zram*/writeback_batch_size",
-        kind: Kind::Integer { min: 1, max: 4294967295 },
+        kind: KnobKind::Integer { min: 1, max: 4294967295 },
         default: "32",
         since: Some(v(6, 19)),
         doc: "Requests in flight during write-back.",
@@ -201,7 +201,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zram.compressed_writeback",
         path: "/sys/block/zram*/compressed_writeback",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "N",
         since: Some(v(7, 0)),
         effect: Effect::BeforeSetup,

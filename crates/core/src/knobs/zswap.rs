@@ -1,14 +1,14 @@
 //! zswap module parameters of every supported kernel (`/sys/module/zswap/parameters`), in the order in which a plan writes them; `enabled`
 //! goes last all the same.
 
-use super::{Built, Kind, Knob};
+use super::{Built, Knob, KnobKind};
 use swaptune_kernel::v;
 
 pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.enabled",
         path: "/sys/module/zswap/parameters/enabled",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "N unless CONFIG_ZSWAP_DEFAULT_ON",
         built: Built::Options(&[("CONFIG_ZSWAP_DEFAULT_ON", "Y")], "N"),
         doc: "Turns the compressed cache for swap pages on; turning it off only stops new stores, what is stored stays until it is faulted in or swapoff.",
@@ -18,7 +18,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.zpool",
         path: "/sys/module/zswap/parameters/zpool",
-        kind: Kind::Name,
+        kind: KnobKind::Name,
         default: "zbud up to 6.6, zsmalloc from 6.7",
         built: Built::Text("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
         gone: Some(v(6, 18)),
@@ -30,7 +30,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.compressor",
         path: "/sys/module/zswap/parameters/compressor",
-        kind: Kind::Name,
+        kind: KnobKind::Name,
         default: "CONFIG_ZSWAP_COMPRESSOR_DEFAULT, upstream lzo",
         built: Built::Text("CONFIG_ZSWAP_COMPRESSOR_DEFAULT"),
         doc: "Compressor of pages stored from now on; before the first enable (6.3 and later) any name is taken and silently replaced, so read it back.",
@@ -40,7 +40,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.max_pool_percent",
         path: "/sys/module/zswap/parameters/max_pool_percent",
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: KnobKind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "20",
         doc: "Largest share of all RAM that the compressed pool may take; a cap, not a reservation. At the limit new pages go to the disk; what it cannot hold must have the rest of RAM to run in.",
@@ -50,7 +50,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.accept_threshold_percent",
         path: "/sys/module/zswap/parameters/accept_threshold_percent",
-        kind: Kind::Integer { min: 0, max: 100 },
+        kind: KnobKind::Integer { min: 0, max: 100 },
         unit: "%",
         default: "90",
         doc: "After the pool was full, stores are accepted again below this share of max_pool_percent; 100 turns the hysteresis off.",
@@ -60,7 +60,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.shrinker_enabled",
         path: "/sys/module/zswap/parameters/shrinker_enabled",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "N unless CONFIG_ZSWAP_SHRINKER_DEFAULT_ON",
         built: Built::Options(&[("CONFIG_ZSWAP_SHRINKER_DEFAULT_ON", "Y")], "N"),
         since: Some(v(6, 8)),
@@ -71,7 +71,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.same_filled_pages_enabled",
         path: "/sys/module/zswap/parameters/same_filled_pages_enabled",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "Y",
         gone: Some(v(6, 10)),
         replaced_by: "same-filled pages are always handled; since 6.12 zero pages are kept by the swap core",
@@ -82,7 +82,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.non_same_filled_pages_enabled",
         path: "/sys/module/zswap/parameters/non_same_filled_pages_enabled",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "Y",
         since: Some(v(5, 18)),
         gone: Some(v(6, 10)),
@@ -94,7 +94,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.exclusive_loads",
         path: "/sys/module/zswap/parameters/exclusive_loads",
-        kind: Kind::Bool,
+        kind: KnobKind::Bool,
         default: "N unless CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON",
         built: Built::Options(&[("CONFIG_ZSWAP_EXCLUSIVE_LOADS_DEFAULT_ON", "Y")], "N"),
         since: Some(v(6, 5)),

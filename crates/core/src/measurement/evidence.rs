@@ -6,22 +6,22 @@
 use std::cmp::Reverse;
 
 use super::{
-    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Figures, Measurement, MemoryOrder, SampleFigures,
-    SwapFigures, SwapTier, areas_gain,
+    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Measurement, MemoryOrder, ResultFigures,
+    SampleFigures, SwapFigures, SwapTier, areas_gain,
 };
-use crate::canary::Class;
+use crate::canary::CanaryClass;
 use crate::stats::{Nanos, paired_ratio};
 
 /// An answer and the result that it rests on.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Measured<T> {
+pub struct MeasuredAnswer<T> {
     /// The answer.
     pub value: T,
     /// The result, as a sentence of a plan cites it: `run 20261121-054801-a1b2 (bench swap, Linux 6.18.44)`.
     pub source: String,
 }
 
-impl<T> Measured<T> {
+impl<T> MeasuredAnswer<T> {
     fn new(value: T, measurement: &Measurement) -> Self {
         Self { value, source: cite(measurement) }
     }
@@ -29,14 +29,14 @@ impl<T> Measured<T> {
 
 fn cite(measurement: &Measurement) -> String {
     let what = match &measurement.figures {
-        Figures::Sample(_) => "sample",
-        Figures::Codec(_) => "bench codecs",
-        Figures::Disk(_) => "bench disk",
-        Figures::Cipher(_) => "bench cipher",
-        Figures::Swap(_) => "bench swap",
-        Figures::Memory(_) => "bench memory",
-        Figures::Density(_) => "bench density",
-        Figures::Compare(_) => "compare",
+        ResultFigures::Sample(_) => "sample",
+        ResultFigures::Codec(_) => "bench codecs",
+        ResultFigures::Disk(_) => "bench disk",
+        ResultFigures::Cipher(_) => "bench cipher",
+        ResultFigures::Swap(_) => "bench swap",
+        ResultFigures::Memory(_) => "bench memory",
+        ResultFigures::Density(_) => "bench density",
+        ResultFigures::Compare(_) => "compare",
     };
     format!("run {} ({what}, Linux {})", measurement.run, measurement.conditions.kernel)
 }
@@ -60,7 +60,7 @@ impl PageCost {
 
 /// What several areas of one disk do for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct AreaSpread {
     /// How many areas did best.
     pub areas: u32,
     /// Their operations a second by those of one area.
@@ -116,34 +116,35 @@ impl Evidence {
     }
 
     fn swaps(&self) -> impl Iterator<Item = (&Measurement, &SwapFigures)> {
-        self.of_this_kernel().filter_map(|m| if let Figures::Swap(swap) = &m.figures { Some((m, swap)) } else { None })
+        self.of_this_kernel().filter_map(|m| if let ResultFigures::Swap(swap) = &m.figures { Some((m, swap)) } else { None })
     }
 
     fn disks(&self) -> impl Iterator<Item = (&Measurement, &DiskFigures)> {
-        self.measurements.iter().filter_map(|m| if let Figures::Disk(disk) = &m.figures { Some((m, disk)) } else { None })
+        self.measurements.iter().filter_map(|m| if let ResultFigures::Disk(disk) = &m.figures { Some((m, disk)) } else { None })
     }
 
     fn kernel_codecs(&self) -> impl Iterator<Item = (&Measurement, &CodecFigures)> {
-        let codecs =
-            self.of_this_kernel().filter_map(|m| if let Figures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
+        let codecs = self
+            .of_this_kernel()
+            .filter_map(|m| if let ResultFigures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
         codecs.filter(|(_, codec)| codec.path != CodecPath::Library)
     }
 
     /// The newest sample of all processes.
     #[must_use]
-    pub fn sample(&self) -> Option<Measured<&SampleFigures>> {
+    pub fn sample(&self) -> Option<MeasuredAnswer<&SampleFigures>> {
         self.measurements.iter().find_map(|measurement| match &measurement.figures {
-            Figures::Sample(sample) if sample.of == SampleFigures::ALL => Some(Measured::new(sample, measurement)),
+            ResultFigures::Sample(sample) if sample.of == SampleFigures::ALL => Some(MeasuredAnswer::new(sample, measurement)),
             _ => None,
         })
     }
 
     /// How many pages of this machine's processes a page of pool holds: the low end of the interval where one is known.
     #[must_use]
-    pub fn stored_ratio(&self, compressor: &str, allocator: &str) -> Option<Measured<f64>> {
+    pub fn stored_ratio(&self, compressor: &str, allocator: &str) -> Option<MeasuredAnswer<f64>> {
         let sampled = self.sample().and_then(|sample| {
             let codec = sample.value.codecs.iter().find(|codec| kernels_name(&codec.codec) == Some(compressor))?;
-            Some(Measured { value: codec.stored.get(allocator)?.low, source: sample.source })
+            Some(MeasuredAnswer { value: codec.stored.get(allocator)?.low, source: sample.source })
         });
         sampled.or_else(|| self.stored_by_kernel(compressor, allocator))
     }
@@ -151,74 +152,76 @@ impl Evidence {
     /// The same, or what a compressor that holds a little less makes of these pages, where only the kernel has this one and it was not
     /// measured there: good enough for the size of a pool, not to tell compressors apart.
     #[must_use]
-    pub fn stored_ratio_or_near(&self, compressor: &str, allocator: &str) -> Option<Measured<f64>> {
+    pub fn stored_ratio_or_near(&self, compressor: &str, allocator: &str) -> Option<MeasuredAnswer<f64>> {
         self.stored_ratio(compressor, allocator).or_else(|| {
             let (_, near) = STAND_INS.iter().find(|(codec, _)| *codec == compressor)?;
             let known = self.stored_ratio(near, allocator)?;
-            Some(Measured { source: format!("{}, with {near} for {compressor}", known.source), ..known })
+            Some(MeasuredAnswer { source: format!("{}, with {near} for {compressor}", known.source), ..known })
         })
     }
 
     /// What the kernel's own pool took for pages of live processes.
-    fn stored_by_kernel(&self, compressor: &str, allocator: &str) -> Option<Measured<f64>> {
+    fn stored_by_kernel(&self, compressor: &str, allocator: &str) -> Option<MeasuredAnswer<f64>> {
         self.kernel_codecs().find_map(|(measurement, codec)| {
             let pool = codec.pools.iter().find(|pool| pool.allocator.measured && pool.allocator.name == allocator)?;
             let fits = kernels_name(&codec.codec) == Some(compressor) && codec.pages_of == CodecFigures::LIVE && pool.used.0 > 0;
-            fits.then(|| Measured::new(pool.original.0 as f64 / pool.used.0 as f64, measurement))
+            fits.then(|| MeasuredAnswer::new(pool.original.0 as f64 / pool.used.0 as f64, measurement))
         })
     }
 
     /// What a page that compresses as application memory does costs in zswap with this compressor.
     #[must_use]
-    pub fn zswap_cost(&self, compressor: &str) -> Option<Measured<PageCost>> {
-        self.cost(Class::Text, |tier| matches!(tier, SwapTier::Zswap { compressor: of, .. } if of == compressor))
+    pub fn zswap_cost(&self, compressor: &str) -> Option<MeasuredAnswer<PageCost>> {
+        self.cost(CanaryClass::Text, |tier| matches!(tier, SwapTier::Zswap { compressor: of, .. } if of == compressor))
     }
 
     /// The same in zram.
     #[must_use]
-    pub fn zram_cost(&self, algorithm: &str) -> Option<Measured<PageCost>> {
-        self.cost(Class::Text, |tier| matches!(tier, SwapTier::Zram { algorithm: of } if of == algorithm))
+    pub fn zram_cost(&self, algorithm: &str) -> Option<MeasuredAnswer<PageCost>> {
+        self.cost(CanaryClass::Text, |tier| matches!(tier, SwapTier::Zram { algorithm: of } if of == algorithm))
     }
 
     /// What a page of zeros costs on the way to zswap: no codec, no pool, no device, only the kernel's own part of the path.
     #[must_use]
-    pub fn zero_cost(&self) -> Option<Measured<PageCost>> {
-        self.cost(Class::Zero, |tier| matches!(tier, SwapTier::Zero | SwapTier::Zswap { .. }))
+    pub fn zero_cost(&self) -> Option<MeasuredAnswer<PageCost>> {
+        self.cost(CanaryClass::Zero, |tier| matches!(tier, SwapTier::Zero | SwapTier::Zswap { .. }))
     }
 
     /// Median of one page through the C library of this compressor, one thread, pages of live processes before others.
     #[must_use]
-    pub fn library_cost(&self, compressor: &str) -> Option<Measured<PageCost>> {
-        let codecs =
-            self.measurements.iter().filter_map(|m| if let Figures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
+    pub fn library_cost(&self, compressor: &str) -> Option<MeasuredAnswer<PageCost>> {
+        let codecs = self
+            .measurements
+            .iter()
+            .filter_map(|m| if let ResultFigures::Codec(codec) = &m.figures { Some((m, codec)) } else { None });
         let cost = |live: bool| {
             codecs.clone().find_map(|(measurement, codec)| {
                 let fits =
                     codec.path == CodecPath::Library && codec.threads == 1 && (codec.pages_of == CodecFigures::LIVE) == live;
                 let cost = PageCost { store: codec.compress?.p50, load: codec.decompress?.p50 };
-                (fits && kernels_name(&codec.codec) == Some(compressor)).then(|| Measured::new(cost, measurement))
+                (fits && kernels_name(&codec.codec) == Some(compressor)).then(|| MeasuredAnswer::new(cost, measurement))
             })
         };
         cost(true).or_else(|| cost(false))
     }
 
-    fn cost(&self, class: Class, wanted: impl Fn(&SwapTier) -> bool) -> Option<Measured<PageCost>> {
+    fn cost(&self, class: CanaryClass, wanted: impl Fn(&SwapTier) -> bool) -> Option<MeasuredAnswer<PageCost>> {
         self.swaps().find_map(|(measurement, swap)| {
             // Where the kernel reads ahead, the touch of most pages is no load.
             let alone = swap.page_cluster == 0 || matches!(swap.tier, SwapTier::Zram { .. });
             let usual = swap.class == class && swap.threads == 1 && swap.order == MemoryOrder::Random;
             let fits = wanted(&swap.tier) && usual && alone;
             let cost = PageCost { store: swap.store?.p50, load: swap.load?.p50 };
-            fits.then(|| Measured::new(cost, measurement))
+            fits.then(|| MeasuredAnswer::new(cost, measurement))
         })
     }
 
     /// Median time of a random read of one page from this disk, as a fault on a file pays it.
     #[must_use]
-    pub fn page_read(&self, disk: Option<&str>) -> Option<Measured<Nanos>> {
+    pub fn page_read(&self, disk: Option<&str>) -> Option<MeasuredAnswer<Nanos>> {
         self.disks().find_map(|(measurement, figures)| {
             let fits = figures.shape == DiskShape::PageRead && figures.jobs == 1 && is_on(&figures.disks, disk);
-            fits.then_some(Measured::new(figures.read?.latency.p50, measurement))
+            fits.then_some(MeasuredAnswer::new(figures.read?.latency.p50, measurement))
         })
     }
 
@@ -237,25 +240,25 @@ impl Evidence {
 
     /// The loads of the newest run on single areas of this disk, past the page cache.
     #[must_use]
-    pub fn disk_loads(&self, disk: &str) -> Option<Measured<Vec<&DiskFigures>>> {
+    pub fn disk_loads(&self, disk: &str) -> Option<MeasuredAnswer<Vec<&DiskFigures>>> {
         let fits = |figures: &DiskFigures| is_of_one_area(figures) && is_on(&figures.disks, Some(disk));
         let (newest, _) = self.disks().find(|(_, figures)| fits(figures))?;
         let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && fits(figures));
-        Some(Measured::new(of_run.map(|(_, figures)| figures).collect(), newest))
+        Some(MeasuredAnswer::new(of_run.map(|(_, figures)| figures).collect(), newest))
     }
 
     /// The most bytes a second that the newest run moved to or from a disk past the page cache.
     #[must_use]
-    pub fn disk_speed(&self) -> Option<Measured<f64>> {
+    pub fn disk_speed(&self) -> Option<MeasuredAnswer<f64>> {
         let (newest, _) = self.disks().find(|(_, figures)| is_direct(figures))?;
         let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && is_direct(figures));
         let most = of_run.map(|(_, figures)| figures.bytes_per_second()).fold(0.0, f64::max);
-        (most > 0.0).then(|| Measured::new(most, newest))
+        (most > 0.0).then(|| MeasuredAnswer::new(most, newest))
     }
 
     /// Whether several areas of this disk are faster than one, at the number of jobs that suits one area best.
     #[must_use]
-    pub fn spread(&self, disk: Option<&str>) -> Option<Measured<Spread>> {
+    pub fn spread(&self, disk: Option<&str>) -> Option<MeasuredAnswer<AreaSpread>> {
         let (newest, _) = self.disks().find(|(_, figures)| figures.places.len() > 1 && is_on(&figures.disks, disk))?;
         let rows: Vec<&DiskFigures> = self
             .disks()
@@ -264,22 +267,22 @@ impl Evidence {
             .collect();
         let one = rows.iter().filter(|row| row.places.len() == 1).max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
         let several = rows.iter().filter(|row| row.places.len() > 1);
-        let spread =
-            several.filter_map(|row| Some(Spread { areas: u32::try_from(row.places.len()).ok()?, gain: areas_gain(row, one)? }));
+        let spread = several
+            .filter_map(|row| Some(AreaSpread { areas: u32::try_from(row.places.len()).ok()?, gain: areas_gain(row, one)? }));
         let best = spread.max_by(|a, b| a.gain.value.total_cmp(&b.gain.value))?;
-        Some(Measured::new(best, newest))
+        Some(MeasuredAnswer::new(best, newest))
     }
 
     /// What read-ahead does for loads from plain disk swap, or from zswap: the value that helps most those in order.
     #[must_use]
-    pub fn read_ahead(&self, zswap: bool) -> Option<Measured<ReadAhead>> {
+    pub fn read_ahead(&self, zswap: bool) -> Option<MeasuredAnswer<ReadAhead>> {
         let asked = |swap: &SwapFigures| {
             let tier = match &swap.tier {
                 SwapTier::Zswap { .. } => zswap,
                 SwapTier::Disk { areas, .. } => !zswap && *areas == 1,
                 SwapTier::Zram { .. } | SwapTier::Zero | SwapTier::Writeback { .. } => false,
             };
-            tier && swap.class == Class::Text && swap.threads == 1
+            tier && swap.class == CanaryClass::Text && swap.threads == 1
         };
         let (newest, first) = self.swaps().find(|(_, swap)| asked(swap) && swap.page_cluster > 0)?;
         let rows: Vec<&SwapFigures> = self
@@ -295,16 +298,16 @@ impl Evidence {
             Some(ReadAhead { page_cluster, in_order, at_random: gain(MemoryOrder::Random, page_cluster)? })
         });
         let best = best.max_by(|a, b| a.in_order.value.total_cmp(&b.in_order.value))?;
-        Some(Measured::new(best, newest))
+        Some(MeasuredAnswer::new(best, newest))
     }
 
     /// The ciphers of the newest run.
     #[must_use]
-    pub fn ciphers(&self) -> Option<Measured<Vec<&CipherFigures>>> {
-        let newest = self.measurements.iter().find(|m| matches!(m.figures, Figures::Cipher(_)))?;
+    pub fn ciphers(&self) -> Option<MeasuredAnswer<Vec<&CipherFigures>>> {
+        let newest = self.measurements.iter().find(|m| matches!(m.figures, ResultFigures::Cipher(_)))?;
         let of_run = self.measurements.iter().filter(|m| m.run == newest.run);
-        let ciphers = of_run.filter_map(|m| if let Figures::Cipher(cipher) = &m.figures { Some(cipher) } else { None });
-        Some(Measured::new(ciphers.collect(), newest))
+        let ciphers = of_run.filter_map(|m| if let ResultFigures::Cipher(cipher) = &m.figures { Some(cipher) } else { None });
+        Some(MeasuredAnswer::new(ciphers.collect(), newest))
     }
 }
 

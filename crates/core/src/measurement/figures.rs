@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::compare::CompareFigures;
 use super::density::DensityFigures;
-use crate::canary::Class;
+use crate::canary::CanaryClass;
 use crate::stats::{Estimate, Nanos, Quantiles};
 use crate::units::Bytes;
 
 /// One line's numbers, by what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "figures", rename_all = "lowercase")]
-pub enum Figures {
+pub enum ResultFigures {
     /// Pages of live processes: `sample`.
     Sample(SampleFigures),
     /// One codec: `bench codecs`.
@@ -33,7 +33,7 @@ pub enum Figures {
     Compare(CompareFigures),
 }
 
-impl Figures {
+impl ResultFigures {
     /// The name of the kind, as in the file.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -70,7 +70,7 @@ pub struct SampleFigures {
     /// What each codec makes of them.
     pub codecs: Vec<SampledCodec>,
     /// Which were not touched for a while, where that can be seen.
-    pub cold: Option<Cold>,
+    pub cold: Option<ColdPages>,
 }
 
 impl SampleFigures {
@@ -80,7 +80,7 @@ impl SampleFigures {
 
 /// Pages that were not touched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cold {
+pub struct ColdPages {
     /// For how long.
     pub seconds: u64,
     /// Share of the pages, 0 to 1.
@@ -288,7 +288,7 @@ pub struct SwapFigures {
     /// The tier.
     pub tier: SwapTier,
     /// Content of the pages.
-    pub class: Class,
+    pub class: CanaryClass,
     /// vm.page-cluster while it ran.
     pub page_cluster: u32,
     /// Threads at work.
@@ -305,7 +305,7 @@ pub struct SwapFigures {
     /// Pages a second, loaded by all threads.
     pub loads_per_second: f64,
     /// Where the pages were, by the kernel's counters.
-    pub landing: Landing,
+    pub landing: LandingFigures,
     /// Each round by itself: how far they differ is how far the figures above can be trusted.
     #[serde(default)]
     pub rounds: Vec<SwapRound>,
@@ -331,7 +331,7 @@ pub struct SwapRound {
 
 /// What the kernel's counters say about where the pages went and came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Landing {
+pub struct LandingFigures {
     /// Pages pushed out.
     pub pages: u64,
     /// By how much each counter rose while storing (`zswpout`, `pswpout`, `swpout_zero`, …).

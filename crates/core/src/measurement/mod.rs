@@ -19,10 +19,11 @@ pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, Compar
 pub use conditions::Conditions;
 pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};
-pub use evidence::{Evidence, Measured, PageCost, ReadAhead, Spread, kernels_name};
+pub use evidence::{AreaSpread, Evidence, MeasuredAnswer, PageCost, ReadAhead, kernels_name};
 pub use figures::{
-    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, Cold, DiskFigures, DiskShape, Figures, IoFigures, Landing,
-    MemoryData, MemoryFigures, MemoryOrder, PoolFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
+    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, ColdPages, DiskFigures, DiskShape, IoFigures, LandingFigures,
+    MemoryData, MemoryFigures, MemoryOrder, PoolFigures, ResultFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound,
+    SwapTier,
 };
 
 /// Version of the line; raised when a field changes its meaning.
@@ -43,5 +44,5 @@ pub struct Measurement {
     pub conditions: Conditions,
     /// The numbers.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: ResultFigures,
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::measurement::Measured;
+use crate::measurement::MeasuredAnswer;
 use crate::units::Bytes;
 
 /// Fewer stored pages than this say little about the next ones: the mean compressed size of 1024 sampled pages is
@@ -53,7 +53,7 @@ impl fmt::Display for Ratio {
 /// Where a ratio comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "basis")]
-pub enum Basis {
+pub enum RatioBasis {
     /// From what is stored now.
     Measured {
         /// How many pages are stored.
@@ -80,7 +80,7 @@ pub struct PlanningRatio {
     pub ratio: Ratio,
     /// Where it comes from.
     #[serde(flatten)]
-    pub basis: Basis,
+    pub basis: RatioBasis,
 }
 
 impl PlanningRatio {
@@ -88,33 +88,33 @@ impl PlanningRatio {
     #[must_use]
     pub fn choose(measured: Option<Ratio>, pages: u64, compressor: Option<&str>, zpool: Option<&str>) -> Self {
         match measured {
-            Some(ratio) if pages >= PAGES_TO_TRUST => Self { ratio, basis: Basis::Measured { pages } },
+            Some(ratio) if pages >= PAGES_TO_TRUST => Self { ratio, basis: RatioBasis::Measured { pages } },
             _ => {
                 let (ratio, source) = assumed(compressor, zpool);
-                Self { ratio, basis: Basis::Assumed { pages, source } }
+                Self { ratio, basis: RatioBasis::Assumed { pages, source } }
             }
         }
     }
 
     /// What a run found.
     #[must_use]
-    pub fn of_a_run(found: Measured<f64>) -> Self {
-        Self { ratio: Ratio(found.value), basis: Basis::Earlier { source: found.source } }
+    pub fn of_a_run(found: MeasuredAnswer<f64>) -> Self {
+        Self { ratio: Ratio(found.value), basis: RatioBasis::Earlier { source: found.source } }
     }
 
     /// True when it comes from pages of this machine.
     #[must_use]
     pub fn is_measured(&self) -> bool {
-        !matches!(self.basis, Basis::Assumed { .. })
+        !matches!(self.basis, RatioBasis::Assumed { .. })
     }
 }
 
 impl fmt::Display for PlanningRatio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.basis {
-            Basis::Measured { pages } => write!(f, "{} (measured on {pages} stored pages)", self.ratio),
-            Basis::Earlier { source } => write!(f, "{} (measured: {source})", self.ratio),
-            Basis::Assumed { source, .. } => write!(f, "{} (assumed: {source})", self.ratio),
+            RatioBasis::Measured { pages } => write!(f, "{} (measured on {pages} stored pages)", self.ratio),
+            RatioBasis::Earlier { source } => write!(f, "{} (measured: {source})", self.ratio),
+            RatioBasis::Assumed { source, .. } => write!(f, "{} (assumed: {source})", self.ratio),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MemoryMap, ZramPool};
 use crate::facts::{Facts, SwapArea};
-use crate::measurement::{Evidence, Measured};
+use crate::measurement::{Evidence, MeasuredAnswer};
 use crate::stats::Nanos;
 use crate::units::Bytes;
 
@@ -27,13 +27,13 @@ pub struct Since {
     pub swap_reads: u64,
     /// What compressing took; absent where it was not measured what one page takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<PoolTime>,
 }
 
 /// Processor time of pages on their way into the pools and back: counted pages, times what one was measured to take on this machine. The
 /// kernel counts no such time itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spent {
+pub struct PoolTime {
     /// In all.
     pub time: Nanos,
     /// A page out, allocation and the kernel's own part of the path included.
@@ -70,18 +70,18 @@ impl Since {
     }
 
     /// What compressing took, where one page was measured on this machine.
-    pub(super) fn spent(&self, map: &MemoryMap, evidence: &Evidence) -> Option<Spent> {
+    pub(super) fn spent(&self, map: &MemoryMap, evidence: &Evidence) -> Option<PoolTime> {
         let zswap = map.zswap.value().and_then(|pool| pool.compressor.value()).filter(|_| self.stores + self.loads > 0);
         let zram = map.zram.iter().find(|device| device.is_swap).and_then(|device| device.compressor.value());
         // With a disk beside it the counters do not say which pages zram took.
         let zram = zram.filter(|_| map.swap.areas.iter().all(SwapArea::is_zram));
-        let (Measured { value: cost, source }, out, back) = match (zswap, zram) {
+        let (MeasuredAnswer { value: cost, source }, out, back) = match (zswap, zram) {
             (Some(name), _) => (evidence.zswap_cost(name)?, self.stores, self.loads),
             (None, Some(name)) => (evidence.zram_cost(name)?, self.swap_writes, self.swap_reads),
             (None, None) => return None,
         };
         let time = cost.store.0.saturating_mul(out).saturating_add(cost.load.0.saturating_mul(back));
-        Some(Spent { time: Nanos(time), store: cost.store, load: cost.load, source })
+        Some(PoolTime { time: Nanos(time), store: cost.store, load: cost.load, source })
     }
 
     /// True when no page was swapped at all.

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::facts::{Counted, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
+use crate::facts::{CountersSinceBoot, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 
 fn meminfo(lines: &[(&str, Bytes)]) -> Fact<BTreeMap<String, Bytes>> {
     Fact::known(lines.iter().map(|(key, size)| ((*key).to_owned(), *size)).collect(), "/proc/meminfo")
@@ -323,7 +323,7 @@ fn parts_add_up_to_the_total_whatever_the_counters_say() {
 fn what_was_gained_is_counted_from_the_apply() {
     let mut facts = guide_machine();
     assert_eq!(MemoryMap::from_facts(&facts).since, None, "nothing was applied");
-    let counted = |by: &str| Counted {
+    let counted = |by: &str| CountersSinceBoot {
         by: by.into(),
         at: "2026-11-21 05:48:01".into(),
         boot: "one".into(),

@@ -1,6 +1,6 @@
 //! The rows that are about the machine as a whole as CSV (RFC 4180): those about several things have no fixed number of columns.
 
-use super::{Kind, Look, Metric, Read, all};
+use super::{Metric, MetricKind, Read, SampleLook, all};
 use crate::fact::Fact;
 
 fn columns() -> impl Iterator<Item = &'static Metric> {
@@ -11,7 +11,7 @@ fn columns() -> impl Iterator<Item = &'static Metric> {
 #[must_use]
 pub fn csv_header() -> String {
     let names = columns().flat_map(|metric| {
-        let rate = (metric.kind == Kind::Counter).then(|| format!("{}_per_second", metric.name));
+        let rate = (metric.kind == MetricKind::Counter).then(|| format!("{}_per_second", metric.name));
         [Some(metric.name.to_owned()), rate].into_iter().flatten()
     });
     line(std::iter::once("unix_ms".to_owned()).chain(names))
@@ -19,7 +19,7 @@ pub fn csv_header() -> String {
 
 /// The values in the same order; what is absent is an empty field.
 #[must_use]
-pub fn csv_line(look: &Look<'_>) -> String {
+pub fn csv_line(look: &SampleLook<'_>) -> String {
     let shown = |fact: &Fact<f64>| fact.value().map_or_else(String::new, f64::to_string);
     let values = columns().flat_map(|metric| metric.readings(look)).flat_map(|reading| {
         let rate = reading.per_second.as_ref().map(shown);

@@ -1,7 +1,7 @@
 //! RAM in parts, stalls and refaults.
 
-use super::Kind::{Counter, Gauge};
-use super::{Look, Metric, Read, Unit, row};
+use super::MetricKind::{Counter, Gauge};
+use super::{Metric, MetricUnit, Read, SampleLook, row};
 use crate::fact::Fact;
 use crate::facts::Pressure;
 use crate::memory_map::Ram;
@@ -39,60 +39,60 @@ pub(super) const ROWS: &[Metric] = &[
     row(
         "memory_stall_some_seconds",
         Counter,
-        Unit::Seconds,
+        MetricUnit::Seconds,
         "Time in which some task waited for memory (PSI some, total)",
         Read::One(|look| stall(look, |psi| psi.some_total_us as f64 / 1e6)),
     ),
     row(
         "memory_stall_full_seconds",
         Counter,
-        Unit::Seconds,
+        MetricUnit::Seconds,
         "Time in which all tasks waited for memory (PSI full, total)",
         Read::One(|look| stall(look, |psi| psi.full_total_us as f64 / 1e6)),
     ),
     row(
         "memory_stall_some_10s_ratio",
         Gauge,
-        Unit::Ratio,
+        MetricUnit::Ratio,
         "Share of the last 10 s in which some task waited for memory (PSI some avg10)",
         Read::One(|look| stall(look, |psi| psi.some_avg10 / 100.0)),
     ),
     row(
         "memory_stall_full_10s_ratio",
         Gauge,
-        Unit::Ratio,
+        MetricUnit::Ratio,
         "Share of the last 10 s in which all tasks waited for memory (PSI full avg10)",
         Read::One(|look| stall(look, |psi| psi.full_avg10 / 100.0)),
     ),
     row(
         "refault_anon_bytes",
         Counter,
-        Unit::Bytes,
+        MetricUnit::Bytes,
         "Anonymous pages that came back soon after they left RAM (vmstat workingset_refault_anon)",
         Read::One(|look| look.pages("workingset_refault_anon")),
     ),
     row(
         "refault_file_bytes",
         Counter,
-        Unit::Bytes,
+        MetricUnit::Bytes,
         "Pages of files that came back soon after they left RAM (vmstat workingset_refault_file)",
         Read::One(|look| look.pages("workingset_refault_file")),
     ),
 ];
 
-const fn part(name: &'static str, help: &'static str, read: fn(&Look<'_>) -> Fact<f64>) -> Metric {
-    row(name, Gauge, Unit::Bytes, help, Read::One(read))
+const fn part(name: &'static str, help: &'static str, read: fn(&SampleLook<'_>) -> Fact<f64>) -> Metric {
+    row(name, Gauge, MetricUnit::Bytes, help, Read::One(read))
 }
 
-fn ram(look: &Look<'_>, pick: fn(&Ram) -> u64) -> Fact<f64> {
+fn ram(look: &SampleLook<'_>, pick: fn(&Ram) -> u64) -> Fact<f64> {
     look.map.ram.clone().map(|ram| pick(&ram) as f64)
 }
 
-fn available(look: &Look<'_>) -> Fact<f64> {
+fn available(look: &SampleLook<'_>) -> Fact<f64> {
     look.map.ram.clone().and_then(|ram| ram.available.map(|bytes| bytes.0 as f64).ok_or_else(|| "no MemAvailable".to_owned()))
 }
 
-fn stall(look: &Look<'_>, pick: fn(&Pressure) -> f64) -> Fact<f64> {
+fn stall(look: &SampleLook<'_>, pick: fn(&Pressure) -> f64) -> Fact<f64> {
     match &look.now.facts.memory.pressure {
         Fact::Known { value, .. } => Fact::known(pick(value), PRESSURE),
         Fact::Absent { absent } => Fact::absent(absent.clone()),

@@ -1,6 +1,6 @@
 //! THE table of what is watched: each row is a column of the screen, a field of JSON, a column of CSV and a metric of OpenMetrics.
 //!
-//! A row says how its value follows from a [`Look`], which is one sample and the one before it. What a kernel lacks is absent with
+//! A row says how its value follows from a [`SampleLook`], which is one sample and the one before it. What a kernel lacks is absent with
 //! its reason, never zero. A counter is the sum since the kernel, the device or the daemon began; its rate is the difference of two samples by the
 //! time between them, and there is none where it began anew.
 
@@ -20,7 +20,7 @@ mod zswap;
 pub use csv::{csv_header, csv_line};
 pub use openmetrics::{Exposition, exposition};
 pub use report::report;
-pub use sample::{Look, ProcessUse, Sample, UnitUse};
+pub use sample::{ProcessUse, Sample, SampleLook, UnitUse};
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub const TABLE: &[&[Metric]] = &[memory::ROWS, zswap::ROWS, swap::ROWS, zram::R
 
 /// Whether a value may fall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// Counts up; what is watched is its rate.
     Counter,
     /// Is what it is now.
@@ -41,7 +41,7 @@ pub enum Kind {
 
 /// What a value counts. The unit ends the name of the row, as OpenMetrics wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum MetricUnit {
     /// Bytes.
     Bytes,
     /// Seconds.
@@ -52,8 +52,8 @@ pub enum Unit {
     None,
 }
 
-impl Unit {
-    /// The word that ends the name of a row; empty for [`Unit::None`].
+impl MetricUnit {
+    /// The word that ends the name of a row; empty for [`MetricUnit::None`].
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,9 +72,9 @@ pub type Values = Vec<(String, Fact<f64>)>;
 #[derive(Clone, Copy, Debug)]
 pub enum Read {
     /// One value for the machine.
-    One(fn(&Look<'_>) -> Fact<f64>),
+    One(fn(&SampleLook<'_>) -> Fact<f64>),
     /// A value for each of several things; the first is the name of the label that tells them apart.
-    Each(&'static str, fn(&Look<'_>) -> Values),
+    Each(&'static str, fn(&SampleLook<'_>) -> Values),
 }
 
 /// One row.
@@ -83,9 +83,9 @@ pub struct Metric {
     /// Its name, the unit last: `zswap_pool_bytes`. OpenMetrics puts `swaptune_` before it, and `_total` behind a counter.
     pub name: &'static str,
     /// Counter or gauge.
-    pub kind: Kind,
+    pub kind: MetricKind,
     /// What it counts.
-    pub unit: Unit,
+    pub unit: MetricUnit,
     /// One sentence without a full stop: what it is, and where the kernel says so.
     pub help: &'static str,
     /// How it is read.
@@ -126,21 +126,21 @@ impl Metric {
 
     /// Its values, each with its rate where it is a counter.
     #[must_use]
-    pub fn readings(&self, look: &Look<'_>) -> Vec<Reading> {
+    pub fn readings(&self, look: &SampleLook<'_>) -> Vec<Reading> {
         // Units are hundreds: each is looked up, not searched for.
         let before: BTreeMap<String, Fact<f64>> = match (&look.before, self.kind) {
-            (Some(before), Kind::Counter) => self.values(before).into_iter().collect(),
+            (Some(before), MetricKind::Counter) => self.values(before).into_iter().collect(),
             _ => BTreeMap::new(),
         };
         let seconds = look.seconds();
         let read = |(label, value): (String, Fact<f64>)| {
-            let per_second = (self.kind == Kind::Counter).then(|| rate(&value, before.get(&label), seconds));
+            let per_second = (self.kind == MetricKind::Counter).then(|| rate(&value, before.get(&label), seconds));
             Reading { label, value, per_second }
         };
         self.values(look).into_iter().map(read).collect()
     }
 
-    fn values(&self, look: &Look<'_>) -> Values {
+    fn values(&self, look: &SampleLook<'_>) -> Values {
         match self.read {
             Read::One(read) => vec![(String::new(), read(look))],
             Read::Each(_, read) => read(look),
@@ -160,7 +160,7 @@ fn rate(now: &Fact<f64>, was: Option<&Fact<f64>>, seconds: Option<f64>) -> Fact<
     }
 }
 
-const fn row(name: &'static str, kind: Kind, unit: Unit, help: &'static str, read: Read) -> Metric {
+const fn row(name: &'static str, kind: MetricKind, unit: MetricUnit, help: &'static str, read: Read) -> Metric {
     Metric { name, kind, unit, help, read }
 }
 

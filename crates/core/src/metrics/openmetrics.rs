@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Look, Metric, all};
+use super::{Metric, MetricKind, SampleLook, all};
 
 /// What every name begins with.
 const PREFIX: &str = "swaptune_";
@@ -18,7 +18,7 @@ pub enum Exposition {
 
 /// One exposition. What is absent has no line of its own: that is how both forms say it.
 #[must_use]
-pub fn exposition(look: &Look<'_>, form: Exposition) -> String {
+pub fn exposition(look: &SampleLook<'_>, form: Exposition) -> String {
     let mut text = String::with_capacity(16 << 10);
     for metric in all() {
         family(&mut text, metric, look, form);
@@ -29,10 +29,10 @@ pub fn exposition(look: &Look<'_>, form: Exposition) -> String {
     text
 }
 
-fn family(text: &mut String, metric: &Metric, look: &Look<'_>, form: Exposition) {
+fn family(text: &mut String, metric: &Metric, look: &SampleLook<'_>, form: Exposition) {
     let (kind, suffix) = match metric.kind {
-        Kind::Counter => ("counter", "_total"),
-        Kind::Gauge => ("gauge", ""),
+        MetricKind::Counter => ("counter", "_total"),
+        MetricKind::Gauge => ("gauge", ""),
     };
     let sample = format!("{PREFIX}{}{suffix}", metric.name);
     let name = if form == Exposition::Text { sample.clone() } else { format!("{PREFIX}{}", metric.name) };

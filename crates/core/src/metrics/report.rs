@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{Look, Metric, Reading, all};
+use super::{Metric, Reading, SampleLook, all};
 use crate::fact::Fact;
 
 /// Version of this form; raised when a field changes its meaning.
@@ -10,7 +10,7 @@ const SCHEMA: u32 = 1;
 
 /// Everything that the table says of a look, the processes that have most in swap, and the daemon.
 #[must_use]
-pub fn report(look: &Look<'_>) -> Value {
+pub fn report(look: &SampleLook<'_>) -> Value {
     let metrics: Map<String, Value> = all().map(|metric| (metric.name.to_owned(), values(metric, look))).collect();
     let processes = match &look.now.processes {
         Fact::Known { value, .. } => json!(value),
@@ -35,7 +35,7 @@ pub fn report(look: &Look<'_>) -> Value {
     })
 }
 
-fn values(metric: &Metric, look: &Look<'_>) -> Value {
+fn values(metric: &Metric, look: &SampleLook<'_>) -> Value {
     let readings = metric.readings(look);
     match metric.label() {
         None => readings.first().map_or(Value::Null, value),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::control::Report;
+use crate::control::DaemonReport;
 use crate::fact::Fact;
 use crate::facts::Facts;
 use crate::memory_map::MemoryMap;
@@ -28,7 +28,7 @@ pub struct Sample {
     pub processes: Fact<Vec<ProcessUse>>,
     /// What the daemon says of itself, with its last decisions; absent where none has run, and in older recordings.
     #[serde(default)]
-    pub daemon: Fact<Report>,
+    pub daemon: Fact<DaemonReport>,
 }
 
 /// What one control group has outside of RAM. A file that was not read this time keeps its earlier value.
@@ -57,16 +57,16 @@ pub struct ProcessUse {
 
 /// A sample with what follows from it, and the one before where there is one.
 #[derive(Debug)]
-pub struct Look<'a> {
+pub struct SampleLook<'a> {
     /// The sample.
     pub now: &'a Sample,
     /// The look at the sample before it: rates need two.
-    pub before: Option<Box<Look<'a>>>,
-    /// The map of [`Look::now`].
+    pub before: Option<Box<SampleLook<'a>>>,
+    /// The map of [`SampleLook::now`].
     pub map: MemoryMap,
 }
 
-impl<'a> Look<'a> {
+impl<'a> SampleLook<'a> {
     /// Puts a sample beside the one before it.
     #[must_use]
     pub fn new(now: &'a Sample, before: Option<&'a Sample>) -> Self {

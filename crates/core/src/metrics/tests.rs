@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::control::{Mode, Report, Totals};
+use crate::control::{DaemonReport, Mode, Totals};
 use crate::facts::{Pressure, SwapArea, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 use crate::parse::block_stat::BlockStat;
 use crate::parse::keyed;
@@ -54,18 +54,18 @@ fn sample(step: u64) -> Sample {
     let stat = BlockStat { reads: 10 * step, read: Bytes(40_960 * step), read_ms: 30 * step, ..BlockStat::default() };
     sample.disks.insert("vda3".into(), stat);
     let totals = Totals { taken: Bytes::from_mib(step), bursts: 4 * step, decisions: 6 * step, ..Totals::default() };
-    let daemon = Report { totals, limit_percent: 45, home_percent: 43, out: Some(Bytes(4096)), ..Report::default() };
+    let daemon = DaemonReport { totals, limit_percent: 45, home_percent: 43, out: Some(Bytes(4096)), ..DaemonReport::default() };
     sample.daemon = Fact::known(daemon, "/run/swaptune/daemon.json");
     sample.units =
         Fact::known(vec![UnitUse { name: "a\"b.service".into(), swap: Some(Bytes(4096)), ..UnitUse::default() }], "test");
     sample
 }
 
-fn one(look: &Look<'_>, name: &str) -> Reading {
+fn one(look: &SampleLook<'_>, name: &str) -> Reading {
     find(name).unwrap_or_else(|| panic!("no row {name}")).readings(look).remove(0)
 }
 
-fn of(look: &Look<'_>, name: &str, label: &str) -> Reading {
+fn of(look: &SampleLook<'_>, name: &str, label: &str) -> Reading {
     let readings = find(name).unwrap_or_else(|| panic!("no row {name}")).readings(look);
     readings.into_iter().find(|reading| reading.label == label).unwrap_or_else(|| panic!("{name} has no {label}"))
 }
@@ -88,7 +88,7 @@ fn rows_have_names_of_their_own_that_end_in_their_unit() {
 #[test]
 fn gauges_and_what_is_derived() {
     let sample = sample(1);
-    let look = Look::new(&sample, None);
+    let look = SampleLook::new(&sample, None);
     let value = |name: &str| one(&look, name).value.value().copied().unwrap_or_else(|| panic!("{name}"));
     let mib = |count: f64| count * f64::from(1 << 20);
     for (name, expect) in [
@@ -123,7 +123,7 @@ fn gauges_and_what_is_derived() {
 #[test]
 fn rates_are_differences_by_the_time_between() {
     let (first, second) = (sample(1), sample(2));
-    let look = Look::new(&second, Some(&first));
+    let look = SampleLook::new(&second, Some(&first));
     let rate = |name: &str, label: &str| of(&look, name, label).per_second.unwrap();
     assert_eq!(look.seconds(), Some(2.0));
     assert_eq!(rate("zswap_in_bytes", "").value(), Some(&(512.0 * 4096.0 / 2.0)));
@@ -145,7 +145,7 @@ fn a_daemon_that_ended_keeps_its_sums_and_has_no_state() {
     let mut sample = sample(3);
     let Fact::Known { value, .. } = &mut sample.daemon else { panic!() };
     value.mode = Mode::Gone;
-    let look = Look::new(&sample, None);
+    let look = SampleLook::new(&sample, None);
     assert_eq!(one(&look, "daemon_running").value.value(), Some(&0.0));
     assert_eq!(one(&look, "daemon_bursts").value.value(), Some(&12.0));
     for name in ["daemon_paused", "daemon_pool_limit_ratio", "daemon_still_swapped_bytes", "daemon_idle_units"] {
@@ -156,21 +156,21 @@ fn a_daemon_that_ended_keeps_its_sums_and_has_no_state() {
 #[test]
 fn a_counter_that_began_anew_has_no_rate_and_one_sample_has_none_either() {
     let (first, second) = (sample(1), sample(2));
-    let back = Look::new(&first, Some(&second));
+    let back = SampleLook::new(&first, Some(&second));
     assert_eq!(back.seconds(), None, "the clock went back");
     let mut later = sample(1);
     later.steady_us = 10_000_000;
-    let look = Look::new(&later, Some(&second));
+    let look = SampleLook::new(&later, Some(&second));
     let rate = of(&look, "zswap_in_bytes", "").per_second.unwrap();
     assert_eq!(rate.source(), "/proc/vmstat zswpin: it began anew between the two samples");
-    let alone = Look::new(&first, None);
+    let alone = SampleLook::new(&first, None);
     assert_eq!(of(&alone, "zswap_in_bytes", "").per_second.unwrap().source(), "a rate needs two samples");
 }
 
 #[test]
 fn what_a_kernel_lacks_is_absent_with_its_reason_and_never_zero() {
     let nothing = Sample::default();
-    let look = Look::new(&nothing, None);
+    let look = SampleLook::new(&nothing, None);
     for metric in all() {
         for reading in metric.readings(&look) {
             let zero_is_known = matches!((metric.name, reading.label.as_str()), ("swap_resident_bytes", "zram" | "disk"));
@@ -180,13 +180,13 @@ fn what_a_kernel_lacks_is_absent_with_its_reason_and_never_zero() {
     }
     let text = exposition(&look, Exposition::OpenMetrics);
     assert!(!text.contains("swaptune_zswap_pool_bytes 0"), "{text}");
-    assert!(one(&Look::new(&sample(1), None), "zswap_same_filled_bytes").value.source().contains("6.12"));
+    assert!(one(&SampleLook::new(&sample(1), None), "zswap_same_filled_bytes").value.source().contains("6.12"));
 }
 
 #[test]
 fn openmetrics_has_type_unit_help_and_an_end() {
     let sample = sample(1);
-    let text = exposition(&Look::new(&sample, None), Exposition::OpenMetrics);
+    let text = exposition(&SampleLook::new(&sample, None), Exposition::OpenMetrics);
     for line in [
         "# TYPE swaptune_zswap_in_bytes counter\n# UNIT swaptune_zswap_in_bytes bytes\n# HELP swaptune_zswap_in_bytes Pages that were loaded from zswap (vmstat zswpin)\nswaptune_zswap_in_bytes_total 2097152\n",
         "swaptune_area_size_bytes{area=\"/dev/vda3\"} 1073741824\n",
@@ -227,7 +227,7 @@ fn strict(text: &str) -> Result<usize, String> {
 #[test]
 fn openmetrics_is_what_its_grammar_says() {
     let (first, second) = (sample(1), sample(2));
-    let count = strict(&exposition(&Look::new(&second, Some(&first)), Exposition::OpenMetrics)).unwrap();
+    let count = strict(&exposition(&SampleLook::new(&second, Some(&first)), Exposition::OpenMetrics)).unwrap();
     assert!(count > 40, "{count} samples");
     for wrong in
         ["", "# TYPE a gauge\na_total 1\n# EOF\n", "# TYPE a gauge\na 1\na 2\n# EOF\n", "# TYPE a gauge\n# UNIT a bytes\n# EOF\n"]
@@ -238,7 +238,7 @@ fn openmetrics_is_what_its_grammar_says() {
 
 #[test]
 fn the_older_form_has_the_suffix_in_every_line() {
-    let text = exposition(&Look::new(&sample(1), None), Exposition::Text);
+    let text = exposition(&SampleLook::new(&sample(1), None), Exposition::Text);
     assert!(text.contains("# TYPE swaptune_zswap_in_bytes_total counter\n# HELP swaptune_zswap_in_bytes_total "), "{text}");
     assert!(!text.contains("# UNIT") && !text.contains("# EOF"), "{text}");
 }
@@ -246,7 +246,7 @@ fn the_older_form_has_the_suffix_in_every_line() {
 #[test]
 fn csv_has_a_field_for_each_column_and_none_for_what_is_absent() {
     let (first, second) = (sample(1), sample(2));
-    let look = Look::new(&second, Some(&first));
+    let look = SampleLook::new(&second, Some(&first));
     let (header, line) = (csv_header(), csv_line(&look));
     let fields: std::collections::BTreeMap<&str, &str> =
         header.trim_end().split(',').zip(line.trim_end_matches('\n').split(',')).collect();
@@ -258,7 +258,7 @@ fn csv_has_a_field_for_each_column_and_none_for_what_is_absent() {
 #[test]
 fn json_has_a_source_or_a_reason_at_each_value() {
     let (first, second) = (sample(1), sample(2));
-    let json = report(&Look::new(&second, Some(&first)));
+    let json = report(&SampleLook::new(&second, Some(&first)));
     let metric = |name: &str| json["metrics"][name].clone();
     assert_eq!(metric("zswap_in_bytes")["per_second"], 1_048_576);
     assert_eq!(metric("zswap_pool_bytes"), serde_json::json!({ "value": 67_108_864, "source": "/proc/meminfo Zswap" }));

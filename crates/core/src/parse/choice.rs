@@ -4,7 +4,7 @@
 
 /// The choices of such a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct BracketedChoice {
     /// The word in brackets; none when nothing is chosen.
     pub chosen: Option<String>,
     /// All words, brackets removed.
@@ -13,8 +13,8 @@ pub struct Choice {
 
 /// Reads one such line.
 #[must_use]
-pub fn parse(text: &str) -> Choice {
-    let mut choice = Choice { chosen: None, all: Vec::new() };
+pub fn parse(text: &str) -> BracketedChoice {
+    let mut choice = BracketedChoice { chosen: None, all: Vec::new() };
     for word in text.split_whitespace() {
         let bare = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
         if let Some(bare) = bare {

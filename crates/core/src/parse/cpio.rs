@@ -11,12 +11,12 @@ const LONGEST_NAME: u64 = 4096;
 /// Reads names out of a stream of archives.
 #[derive(Clone, Debug, Default)]
 pub struct Scanner {
-    state: State,
+    state: CpioState,
     partial: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum CpioState {
     #[default]
     Header,
     Name {
@@ -48,7 +48,7 @@ impl Scanner {
         while at < piece.len() {
             let rest = &piece[at..];
             match self.state {
-                State::Header => {
+                CpioState::Header => {
                     if self.partial.is_empty() && rest[0] == 0 {
                         at += rest.iter().take_while(|byte| **byte == 0).count();
                         continue;
@@ -62,19 +62,19 @@ impl Scanner {
                         return Fed::Foreign { at: at.saturating_sub(HEADER - before) };
                     }
                 }
-                State::Name { length, padded, data } => {
+                CpioState::Name { length, padded, data } => {
                     at += self.collect(rest, padded);
                     if self.partial.len() == padded {
                         found(&String::from_utf8_lossy(&self.partial[..length]));
                         self.partial.clear();
-                        self.state = if data == 0 { State::Header } else { State::Data { left: data } };
+                        self.state = if data == 0 { CpioState::Header } else { CpioState::Data { left: data } };
                     }
                 }
-                State::Data { left } => {
+                CpioState::Data { left } => {
                     let here = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
                     at += here;
                     let left = left - here as u64;
-                    self.state = if left == 0 { State::Header } else { State::Data { left } };
+                    self.state = if left == 0 { CpioState::Header } else { CpioState::Data { left } };
                 }
             }
         }
@@ -96,7 +96,7 @@ impl Scanner {
         // The name ends in a zero byte; header and name together, and the data, are padded to four bytes.
         let padded = (HEADER as u64 + length).next_multiple_of(4) - HEADER as u64;
         self.partial.clear();
-        self.state = State::Name { length: length as usize - 1, padded: padded as usize, data: data.next_multiple_of(4) };
+        self.state = CpioState::Name { length: length as usize - 1, padded: padded as usize, data: data.next_multiple_of(4) };
         true
     }
 

@@ -2,7 +2,7 @@
 
 /// One mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mapping {
+pub struct CryptMapping {
     /// Name under `/dev/mapper`.
     pub name: String,
     /// The device below.
@@ -13,7 +13,7 @@ pub struct Mapping {
     pub options: Vec<String>,
 }
 
-impl Mapping {
+impl CryptMapping {
     /// True when each boot makes a new key, so that the content does not survive (and hibernation cannot work).
     #[must_use]
     pub fn random_key(&self) -> bool {
@@ -23,12 +23,12 @@ impl Mapping {
 
 /// Reads the file; comments and lines without a device are left out.
 #[must_use]
-pub fn parse(text: &str) -> Vec<Mapping> {
+pub fn parse(text: &str) -> Vec<CryptMapping> {
     text.lines()
         .filter(|line| !line.trim_start().starts_with('#'))
         .filter_map(|line| {
             let mut words = line.split_whitespace().map(str::to_owned);
-            Some(Mapping {
+            Some(CryptMapping {
                 name: words.next()?,
                 source: words.next()?,
                 key: words.next().unwrap_or_default(),

@@ -32,7 +32,7 @@ pub enum ExpressionError {
 /// # Errors
 /// [`ExpressionError`].
 pub fn mib(text: &str, ram: f64) -> Result<f64, ExpressionError> {
-    let mut reader = Reader { text, at: 0, ram, depth: 0 };
+    let mut reader = ExpressionReader { text, at: 0, ram, depth: 0 };
     let value = reader.sum()?;
     reader.blanks();
     if reader.at < text.len() {
@@ -41,17 +41,17 @@ pub fn mib(text: &str, ram: f64) -> Result<f64, ExpressionError> {
     if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(ExpressionError::NoSize(value.to_string())) }
 }
 
-struct Reader<'a> {
+struct ExpressionReader<'a> {
     text: &'a str,
     at: usize,
     ram: f64,
     depth: usize,
 }
 
-type Value = Result<f64, ExpressionError>;
+type Evaluated = Result<f64, ExpressionError>;
 
-impl<'a> Reader<'a> {
-    fn sum(&mut self) -> Value {
+impl<'a> ExpressionReader<'a> {
+    fn sum(&mut self) -> Evaluated {
         let mut value = self.product()?;
         while let Some(sign) = self.one_of("+-") {
             let right = self.product()?;
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    fn product(&mut self) -> Value {
+    fn product(&mut self) -> Evaluated {
         let mut value = self.rest()?;
         while let Some(sign) = self.one_of("*/") {
             let right = self.rest()?;
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    fn rest(&mut self) -> Value {
+    fn rest(&mut self) -> Evaluated {
         let mut value = self.power()?;
         while self.one_of("%").is_some() {
             value %= self.power()?;
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     /// `^` groups from the right.
-    fn power(&mut self) -> Value {
+    fn power(&mut self) -> Evaluated {
         let base = self.signed()?;
         if self.one_of("^").is_none() {
             return Ok(base);
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         Ok(base.powf(exponent))
     }
 
-    fn signed(&mut self) -> Value {
+    fn signed(&mut self) -> Evaluated {
         match self.one_of("+-") {
             Some('-') => Ok(-self.deeper(Self::signed)?),
             Some(_) => self.deeper(Self::signed),
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn atom(&mut self) -> Value {
+    fn atom(&mut self) -> Evaluated {
         if self.one_of("(").is_some() {
             let value = self.deeper(Self::sum)?;
             return if self.one_of(")").is_some() { Ok(value) } else { Err(self.wrong("`)`")) };
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number with an SI suffix, as fasteval has them.
-    fn number(&mut self, digits: &'a str) -> Value {
+    fn number(&mut self, digits: &'a str) -> Evaluated {
         let start = self.at - digits.len();
         let suffix = self.take(char::is_alphabetic);
         let factor = match suffix {
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn function(&mut self, name: &str) -> Value {
+    fn function(&mut self, name: &str) -> Evaluated {
         let known = ["min", "max", "int", "ceil", "floor", "round", "abs"].contains(&name);
         if !known {
             return Err(ExpressionError::Unknown(name.to_owned()));
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn deeper(&mut self, read: impl Fn(&mut Self) -> Value) -> Value {
+    fn deeper(&mut self, read: impl Fn(&mut Self) -> Evaluated) -> Evaluated {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.wrong("fewer parentheses"));

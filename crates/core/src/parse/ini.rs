@@ -5,18 +5,18 @@
 
 /// One section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Section {
+pub struct IniSection {
     /// Name between the brackets.
     pub name: String,
     /// Line number of the header, from 1; zero for keys before any header.
     pub line: usize,
     /// Keys in order.
-    pub keys: Vec<Key>,
+    pub keys: Vec<IniKey>,
 }
 
 /// One `key = value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct IniKey {
     /// Line number, from 1.
     pub line: usize,
     /// The key, blanks around it removed.
@@ -25,29 +25,29 @@ pub struct Key {
     pub value: String,
 }
 
-impl Section {
+impl IniSection {
     /// The last value of a key.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Key> {
+    pub fn get(&self, name: &str) -> Option<&IniKey> {
         self.keys.iter().rev().find(|key| key.name == name)
     }
 }
 
 /// All sections in order; a section that comes twice is two sections.
 #[must_use]
-pub fn sections(text: &str) -> Vec<Section> {
-    let mut all: Vec<Section> = Vec::new();
+pub fn sections(text: &str) -> Vec<IniSection> {
+    let mut all: Vec<IniSection> = Vec::new();
     for (line, content) in (1..).zip(text.lines().map(str::trim)) {
         if content.starts_with(['#', ';']) {
             continue;
         }
         if let Some(name) = content.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            all.push(Section { name: name.trim().to_owned(), line, keys: Vec::new() });
+            all.push(IniSection { name: name.trim().to_owned(), line, keys: Vec::new() });
         } else if let Some((name, value)) = content.split_once('=') {
-            let key = Key { line, name: name.trim().to_owned(), value: value.trim().to_owned() };
+            let key = IniKey { line, name: name.trim().to_owned(), value: value.trim().to_owned() };
             match all.last_mut() {
                 Some(section) => section.keys.push(key),
-                None => all.push(Section { keys: vec![key], ..Section::default() }),
+                None => all.push(IniSection { keys: vec![key], ..IniSection::default() }),
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::units::Bytes;
 
 /// One mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mapping {
+pub struct MemoryMapping {
     /// First address.
     pub start: u64,
     /// Address behind the last.
@@ -17,7 +17,7 @@ pub struct Mapping {
     pub name: String,
 }
 
-impl Mapping {
+impl MemoryMapping {
     /// True when anonymous pages that can be swapped may be in it, and can be read from outside: it is private and
     /// readable, and neither made of huge pages of hugetlbfs nor something of the kernel's own.
     #[must_use]
@@ -38,7 +38,7 @@ impl Mapping {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The mapping.
-    pub mapping: Mapping,
+    pub mapping: MemoryMapping,
     /// In RAM.
     pub rss: Bytes,
     /// Of it anonymous.
@@ -49,7 +49,7 @@ pub struct Usage {
 
 /// Reads `maps`, in the order of addresses. Lines that are not understood are left out.
 #[must_use]
-pub fn parse(text: &str) -> Vec<Mapping> {
+pub fn parse(text: &str) -> Vec<MemoryMapping> {
     text.lines().filter_map(mapping).collect()
 }
 
@@ -73,7 +73,7 @@ pub fn usage(text: &str) -> Vec<Usage> {
 }
 
 /// `7f00-8f00 rw-p 00000000 00:00 0    [heap]`.
-fn mapping(line: &str) -> Option<Mapping> {
+fn mapping(line: &str) -> Option<MemoryMapping> {
     let (range, rest) = line.split_once(' ')?;
     let (start, end) = range.split_once('-')?;
     let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
@@ -81,7 +81,7 @@ fn mapping(line: &str) -> Option<Mapping> {
     let (read, private) = (access.starts_with('r'), access.ends_with('p'));
     // Offset, device, inode; what follows is the name, with blanks of its own.
     let name = rest.splitn(4, ' ').nth(3).unwrap_or_default().trim_start();
-    (start < end && access.len() == 4).then(|| Mapping { start, end, read, private, name: name.to_owned() })
+    (start < end && access.len() == 4).then(|| MemoryMapping { start, end, read, private, name: name.to_owned() })
 }
 
 fn size(line: &str) -> Option<(&str, Bytes)> {
@@ -112,12 +112,12 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         assert_eq!(mappings[0].name, "/usr/bin/with blank");
         assert_eq!((mappings[2].start, mappings[2].end), (0x7f10_0000_0000, 0x7f10_0002_1000));
         assert!(mappings[2].name.is_empty());
-        let may: Vec<bool> = mappings.iter().map(Mapping::may_hold_pages).collect();
+        let may: Vec<bool> = mappings.iter().map(MemoryMapping::may_hold_pages).collect();
         assert_eq!(may, [true, true, true, false, false, false, false, false]);
-        let anonymous: Vec<bool> = mappings.iter().map(Mapping::is_anonymous).collect();
+        let anonymous: Vec<bool> = mappings.iter().map(MemoryMapping::is_anonymous).collect();
         assert_eq!(anonymous, [false, false, true, false, false, false, false, false]);
         for (name, is_anonymous) in [("[heap]", true), ("[stack]", true), ("[anon:pool]", true), ("[uprobes]", false)] {
-            let mapping = Mapping { start: 1, end: 2, read: true, private: true, name: name.into() };
+            let mapping = MemoryMapping { start: 1, end: 2, read: true, private: true, name: name.into() };
             assert_eq!(mapping.is_anonymous(), is_anonymous, "{name}");
         }
     }

@@ -4,7 +4,7 @@ use crate::units::Bytes;
 
 /// The lines that matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Status {
+pub struct ProcStatus {
     /// `Name`: at most 15 bytes of the program's name, with `\n` and `\\` escaped.
     pub name: String,
     /// Effective user.
@@ -23,8 +23,8 @@ pub struct Status {
 
 /// Reads the whole file; `None` without a name.
 #[must_use]
-pub fn parse(text: &str) -> Option<Status> {
-    let mut status = Status::default();
+pub fn parse(text: &str) -> Option<ProcStatus> {
+    let mut status = ProcStatus::default();
     let mut named = false;
     for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
         let value = value.trim();

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::ini;
-use super::zram_generator::Key;
+use super::zram_generator::GeneratorKey;
 use crate::facts::Facts;
 use crate::units::Bytes;
 
@@ -17,7 +17,7 @@ const MAX_SIZE: Bytes = Bytes::from_mib(2048);
 
 /// What it makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mechanism {
+pub enum RpiSwapMechanism {
     /// A swap file.
     Swapfile,
     /// zram.
@@ -30,7 +30,7 @@ pub enum Mechanism {
 
 /// The keys that count, by `Section::Key`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RpiSwap(BTreeMap<String, Key>);
+pub struct RpiSwap(BTreeMap<String, GeneratorKey>);
 
 /// A value that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +49,7 @@ pub struct RpiSwapError {
 impl RpiSwap {
     /// A key that is set.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Key> {
+    pub fn get(&self, name: &str) -> Option<&GeneratorKey> {
         self.0.get(name)
     }
 
@@ -57,13 +57,13 @@ impl RpiSwap {
     ///
     /// # Errors
     /// [`RpiSwapError`] for another word: the generator takes it for `auto` without a word.
-    pub fn mechanism(&self) -> Result<Mechanism, RpiSwapError> {
+    pub fn mechanism(&self) -> Result<RpiSwapMechanism, RpiSwapError> {
         const NAME: &str = "Main::Mechanism";
         match self.get(NAME).map(|key| key.value.as_str()) {
-            None | Some("auto" | "zram+file") => Ok(Mechanism::ZramFile),
-            Some("swapfile") => Ok(Mechanism::Swapfile),
-            Some("zram") => Ok(Mechanism::Zram),
-            Some("none") => Ok(Mechanism::None),
+            None | Some("auto" | "zram+file") => Ok(RpiSwapMechanism::ZramFile),
+            Some("swapfile") => Ok(RpiSwapMechanism::Swapfile),
+            Some("zram") => Ok(RpiSwapMechanism::Zram),
+            Some("none") => Ok(RpiSwapMechanism::None),
             Some(_) => Err(self.wrong(NAME, "auto, swapfile, zram, zram+file or none")),
         }
     }
@@ -72,7 +72,7 @@ impl RpiSwap {
     ///
     /// # Errors
     /// [`RpiSwapError`] for what is no number.
-    pub fn size(&self, section: Section, ram: Bytes) -> Result<Bytes, RpiSwapError> {
+    pub fn size(&self, section: RpiSwapSection, ram: Bytes) -> Result<Bytes, RpiSwapError> {
         let [fixed, factor, most] = section.keys();
         if let Some(mib) = self.number(fixed, "a whole number of MiB")? {
             return Ok(Bytes::from_mib(mib as u64));
@@ -101,14 +101,14 @@ impl RpiSwap {
 
 /// A section with a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub enum RpiSwapSection {
     /// `[File]`.
     File,
     /// `[Zram]`.
     Zram,
 }
 
-impl Section {
+impl RpiSwapSection {
     fn keys(self) -> [&'static str; 3] {
         match self {
             Self::File => ["File::FixedSizeMiB", "File::RamMultiplier", "File::MaxSizeMiB"],
@@ -128,7 +128,7 @@ pub fn read(files: &[(&str, &str)]) -> RpiSwap {
                 if key.value.is_empty() {
                     all.remove(&name);
                 } else {
-                    all.insert(name, Key { path: (*path).to_owned(), line: key.line, value: key.value });
+                    all.insert(name, GeneratorKey { path: (*path).to_owned(), line: key.line, value: key.value });
                 }
             }
         }
@@ -166,11 +166,11 @@ mod tests {
             ("/etc/rpi/swap.conf", "[Main]\n#Mechanism=auto\n[File]\nFixedSizeMiB=100\nMaxSizeMiB=4096\n"),
             ("/etc/rpi/swap.conf.d/80-x.conf", "[Main]\nMechanism=swapfile\n[File]\nFixedSizeMiB=\nRamMultiplier=1.5\n"),
         ]);
-        assert_eq!(swap.mechanism(), Ok(Mechanism::Swapfile));
-        assert_eq!(swap.size(Section::File, Bytes::from_gib(1)), Ok(Bytes::from_mib(1536)));
-        assert_eq!(swap.size(Section::File, Bytes::from_gib(8)), Ok(Bytes::from_gib(4)));
-        assert_eq!(swap.size(Section::Zram, Bytes::from_gib(8)), Ok(Bytes::from_gib(2)));
-        assert_eq!(read(&[]).mechanism(), Ok(Mechanism::ZramFile));
+        assert_eq!(swap.mechanism(), Ok(RpiSwapMechanism::Swapfile));
+        assert_eq!(swap.size(RpiSwapSection::File, Bytes::from_gib(1)), Ok(Bytes::from_mib(1536)));
+        assert_eq!(swap.size(RpiSwapSection::File, Bytes::from_gib(8)), Ok(Bytes::from_gib(4)));
+        assert_eq!(swap.size(RpiSwapSection::Zram, Bytes::from_gib(8)), Ok(Bytes::from_gib(2)));
+        assert_eq!(read(&[]).mechanism(), Ok(RpiSwapMechanism::ZramFile));
     }
 
     #[test]
@@ -181,14 +181,14 @@ mod tests {
             format!("{}: {error}", error.place),
             "a.conf:2: Main::Mechanism: found \"zswap\", expected auto, swapfile, zram, zram+file or none"
         );
-        assert_eq!(swap.size(Section::Zram, Bytes::from_gib(1)).unwrap_err().place, "a.conf:4");
+        assert_eq!(swap.size(RpiSwapSection::Zram, Bytes::from_gib(1)).unwrap_err().place, "a.conf:4");
     }
 
     proptest! {
         #[test]
         fn arbitrary_text_is_safe(text in "(\\[Main\\]\n|\\[Zram\\]\n|RamMultiplier=|Mechanism=|[0-9.\n]|\\PC){0,30}") {
             let swap = read(&[("a", &text), ("b", &text)]);
-            let _ = (swap.mechanism(), swap.size(Section::Zram, Bytes::from_gib(1)), swap.size(Section::File, Bytes(u64::MAX)));
+            let _ = (swap.mechanism(), swap.size(RpiSwapSection::Zram, Bytes::from_gib(1)), swap.size(RpiSwapSection::File, Bytes(u64::MAX)));
         }
     }
 }

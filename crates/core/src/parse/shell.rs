@@ -19,8 +19,8 @@ pub fn evaluate<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeMap<String
             let mut value = String::new();
             for piece in &assignment.pieces {
                 let text = match piece {
-                    Piece::Text(text) | Piece::Command(text) => text.as_str(),
-                    Piece::Variable(name) => variables.get(name).map_or("", String::as_str),
+                    ShellPiece::Text(text) | ShellPiece::Command(text) => text.as_str(),
+                    ShellPiece::Variable(name) => variables.get(name).map_or("", String::as_str),
                 };
                 // A file that doubles its own variable again and again must not eat the memory.
                 if value.len() + text.len() <= LONGEST_VALUE {
@@ -40,18 +40,18 @@ pub fn get(text: &str, name: &str) -> Option<String> {
 }
 
 /// One `NAME=value`.
-struct Assignment {
+struct ShellAssignment {
     name: String,
-    pieces: Vec<Piece>,
+    pieces: Vec<ShellPiece>,
 }
 
-enum Piece {
+enum ShellPiece {
     Text(String),
     Variable(String),
     Command(String),
 }
 
-fn assignments(text: &str) -> Vec<Assignment> {
+fn assignments(text: &str) -> Vec<ShellAssignment> {
     let mut lexer = Lexer { text: text.as_bytes(), at: 0 };
     let mut all = Vec::new();
     while lexer.at < text.len() {
@@ -67,7 +67,7 @@ struct Lexer<'a> {
 
 impl Lexer<'_> {
     /// Reads one simple command; its assignments count unless a command follows them on the same line.
-    fn statement(&mut self, all: &mut Vec<Assignment>) {
+    fn statement(&mut self, all: &mut Vec<ShellAssignment>) {
         let mut found = Vec::new();
         self.skip_blanks();
         if self.rest().starts_with(b"export ") || self.rest().starts_with(b"export\t") {
@@ -85,7 +85,7 @@ impl Lexer<'_> {
         self.skip_command();
     }
 
-    fn assignment(&mut self) -> Option<Assignment> {
+    fn assignment(&mut self) -> Option<ShellAssignment> {
         let rest = self.rest();
         let length = rest.iter().take_while(|c| c.is_ascii_alphanumeric() || **c == b'_').count();
         if length == 0 || rest[0].is_ascii_digit() || rest.get(length) != Some(&b'=') {
@@ -93,17 +93,17 @@ impl Lexer<'_> {
         }
         let name = self.slice(self.at, self.at + length);
         self.at += length + 1;
-        Some(Assignment { name, pieces: self.value() })
+        Some(ShellAssignment { name, pieces: self.value() })
     }
 
-    fn value(&mut self) -> Vec<Piece> {
+    fn value(&mut self) -> Vec<ShellPiece> {
         let mut pieces = Vec::new();
         while let Some(c) = self.peek() {
             match c {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => break,
                 b'\'' => {
                     let end = self.find(self.at + 1, b'\'');
-                    pieces.push(Piece::Text(self.slice(self.at + 1, end)));
+                    pieces.push(ShellPiece::Text(self.slice(self.at + 1, end)));
                     self.at = (end + 1).min(self.text.len());
                 }
                 b'"' => {
@@ -118,7 +118,7 @@ impl Lexer<'_> {
         pieces
     }
 
-    fn double_quoted(&mut self, pieces: &mut Vec<Piece>) {
+    fn double_quoted(&mut self, pieces: &mut Vec<ShellPiece>) {
         while let Some(c) = self.peek() {
             match c {
                 b'"' => {
@@ -127,7 +127,7 @@ impl Lexer<'_> {
                 }
                 b'\\' if self.text.get(self.at + 1).is_some_and(|next| b"$`\"\\\n".contains(next)) => self.escaped(pieces),
                 b'\\' => {
-                    pieces.push(Piece::Text("\\".to_owned()));
+                    pieces.push(ShellPiece::Text("\\".to_owned()));
                     self.at += 1;
                 }
                 b'$' | b'`' => self.substitution(pieces),
@@ -137,22 +137,22 @@ impl Lexer<'_> {
     }
 
     /// A backslash and what it protects; a protected newline vanishes.
-    fn escaped(&mut self, pieces: &mut Vec<Piece>) {
+    fn escaped(&mut self, pieces: &mut Vec<ShellPiece>) {
         let start = self.at + 1;
         let width = self.text.get(start).map_or(0, |first| char_width(*first));
         let end = (start + width).min(self.text.len());
         if self.text.get(start) != Some(&b'\n') {
-            pieces.push(Piece::Text(self.slice(start, end)));
+            pieces.push(ShellPiece::Text(self.slice(start, end)));
         }
         self.at = end;
     }
 
-    fn substitution(&mut self, pieces: &mut Vec<Piece>) {
+    fn substitution(&mut self, pieces: &mut Vec<ShellPiece>) {
         let start = self.at;
         if self.text[start] == b'`' {
             let end = self.find(start + 1, b'`');
             self.at = (end + 1).min(self.text.len());
-            pieces.push(Piece::Command(self.slice(start, self.at)));
+            pieces.push(ShellPiece::Command(self.slice(start, self.at)));
             return;
         }
         match self.text.get(start + 1) {
@@ -161,28 +161,28 @@ impl Lexer<'_> {
                 let name = self.slice(start + 2, end);
                 self.at = (end + 1).min(self.text.len());
                 let plain = name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
-                pieces.push(if plain { Piece::Variable(name) } else { Piece::Command(self.slice(start, self.at)) });
+                pieces.push(if plain { ShellPiece::Variable(name) } else { ShellPiece::Command(self.slice(start, self.at)) });
             }
             Some(b'(') => {
                 self.at = self.matching_parenthesis(start + 1);
-                pieces.push(Piece::Command(self.slice(start, self.at)));
+                pieces.push(ShellPiece::Command(self.slice(start, self.at)));
             }
             Some(c) if c.is_ascii_alphabetic() || *c == b'_' => {
                 let length = self.text[start + 1..].iter().take_while(|c| c.is_ascii_alphanumeric() || **c == b'_').count();
                 self.at = start + 1 + length;
-                pieces.push(Piece::Variable(self.slice(start + 1, self.at)));
+                pieces.push(ShellPiece::Variable(self.slice(start + 1, self.at)));
             }
             _ => {
                 self.at += 1;
-                pieces.push(Piece::Text("$".to_owned()));
+                pieces.push(ShellPiece::Text("$".to_owned()));
             }
         }
     }
 
-    fn plain(&mut self, pieces: &mut Vec<Piece>, ends: &[u8]) {
+    fn plain(&mut self, pieces: &mut Vec<ShellPiece>, ends: &[u8]) {
         let start = self.at;
         self.at += self.rest().iter().take_while(|c| !ends.contains(c)).count();
-        pieces.push(Piece::Text(self.slice(start, self.at)));
+        pieces.push(ShellPiece::Text(self.slice(start, self.at)));
     }
 
     /// Passes over the rest of a command up to its newline or semicolon; quotes may hide both.

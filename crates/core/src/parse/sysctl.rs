@@ -5,7 +5,7 @@
 
 /// One setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct SysctlSetting {
     /// Line number, from 1.
     pub line: usize,
     /// The key with dots (`vm.swappiness`).
@@ -18,7 +18,7 @@ pub struct Setting {
 
 /// Reads the file; lines without `=` are left out.
 #[must_use]
-pub fn parse(text: &str) -> Vec<Setting> {
+pub fn parse(text: &str) -> Vec<SysctlSetting> {
     text.lines().enumerate().filter_map(|(index, text)| line(index + 1, text)).collect()
 }
 
@@ -38,7 +38,7 @@ pub fn normal_key(key: &str) -> String {
     }
 }
 
-fn line(number: usize, text: &str) -> Option<Setting> {
+fn line(number: usize, text: &str) -> Option<SysctlSetting> {
     let text = text.trim();
     if text.starts_with(['#', ';']) {
         return None;
@@ -49,7 +49,7 @@ fn line(number: usize, text: &str) -> Option<Setting> {
         None => (key.trim(), false),
     };
     let key = normal_key(key.strip_prefix("/proc/sys/").unwrap_or(key));
-    (!key.is_empty()).then(|| Setting { line: number, key, value: value.trim().to_owned(), ignore_errors })
+    (!key.is_empty()).then(|| SysctlSetting { line: number, key, value: value.trim().to_owned(), ignore_errors })
 }
 
 #[cfg(test)]

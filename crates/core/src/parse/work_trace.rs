@@ -6,7 +6,7 @@
 
 /// One run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct WorkRun {
     /// How long it took, in nanoseconds.
     pub length: u64,
     /// Whether it had another processor than who asked for it last, who could go on meanwhile.
@@ -19,11 +19,11 @@ pub struct Runs {
     /// From the request to the run, for requests that found it at rest, in nanoseconds.
     pub waits: Vec<u64>,
     /// Each run that is whole.
-    pub runs: Vec<Run>,
+    pub runs: Vec<WorkRun>,
 }
 
 /// What happened to the work.
-enum Event {
+enum WorkEvent {
     Queued,
     Started,
     Ended,
@@ -34,18 +34,18 @@ enum Event {
 pub fn parse(text: &str, function: &str) -> Runs {
     let mut seen = Runs::default();
     let (mut asked, mut asked_on, mut began) = (None, None, None);
-    for Moment { at, on, event } in text.lines().filter_map(|line| moment(line, function)) {
+    for WorkLine { at, on, event } in text.lines().filter_map(|line| moment(line, function)) {
         match event {
-            Event::Queued => {
+            WorkEvent::Queued => {
                 asked = asked.or(Some(at)).filter(|_| began.is_none());
                 asked_on = Some(on);
             }
-            Event::Started => {
+            WorkEvent::Started => {
                 seen.waits.extend(asked.take().map(|asked| at.saturating_sub(asked)));
                 began = Some((at, asked_on.is_none_or(|asked_on| asked_on != on)));
             }
-            Event::Ended => {
-                let run = |(began, beside)| Run { length: at.saturating_sub(began), beside };
+            WorkEvent::Ended => {
+                let run = |(began, beside)| WorkRun { length: at.saturating_sub(began), beside };
                 seen.runs.extend(began.take().map(run));
             }
         }
@@ -54,20 +54,20 @@ pub fn parse(text: &str, function: &str) -> Runs {
 }
 
 /// A line: nanoseconds, processor, event.
-struct Moment<'a> {
+struct WorkLine<'a> {
     at: u64,
     on: &'a str,
-    event: Event,
+    event: WorkEvent,
 }
 
 /// What a line says of this function.
-fn moment<'a>(line: &'a str, function: &str) -> Option<Moment<'a>> {
+fn moment<'a>(line: &'a str, function: &str) -> Option<WorkLine<'a>> {
     let (before, rest) = line.split_once(": workqueue_")?;
     let (event, fields) = rest.split_once(": ")?;
     let event = match event {
-        "queue_work" => Event::Queued,
-        "execute_start" => Event::Started,
-        "execute_end" => Event::Ended,
+        "queue_work" => WorkEvent::Queued,
+        "execute_start" => WorkEvent::Started,
+        "execute_end" => WorkEvent::Ended,
         _ => return None,
     };
     // `function=NAME` where it is queued, `function NAME` where it runs.
@@ -79,7 +79,7 @@ fn moment<'a>(line: &'a str, function: &str) -> Option<Moment<'a>> {
     let on = last.nth(1)?;
     let (seconds, micros): (u64, u64) = (seconds.parse().ok()?, micros.parse().ok()?);
     let at = seconds.checked_mul(1_000_000)?.checked_add(micros)?.checked_mul(1000)?;
-    is_it.then_some(Moment { at, on, event })
+    is_it.then_some(WorkLine { at, on, event })
 }
 
 #[cfg(test)]
@@ -102,8 +102,8 @@ mod tests {
     kworker/u8:3-32406   [001] ..... 24734.545030: workqueue_execute_start: work struct 000000001aa44910: function shrink_worker
 ";
 
-    fn beside(lengths: &[u64]) -> Vec<Run> {
-        lengths.iter().map(|length| Run { length: *length, beside: true }).collect()
+    fn beside(lengths: &[u64]) -> Vec<WorkRun> {
+        lengths.iter().map(|length| WorkRun { length: *length, beside: true }).collect()
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn who_asks_waits_where_it_runs_on_the_same_processor() {
         let alone = TRACE.replace("[001]", "[000]");
-        let expected = [74_000, 46_000].map(|length| Run { length, beside: false });
+        let expected = [74_000, 46_000].map(|length| WorkRun { length, beside: false });
         assert_eq!(parse(&alone, "shrink_worker").runs, expected);
     }
 

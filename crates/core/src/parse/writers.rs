@@ -17,7 +17,7 @@ pub struct Write {
 
 /// One command of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct UnitCommand {
     /// Line on which it begins, from 1.
     pub line: usize,
     /// The key (`ExecStart`).
@@ -28,8 +28,8 @@ pub struct Command {
 
 /// The commands that a unit runs when it starts (systemd.service(5)).
 #[must_use]
-pub fn commands(unit: &str) -> Vec<Command> {
-    let mut all: Vec<Command> = Vec::new();
+pub fn commands(unit: &str) -> Vec<UnitCommand> {
+    let mut all: Vec<UnitCommand> = Vec::new();
     let mut goes_on = false;
     for (index, line) in unit.lines().enumerate() {
         let body = line.trim_end().strip_suffix('\\').unwrap_or(line);
@@ -39,7 +39,7 @@ pub fn commands(unit: &str) -> Vec<Command> {
                 last.text += body.trim();
             }
         } else if let Some((key, value)) = body.split_once('=').filter(|(key, _)| is_start(key.trim())) {
-            all.push(Command { line: index + 1, key: key.trim().to_owned(), text: value.trim().to_owned() });
+            all.push(UnitCommand { line: index + 1, key: key.trim().to_owned(), text: value.trim().to_owned() });
         } else {
             continue;
         }

@@ -35,7 +35,7 @@ pub struct YamlError {
 const DEPTH: usize = 64;
 
 /// What is open around the next value.
-enum Open {
+enum OpenNode {
     List,
     Map { key: Option<String> },
 }
@@ -46,7 +46,7 @@ enum Open {
 /// [`YamlError`] with the line where the text stops to be YAML.
 pub fn values(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut values = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenNode> = Vec::new();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| YamlError { line: error.marker().line(), problem: error.info().to_owned() })?;
         let line = span.start.line();
@@ -56,8 +56,8 @@ pub fn values(text: &str) -> Result<Vec<Value>, YamlError> {
             Event::MappingStart(..) | Event::SequenceStart(..) if open.len() >= DEPTH => {
                 return Err(YamlError { line, problem: format!("more than {DEPTH} levels") });
             }
-            Event::MappingStart(..) => open.push(Open::Map { key: None }),
-            Event::SequenceStart(..) => open.push(Open::List),
+            Event::MappingStart(..) => open.push(OpenNode::Map { key: None }),
+            Event::SequenceStart(..) => open.push(OpenNode::List),
             Event::MappingEnd | Event::SequenceEnd => {
                 open.pop();
                 ended(&mut open);
@@ -68,19 +68,19 @@ pub fn values(text: &str) -> Result<Vec<Value>, YamlError> {
     Ok(values)
 }
 
-fn scalar(open: &mut [Open], values: &mut Vec<Value>, text: &str, line: usize) {
-    if let Some(Open::Map { key: key @ None }) = open.last_mut() {
+fn scalar(open: &mut [OpenNode], values: &mut Vec<Value>, text: &str, line: usize) {
+    if let Some(OpenNode::Map { key: key @ None }) = open.last_mut() {
         *key = Some(text.to_owned());
         return;
     }
-    let keys = open.iter().filter_map(|level| if let Open::Map { key } = level { key.clone() } else { None }).collect();
+    let keys = open.iter().filter_map(|level| if let OpenNode::Map { key } = level { key.clone() } else { None }).collect();
     values.push(Value { keys, text: text.to_owned(), line });
     ended(open);
 }
 
 /// A value is whole: a map expects its next key. What is itself a key (`? [a, b]`) becomes one without a name.
-fn ended(open: &mut [Open]) {
-    if let Some(Open::Map { key }) = open.last_mut() {
+fn ended(open: &mut [OpenNode]) {
+    if let Some(OpenNode::Map { key }) = open.last_mut() {
         *key = if key.is_some() { None } else { Some(String::new()) };
     }
 }

@@ -18,7 +18,7 @@ pub const FOLDERS: [&str; 4] = ["/etc/systemd/", "/run/systemd/", "/usr/local/li
 
 /// A key with where it was set last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct GeneratorKey {
     /// The file.
     pub path: String,
     /// Line, from 1.
@@ -29,16 +29,16 @@ pub struct Key {
 
 /// One device of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Device {
+pub struct GeneratorDevice {
     /// Name of the section (`zram0`).
     pub name: String,
     /// The file that names it first.
     pub path: String,
     /// Keys after all files were read.
-    pub keys: BTreeMap<String, Key>,
+    pub keys: BTreeMap<String, GeneratorKey>,
 }
 
-impl Device {
+impl GeneratorDevice {
     /// True for a swap area; the generator can make file systems on zram too.
     #[must_use]
     pub fn is_swap(&self) -> bool {
@@ -73,16 +73,16 @@ pub fn in_order<'a>(paths: &[&'a str]) -> Vec<&'a str> {
 
 /// The devices of these files, which are in the order of [`in_order`].
 #[must_use]
-pub fn devices(files: &[(&str, &str)]) -> Vec<Device> {
-    let mut all: Vec<Device> = Vec::new();
+pub fn devices(files: &[(&str, &str)]) -> Vec<GeneratorDevice> {
+    let mut all: Vec<GeneratorDevice> = Vec::new();
     for (path, text) in files {
         for section in ini::sections(text).into_iter().filter(|section| is_device(&section.name)) {
             let index = all.iter().position(|device| device.name == section.name).unwrap_or_else(|| {
-                all.push(Device { name: section.name.clone(), path: (*path).to_owned(), ..Device::default() });
+                all.push(GeneratorDevice { name: section.name.clone(), path: (*path).to_owned(), ..GeneratorDevice::default() });
                 all.len() - 1
             });
             for key in section.keys {
-                let set = Key { path: (*path).to_owned(), line: key.line, value: key.value };
+                let set = GeneratorKey { path: (*path).to_owned(), line: key.line, value: key.value };
                 all[index].keys.insert(key.name, set);
             }
         }
@@ -96,7 +96,7 @@ fn is_device(name: &str) -> bool {
 
 /// What zram-generator is told to make on a machine, by its files among [`Facts::files`]; without the file of this name.
 #[must_use]
-pub fn devices_of(facts: &Facts, without: &str) -> Vec<Device> {
+pub fn devices_of(facts: &Facts, without: &str) -> Vec<GeneratorDevice> {
     let paths: Vec<&str> = facts.files.keys().map(String::as_str).filter(|path| *path != without).collect();
     // A drop-in that is listed and has no text is a link to /dev/null, which hides others of its name.
     let there = |path: &&str| path.contains(".conf.d/") || facts.file(path).is_some();
@@ -142,7 +142,7 @@ mod tests {
         ]);
         let names: Vec<_> = all.iter().map(|device| (device.name.as_str(), device.path.as_str(), device.is_swap())).collect();
         assert_eq!(names, [("zram0", "a", true), ("zram1", "a", false), ("zram2", "b", true), ("zram3", "b", false)]);
-        assert_eq!(all[0].keys["zram-size"], Key { path: "b".into(), line: 2, value: "ram / 2".into() });
+        assert_eq!(all[0].keys["zram-size"], GeneratorKey { path: "b".into(), line: 2, value: "ram / 2".into() });
     }
 
     #[test]

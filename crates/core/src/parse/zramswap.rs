@@ -11,7 +11,7 @@ const DEFAULT: (&str, u64, i32) = ("lz4", 256, 100);
 
 /// A value with its line; zero for a default of the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set<T> {
+pub struct ZramswapValue<T> {
     /// Line, from 1.
     pub line: usize,
     /// The value.
@@ -20,7 +20,7 @@ pub struct Set<T> {
 
 /// How large the device is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum ZramswapSize {
     /// A share of `MemTotal`, in percent; it may be above 100.
     Percent(u64),
     /// A size.
@@ -31,11 +31,11 @@ pub enum Size {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zramswap {
     /// Compressor.
-    pub algorithm: Set<String>,
+    pub algorithm: ZramswapValue<String>,
     /// Uncompressed capacity.
-    pub size: Set<Size>,
+    pub size: ZramswapValue<ZramswapSize>,
     /// Swap priority.
-    pub priority: Set<i32>,
+    pub priority: ZramswapValue<i32>,
 }
 
 /// A line that holds no number.
@@ -61,25 +61,26 @@ pub fn read(text: &str) -> Result<Zramswap, ZramswapError> {
     let percent = number(text, "PERCENT", "a whole number of percent above 0", 1..=100_000)?;
     let fixed = number(text, "SIZE", "a whole number of MiB above 0", 1..=1 << 40)?;
     let size = match (percent, fixed) {
-        (Some(set), _) => Set { line: set.line, value: Size::Percent(set.value) },
-        (None, Some(set)) => Set { line: set.line, value: Size::Fixed(Bytes::from_mib(set.value)) },
-        (None, None) => Set { line: 0, value: Size::Fixed(Bytes::from_mib(mib)) },
+        (Some(set), _) => ZramswapValue { line: set.line, value: ZramswapSize::Percent(set.value) },
+        (None, Some(set)) => ZramswapValue { line: set.line, value: ZramswapSize::Fixed(Bytes::from_mib(set.value)) },
+        (None, None) => ZramswapValue { line: 0, value: ZramswapSize::Fixed(Bytes::from_mib(mib)) },
     };
     let wanted = number(text, "PRIORITY", "a whole number from 0 to 32767", 0..=32767)?;
-    let priority = wanted.map_or(Set { line: 0, value: priority }, |set| Set { line: set.line, value: set.value as i32 });
-    let algorithm = variable(text, "ALGO").unwrap_or_else(|| Set { line: 0, value: algorithm.to_owned() });
+    let priority = wanted
+        .map_or(ZramswapValue { line: 0, value: priority }, |set| ZramswapValue { line: set.line, value: set.value as i32 });
+    let algorithm = variable(text, "ALGO").unwrap_or_else(|| ZramswapValue { line: 0, value: algorithm.to_owned() });
     Ok(Zramswap { algorithm, size, priority })
 }
 
 /// A variable that is set to something.
-fn variable(text: &str, name: &str) -> Option<Set<String>> {
+fn variable(text: &str, name: &str) -> Option<ZramswapValue<String>> {
     let value = shell::get(text, name).filter(|value| !value.is_empty())?;
     let sets = |line: &str| {
         let line = line.trim_start();
         line.strip_prefix("export ").unwrap_or(line).trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
     };
     let line = text.lines().zip(1..).filter(|(line, _)| sets(line)).last().map_or(1, |(_, number)| number);
-    Some(Set { line, value })
+    Some(ZramswapValue { line, value })
 }
 
 fn number(
@@ -87,10 +88,10 @@ fn number(
     name: &'static str,
     expected: &'static str,
     range: std::ops::RangeInclusive<u64>,
-) -> Result<Option<Set<u64>>, ZramswapError> {
-    let Some(Set { line, value }) = variable(text, name) else { return Ok(None) };
+) -> Result<Option<ZramswapValue<u64>>, ZramswapError> {
+    let Some(ZramswapValue { line, value }) = variable(text, name) else { return Ok(None) };
     match value.parse() {
-        Ok(number) if range.contains(&number) => Ok(Some(Set { line, value: number })),
+        Ok(number) if range.contains(&number) => Ok(Some(ZramswapValue { line, value: number })),
         _ => Err(ZramswapError { line, name, found: value, expected }),
     }
 }
@@ -104,15 +105,15 @@ mod tests {
     #[test]
     fn percent_wins_over_size() {
         let read = read("# zram\nALGO=zstd\nSIZE=512\nexport PERCENT=\"60\"\n#PRIORITY=5\n").unwrap();
-        assert_eq!(read.algorithm, Set { line: 2, value: "zstd".into() });
-        assert_eq!(read.size, Set { line: 4, value: Size::Percent(60) });
-        assert_eq!(read.priority, Set { line: 0, value: 100 });
+        assert_eq!(read.algorithm, ZramswapValue { line: 2, value: "zstd".into() });
+        assert_eq!(read.size, ZramswapValue { line: 4, value: ZramswapSize::Percent(60) });
+        assert_eq!(read.priority, ZramswapValue { line: 0, value: 100 });
     }
 
     #[test]
     fn an_empty_file_is_what_the_script_does_by_itself() {
         let read = read("#ALGO=lz4\nPERCENT=\n").unwrap();
-        assert_eq!((read.algorithm.value.as_str(), read.size.value), ("lz4", Size::Fixed(Bytes::from_mib(256))));
+        assert_eq!((read.algorithm.value.as_str(), read.size.value), ("lz4", ZramswapSize::Fixed(Bytes::from_mib(256))));
     }
 
     #[test]

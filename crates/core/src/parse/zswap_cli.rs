@@ -9,7 +9,7 @@ pub const PATHS: [&str; 2] = ["/etc/zswap-cli/zswap-cli.conf", "/usr/share/zswap
 
 /// One parameter that is set.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub struct ZswapCliValue {
     /// Line, from 1.
     pub line: usize,
     /// Its row of the knob table.
@@ -32,9 +32,9 @@ pub struct ZswapCliError {
 ///
 /// # Errors
 /// [`ZswapCliError`] for a key that is no parameter of zswap and for a value out of its range.
-pub fn read(text: &str) -> Result<Vec<Set>, ZswapCliError> {
+pub fn read(text: &str) -> Result<Vec<ZswapCliValue>, ZswapCliError> {
     let sections = ini::sections(text);
-    let mut all: Vec<Set> = Vec::new();
+    let mut all: Vec<ZswapCliValue> = Vec::new();
     for key in sections.iter().filter(|section| section.name == "zswap").flat_map(|section| &section.keys) {
         let value = key.value.trim_matches('"');
         if value.is_empty() {
@@ -45,7 +45,7 @@ pub fn read(text: &str) -> Result<Vec<Set>, ZswapCliError> {
         let row = row.ok_or_else(|| error(format!("`{}` is no parameter of zswap", key.name)))?;
         let value = row.normalise(value).map_err(|why| error(why.to_string()))?.into_owned();
         all.retain(|set| set.row.name != row.name);
-        all.push(Set { line: key.line, row, value });
+        all.push(ZswapCliValue { line: key.line, row, value });
     }
     Ok(all)
 }

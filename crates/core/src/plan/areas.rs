@@ -9,7 +9,7 @@ use super::sizes;
 use swaptune_kernel::behaviours;
 
 use crate::change::{Change, SwapFileState, SwapHeaderState, SwapState};
-use crate::edit::fstab::{self, SwapLine};
+use crate::edit::fstab::{self, FstabSwapLine};
 use crate::facts::{BlockDevice, Encryption, Facts, Holds, Mount, SwapArea, SwapKind, SwapPlace, Transport};
 use crate::settings::{EncryptRule, SwapWanted};
 use crate::units::Bytes;
@@ -17,16 +17,16 @@ use crate::units::Bytes;
 const FSTAB: &str = "/etc/fstab";
 
 /// What stands behind a wanted area on this machine.
-enum Place<'a> {
+enum AreaBacking<'a> {
     Device(&'a BlockDevice),
     File(&'a str),
     Missing,
 }
 
 /// One wanted area and what is known of it.
-struct Area<'a> {
+struct WantedArea<'a> {
     wanted: &'a SwapWanted,
-    place: Place<'a>,
+    place: AreaBacking<'a>,
     active: Option<&'a SwapArea>,
     /// What is there already, where it is not on.
     there: Option<&'a SwapPlace>,
@@ -34,12 +34,12 @@ struct Area<'a> {
     uuid: Option<String>,
 }
 
-impl Area<'_> {
+impl WantedArea<'_> {
     /// The path that system calls take.
     fn path(&self) -> String {
         match (&self.active, &self.place) {
             (Some(active), _) => active.path.clone(),
-            (None, Place::Device(device)) => device.node(),
+            (None, AreaBacking::Device(device)) => device.node(),
             _ => self.wanted.path.clone(),
         }
     }
@@ -49,7 +49,7 @@ impl Area<'_> {
     }
 }
 
-fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
+fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> WantedArea<'a> {
     let device = facts.device_named(&wanted.path);
     let same = |on: &&SwapArea| {
         on.path == wanted.path
@@ -57,10 +57,10 @@ fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
     };
     let active = facts.swaps.iter().find(same);
     let place = match device {
-        Some(device) => Place::Device(device),
-        None if active.is_some_and(|on| on.kind == SwapKind::File) => Place::File(&wanted.path),
-        None if wanted.path.starts_with('/') && !wanted.path.starts_with("/dev/") => Place::File(&wanted.path),
-        None => Place::Missing,
+        Some(device) => AreaBacking::Device(device),
+        None if active.is_some_and(|on| on.kind == SwapKind::File) => AreaBacking::File(&wanted.path),
+        None if wanted.path.starts_with('/') && !wanted.path.starts_with("/dev/") => AreaBacking::File(&wanted.path),
+        None => AreaBacking::Missing,
     };
     let signature = facts.swap_signatures.iter().find(|signature| signature.path == wanted.path);
     let there = facts.swap_places.iter().find(|place| place.path == wanted.path);
@@ -71,7 +71,7 @@ fn locate<'a>(facts: &'a Facts, wanted: &'a SwapWanted) -> Area<'a> {
             device.filter(|device| device.contents.value().is_some_and(|c| c == "swap")).and_then(|device| device.uuid.clone())
         })
         .or_else(|| signature.and_then(|signature| signature.uuid.clone()));
-    Area { wanted, place, active, there, uuid }
+    WantedArea { wanted, place, active, there, uuid }
 }
 
 /// UUID of the swap header that was found at a place.
@@ -86,7 +86,7 @@ fn swap_uuid(place: &SwapPlace) -> Option<String> {
 pub(super) fn plan(draft: &mut Draft<'_>) {
     let settings = draft.settings();
     let mut lines = Vec::new();
-    let mut disks = Disks::default();
+    let mut disks = SpinningDisks::default();
     let mut cycles = Vec::new();
     let mut named = BTreeMap::new();
     for wanted in settings.swap.iter().flat_map(|list| &list.value) {
@@ -115,8 +115,8 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
 }
 
 /// Two names of one device would be two areas that undo each other.
-fn named_twice<'a>(draft: &mut Draft<'_>, area: &Area<'a>, named: &mut BTreeMap<&'a str, &'a str>) -> bool {
-    let Place::Device(device) = &area.place else { return false };
+fn named_twice<'a>(draft: &mut Draft<'_>, area: &WantedArea<'a>, named: &mut BTreeMap<&'a str, &'a str>) -> bool {
+    let AreaBacking::Device(device) = &area.place else { return false };
     let Some(first) = named.insert(&device.name, &area.wanted.path) else { return false };
     let why = format!("it is {}, which {first} names already", device.node());
     draft.refuse(&area.wanted.path, why, "take one of the two [[swap]] sections out");
@@ -124,12 +124,12 @@ fn named_twice<'a>(draft: &mut Draft<'_>, area: &Area<'a>, named: &mut BTreeMap<
 }
 
 /// Whether the area is encrypted as its section says; a plan prepares no device, it refuses one that is not prepared.
-fn is_encrypted_as_wanted(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
+fn is_encrypted_as_wanted(draft: &mut Draft<'_>, area: &WantedArea<'_>) -> bool {
     let Some(rule) = area.wanted.encrypt else { return true };
     let found = match &area.place {
-        Place::Missing => return true,
-        Place::File(_) => EncryptRule::None,
-        Place::Device(device) => match device.dm_crypt() {
+        AreaBacking::Missing => return true,
+        AreaBacking::File(_) => EncryptRule::None,
+        AreaBacking::Device(device) => match device.dm_crypt() {
             Some(Encryption::Luks { .. }) => EncryptRule::Luks,
             Some(Encryption::Plain) => EncryptRule::Random,
             _ => EncryptRule::None,
@@ -147,12 +147,12 @@ fn is_encrypted_as_wanted(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
 
 /// Disks that only say that they spin, and those of them that are corrected already.
 #[derive(Default)]
-struct Disks {
+struct SpinningDisks {
     pretenders: Vec<String>,
     corrected: Vec<String>,
 }
 
-impl Disks {
+impl SpinningDisks {
     fn correct(&mut self, draft: &mut Draft<'_>, disk: &str) {
         if !self.corrected.iter().any(|name| name == disk) {
             self.corrected.push(disk.to_owned());
@@ -170,7 +170,7 @@ struct Cycle {
 }
 
 /// What an area that is on needs: another priority, or the disk below it corrected.
-fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut Disks) -> Option<Cycle> {
+fn cycle(draft: &mut Draft<'_>, area: &WantedArea<'_>, active: &SwapArea, disks: &mut SpinningDisks) -> Option<Cycle> {
     let disk = pretender(draft, area);
     disks.pretenders.extend(disk.clone());
     let before = SwapState { priority: active.priority, discard_once: false };
@@ -191,7 +191,7 @@ fn cycle(draft: &mut Draft<'_>, area: &Area<'_>, active: &SwapArea, disks: &mut 
 }
 
 /// All of them off, then the disks corrected, then all on: areas of one disk share its flag.
-fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
+fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut SpinningDisks) {
     let why = || Why {
         risk: "for a moment this area takes no pages",
         ..Why::rule(
@@ -214,7 +214,7 @@ fn off_and_on(draft: &mut Draft<'_>, cycles: &[Cycle], disks: &mut Disks) {
 }
 
 /// In an image only a line of its fstab says that there will be such an area, with a header: no device of it is seen from here.
-fn listed_area(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
+fn listed_area(draft: &mut Draft<'_>, area: &WantedArea<'_>) -> bool {
     let listed = fstab::swap_specs(draft.facts().file(FSTAB).unwrap_or_default()).any(|spec| spec == area.wanted.path);
     if !listed {
         let path = area.path();
@@ -227,16 +227,16 @@ fn listed_area(draft: &mut Draft<'_>, area: &Area<'_>) -> bool {
 }
 
 /// The live steps for an area that is off; false when it is skipped or refused.
-fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks) -> bool {
+fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut WantedArea<'a>, disks: &mut SpinningDisks) -> bool {
     let path = area.path();
-    let fresh = area.uuid.is_none() && !matches!(area.place, Place::Missing);
+    let fresh = area.uuid.is_none() && !matches!(area.place, AreaBacking::Missing);
     if fresh && !draft.request.now {
         let text = format!("{path} has no swap header yet: apply it live once (without --boot) to make one");
         draft.note(path, text, "mkswap(8)");
         return false;
     }
     match &area.place {
-        Place::Missing => {
+        AreaBacking::Missing => {
             let text = format!("{path} is not there: skipped, the other areas come up without it");
             if area.wanted.may_be_missing() {
                 draft.note(path, text, "block devices in /sys/class/block");
@@ -246,9 +246,9 @@ fn fresh_area<'a>(draft: &mut Draft<'a>, area: &mut Area<'a>, disks: &mut Disks)
             }
             return false;
         }
-        Place::Device(device) if !sizes::fits_device(draft, area.wanted, device, &path) => return false,
-        Place::Device(device) if !prepare_device(draft, device, &path, area.there, &mut area.uuid) => return false,
-        Place::File(file) if !prepare_file(draft, area.wanted, file, area.there, &mut area.uuid) => return false,
+        AreaBacking::Device(device) if !sizes::fits_device(draft, area.wanted, device, &path) => return false,
+        AreaBacking::Device(device) if !prepare_device(draft, device, &path, area.there, &mut area.uuid) => return false,
+        AreaBacking::File(file) if !prepare_file(draft, area.wanted, file, area.there, &mut area.uuid) => return false,
         _ => {}
     }
     if let Some(disk) = pretender(draft, area) {
@@ -407,7 +407,7 @@ pub(super) fn mount_of<'a>(facts: &'a Facts, path: &str) -> Option<&'a Mount> {
 }
 
 /// The disk to correct below an area, unless that would send huge pages past zswap, or only what was configured is wanted.
-fn pretender(draft: &mut Draft<'_>, area: &Area<'_>) -> Option<String> {
+fn pretender(draft: &mut Draft<'_>, area: &WantedArea<'_>) -> Option<String> {
     if draft.settings().derives_nothing() {
         return None;
     }
@@ -425,12 +425,12 @@ fn pretender(draft: &mut Draft<'_>, area: &Area<'_>) -> Option<String> {
 }
 
 /// The disk of an area, when it says that it spins although a hypervisor stands behind it.
-fn pretends_to_spin(facts: &Facts, area: &Area<'_>) -> Option<String> {
+fn pretends_to_spin(facts: &Facts, area: &WantedArea<'_>) -> Option<String> {
     let name = match (&area.place, area.active) {
-        (Place::Device(device), _) => device.name.clone(),
+        (AreaBacking::Device(device), _) => device.name.clone(),
         (_, Some(active)) => active.device.value()?.clone(),
-        (Place::File(path), None) => mount_of(facts, path)?.device.value()?.clone(),
-        (Place::Missing, None) => return None,
+        (AreaBacking::File(path), None) => mount_of(facts, path)?.device.value()?.clone(),
+        (AreaBacking::Missing, None) => return None,
     };
     let disk = facts.disk_of(&name)?;
     (disk.transport == Transport::Virtual && disk.rotational.value() == Some(&true)).then(|| disk.name.clone())
@@ -495,14 +495,14 @@ pub(super) fn uncorrect_disk(draft: &mut Draft<'_>, device: &str, area: Option<&
     udev(draft, &ruled.into_iter().filter(|name| *name != disk.name).collect::<Vec<_>>());
 }
 
-fn fstab_line(area: &Area<'_>) -> SwapLine {
+fn fstab_line(area: &WantedArea<'_>) -> FstabSwapLine {
     let spec = match (&area.place, &area.uuid) {
         // A key made at each boot gives another UUID at each boot; the name of the mapping lasts.
-        (Place::Device(device), _) if device.dm_crypt().is_some() => device.node(),
-        (Place::Device(_), Some(uuid)) => format!("UUID={uuid}"),
+        (AreaBacking::Device(device), _) if device.dm_crypt().is_some() => device.node(),
+        (AreaBacking::Device(_), Some(uuid)) => format!("UUID={uuid}"),
         _ => area.path(),
     };
-    SwapLine { spec, options: options(area.wanted) }
+    FstabSwapLine { spec, options: options(area.wanted) }
 }
 
 /// Options of a line in fstab.
@@ -525,7 +525,7 @@ fn kept_options(options: &str, ours: &str) -> String {
 }
 
 /// One line an area; older lines of the same area go.
-fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
+fn fstab_lines(draft: &mut Draft<'_>, lines: &[(FstabSwapLine, WantedArea<'_>)]) {
     let before = draft.facts().file(FSTAB).unwrap_or_default().to_owned();
     if let Some(broken) = fstab::entries(&before).into_iter().find_map(Result::err) {
         let why = format!("line {} is broken: {}", broken.line, broken.text.trim());
@@ -534,17 +534,17 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(SwapLine, Area<'_>)]) {
     let mut text = before.clone();
     for (line, area) in lines {
         let device = match &area.place {
-            Place::Device(device) => Some(*device),
+            AreaBacking::Device(device) => Some(*device),
             _ => None,
         };
         let path = area.path();
-        let same = |entry: &fstab::Entry| {
+        let same = |entry: &fstab::FstabEntry| {
             entry.is_swap()
                 && (entry.spec == path || entry.spec == line.spec || device.is_some_and(|device| device.is_named(&entry.spec)))
         };
         let old = fstab::entries(&text).into_iter().flatten().find(same).map(|entry| entry.options).unwrap_or_default();
         let options = line.options.clone() + &kept_options(&old, &line.options);
-        text = fstab::set_swap(&text, &SwapLine { spec: line.spec.clone(), options }, same);
+        text = fstab::set_swap(&text, &FstabSwapLine { spec: line.spec.clone(), options }, same);
     }
     if text != before {
         let missing = if draft.facts().system.has_systemd() { ", after systemd has waited for it" } else { "" };

@@ -162,7 +162,7 @@ fn nixos_gets_what_is_live_and_is_told_how_to_keep_it() {
     let live = plan(&request(&facts, &settings, &[]));
     assert!(live.refusals.is_empty() && live.steps.iter().all(|step| step.when == When::Now), "{live:#?}");
     assert!(!live.steps.is_empty() && noted(&live, "swaptune emit nixos"), "{live:#?}");
-    let lasting = plan(&Request { now: false, ..request(&facts, &settings, &[]) });
+    let lasting = plan(&PlanRequest { now: false, ..request(&facts, &settings, &[]) });
     assert!(lasting.steps.is_empty() && lasting.refusals[0].hint.contains("swaptune emit nixos"), "{lasting:#?}");
 }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 /// Everything a plan is a function of.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct PlanRequest<'a> {
     /// The machine.
     pub facts: &'a Facts,
     /// What is wanted, resolved.
@@ -65,14 +65,14 @@ impl Why<'_> {
 
 /// The plan so far.
 pub(super) struct Draft<'a> {
-    pub(super) request: &'a Request<'a>,
+    pub(super) request: &'a PlanRequest<'a>,
     plan: Plan,
     /// Every live change, also where only the next boot is planned.
     live: Vec<Change>,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn new(request: &'a Request<'a>) -> Self {
+    pub(super) fn new(request: &'a PlanRequest<'a>) -> Self {
         let profile = request.settings.profile.as_ref().map_or_else(String::new, |profile| profile.value.clone());
         let forecast = request.forecast.cloned();
         Self { request, plan: Plan { schema: SCHEMA, profile, forecast, ..Plan::default() }, live: Vec::new() }

@@ -7,7 +7,7 @@ use swaptune_kernel::behaviours;
 use crate::change::Change;
 use crate::facts::ZswapFacts;
 use crate::knobs::{self, Knob};
-use crate::settings::{PoolLimit, Setting, Wanted, ZswapSettings};
+use crate::settings::{PoolLimit, Setting, WantedParameter, ZswapSettings};
 use crate::units::Bytes;
 
 /// Every knob of the `[knobs]` section.
@@ -81,17 +81,20 @@ pub(super) fn zswap(draft: &mut Draft<'_>) {
 }
 
 /// One parameter of zswap, with what is special about it.
-fn parameter(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>) {
+fn parameter(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<WantedParameter>) {
     match (&setting.value, row.name) {
-        (Wanted::Names(names), "zswap.compressor") => return compressor(draft, zswap, row, setting, names),
-        (Wanted::Names(names), "zswap.zpool") => zpool(draft, names),
-        (Wanted::Size(size), _) => too_large(draft, *size),
+        (WantedParameter::Names(names), "zswap.compressor") => return compressor(draft, zswap, row, setting, names),
+        (WantedParameter::Names(names), "zswap.zpool") => zpool(draft, names),
+        (WantedParameter::Size(size), _) => too_large(draft, *size),
         _ => {}
     }
     match setting.value.text(draft.facts().memory.total()) {
         Some(wanted) => {
-            let rest =
-                if let Wanted::Names(names) = &setting.value { names.get(1..).unwrap_or_default().to_vec() } else { Vec::new() };
+            let rest = if let WantedParameter::Names(names) = &setting.value {
+                names.get(1..).unwrap_or_default().to_vec()
+            } else {
+                Vec::new()
+            };
             write(draft, zswap, row, setting, &wanted, rest);
         }
         // The service turns the size into a share of the RAM that it finds.
@@ -111,7 +114,14 @@ fn too_large(draft: &mut Draft<'_>, size: Bytes) {
 }
 
 /// The step for one parameter; an absent one becomes a note that says since or until when kernels have it.
-fn write(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, wanted: &str, fallbacks: Vec<String>) {
+fn write(
+    draft: &mut Draft<'_>,
+    zswap: &ZswapFacts,
+    row: &Knob,
+    setting: &Setting<WantedParameter>,
+    wanted: &str,
+    fallbacks: Vec<String>,
+) {
     let Some(value) = zswap.configured(row.parameter()) else {
         return absent_knob(draft, row.name, "not in this kernel");
     };
@@ -134,7 +144,7 @@ fn zpool(draft: &mut Draft<'_>, names: &[String]) {
 }
 
 /// The compressor: the first of the list that this kernel has or can load; the rest are tried if the kernel refuses it.
-fn compressor(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<Wanted>, names: &[String]) {
+fn compressor(draft: &mut Draft<'_>, zswap: &ZswapFacts, row: &Knob, setting: &Setting<WantedParameter>, names: &[String]) {
     let facts = draft.facts();
     let Some(first) = facts.first_usable(names) else {
         let have: Vec<&str> = facts.compressors.iter().filter(|c| c.availability.usable()).map(|c| c.name.as_str()).collect();

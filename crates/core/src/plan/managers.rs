@@ -32,7 +32,7 @@ enum Silence {
 
 /// One manager.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
+pub(super) struct ManagerRow {
     /// Name as in the facts.
     pub(super) name: &'static str,
     /// What it sets up.
@@ -43,7 +43,7 @@ pub(super) struct Row {
 }
 
 /// Every manager that an inspection can find.
-pub(super) static TABLE: &[Row] = &[
+pub(super) static TABLE: &[ManagerRow] = &[
     row("zram-generator", Makes::Zram, Silence::Generator, ""),
     row("zram-tools", Makes::Zram, Silence::Mask("zramswap.service"), ""),
     row("zram-config", Makes::Zram, Silence::Mask("zram-config.service"), ""),
@@ -88,8 +88,8 @@ pub fn treats_manager(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name)
 }
 
-const fn row(name: &'static str, makes: Makes, silence: Silence, says: &'static str) -> Row {
-    Row { name, makes, silence, says }
+const fn row(name: &'static str, makes: Makes, silence: Silence, says: &'static str) -> ManagerRow {
+    ManagerRow { name, makes, silence, says }
 }
 
 const TWICE: &str = "zswap in front of zram compresses every page twice and moves memory between two pools";
@@ -118,7 +118,7 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
 }
 
 /// Why a manager and this plan cannot both have their way; `None` when they can.
-fn against(draft: &Draft<'_>, row: &Row) -> Option<&'static str> {
+fn against(draft: &Draft<'_>, row: &ManagerRow) -> Option<&'static str> {
     let settings = draft.settings();
     match row.makes {
         Makes::Zram if settings.wants_zram() => Some(SAME_DEVICE),
@@ -131,7 +131,7 @@ fn against(draft: &Draft<'_>, row: &Row) -> Option<&'static str> {
 }
 
 /// Keeps a manager from acting at the next boot, by its own way of being told.
-fn silence(draft: &mut Draft<'_>, row: &Row, manager: &Manager, reason: &str) {
+fn silence(draft: &mut Draft<'_>, row: &ManagerRow, manager: &Manager, reason: &str) {
     if !draft.request.boot {
         return draft.note(
             row.name,

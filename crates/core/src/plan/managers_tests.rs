@@ -36,7 +36,7 @@ fn a_plan_speaks_of_every_manager() {
                 text(&mut facts, "/usr/lib/systemd/zram-generator.conf", "[zram0]\n");
                 let settings = resolved(&facts, config);
                 for boot in [true, false] {
-                    let plan = plan(&Request { boot, ..request(&facts, &settings, &[]) });
+                    let plan = plan(&PlanRequest { boot, ..request(&facts, &settings, &[]) });
                     assert!(speaks_of(&plan, row.name), "{} with {tier}, {init:?}, boot {boot}", row.name);
                 }
             }
@@ -118,6 +118,9 @@ fn who_sets_a_knob_at_boot_is_named_with_who_wins() {
     assert!(said[1].text.starts_with("/etc/x:5 sets lzo, not zstd: it has no order"), "{said:?}");
     let settings = resolved(&facts, "");
     assert!(
-        !super::plan(&Request { boot: false, ..request(&facts, &settings, &[]) }).notes.iter().any(|n| n.evidence == "/etc/x:5")
+        !super::plan(&PlanRequest { boot: false, ..request(&facts, &settings, &[]) })
+            .notes
+            .iter()
+            .any(|n| n.evidence == "/etc/x:5")
     );
 }

@@ -38,7 +38,7 @@ use crate::forecast::{Forecast, Gain};
 
 pub use capacity::{CAPACITY, CapacityChange, SLOTS};
 use draft::Draft;
-pub use draft::Request;
+pub use draft::PlanRequest;
 pub use image::assume;
 pub use initramfs_tools::{INITRAMFS_BUILDERS, InitramfsBuilder};
 pub use managers::treats_manager;
@@ -177,7 +177,7 @@ impl Plan {
 
 /// Makes the plan: what has to change on this machine for the settings to be in effect, now and at every boot.
 #[must_use]
-pub fn plan(request: &Request<'_>) -> Plan {
+pub fn plan(request: &PlanRequest<'_>) -> Plan {
     let asked = request;
     let request = &declared::narrowed(asked);
     let mut draft = Draft::new(request);

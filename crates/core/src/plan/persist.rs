@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::edit::{cmdline, grub, sysctl};
 use crate::facts::{BootLoader, Facts, KernelArgStore, SysctlSource};
 use crate::knobs::{self, Knob};
-use crate::settings::{Provenance, Wanted, ZswapSettings, to_toml};
+use crate::settings::{Provenance, WantedParameter, ZswapSettings, to_toml};
 
 /// All of it.
 pub(super) fn plan(draft: &mut Draft<'_>) {
@@ -134,12 +134,12 @@ fn words(draft: &mut Draft<'_>) -> Vec<(String, String)> {
 }
 
 /// The value of one word.
-fn word(draft: &mut Draft<'_>, row: &Knob, wanted: &Wanted) -> Option<String> {
+fn word(draft: &mut Draft<'_>, row: &Knob, wanted: &WantedParameter) -> Option<String> {
     let facts = draft.facts();
     Some(match (wanted, row.name) {
-        (Wanted::Flag(on), _) => u8::from(*on).to_string(),
-        (Wanted::Names(names), "zswap.compressor") => early_compressor(draft, facts.first_usable(names)?),
-        (Wanted::Names(names), "zswap.zpool") => early_zpool(draft, names.first()?),
+        (WantedParameter::Flag(on), _) => u8::from(*on).to_string(),
+        (WantedParameter::Names(names), "zswap.compressor") => early_compressor(draft, facts.first_usable(names)?),
+        (WantedParameter::Names(names), "zswap.zpool") => early_zpool(draft, names.first()?),
         _ => wanted.text(facts.memory.total())?,
     })
 }

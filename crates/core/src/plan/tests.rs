@@ -149,8 +149,8 @@ pub(super) fn plan_with(facts: &Facts, config: &str, wipe: &[String]) -> Plan {
     plan(&request(facts, &settings, wipe))
 }
 
-pub(super) fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> Request<'a> {
-    Request {
+pub(super) fn request<'a>(facts: &'a Facts, settings: &'a Settings, wipe: &'a [String]) -> PlanRequest<'a> {
+    PlanRequest {
         facts,
         settings,
         evidence: &NOTHING_MEASURED,
@@ -231,7 +231,7 @@ fn a_plan_for_this_boot_alone_says_what_a_reboot_leaves() {
     let facts = server();
     let settings = resolved(&facts, "[[swap]]\npath = \"/swapfile\"\nsize = \"48M\"\n");
     let text = "a reboot switches it off, and the file stays until `swaptune rollback`";
-    assert!(noted(&plan(&Request { boot: false, ..request(&facts, &settings, &[]) }), text));
+    assert!(noted(&plan(&PlanRequest { boot: false, ..request(&facts, &settings, &[]) }), text));
     assert!(!noted(&plan(&request(&facts, &settings, &[])), text));
 }
 

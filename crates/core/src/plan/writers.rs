@@ -8,7 +8,7 @@
 use super::draft::Draft;
 use crate::facts::{Facts, KnobWriter, WriterKind};
 use crate::knobs;
-use crate::settings::{Settings, Wanted};
+use crate::settings::{Settings, WantedParameter};
 
 /// The writers that do not set what is wanted, each with that.
 #[must_use]
@@ -36,7 +36,7 @@ fn wanted(facts: &Facts, settings: &Settings, knob: &str) -> Option<String> {
     }
     let parameter = knob.strip_prefix("zswap.").filter(|name| settings.wants_zswap() || *name == "enabled")?;
     match &settings.zswap.get(parameter)?.value {
-        Wanted::Names(names) if parameter == "compressor" => facts.first_usable(names),
+        WantedParameter::Names(names) if parameter == "compressor" => facts.first_usable(names),
         wanted => wanted.text(facts.memory.total()),
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::canary::Class;
+use crate::canary::CanaryClass;
 use crate::facts::{Facts, ZswapFacts};
 use crate::memory_map::MemoryMap;
 use crate::units::Bytes;
@@ -49,7 +49,7 @@ impl Destination {
 
 /// One active swap area as the proof sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Area {
+pub struct ActiveArea {
     /// Path as in `/proc/swaps`.
     pub path: String,
     /// True for `/dev/zramN`.
@@ -62,7 +62,7 @@ pub struct Area {
 
 /// How the kernel treats swapped pages now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Behaviour {
+pub struct SwapBehaviour {
     /// Version, if the release could be read.
     pub version: Option<KernelVersion>,
     /// Page size.
@@ -86,10 +86,10 @@ pub struct Behaviour {
     /// Below this a pool that was full accepts pages again.
     pub pool_accepts_below: Option<Bytes>,
     /// Active areas, highest priority first.
-    pub areas: Vec<Area>,
+    pub areas: Vec<ActiveArea>,
 }
 
-impl Behaviour {
+impl SwapBehaviour {
     /// What these facts make of it.
     #[must_use]
     pub fn from_facts(facts: &Facts) -> Self {
@@ -119,24 +119,28 @@ impl Behaviour {
 
     /// Where a page of this class should go, and why.
     #[must_use]
-    pub fn expect(&self, class: Class) -> (Destination, String) {
+    pub fn expect(&self, class: CanaryClass) -> (Destination, String) {
         let (area, area_why) = self.expected_area();
         if area == Destination::Ram {
             return (area, area_why);
         }
         match class {
-            Class::Zero if self.zero_marks => {
+            CanaryClass::Zero if self.zero_marks => {
                 (Destination::ZeroMark, "this kernel marks zero pages in the swap map (vmstat has swpout_zero)".into())
             }
-            Class::Zero if self.zswap && (self.zswap_takes_same_filled || self.zswap_takes_data) => {
+            CanaryClass::Zero if self.zswap && (self.zswap_takes_same_filled || self.zswap_takes_data) => {
                 (Destination::Zswap, "zswap is on, and keeps same-filled pages without data".into())
             }
-            Class::Text if self.zswap && self.zswap_takes_data => (Destination::Zswap, "zswap is on".into()),
-            Class::Random if self.zswap && self.zswap_takes_data && self.zswap_stores_raw => {
+            CanaryClass::Text if self.zswap && self.zswap_takes_data => (Destination::Zswap, "zswap is on".into()),
+            CanaryClass::Random if self.zswap && self.zswap_takes_data && self.zswap_stores_raw => {
                 (Destination::Zswap, "zswap of Linux 6.18 and later keeps what does not compress as it is".into())
             }
-            Class::Random if self.zswap => (area, format!("zswap before Linux 6.18 refuses what does not compress; {area_why}")),
-            Class::Zero | Class::Text if self.zswap => (area, format!("zswap is set to refuse these pages; {area_why}")),
+            CanaryClass::Random if self.zswap => {
+                (area, format!("zswap before Linux 6.18 refuses what does not compress; {area_why}"))
+            }
+            CanaryClass::Zero | CanaryClass::Text if self.zswap => {
+                (area, format!("zswap is set to refuse these pages; {area_why}"))
+            }
             _ => (area, area_why),
         }
     }
@@ -155,10 +159,10 @@ impl Behaviour {
 
     /// The areas that should be filled next: the highest priority that has room. Those of equal priority share.
     #[must_use]
-    pub fn first_areas(&self) -> Vec<&Area> {
+    pub fn first_areas(&self) -> Vec<&ActiveArea> {
         // Less than a cluster (512 slots) of room is often not to be had by a process on another CPU.
         let room = Bytes(self.page_size.0.saturating_mul(512));
-        let roomy = |area: &&Area| area.free >= room;
+        let roomy = |area: &&ActiveArea| area.free >= room;
         let best = self.areas.iter().filter(roomy).map(|area| area.priority).max();
         self.areas.iter().filter(roomy).filter(|area| Some(area.priority) == best).collect()
     }
@@ -174,11 +178,11 @@ fn has_raw_counter(zswap: &ZswapFacts) -> bool {
     zswap.counters.value().is_some_and(|counters| counters.contains_key("stored_incompressible_pages"))
 }
 
-fn areas(facts: &Facts) -> Vec<Area> {
+fn areas(facts: &Facts) -> Vec<ActiveArea> {
     let mut areas: Vec<_> = facts
         .swaps
         .iter()
-        .map(|area| Area {
+        .map(|area| ActiveArea {
             path: area.path.clone(),
             zram: area.is_zram(),
             priority: area.priority,

@@ -6,10 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::behaviour::{Behaviour, Destination};
+use super::behaviour::{Destination, SwapBehaviour};
 use super::landing::Landing;
 use super::observation::{ClassObservation, Snapshot};
-use crate::canary::Class;
+use crate::canary::CanaryClass;
 use swaptune_kernel::behaviours;
 
 /// When a counter was compared.
@@ -26,7 +26,7 @@ pub enum Phase {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterCheck {
     /// Pages of this class.
-    pub class: Class,
+    pub class: CanaryClass,
     /// During this phase.
     pub phase: Phase,
     /// The counter, named by its file; a `*` stands for the sum of several.
@@ -41,7 +41,7 @@ pub struct CounterCheck {
 
 /// How a counter should move for `n` pages.
 #[derive(Clone, Copy)]
-enum Move {
+enum CounterMove {
     /// An event counter: up by at least `n`; others may add to it.
     Count,
     /// A gauge of pages: up by about `n`; others may take pages out meanwhile.
@@ -55,69 +55,75 @@ enum Move {
 }
 
 /// What a row's condition may look at: the kernel, the class, and whether zswap took the text pages.
-type When = fn(&Behaviour, &ClassObservation, bool) -> bool;
+type Applies = fn(&SwapBehaviour, &ClassObservation, bool) -> bool;
 
-struct Row {
+struct CounterRow {
     phase: Phase,
-    class: Option<Class>,
+    class: Option<CanaryClass>,
     destination: Destination,
     counter: &'static str,
-    how: Move,
-    when: When,
+    how: CounterMove,
+    when: Applies,
 }
 
-const ALWAYS: When = |_, _, _| true;
+const ALWAYS: Applies = |_, _, _| true;
 
-const fn row(phase: Phase, class: Option<Class>, destination: Destination, counter: &'static str, how: Move) -> Row {
-    Row { phase, class, destination, counter, how, when: ALWAYS }
+const fn row(
+    phase: Phase,
+    class: Option<CanaryClass>,
+    destination: Destination,
+    counter: &'static str,
+    how: CounterMove,
+) -> CounterRow {
+    CounterRow { phase, class, destination, counter, how, when: ALWAYS }
 }
 
 use Destination::{Disk, ZeroMark, Zram, Zswap};
 use Phase::{Load, Store};
 
-static ROWS: &[Row] = &[
-    row(Store, None, ZeroMark, "vmstat.swpout_zero", Move::Count),
-    row(Load, None, ZeroMark, "vmstat.swpin_zero", Move::Count),
-    row(Store, None, Zswap, "vmstat.zswpout", Move::Count),
-    row(Store, None, Zswap, "meminfo.Zswapped", Move::UpBytes),
-    row(Store, None, Zswap, "zswap.stored_pages", Move::Up),
-    Row {
+static ROWS: &[CounterRow] = &[
+    row(Store, None, ZeroMark, "vmstat.swpout_zero", CounterMove::Count),
+    row(Load, None, ZeroMark, "vmstat.swpin_zero", CounterMove::Count),
+    row(Store, None, Zswap, "vmstat.zswpout", CounterMove::Count),
+    row(Store, None, Zswap, "meminfo.Zswapped", CounterMove::UpBytes),
+    row(Store, None, Zswap, "zswap.stored_pages", CounterMove::Up),
+    CounterRow {
         when: |behaviour, _, _| behaviour.zswap_takes_same_filled,
-        ..row(Store, Some(Class::Zero), Zswap, "zswap.same_filled_pages", Move::Up)
+        ..row(Store, Some(CanaryClass::Zero), Zswap, "zswap.same_filled_pages", CounterMove::Up)
     },
-    row(Store, Some(Class::Random), Zswap, "zswap.stored_incompressible_pages", Move::Up),
-    row(Load, None, Zswap, "vmstat.zswpin", Move::Count),
-    Row {
+    row(Store, Some(CanaryClass::Random), Zswap, "zswap.stored_incompressible_pages", CounterMove::Up),
+    row(Load, None, Zswap, "vmstat.zswpin", CounterMove::Count),
+    CounterRow {
         // From 6.9 a load takes the entry out. A synchronous device is read past the swap cache, and zswap keeps its
         // entry until the slot is freed (6.9 to 7.0).
         when: |behaviour, class, _| behaviour.zswap_load_frees == Some(true) && !on_zram(behaviour, class),
-        ..row(Load, None, Zswap, "meminfo.Zswapped", Move::DownBytes)
+        ..row(Load, None, Zswap, "meminfo.Zswapped", CounterMove::DownBytes)
     },
-    Row {
+    CounterRow {
         // Up to 6.8 the entry stays beside the page, as long as the slot does (swap less than half full).
         when: |behaviour, class, _| {
             behaviour.zswap_load_frees == Some(false) && !on_zram(behaviour, class) && slots_are_kept(class)
         },
-        ..row(Load, None, Zswap, "meminfo.Zswapped", Move::StayBytes)
+        ..row(Load, None, Zswap, "meminfo.Zswapped", CounterMove::StayBytes)
     },
-    row(Store, None, Disk, "vmstat.pswpout", Move::Count),
-    row(Load, None, Disk, "vmstat.pswpin", Move::Count),
-    Row {
+    row(Store, None, Disk, "vmstat.pswpout", CounterMove::Count),
+    row(Load, None, Disk, "vmstat.pswpin", CounterMove::Count),
+    CounterRow {
         // Before 6.7 a compressor's failure is counted nowhere; a zswap that refuses everything does not even try.
         when: |behaviour, _, zswap_takes_text| {
             let counted = behaviour.version.is_some_and(|version| behaviours::COUNTS_COMPRESS_FAIL.is_in(version));
             zswap_takes_text && !behaviour.zswap_stores_raw && counted
         },
-        ..row(Store, Some(Class::Random), Disk, "zswap.reject_*", Move::Count)
+        ..row(Store, Some(CanaryClass::Random), Disk, "zswap.reject_*", CounterMove::Count)
     },
-    row(Store, None, Zram, "vmstat.pswpout", Move::Count),
-    row(Load, None, Zram, "vmstat.pswpin", Move::Count),
-    row(Store, None, Zram, "zram.*.orig_data_size", Move::UpBytes),
-    row(Store, Some(Class::Zero), Zram, "zram.*.same_pages", Move::Up),
-    row(Store, Some(Class::Random), Zram, "zram.*.huge_pages", Move::Up),
+    row(Store, None, Zram, "vmstat.pswpout", CounterMove::Count),
+    row(Load, None, Zram, "vmstat.pswpin", CounterMove::Count),
+    row(Store, None, Zram, "zram.*.orig_data_size", CounterMove::UpBytes),
+    row(Store, Some(CanaryClass::Zero), Zram, "zram.*.same_pages", CounterMove::Up),
+    row(Store, Some(CanaryClass::Random), Zram, "zram.*.huge_pages", CounterMove::Up),
 ];
 
-fn on_zram(behaviour: &Behaviour, class: &ClassObservation) -> bool {
+fn on_zram(behaviour: &SwapBehaviour, class: &ClassObservation) -> bool {
     let known = class.areas.keys().any(|path| behaviour.kind_of(path) == Some(Zram));
     known || behaviour.first_areas().iter().any(|area| area.zram)
 }
@@ -129,7 +135,7 @@ fn slots_are_kept(class: &ClassObservation) -> bool {
 
 /// Checks every row that applies to where these pages landed.
 pub(super) fn check(
-    behaviour: &Behaviour,
+    behaviour: &SwapBehaviour,
     class: &ClassObservation,
     landings: &[Landing],
     zswap_takes_text: bool,
@@ -145,7 +151,7 @@ pub(super) fn check(
     checks
 }
 
-fn check_row(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing, row: &Row) -> Option<CounterCheck> {
+fn check_row(behaviour: &SwapBehaviour, class: &ClassObservation, landing: &Landing, row: &CounterRow) -> Option<CounterCheck> {
     let (earlier, later) = match row.phase {
         Store => (&class.before, &class.stored),
         Load => (&class.stored, &class.loaded),
@@ -156,18 +162,18 @@ fn check_row(behaviour: &Behaviour, class: &ClassObservation, landing: &Landing,
     let elsewhere = match (row.phase, landing.destination) {
         (Load, Zswap) => class.cached + written_back,
         (Load, _) => class.cached,
-        (Store, Zswap) if !matches!(row.how, Move::Count) => written_back,
+        (Store, Zswap) if !matches!(row.how, CounterMove::Count) => written_back,
         (Store, _) => 0,
     };
     let pages = i64::try_from(landing.pages.saturating_sub(elsewhere)).ok()?;
     let page = i64::try_from(behaviour.page_size.0).ok()?;
     let about = pages - pages / 20;
     let (least, most) = match row.how {
-        Move::Count => (Some(pages), None),
-        Move::Up => (Some(about), None),
-        Move::UpBytes => (Some(about * page), None),
-        Move::DownBytes => (None, Some(-about * page)),
-        Move::StayBytes => (Some(-(pages / 20) * page), None),
+        CounterMove::Count => (Some(pages), None),
+        CounterMove::Up => (Some(about), None),
+        CounterMove::UpBytes => (Some(about * page), None),
+        CounterMove::DownBytes => (None, Some(-about * page)),
+        CounterMove::StayBytes => (Some(-(pages / 20) * page), None),
     };
     let holds = least.is_none_or(|least| moved >= least) && most.is_none_or(|most| moved <= most);
     let expected = match (least, most) {

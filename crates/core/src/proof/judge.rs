@@ -1,12 +1,12 @@
 //! The judgement itself.
 
-use super::behaviour::{Behaviour, Destination};
+use super::behaviour::{Destination, SwapBehaviour};
 use super::checks::{self, CounterCheck, moved};
 use super::landing::{Landing, landings, surplus};
 use super::observation::{ClassObservation, Impossible, Observation};
 use super::problems::{self, Problem, problem};
-use super::{ClassProof, Incompressible, Proof, Verdict};
-use crate::canary::Class;
+use super::{ClassProof, IncompressiblePages, Proof, Verdict};
+use crate::canary::CanaryClass;
 use crate::memory_map::Ratio;
 use crate::units::Bytes;
 
@@ -23,7 +23,7 @@ pub fn judge(observation: &Observation) -> Proof {
         return impossible_proof(observation, why);
     }
     let zswap_takes_text = classes.iter().any(|class| {
-        class.class == Class::Text && class.landed.first().is_some_and(|landing| landing.destination == Destination::Zswap)
+        class.class == CanaryClass::Text && class.landed.first().is_some_and(|landing| landing.destination == Destination::Zswap)
     });
     let checks: Vec<_> = observation
         .classes
@@ -96,7 +96,7 @@ fn impossible_proof(observation: &Observation, why: Impossible) -> Proof {
     }
 }
 
-fn class_proof(behaviour: &Behaviour, class: &ClassObservation) -> ClassProof {
+fn class_proof(behaviour: &SwapBehaviour, class: &ClassObservation) -> ClassProof {
     let (expected, because) = behaviour.expect(class.class);
     let landed = landings(behaviour, class);
     let there = pages_in(&landed, expected);
@@ -191,7 +191,7 @@ fn summary(verdict: Verdict, classes: &[ClassProof], checked: Bytes) -> String {
 
 /// The text canary's size before and after, from the gauges of where it landed.
 fn ratio(observation: &Observation, classes: &[ClassProof]) -> Option<Ratio> {
-    let (class, proof) = observation.classes.iter().zip(classes).find(|(class, _)| class.class == Class::Text)?;
+    let (class, proof) = observation.classes.iter().zip(classes).find(|(class, _)| class.class == CanaryClass::Text)?;
     let landing = proof.landed.first()?;
     let page = observation.behaviour.page_size;
     let moved = |name: &str| moved(&class.stored, &class.before, name).filter(|delta| *delta > 0).map(i64::unsigned_abs);
@@ -208,17 +208,17 @@ fn ratio(observation: &Observation, classes: &[ClassProof]) -> Option<Ratio> {
     (original.abs_diff(ours) * 10 <= ours).then(|| Ratio::of(Bytes(original), Bytes(ram))).flatten()
 }
 
-fn incompressible(classes: &[ClassProof]) -> Option<Incompressible> {
-    let class = classes.iter().find(|class| class.class == Class::Random)?;
+fn incompressible(classes: &[ClassProof]) -> Option<IncompressiblePages> {
+    let class = classes.iter().find(|class| class.class == CanaryClass::Random)?;
     Some(match class.landed.first()?.destination {
-        Destination::Zswap | Destination::ZeroMark => Incompressible::StoredRaw,
-        Destination::Zram => Incompressible::StoredInZram,
-        Destination::Disk => Incompressible::WrittenToDisk,
-        Destination::Ram => Incompressible::KeptInRam,
+        Destination::Zswap | Destination::ZeroMark => IncompressiblePages::StoredRaw,
+        Destination::Zram => IncompressiblePages::StoredInZram,
+        Destination::Disk => IncompressiblePages::WrittenToDisk,
+        Destination::Ram => IncompressiblePages::KeptInRam,
     })
 }
 
-fn undocumented(behaviour: &Behaviour, checks: &[CounterCheck]) -> Option<Problem> {
+fn undocumented(behaviour: &SwapBehaviour, checks: &[CounterCheck]) -> Option<Problem> {
     let wrong: Vec<_> = checks
         .iter()
         .filter(|check| !check.holds)

@@ -6,9 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::behaviour::{Behaviour, Destination};
+use super::behaviour::{Destination, SwapBehaviour};
 use super::observation::ClassObservation;
-use crate::canary::Class;
+use crate::canary::CanaryClass;
 
 /// Pages in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,14 +22,14 @@ pub struct Landing {
 }
 
 /// Movements of the counters that decide, never negative.
-struct Moved {
+struct CounterMoves {
     zero: u64,
     zswap: Option<u64>,
     stored: Option<u64>,
     direct: u64,
 }
 
-impl Moved {
+impl CounterMoves {
     fn of(class: &ClassObservation) -> Self {
         let moved = |name: &str| class.stored.since(&class.before, name).map(|delta| delta.max(0).unsigned_abs());
         let written_back = moved("vmstat.zswpwb").unwrap_or(0);
@@ -44,16 +44,16 @@ impl Moved {
 
 /// How much further the deciding counters moved than our pages explain: swapping by others.
 pub(super) fn surplus(class: &ClassObservation) -> u64 {
-    let moved = Moved::of(class);
+    let moved = CounterMoves::of(class);
     (moved.zero + moved.zswap.unwrap_or(0) + moved.direct).saturating_sub(class.swapped)
 }
 
 /// All places that hold pages of this class, fullest first.
-pub(super) fn landings(behaviour: &Behaviour, class: &ClassObservation) -> Vec<Landing> {
-    let moved = Moved::of(class);
+pub(super) fn landings(behaviour: &SwapBehaviour, class: &ClassObservation) -> Vec<Landing> {
+    let moved = CounterMoves::of(class);
     let n = class.swapped;
     let most = Most {
-        zero: if class.class == Class::Zero { moved.zero.min(n) } else { 0 },
+        zero: if class.class == CanaryClass::Zero { moved.zero.min(n) } else { 0 },
         // Before 5.19 no event is counted; root has the gauge, and without it only the pages themselves are a bound.
         zswap: moved.zswap.or(moved.stored).unwrap_or(if behaviour.zswap { n } else { 0 }).min(n),
         direct: moved.direct.min(n),
@@ -105,7 +105,7 @@ impl Most {
 }
 
 /// What kind of area the pages that were written are on: by page table entries if they tell, else the expected one.
-fn written_to(behaviour: &Behaviour, class: &ClassObservation) -> Destination {
+fn written_to(behaviour: &SwapBehaviour, class: &ClassObservation) -> Destination {
     let fullest = class.areas.iter().max_by_key(|(_, pages)| **pages).map(|(path, _)| path.as_str());
     let expected = behaviour.first_areas().first().map(|area| area.path.as_str());
     fullest.or(expected).and_then(|path| behaviour.kind_of(path)).unwrap_or(Destination::Disk)

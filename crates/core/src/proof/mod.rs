@@ -16,8 +16,8 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::canary::{Class, Corruption};
-pub use behaviour::{Area, Behaviour, Destination};
+pub use crate::canary::{CanaryClass, Corruption};
+pub use behaviour::{ActiveArea, Destination, SwapBehaviour};
 pub use checks::{CounterCheck, Phase};
 pub use judge::judge;
 pub use landing::Landing;
@@ -48,7 +48,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassProof {
     /// What was in the pages.
-    pub class: Class,
+    pub class: CanaryClass,
     /// How many.
     pub pages: u64,
     /// Where they should go.
@@ -72,7 +72,7 @@ pub struct ClassProof {
 /// What the kernel does with pages that do not compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Incompressible {
+pub enum IncompressiblePages {
     /// zswap keeps them as they are.
     StoredRaw,
     /// zram keeps them as they are.
@@ -98,7 +98,7 @@ pub struct Proof {
     /// pages compress is in `status`.
     pub ratio: Option<Ratio>,
     /// What happened to pages that do not compress.
-    pub incompressible: Option<Incompressible>,
+    pub incompressible: Option<IncompressiblePages>,
     /// Every counter that was compared.
     pub checks: Vec<CounterCheck>,
     /// All of them moved as this kernel documents.

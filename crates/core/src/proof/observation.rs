@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::behaviour::Behaviour;
-use crate::canary::{Class, Corruption};
+use super::behaviour::SwapBehaviour;
+use crate::canary::{CanaryClass, Corruption};
 use crate::stats::{Nanos, Quantiles};
 use crate::units::Bytes;
 
@@ -38,7 +38,7 @@ impl Snapshot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassObservation {
     /// What was in the pages.
-    pub class: Class,
+    pub class: CanaryClass,
     /// How many pages.
     pub pages: u64,
     /// Pages whose page table entry was a swap entry after the push.
@@ -91,7 +91,7 @@ pub struct Impossible {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// How this kernel should behave.
-    pub behaviour: Behaviour,
+    pub behaviour: SwapBehaviour,
     /// Set when the pages could not even be tried; the rest is empty then.
     pub impossible: Option<Impossible>,
     /// Limits of our own control group.

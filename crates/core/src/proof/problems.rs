@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::behaviour::{Behaviour, Destination};
+use super::behaviour::{Destination, SwapBehaviour};
 use super::checks::moved;
 use super::landing::Landing;
 use super::observation::{CgroupLimits, ClassObservation, Observation};
@@ -169,7 +169,7 @@ pub(super) fn why_stuck(cgroup: &CgroupLimits, class: Option<&ClassObservation>)
 }
 
 /// Pages on an area that is not the next to be filled.
-fn wrong_area(behaviour: &Behaviour, class: &ClassObservation) -> Option<Problem> {
+fn wrong_area(behaviour: &SwapBehaviour, class: &ClassObservation) -> Option<Problem> {
     let first = behaviour.first_areas();
     let (path, pages) =
         class.areas.iter().find(|(path, pages)| **pages * 20 > class.swapped && !first.iter().any(|area| area.path == **path))?;

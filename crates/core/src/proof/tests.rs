@@ -97,7 +97,7 @@ impl Machine {
         facts
     }
 
-    fn class(&self, class: Class, store: &[(&str, i64)], load: &[(&str, i64)]) -> ClassObservation {
+    fn class(&self, class: CanaryClass, store: &[(&str, i64)], load: &[(&str, i64)]) -> ClassObservation {
         let before = Snapshot(self.counters());
         let stored = shifted(&before, store);
         ClassObservation {
@@ -118,7 +118,7 @@ impl Machine {
     }
 
     fn observe(&self, classes: Vec<ClassObservation>) -> Observation {
-        Observation { behaviour: Behaviour::from_facts(&self.facts()), classes, ..Observation::default() }
+        Observation { behaviour: SwapBehaviour::from_facts(&self.facts()), classes, ..Observation::default() }
     }
 }
 
@@ -146,7 +146,7 @@ use Destination::{Disk, Ram, ZeroMark, Zram, Zswap};
 fn what_cannot_be_pushed_is_impossible_with_a_reason() {
     let machine = on(v(6, 18), true, DISK);
     let stuck = || {
-        let mut class = machine.class(Class::Text, &[], &[]);
+        let mut class = machine.class(CanaryClass::Text, &[], &[]);
         class.swapped = 0;
         machine.observe(vec![class])
     };
@@ -174,7 +174,7 @@ fn others_can_raise_counters_but_not_the_certain_numbers() {
     // Our 500 went to zswap; others wrote 100 pages to disk and stored 40.
     let store: &[_] =
         &[("vmstat.zswpout", 540), ("vmstat.pswpout", 100), ("meminfo.Zswapped", NBYTES), ("zswap.stored_pages", 540)];
-    let proof = judge(&machine.observe(vec![machine.class(Class::Text, store, good::ZSWAP_LOAD)]));
+    let proof = judge(&machine.observe(vec![machine.class(CanaryClass::Text, store, good::ZSWAP_LOAD)]));
     assert_eq!(proof.classes[0].landed, [Landing { destination: Zswap, pages: 500, at_least: 400 }]);
     assert_eq!(proof.verdict, Verdict::Undecided);
     assert_eq!(proof.notes, ["other processes swapped 140 pages meanwhile, as far as the counters tell"]);
@@ -188,7 +188,7 @@ fn others_can_raise_counters_but_not_the_certain_numbers() {
         ("zswap.stored_pages", 400),
     ];
     let load: &[_] = &[("vmstat.zswpin", 400), ("vmstat.pswpin", 100), ("meminfo.Zswapped", -NBYTES * 4 / 5)];
-    let proof = judge(&machine.observe(vec![machine.class(Class::Text, store, load)]));
+    let proof = judge(&machine.observe(vec![machine.class(CanaryClass::Text, store, load)]));
     assert_eq!(proof.classes[0].landed, [Landing { destination: Zswap, pages: 500, at_least: 500 }]);
     assert_eq!((proof.verdict, proof.documented), (Verdict::Proved, true), "{:#?}", proof.problems);
 }
@@ -197,7 +197,7 @@ fn others_can_raise_counters_but_not_the_certain_numbers() {
 fn pages_that_linger_in_the_swap_cache_do_not_spoil_the_proof() {
     let machine = on(v(6, 18), false, DISK);
     let load: &[_] = &[("vmstat.pswpin", 460)];
-    let mut class = machine.class(Class::Text, &[("vmstat.pswpout", NPAGES)], load);
+    let mut class = machine.class(CanaryClass::Text, &[("vmstat.pswpout", NPAGES)], load);
     class.cached = 40;
     let proof = judge(&machine.observe(vec![class]));
     assert_eq!(proof.classes[0].landed, [Landing { destination: Disk, pages: 500, at_least: 460 }]);
@@ -212,33 +212,33 @@ fn expectations_follow_what_the_kernel_shows_before_its_version() {
         let counters = BTreeMap::from([("stored_incompressible_pages".to_owned(), 0)]);
         value.counters = Fact::known(counters, "debugfs");
     }
-    assert_eq!(Behaviour::from_facts(&facts).expect(Class::Random).0, Zswap);
+    assert_eq!(SwapBehaviour::from_facts(&facts).expect(CanaryClass::Random).0, Zswap);
     // Without version and counters the older behaviour is assumed.
     facts.kernel.version = Fact::absent("no release");
     facts.zswap = Fact::known(ZswapFacts { enabled: true, ..ZswapFacts::default() }, "test");
-    let behaviour = Behaviour::from_facts(&facts);
-    assert_eq!(behaviour.expect(Class::Random).0, Disk);
+    let behaviour = SwapBehaviour::from_facts(&facts);
+    assert_eq!(behaviour.expect(CanaryClass::Random).0, Disk);
     assert_eq!(behaviour.zswap_load_frees, None);
 }
 
 #[test]
 fn only_areas_of_the_highest_priority_with_room_are_expected() {
-    let area = |path: &str, priority, free| Area { path: path.into(), zram: false, priority, free: Bytes::from_mib(free) };
-    let behaviour = Behaviour {
+    let area = |path: &str, priority, free| ActiveArea { path: path.into(), zram: false, priority, free: Bytes::from_mib(free) };
+    let behaviour = SwapBehaviour {
         page_size: Bytes(PAGE),
         areas: vec![area("full", 30, 1), area("a", 10, 100), area("b", 10, 100), area("c", 5, 100)],
-        ..Behaviour::default()
+        ..SwapBehaviour::default()
     };
     let first: Vec<_> = behaviour.first_areas().iter().map(|area| area.path.as_str()).collect();
     assert_eq!(first, ["a", "b"]);
-    let (place, why) = Behaviour { page_size: Bytes(PAGE), ..Behaviour::default() }.expect(Class::Text);
+    let (place, why) = SwapBehaviour { page_size: Bytes(PAGE), ..SwapBehaviour::default() }.expect(CanaryClass::Text);
     assert_eq!((place, why.as_str()), (Ram, "no swap area has room"));
 }
 
 #[test]
 fn a_proof_reads_back_from_json() {
     let good = &good::machines()[3];
-    let classes = vec![good.machine.class(Class::Text, good.store[1], good.load[1])];
+    let classes = vec![good.machine.class(CanaryClass::Text, good.store[1], good.load[1])];
     let observation = good.machine.observe(classes);
     let text = serde_json::to_string(&observation).unwrap();
     assert_eq!(serde_json::from_str::<Observation>(&text).unwrap(), observation);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Setting;
 use crate::control::figures::{self, Figure, Figures};
-use crate::control::{Policies, UnitPolicy, Wanted, Wishes};
+use crate::control::{Policies, UnitPolicy, WantedLaws, Wishes};
 use crate::units::Bytes;
 
 /// Keys of `[keep]` that switch a law.
@@ -83,10 +83,10 @@ impl KeepSettings {
 
     /// Which laws are wanted.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
-        let usual = Wanted::default();
+    pub fn wanted(&self) -> WantedLaws {
+        let usual = WantedLaws::default();
         let is_on = |law: &str, usual| self.laws.get(law).map_or(usual, |setting| setting.value);
-        Wanted {
+        WantedLaws {
             limit: is_on("limit", usual.limit),
             pacing: is_on("pacing", usual.pacing),
             reclaim: is_on("reclaim", usual.reclaim),

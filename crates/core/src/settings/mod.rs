@@ -22,7 +22,7 @@ pub use keep::{KeepSettings, UnitSettings};
 pub use read::{SettingsError, read_toml};
 pub(crate) use write::swap_area;
 pub use write::to_toml;
-pub use zswap::{Wanted, ZswapSettings};
+pub use zswap::{WantedParameter, ZswapSettings};
 
 /// The profile that derives nothing: what is wanted is what the configuration says, and what it does not say is left alone.
 pub const NOTHING_DERIVED: &str = "none";

@@ -8,10 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     BootSettings, EncryptRule, KeepSettings, KubeletRule, MachineSettings, Provenance, SafetySettings, Setting, Settings,
-    SwapWanted, UnitSettings, Wanted, ZramWanted, ZswapSettings, keep,
+    SwapWanted, UnitSettings, WantedParameter, ZramWanted, ZswapSettings, keep,
 };
-use crate::control::figures::{self, Figure, Unit};
-use crate::knobs::{self, Kind, Knob, KnobError};
+use crate::control::figures::{self, Figure, FigureUnit};
+use crate::knobs::{self, Knob, KnobError, KnobKind};
 use crate::units::Bytes;
 use swaptune_kernel::nearest;
 
@@ -40,7 +40,7 @@ pub struct SettingsError {
 }
 
 /// A table with the text that it came from, for line numbers and provenance.
-struct Reader<'a> {
+struct TableReader<'a> {
     path: &'a str,
     text: &'a str,
     /// `None` for a file, else the profile whose text this is.
@@ -49,7 +49,7 @@ struct Reader<'a> {
 
 type Entry<'a, 'b> = (&'b str, &'b Spanned<DeValue<'a>>);
 
-impl Reader<'_> {
+impl TableReader<'_> {
     fn line(&self, span: Range<usize>) -> usize {
         self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1
     }
@@ -172,22 +172,22 @@ impl Reader<'_> {
     }
 
     /// A value in the form that the kind of its row takes.
-    fn parameter(&self, row: &Knob, value: &Spanned<DeValue<'_>>) -> Result<Setting<Wanted>, SettingsError> {
+    fn parameter(&self, row: &Knob, value: &Spanned<DeValue<'_>>) -> Result<Setting<WantedParameter>, SettingsError> {
         let key = row.parameter();
         Ok(match row.kind {
-            Kind::Bool => self.boolean(key, value)?.map(Wanted::Flag),
-            Kind::Integer { min, max } => self.integer(key, value, min..max + 1)?.map(Wanted::Number),
-            _ => self.names(key, value)?.map(Wanted::Names),
+            KnobKind::Bool => self.boolean(key, value)?.map(WantedParameter::Flag),
+            KnobKind::Integer { min, max } => self.integer(key, value, min..max + 1)?.map(WantedParameter::Number),
+            _ => self.names(key, value)?.map(WantedParameter::Names),
         })
     }
 
     /// The limit of the pool as a size.
-    fn pool(&self, value: &Spanned<DeValue<'_>>) -> Result<Setting<Wanted>, SettingsError> {
+    fn pool(&self, value: &Spanned<DeValue<'_>>) -> Result<Setting<WantedParameter>, SettingsError> {
         let size = self.size(POOL, value)?;
         if size.value == Bytes(0) {
             return Err(self.wrong(POOL, value, "a size above 0; `enabled = false` switches zswap off"));
         }
-        Ok(size.map(Wanted::Size))
+        Ok(size.map(WantedParameter::Size))
     }
 
     fn swap_area(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<SwapWanted, SettingsError> {
@@ -355,7 +355,7 @@ impl Reader<'_> {
     /// A figure in the form that its unit takes, within its range.
     fn figure(&self, row: &Figure, value: &Spanned<DeValue<'_>>) -> Result<Setting<u64>, SettingsError> {
         let range = row.min..=row.max;
-        let (found, expected) = if row.unit == Unit::Bytes {
+        let (found, expected) = if row.unit == FigureUnit::Bytes {
             let size = self.size(row.name, value).ok().map(|size| size.map(|bytes| bytes.0));
             (size, format!("a size from {} to {}", row.unit.show(row.min), row.unit.show(row.max)))
         } else {
@@ -405,7 +405,7 @@ impl Reader<'_> {
 /// # Errors
 /// [`SettingsError`] for text that is not TOML, an unknown key (with the nearest name), a wrong type or a value out of range.
 pub fn read_toml(path: &str, text: &str, profile: Option<&str>) -> Result<Settings, SettingsError> {
-    let reader = Reader { path, text, profile };
+    let reader = TableReader { path, text, profile };
     let root = DeTable::parse(text).map_err(|error| {
         let problem = format!("not valid TOML: {}", error.message());
         reader.error(error.span().unwrap_or(0..0), problem)
@@ -444,7 +444,7 @@ pub(super) fn flag(flag: &str) -> Result<Settings, SettingsError> {
     let (name, value) = flag.split_once('=').ok_or_else(|| error("expected KNOB=VALUE, for example vm.swappiness=100".into()))?;
     let text = if let Some(field) = name.strip_prefix("zswap.") {
         let bare = value.parse::<i64>().is_ok() || matches!(value, "true" | "false");
-        let switch = knobs::find(name).filter(|row| row.kind == Kind::Bool).and_then(|row| row.normalise(value).ok());
+        let switch = knobs::find(name).filter(|row| row.kind == KnobKind::Bool).and_then(|row| row.normalise(value).ok());
         let value = match switch.as_deref() {
             Some(on) => (on == "Y").to_string(),
             None if bare => value.to_owned(),

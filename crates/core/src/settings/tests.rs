@@ -1,7 +1,7 @@
 //! Configuration texts and flags.
 
 use super::*;
-use crate::knobs::{Kind, Knob};
+use crate::knobs::{Knob, KnobKind};
 
 const WHOLE: &str = r#"
 profile = "idle-guide"
@@ -117,8 +117,8 @@ fn a_later_layer_takes_the_place_of_what_it_excludes() {
 #[test]
 fn every_row_of_zswap_is_a_key_of_its_section() {
     let value = |row: &Knob| match row.kind {
-        Kind::Bool => "true".to_owned(),
-        Kind::Integer { max, .. } => max.to_string(),
+        KnobKind::Bool => "true".to_owned(),
+        KnobKind::Integer { max, .. } => max.to_string(),
         _ => "[\"a\", \"b\"]".to_owned(),
     };
     let lines: String = ZswapSettings::rows().map(|row| format!("{} = {}\n", row.parameter(), value(row))).collect();

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Setting, Settings, SwapWanted, Wanted, ZramWanted, ZswapSettings};
+use super::{Setting, Settings, SwapWanted, WantedParameter, ZramWanted, ZswapSettings};
 
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -54,10 +54,10 @@ fn zswap(text: &mut String, settings: &Settings) {
     for row in ZswapSettings::rows() {
         let Some(setting) = settings.zswap.get(row.parameter()) else { continue };
         let (key, value) = match &setting.value {
-            Wanted::Flag(on) => (row.parameter(), on.to_string()),
-            Wanted::Number(number) => (row.parameter(), number.to_string()),
-            Wanted::Names(list) => (row.parameter(), names(list)),
-            Wanted::Size(size) => ("pool", quoted(&size.compact())),
+            WantedParameter::Flag(on) => (row.parameter(), on.to_string()),
+            WantedParameter::Number(number) => (row.parameter(), number.to_string()),
+            WantedParameter::Names(list) => (row.parameter(), names(list)),
+            WantedParameter::Size(size) => ("pool", quoted(&size.compact())),
         };
         let _ = writeln!(text, "{key} = {value} # {}", setting.provenance.lasting());
     }

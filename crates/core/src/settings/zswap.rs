@@ -5,24 +5,24 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{PoolLimit, Provenance, Setting};
-use crate::knobs::{self, Kind, Knob};
+use crate::knobs::{self, Knob, KnobKind};
 use crate::units::Bytes;
 
 /// What is wanted of one parameter, in the form that the kind of its row takes in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Wanted {
-    /// On or off ([`Kind::Bool`]).
+pub enum WantedParameter {
+    /// On or off ([`KnobKind::Bool`]).
     Flag(bool),
-    /// A number ([`Kind::Integer`]), in the unit of the row.
+    /// A number ([`KnobKind::Integer`]), in the unit of the row.
     Number(i64),
-    /// Names in order of preference ([`Kind::Name`]); the first that this kernel has is taken.
+    /// Names in order of preference ([`KnobKind::Name`]); the first that this kernel has is taken.
     Names(Vec<String>),
     /// A share of RAM that is written as a size: `pool` for `max_pool_percent`.
     Size(Bytes),
 }
 
-impl Wanted {
+impl WantedParameter {
     /// As the kernel shows it on a machine with this much RAM: of names the first, of a size its share. `None` where the RAM is
     /// unknown and matters.
     #[must_use]
@@ -36,25 +36,25 @@ impl Wanted {
     }
 }
 
-impl From<bool> for Wanted {
+impl From<bool> for WantedParameter {
     fn from(on: bool) -> Self {
         Self::Flag(on)
     }
 }
 
-impl From<i64> for Wanted {
+impl From<i64> for WantedParameter {
     fn from(number: i64) -> Self {
         Self::Number(number)
     }
 }
 
-impl From<Vec<String>> for Wanted {
+impl From<Vec<String>> for WantedParameter {
     fn from(names: Vec<String>) -> Self {
         Self::Names(names)
     }
 }
 
-impl From<PoolLimit> for Wanted {
+impl From<PoolLimit> for WantedParameter {
     fn from(limit: PoolLimit) -> Self {
         match limit {
             PoolLimit::Percent(percent) => Self::Number(i64::try_from(percent).unwrap_or(i64::MAX)),
@@ -66,28 +66,28 @@ impl From<PoolLimit> for Wanted {
 /// What is wanted of zswap: parameters by their names below `/sys/module/zswap/parameters`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct ZswapSettings(BTreeMap<&'static str, Setting<Wanted>>);
+pub struct ZswapSettings(BTreeMap<&'static str, Setting<WantedParameter>>);
 
 impl ZswapSettings {
     /// zswap's rows of the knob table that take a value, in its order.
     pub fn rows() -> impl Iterator<Item = &'static Knob> {
-        knobs::all().filter(|row| row.name.starts_with("zswap.") && !matches!(row.kind, Kind::Trigger | Kind::ReadOnly))
+        knobs::all().filter(|row| row.name.starts_with("zswap.") && !matches!(row.kind, KnobKind::Trigger | KnobKind::ReadOnly))
     }
 
     /// What is wanted of a parameter.
     #[must_use]
-    pub fn get(&self, parameter: &str) -> Option<&Setting<Wanted>> {
+    pub fn get(&self, parameter: &str) -> Option<&Setting<WantedParameter>> {
         self.0.get(parameter)
     }
 
     /// Wants a value of the parameter of a row; says what was wanted before.
-    pub fn set<T: Into<Wanted>>(&mut self, row: &'static Knob, setting: Setting<T>) -> Option<Setting<Wanted>> {
+    pub fn set<T: Into<WantedParameter>>(&mut self, row: &'static Knob, setting: Setting<T>) -> Option<Setting<WantedParameter>> {
         self.0.insert(row.parameter(), Setting::new(setting.value.into(), setting.provenance))
     }
 
     /// The same with `setting` for a parameter that has a row.
     #[must_use]
-    pub fn with<T: Into<Wanted>>(mut self, parameter: &str, setting: Option<Setting<T>>) -> Self {
+    pub fn with<T: Into<WantedParameter>>(mut self, parameter: &str, setting: Option<Setting<T>>) -> Self {
         let row = Self::rows().find(|row| row.parameter() == parameter);
         if let (Some(row), Some(setting)) = (row, setting) {
             self.set(row, setting);
@@ -126,25 +126,25 @@ impl ZswapSettings {
     /// Compressors in order of preference.
     #[must_use]
     pub fn compressor(&self) -> Option<Setting<Vec<String>>> {
-        self.typed("compressor", |wanted| if let Wanted::Names(names) = wanted { Some(names.clone()) } else { None })
+        self.typed("compressor", |wanted| if let WantedParameter::Names(names) = wanted { Some(names.clone()) } else { None })
     }
 
     /// Limit of the pool.
     #[must_use]
     pub fn pool(&self) -> Option<Setting<PoolLimit>> {
         self.typed("max_pool_percent", |wanted| match wanted {
-            Wanted::Number(percent) => Some(PoolLimit::Percent(percent.unsigned_abs())),
-            Wanted::Size(size) => Some(PoolLimit::Size(*size)),
+            WantedParameter::Number(percent) => Some(PoolLimit::Percent(percent.unsigned_abs())),
+            WantedParameter::Size(size) => Some(PoolLimit::Size(*size)),
             _ => None,
         })
     }
 
-    fn typed<T>(&self, parameter: &str, value: impl Fn(&Wanted) -> Option<T>) -> Option<Setting<T>> {
+    fn typed<T>(&self, parameter: &str, value: impl Fn(&WantedParameter) -> Option<T>) -> Option<Setting<T>> {
         let setting = self.get(parameter)?;
         Some(Setting::new(value(&setting.value)?, setting.provenance.clone()))
     }
 }
 
-fn flag(wanted: &Wanted) -> Option<bool> {
-    if let Wanted::Flag(on) = wanted { Some(*on) } else { None }
+fn flag(wanted: &WantedParameter) -> Option<bool> {
+    if let WantedParameter::Flag(on) = wanted { Some(*on) } else { None }
 }

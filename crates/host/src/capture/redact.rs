@@ -1,7 +1,7 @@
 //! Blanks out what looks like a secret in files that people edit: a mount option with a password, a token on the kernel
 //! command line. The rest of the line stays, because the fault may be in it.
 
-use crate::machine::Record;
+use crate::machine::InspectionRecord;
 
 /// Beginnings of values that are private.
 const KEYS: [&str; 7] = ["password=", "passwd=", "passphrase=", "pass=", "secret=", "token=", "apikey="];
@@ -9,7 +9,7 @@ const KEYS: [&str; 7] = ["password=", "passwd=", "passphrase=", "pass=", "secret
 const BLANK: &str = "REDACTED";
 
 /// Goes through the files that may hold such values; returns the paths of those that did.
-pub fn all(record: &mut Record) -> Vec<String> {
+pub fn all(record: &mut InspectionRecord) -> Vec<String> {
     let mut changed = Vec::new();
     for (path, bytes) in &mut record.files {
         if !path.starts_with("/etc/") && path != "/proc/cmdline" && path != "/proc/cpuinfo" && !path.starts_with("/boot/") {

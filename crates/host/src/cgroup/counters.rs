@@ -7,11 +7,11 @@ use std::path::Path;
 use swaptune_core::Bytes;
 use swaptune_core::parse::keyed;
 
-use super::Version;
+use super::HierarchyVersion;
 
 /// Counters of a group. What this kernel does not count is `None`, or missing from `stat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct GroupCounters {
     /// RAM that is charged to it; on version 2 with its part of zswap's pool.
     pub usage: Bytes,
     /// The most RAM it ever had.
@@ -26,15 +26,15 @@ pub struct Counters {
     pub stat: BTreeMap<String, u64>,
 }
 
-impl Counters {
+impl GroupCounters {
     /// Reads the files of a group.
-    pub(super) fn read(folder: &Path, version: Version) -> Self {
+    pub(super) fn read(folder: &Path, version: HierarchyVersion) -> Self {
         let text = |file: &str| fs::read_to_string(folder.join(file)).ok();
         let size = |file: &str| text(file)?.trim().parse().ok().map(Bytes);
         let counts = |file: &str| text(file).map(|text| keyed::counts(&text)).unwrap_or_default();
         let oom_kills = |file: &str| counts(file).get("oom_kill").copied().unwrap_or(0);
         match version {
-            Version::V2 => Self {
+            HierarchyVersion::V2 => Self {
                 usage: size("memory.current").unwrap_or_default(),
                 peak: size("memory.peak"),
                 swap: size("memory.swap.current"),
@@ -42,7 +42,7 @@ impl Counters {
                 oom_kills: oom_kills("memory.events"),
                 stat: counts("memory.stat"),
             },
-            Version::V1 => {
+            HierarchyVersion::V1 => {
                 let stat = counts("memory.stat");
                 Self {
                     usage: size("memory.usage_in_bytes").unwrap_or_default(),
@@ -75,7 +75,7 @@ mod tests {
         ] {
             write(file, text);
         }
-        let [v1, v2] = [Version::V1, Version::V2].map(|version| Counters::read(folder.path(), version));
+        let [v1, v2] = [HierarchyVersion::V1, HierarchyVersion::V2].map(|version| GroupCounters::read(folder.path(), version));
         assert_eq!((v1.usage, v1.swap, v1.oom_kills, v1.peak), (Bytes(4096), Some(Bytes(8192)), 1, None));
         assert_eq!(v1, v2);
         assert_eq!(v2.stat["zswpout"], 3);
@@ -83,6 +83,6 @@ mod tests {
 
     #[test]
     fn a_group_that_is_gone_counts_nothing() {
-        assert_eq!(Counters::read(Path::new("/nonexistent"), Version::V2), Counters::default());
+        assert_eq!(GroupCounters::read(Path::new("/nonexistent"), HierarchyVersion::V2), GroupCounters::default());
     }
 }

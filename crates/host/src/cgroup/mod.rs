@@ -19,10 +19,10 @@ use thiserror::Error;
 
 use crate::folder_guardian::FolderGuardian;
 use crate::machine::Machine;
-use place::Place;
-use scope::Scope;
+use place::GroupMaker;
+use scope::ProcessScope;
 
-pub use counters::Counters;
+pub use counters::GroupCounters;
 
 /// How names of our groups begin.
 const PREFIX: &str = "swaptune-";
@@ -79,14 +79,14 @@ impl CgroupError {
 
 /// The two kinds of hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum HierarchyVersion {
     /// One hierarchy for each controller.
     V1,
     /// One hierarchy for all.
     V2,
 }
 
-impl Version {
+impl HierarchyVersion {
     fn limit_file(self) -> &'static str {
         match self {
             Self::V1 => "memory.limit_in_bytes",
@@ -106,14 +106,14 @@ impl Version {
 #[derive(Debug)]
 pub struct LimitedGroup {
     folder: PathBuf,
-    version: Version,
-    keeper: Keeper,
+    version: HierarchyVersion,
+    keeper: GroupRemover,
 }
 
 /// Who removes the group.
 #[derive(Debug)]
-enum Keeper {
-    Scope(Scope),
+enum GroupRemover {
+    Scope(ProcessScope),
     Folder(FolderGuardian),
 }
 
@@ -130,16 +130,16 @@ impl LimitedGroup {
         place::remove_leftovers(machine);
         let name = format!("{PREFIX}{name}-{}", std::process::id());
         let group = match place::find(machine)? {
-            Place::Systemd { user } => {
-                let scope = Scope::start(&name, user, limit)?;
+            GroupMaker::Systemd { user } => {
+                let scope = ProcessScope::start(&name, user, limit)?;
                 let (folder, version) = place::of_process(machine, scope.pid())?;
-                Self { folder, version, keeper: Keeper::Scope(scope) }
+                Self { folder, version, keeper: GroupRemover::Scope(scope) }
             }
-            Place::Folders { version, parents, enable } => {
+            GroupMaker::Folders { version, parents, enable } => {
                 let (folder, enabled) = make(&name, &parents, enable.as_deref())?;
                 let guardian =
                     FolderGuardian::start(&folder, enabled.as_deref()).map_err(|source| CgroupError::io(&folder, source))?;
-                Self { folder, version, keeper: Keeper::Folder(guardian) }
+                Self { folder, version, keeper: GroupRemover::Folder(guardian) }
             }
         };
         group.write(group.version.limit_file(), &limit.0.to_string())?;
@@ -156,8 +156,8 @@ impl LimitedGroup {
 
     /// What the kernel counts for it now.
     #[must_use]
-    pub fn counters(&self) -> Counters {
-        Counters::read(&self.folder, self.version)
+    pub fn counters(&self) -> GroupCounters {
+        GroupCounters::read(&self.folder, self.version)
     }
 
     /// Asks the kernel to take `bytes` of RAM from the group, and says how much less it has after that. Version 1 takes
@@ -172,7 +172,7 @@ impl LimitedGroup {
             return Err(CgroupError::NoReclaim(path.display().to_string()));
         }
         let before = self.counters().usage;
-        let asked = if self.version == Version::V1 { Bytes(0) } else { bytes };
+        let asked = if self.version == HierarchyVersion::V1 { Bytes(0) } else { bytes };
         match fs::write(&path, asked.0.to_string()) {
             // EAGAIN: it found less than was asked for. EBUSY: version 1 could not take everything.
             Err(error) if ![Some(libc::EAGAIN), Some(libc::EBUSY)].contains(&error.raw_os_error()) => {
@@ -193,7 +193,7 @@ impl LimitedGroup {
 
     /// Which kind of hierarchy it is in.
     #[must_use]
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> HierarchyVersion {
         self.version
     }
 
@@ -212,8 +212,8 @@ impl LimitedGroup {
 impl Drop for LimitedGroup {
     fn drop(&mut self) {
         match &mut self.keeper {
-            Keeper::Scope(scope) => scope.end(),
-            Keeper::Folder(guardian) => guardian.end(),
+            GroupRemover::Scope(scope) => scope.end(),
+            GroupRemover::Folder(guardian) => guardian.end(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use swaptune_core::parse::mountinfo::{self, MountLine};
 
-use super::{CgroupError, PREFIX, Version};
+use super::{CgroupError, HierarchyVersion, PREFIX};
 use crate::machine::Machine;
 
 /// How deep below a mount point leftovers are looked for: slice, service, group.
@@ -13,7 +13,7 @@ const DEPTH: usize = 4;
 
 /// Who makes the group.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum GroupMaker {
     /// systemd, the system's or the user's own.
     Systemd {
         /// The user's own.
@@ -22,7 +22,7 @@ pub(super) enum Place {
     /// We do.
     Folders {
         /// Kind of hierarchy.
-        version: Version,
+        version: HierarchyVersion,
         /// Groups whose children have the memory controller, nearest first.
         parents: Vec<PathBuf>,
         /// A group that can be told to hand the controller on, when no parent does.
@@ -32,21 +32,21 @@ pub(super) enum Place {
 
 /// The mounted hierarchy that has the memory controller.
 struct Hierarchy {
-    version: Version,
+    version: HierarchyVersion,
     mount: MountLine,
 }
 
 /// Finds the place on this machine.
-pub(super) fn find(machine: &Machine) -> Result<Place, CgroupError> {
+pub(super) fn find(machine: &Machine) -> Result<GroupMaker, CgroupError> {
     let hierarchy = hierarchy(machine)?;
     if machine.exists("/run/systemd/system") {
-        return Ok(Place::Systemd { user: !machine.is_root() });
+        return Ok(GroupMaker::Systemd { user: !machine.is_root() });
     }
     let top = &hierarchy.mount.at;
-    if hierarchy.version == Version::V1 {
+    if hierarchy.version == HierarchyVersion::V1 {
         // Every group of version 1 has the controller, and the top is no group of a service.
         let parents = vec![path(machine, top)?];
-        return Ok(Place::Folders { version: Version::V1, parents, enable: None });
+        return Ok(GroupMaker::Folders { version: HierarchyVersion::V1, parents, enable: None });
     }
     let own = own_group(machine, &hierarchy, "self").unwrap_or_default();
     let hands_on = |group: &String| {
@@ -57,11 +57,11 @@ pub(super) fn find(machine: &Machine) -> Result<Place, CgroupError> {
     let parents =
         above.iter().filter(|group| hands_on(group)).map(|group| path(machine, group)).collect::<Result<Vec<_>, _>>()?;
     let enable = if parents.is_empty() { Some(path(machine, top)?) } else { None };
-    Ok(Place::Folders { version: Version::V2, parents, enable })
+    Ok(GroupMaker::Folders { version: HierarchyVersion::V2, parents, enable })
 }
 
 /// The group that a process is in, as a folder.
-pub(super) fn of_process(machine: &Machine, pid: u32) -> Result<(PathBuf, Version), CgroupError> {
+pub(super) fn of_process(machine: &Machine, pid: u32) -> Result<(PathBuf, HierarchyVersion), CgroupError> {
     let hierarchy = hierarchy(machine)?;
     let group = own_group(machine, &hierarchy, &pid.to_string())
         .ok_or_else(|| CgroupError::Systemd(format!("process {pid} is in no group of the memory controller")))?;
@@ -97,9 +97,9 @@ fn hierarchy(machine: &Machine) -> Result<Hierarchy, CgroupError> {
     let has_memory = |mount: &MountLine| match mount.filesystem.as_str() {
         "cgroup2" => {
             let controllers = machine.read_text(&format!("{}/cgroup.controllers", mount.at));
-            controllers.is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")).then_some(Version::V2)
+            controllers.is_ok_and(|text| text.split_whitespace().any(|word| word == "memory")).then_some(HierarchyVersion::V2)
         }
-        "cgroup" => mount.super_options.split(',').any(|option| option == "memory").then_some(Version::V1),
+        "cgroup" => mount.super_options.split(',').any(|option| option == "memory").then_some(HierarchyVersion::V1),
         _ => None,
     };
     let found = mounts.into_iter().find_map(|mount| Some(Hierarchy { version: has_memory(&mount)?, mount }));
@@ -113,8 +113,8 @@ fn own_group(machine: &Machine, hierarchy: &Hierarchy, pid: &str) -> Option<Stri
         let (_, rest) = line.split_once(':')?;
         let (controllers, group) = rest.split_once(':')?;
         let is_ours = match hierarchy.version {
-            Version::V2 => controllers.is_empty() && line.starts_with("0:"),
-            Version::V1 => controllers.split(',').any(|controller| controller == "memory"),
+            HierarchyVersion::V2 => controllers.is_empty() && line.starts_with("0:"),
+            HierarchyVersion::V1 => controllers.split(',').any(|controller| controller == "memory"),
         };
         is_ours.then_some(group)
     })?;
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn with_systemd_it_is_asked() {
         let (_root, machine) = machine(&[V2, CONTROLLERS, ("run/systemd/system/x", "")]);
-        assert_eq!(find(&machine).unwrap(), Place::Systemd { user: true });
+        assert_eq!(find(&machine).unwrap(), GroupMaker::Systemd { user: true });
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
             ("sys/fs/cgroup/a/b/c/cgroup.subtree_control", "\n"),
         ]);
         let top = root.path().join("sys/fs/cgroup");
-        let expect = Place::Folders { version: Version::V2, parents: vec![top.join("a"), top], enable: None };
+        let expect = GroupMaker::Folders { version: HierarchyVersion::V2, parents: vec![top.join("a"), top], enable: None };
         assert_eq!(find(&machine).unwrap(), expect);
     }
 
@@ -176,7 +176,11 @@ mod tests {
     fn without_a_group_that_hands_memory_on_the_top_does() {
         let (root, machine) =
             machine(&[V2, CONTROLLERS, ("proc/self/cgroup", "0::/\n"), ("sys/fs/cgroup/cgroup.subtree_control", "\n")]);
-        let expect = Place::Folders { version: Version::V2, parents: vec![], enable: Some(root.path().join("sys/fs/cgroup")) };
+        let expect = GroupMaker::Folders {
+            version: HierarchyVersion::V2,
+            parents: vec![],
+            enable: Some(root.path().join("sys/fs/cgroup")),
+        };
         assert_eq!(find(&machine).unwrap(), expect);
     }
 
@@ -187,7 +191,7 @@ mod tests {
         let (root, machine) =
             machine(&[("proc/self/mountinfo", mounts), ("sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n")]);
         let parents = vec![root.path().join("sys/fs/cgroup/memory")];
-        assert_eq!(find(&machine).unwrap(), Place::Folders { version: Version::V1, parents, enable: None });
+        assert_eq!(find(&machine).unwrap(), GroupMaker::Folders { version: HierarchyVersion::V1, parents, enable: None });
     }
 
     #[test]
@@ -201,7 +205,7 @@ mod tests {
         let mounts = "30 20 0:26 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
         let (root, machine) =
             machine(&[("proc/self/mountinfo", mounts), CONTROLLERS, ("proc/7/cgroup", "1:name=systemd:/y\n0::/docker/x/job\n")]);
-        assert_eq!(of_process(&machine, 7).unwrap(), (root.path().join("sys/fs/cgroup/job"), Version::V2));
+        assert_eq!(of_process(&machine, 7).unwrap(), (root.path().join("sys/fs/cgroup/job"), HierarchyVersion::V2));
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::CgroupError;
 
 /// A scope that lives as long as its only process of the beginning: a `cat` that ends when our end of its pipe closes.
 #[derive(Debug)]
-pub(super) struct Scope(Child);
+pub(super) struct ProcessScope(Child);
 
-impl Scope {
+impl ProcessScope {
     pub(super) fn start(name: &str, user: bool, limit: Bytes) -> Result<Self, CgroupError> {
         let failed = |error: std::io::Error| CgroupError::Systemd(error.to_string());
         let mut command = Command::new("systemd-run");

@@ -21,7 +21,7 @@ const VIRTUAL_VENDORS: [&str; 7] = ["QEMU", "VMware", "VBOX", "Msft", "Google", 
 
 pub(super) fn inspect(machine: &Machine, mounts: &[MountLine]) -> Vec<BlockDevice> {
     let names = machine.list("/sys/class/block").or_else(|_| machine.list("/sys/block")).unwrap_or_default();
-    let context = Context { machine, links: Links::read(machine), mounted: mounted(machine, mounts) };
+    let context = BlockContext { machine, links: Links::read(machine), mounted: mounted(machine, mounts) };
     names.iter().filter_map(|name| context.device(name)).collect()
 }
 
@@ -38,14 +38,14 @@ fn kernel_name_of_any(machine: &Machine, path: &str) -> Option<String> {
 }
 
 /// What is looked up once for all devices.
-struct Context<'a> {
+struct BlockContext<'a> {
     machine: &'a Machine,
     links: Links,
     /// Mount points by device number, or by kernel name where the number is anonymous (btrfs).
     mounted: BTreeMap<String, String>,
 }
 
-impl Context<'_> {
+impl BlockContext<'_> {
     fn device(&self, name: &str) -> Option<BlockDevice> {
         let machine = self.machine;
         let base = format!("/sys/class/block/{name}");
@@ -263,7 +263,7 @@ impl Links {
 /// Paths that fstab and crypttab give for devices; any of them may be a link that an administrator made.
 fn named_paths(machine: &Machine) -> Vec<String> {
     let read = |path: &str| machine.read_text(path).unwrap_or_default();
-    let swaps = fstab::entries(&read("/etc/fstab")).into_iter().filter_map(Result::ok).filter(fstab::Entry::is_swap);
+    let swaps = fstab::entries(&read("/etc/fstab")).into_iter().filter_map(Result::ok).filter(fstab::FstabEntry::is_swap);
     let mappings = crypttab::parse(&read("/etc/crypttab")).into_iter().map(|mapping| mapping.source);
     swaps.map(|entry| entry.spec).chain(mappings).filter(|spec| spec.starts_with('/')).collect()
 }

@@ -235,7 +235,7 @@ mod tests {
     fn boot(files: &[(&str, &str)]) -> BootFacts {
         let dir = tree(files);
         let machine = Machine::at(dir.path());
-        let kernel = super::super::kernel::inspect(&machine, super::super::Scope::PLAN);
+        let kernel = super::super::kernel::inspect(&machine, super::super::InspectScope::PLAN);
         let system = super::super::system::inspect(&machine, &kernel, &[]);
         inspect(&machine, &kernel, &system)
     }

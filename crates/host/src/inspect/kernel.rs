@@ -10,7 +10,7 @@ use swaptune_core::facts::KernelFacts;
 use swaptune_core::parse::{cmdline, kconfig};
 use swaptune_core::{Fact, KernelVersion};
 
-use super::Scope;
+use super::InspectScope;
 use crate::machine::{Machine, ReadError};
 
 /// Build options that some rule looks at, without `CONFIG_`; a trailing `*` takes all that start so.
@@ -50,7 +50,7 @@ const OPTIONS: [&str; 31] = [
 /// An unpacked configuration is 100–300 KiB; more than this is not one.
 const CONFIG_LIMIT: u64 = 8 << 20;
 
-pub(super) fn inspect(machine: &Machine, scope: Scope) -> KernelFacts {
+pub(super) fn inspect(machine: &Machine, scope: InspectScope) -> KernelFacts {
     let release = release(machine);
     let config = if scope.config { config(machine, release.value().map(String::as_str)) } else { Fact::default() };
     let cmdline = match machine.read_text("/proc/cmdline") {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn an_image_takes_the_kernel_that_is_installed() {
         let dir = tree(&[("lib/modules/6.12.1-amd64/config", "CONFIG_ZSWAP=y\nCONFIG_HZ=1\nCONFIG_MODULES=y\n")]);
-        let facts = inspect(&Machine::at(dir.path()), Scope::PLAN);
+        let facts = inspect(&Machine::at(dir.path()), InspectScope::PLAN);
         assert_eq!(facts.release.value().unwrap(), "6.12.1-amd64");
         assert_eq!(facts.config.source(), "/lib/modules/6.12.1-amd64/config");
         assert_eq!(facts.config.value().unwrap().len(), 2);
@@ -227,7 +227,7 @@ mod tests {
     fn a_release_longer_than_a_kernel_has_is_none() {
         let of = |length: usize| {
             let dir = tree(&[("proc/sys/kernel/osrelease", &"6".repeat(length))]);
-            inspect(&Machine::at(dir.path()), Scope::PLAN).release
+            inspect(&Machine::at(dir.path()), InspectScope::PLAN).release
         };
         assert_eq!(of(64).value().map(String::len), Some(64));
         assert_eq!(of(1 << 20).source(), "/proc/sys/kernel/osrelease: found 1048576 bytes, expected at most 64");
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn modules_that_cannot_be_loaded() {
         let dir = tree(&[("proc/sys/kernel/osrelease", "6.18.1\n"), ("proc/cmdline", "quiet nomodule\n")]);
-        let facts = inspect(&Machine::at(dir.path()), Scope::PLAN);
+        let facts = inspect(&Machine::at(dir.path()), InspectScope::PLAN);
         assert_eq!(facts.modules_loadable, Fact::known(false, "/proc/cmdline: nomodule"));
     }
 }

@@ -6,11 +6,11 @@ use swaptune_core::parse::kubelet::{self, Said};
 use swaptune_core::parse::yaml::YamlError;
 
 use super::managers::Enabled;
-use super::residents::{Running, evidence, kept};
+use super::residents::{RunningResidents, evidence, kept};
 use crate::machine::Machine;
 
 /// Something that brings a kubelet.
-struct Row {
+struct KubeletRow {
     name: &'static str,
     processes: &'static [&'static str],
     services: &'static [&'static str],
@@ -29,8 +29,8 @@ enum Reads {
     Rancher { folder: &'static str },
 }
 
-const TABLE: &[Row] = &[
-    Row {
+const TABLE: &[KubeletRow] = &[
+    KubeletRow {
         name: "k3s",
         processes: &["k3s", "k3s-server", "k3s-agent"],
         services: &["k3s", "k3s-agent"],
@@ -38,7 +38,7 @@ const TABLE: &[Row] = &[
         config: "/etc/rancher/k3s/config.yaml",
         reads: Reads::Rancher { folder: "/var/lib/rancher/k3s/agent/etc/kubelet.conf.d" },
     },
-    Row {
+    KubeletRow {
         name: "rke2",
         processes: &["rke2", "rke2-server", "rke2-agent"],
         services: &["rke2-server", "rke2-agent"],
@@ -46,7 +46,7 @@ const TABLE: &[Row] = &[
         config: "/etc/rancher/rke2/config.yaml",
         reads: Reads::Rancher { folder: "/var/lib/rancher/rke2/agent/etc/kubelet.conf.d" },
     },
-    Row {
+    KubeletRow {
         name: "microk8s",
         processes: &["kubelite"],
         services: &[],
@@ -54,7 +54,7 @@ const TABLE: &[Row] = &[
         config: "/var/snap/microk8s/current/args/kubelet",
         reads: Reads::Kubelet { flags: &["/var/snap/microk8s/current/args/kubelet"] },
     },
-    Row {
+    KubeletRow {
         name: "kubelet",
         processes: &["kubelet"],
         services: &["kubelet"],
@@ -72,15 +72,15 @@ pub(super) fn is_process(name: &str) -> bool {
     TABLE.iter().any(|row| row.processes.contains(&name))
 }
 
-pub(super) fn inspect(machine: &Machine, running: &Running) -> Vec<Kubelet> {
+pub(super) fn inspect(machine: &Machine, running: &RunningResidents) -> Vec<Kubelet> {
     kept(machine, "kubelets", || {
         let enabled = Enabled::read(machine, |name| TABLE.iter().any(|row| row.services.contains(&name)));
         TABLE.iter().filter_map(|row| row.inspect(machine, running, &enabled)).collect()
     })
 }
 
-impl Row {
-    fn inspect(&self, machine: &Machine, running: &Running, enabled: &Enabled) -> Option<Kubelet> {
+impl KubeletRow {
+    fn inspect(&self, machine: &Machine, running: &RunningResidents, enabled: &Enabled) -> Option<Kubelet> {
         let process = running.any(self.processes);
         // RKE2 starts a kubelet of its own, which is judged with it.
         if process.is_some_and(|process| self.name == "kubelet" && process.words.contains("/rancher/")) {
@@ -90,7 +90,7 @@ impl Row {
         let evidence = evidence(running, enabled, self.processes, self.services).or_else(trace)?;
         let words = process.map(|process| process.words.clone()).unwrap_or_default();
         let place = process.map_or_else(String::new, |process| format!("command line of process {}", process.pid));
-        let mut settings = Settings::new(machine);
+        let mut settings = KubeletSettings::new(machine);
         match &self.reads {
             Reads::Kubelet { flags } => settings.kubelet(flags, &words, &place),
             Reads::Rancher { folder } => settings.rancher(self, folder, &words, &place),
@@ -103,7 +103,7 @@ impl Row {
 type Place<T> = Option<(T, String)>;
 
 /// What was read so far; a later value stands over an earlier one.
-struct Settings<'a> {
+struct KubeletSettings<'a> {
     machine: &'a Machine,
     fails: Place<bool>,
     behavior: Place<String>,
@@ -113,7 +113,7 @@ struct Settings<'a> {
     broken: Option<String>,
 }
 
-impl<'a> Settings<'a> {
+impl<'a> KubeletSettings<'a> {
     fn new(machine: &'a Machine) -> Self {
         Self { machine, fails: None, behavior: None, looked_at: String::new(), broken: None }
     }
@@ -135,7 +135,7 @@ impl<'a> Settings<'a> {
         self.over(&flags);
     }
 
-    fn rancher(&mut self, row: &Row, folder: &str, words: &str, place: &str) {
+    fn rancher(&mut self, row: &KubeletRow, folder: &str, words: &str, place: &str) {
         // k3s and RKE2 start their kubelet with --fail-swap-on=false, whatever is configured otherwise.
         self.fails = Some((false, format!("{}'s own default, --fail-swap-on=false", row.name)));
         let dropins = self.machine.files_in(&format!("{}.d", row.config), ".yaml");
@@ -196,7 +196,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    fn kubelet_of(self, row: &Row, evidence: String) -> Kubelet {
+    fn kubelet_of(self, row: &KubeletRow, evidence: String) -> Kubelet {
         let at = self.looked_at;
         let unsaid = |key: &str, default: &str| format!("{at}: no {key}, and the default is {default}");
         let (fails, behavior) = (unsaid("failSwapOn", "true"), unsaid("memorySwap.swapBehavior", "NoSwap"));
@@ -222,7 +222,7 @@ fn config(flags: &[(String, Said)]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::residents::Process;
+    use super::super::residents::ResidentProcess;
     use super::*;
     use crate::testing::tree;
 
@@ -232,8 +232,9 @@ mod tests {
 
     fn found(files: &[(&str, &str)], processes: &[(&str, &str)]) -> Vec<Kubelet> {
         let dir = tree(files);
-        let process = |(name, words): &(&str, &str)| Process { pid: 812, name: (*name).into(), words: words.replace(' ', "\n") };
-        inspect(&Machine::at(dir.path()), &Running(processes.iter().map(process).collect()))
+        let process =
+            |(name, words): &(&str, &str)| ResidentProcess { pid: 812, name: (*name).into(), words: words.replace(' ', "\n") };
+        inspect(&Machine::at(dir.path()), &RunningResidents(processes.iter().map(process).collect()))
     }
 
     fn objection(files: &[(&str, &str)], processes: &[(&str, &str)]) -> Option<String> {

@@ -20,13 +20,13 @@ enum Active {
     Installed,
 }
 
-struct Row {
+struct ManagerEvidence {
     name: &'static str,
     evidence: &'static [&'static str],
     active: Active,
 }
 
-const TABLE: &[Row] = &[
+const TABLE: &[ManagerEvidence] = &[
     row("zram-generator", &["/usr/lib/systemd/system-generators/zram-generator"], Active::ZramGenerator),
     row("zram-tools", &["/usr/sbin/zramswap"], Active::Service(&["zramswap"])),
     row("zram-config", &["/usr/bin/init-zram-swapping", "/usr/sbin/zram-config", "/etc/ztab"], Active::Service(&["zram-config"])),
@@ -54,8 +54,8 @@ const TABLE: &[Row] = &[
     row("uresourced", &["/usr/libexec/uresourced"], Active::Service(&["uresourced"])),
 ];
 
-const fn row(name: &'static str, evidence: &'static [&'static str], active: Active) -> Row {
-    Row { name, evidence, active }
+const fn row(name: &'static str, evidence: &'static [&'static str], active: Active) -> ManagerEvidence {
+    ManagerEvidence { name, evidence, active }
 }
 
 pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
@@ -96,7 +96,7 @@ fn zram_section(machine: &Machine, ram: Bytes) -> Option<String> {
     let texts = zram_generator::in_order(&paths).into_iter();
     let texts: Vec<(&str, String)> = texts.map(|path| (path, machine.read_text(path).unwrap_or_default())).collect();
     let files: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let makes = |device: &zram_generator::Device| device.is_swap() && !device.is_left_out(ram);
+    let makes = |device: &zram_generator::GeneratorDevice| device.is_swap() && !device.is_left_out(ram);
     zram_generator::devices(&files).into_iter().find(makes).map(|device| device.path)
 }
 

@@ -1,7 +1,7 @@
 //! RAM, counters, pressure, huge pages.
 
 use swaptune_core::Fact;
-use swaptune_core::facts::{Counted, MemoryFacts, ThpFacts};
+use swaptune_core::facts::{CountersSinceBoot, MemoryFacts, ThpFacts};
 use swaptune_core::parse::{choice, keyed, pressure};
 
 use crate::machine::Machine;
@@ -21,7 +21,7 @@ pub(super) fn inspect(machine: &Machine) -> MemoryFacts {
 }
 
 /// Counters when the configuration was last changed, unless a boot came between.
-fn counted(machine: &Machine) -> Fact<Counted> {
+fn counted(machine: &Machine) -> Fact<CountersSinceBoot> {
     let path = COUNTERS;
     let text = match machine.read_text(path) {
         Ok(text) => text,
@@ -29,7 +29,7 @@ fn counted(machine: &Machine) -> Fact<Counted> {
         Err(error) => return error.absent(),
     };
     let boot = machine.read_text(BOOT_ID).unwrap_or_default();
-    match serde_json::from_str::<Counted>(&text) {
+    match serde_json::from_str::<CountersSinceBoot>(&text) {
         Ok(counted) if !counted.boot.is_empty() && counted.boot == boot.trim() => Fact::known(counted, path),
         Ok(_) => Fact::absent(format!("{path}: of another boot")),
         Err(error) => Fact::absent(format!("{path}: {error}")),

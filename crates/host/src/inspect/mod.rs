@@ -41,7 +41,7 @@ pub use system::hypervisor;
 
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scope {
+pub struct InspectScope {
     /// Kernel log: what zswap said it loaded.
     pub log: bool,
     /// Build configuration of the kernel: unpacks some hundred KiB.
@@ -56,7 +56,7 @@ pub struct Scope {
     pub files: bool,
 }
 
-impl Scope {
+impl InspectScope {
     /// Everything: `inspect`.
     pub const FULL: Self = Self { log: true, config: true, boot: true, initramfs_contents: true, managers: true, files: true };
     /// Everything but the contents of the initramfs: `plan`, `apply`, `verify`. See [`look_into_initramfs`].
@@ -68,7 +68,7 @@ impl Scope {
 
 /// Looks at a machine.
 #[must_use]
-pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
+pub fn inspect(machine: &Machine, scope: InspectScope) -> Facts {
     info!("inspect {}", machine.root().display());
     let kernel = kernel::inspect(machine, scope);
     let mount_lines = mounts::lines(machine);
@@ -100,7 +100,7 @@ pub fn inspect(machine: &Machine, scope: Scope) -> Facts {
     }
     if scope.managers {
         facts.system.managers = managers::inspect(machine, facts.memory.total());
-        let running = residents::Running::look(machine);
+        let running = residents::RunningResidents::look(machine);
         facts.system.kubelets = kubelet::inspect(machine, &running);
         facts.system.residents = residents::inspect(machine, &running);
         facts.system.writers = writers::inspect(machine);

@@ -12,7 +12,7 @@ use super::kubelet;
 use super::managers::Enabled;
 use crate::machine::{Machine, ReadError};
 
-struct Row {
+struct ResidentRow {
     name: &'static str,
     /// Names of its processes; none where it is one Java program of many.
     processes: &'static [&'static str],
@@ -21,7 +21,7 @@ struct Row {
     settings: &'static str,
 }
 
-const TABLE: &[Row] = &[
+const TABLE: &[ResidentRow] = &[
     row("elasticsearch", &[], &["elasticsearch"], "/etc/elasticsearch/elasticsearch.yml"),
     row("opensearch", &[], &["opensearch"], "/etc/opensearch/opensearch.yml"),
     row("cassandra", &[], &["cassandra"], ""),
@@ -36,12 +36,12 @@ const fn row(
     processes: &'static [&'static str],
     services: &'static [&'static str],
     settings: &'static str,
-) -> Row {
-    Row { name, processes, services, settings }
+) -> ResidentRow {
+    ResidentRow { name, processes, services, settings }
 }
 
 /// One process of a program that is looked for.
-pub(super) struct Process {
+pub(super) struct ResidentProcess {
     pub(super) pid: u32,
     pub(super) name: String,
     /// Its words, one a line.
@@ -50,9 +50,9 @@ pub(super) struct Process {
 
 /// The processes of programs that are looked for, on the machine that runs.
 #[derive(Default)]
-pub(super) struct Running(pub(super) Vec<Process>);
+pub(super) struct RunningResidents(pub(super) Vec<ResidentProcess>);
 
-impl Running {
+impl RunningResidents {
     /// Read past the machine's record: names and words of processes are in no capture.
     pub(super) fn look(machine: &Machine) -> Self {
         if !machine.is_live() {
@@ -60,17 +60,17 @@ impl Running {
         }
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut found: Vec<Process> = pids.filter_map(process).collect();
+        let mut found: Vec<ResidentProcess> = pids.filter_map(process).collect();
         found.sort_by_key(|process| process.pid);
         Self(found)
     }
 
-    pub(super) fn any(&self, names: &[&str]) -> Option<&Process> {
+    pub(super) fn any(&self, names: &[&str]) -> Option<&ResidentProcess> {
         self.0.iter().find(|process| names.contains(&process.name.as_str()))
     }
 }
 
-fn process(pid: u32) -> Option<Process> {
+fn process(pid: u32) -> Option<ResidentProcess> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
     let wanted = TABLE.iter().any(|row| row.processes.contains(&name.as_str())) || kubelet::is_process(&name);
     // A kubelet in a container of its own (kind, minikube) makes a node of that container and brings its configuration along.
@@ -78,7 +78,7 @@ fn process(pid: u32) -> Option<Process> {
         return None;
     }
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    Some(Process { pid, name, words: String::from_utf8_lossy(&words).replace('\0', "\n") })
+    Some(ResidentProcess { pid, name, words: String::from_utf8_lossy(&words).replace('\0', "\n") })
 }
 
 /// True for a process with processes of its own, as far as we may see that.
@@ -87,21 +87,21 @@ fn in_container(pid: u32) -> bool {
     namespace(&pid.to_string()).zip(namespace("self")).is_some_and(|(its, ours)| its != ours)
 }
 
-pub(super) fn inspect(machine: &Machine, running: &Running) -> Vec<Resident> {
+pub(super) fn inspect(machine: &Machine, running: &RunningResidents) -> Vec<Resident> {
     kept(machine, "residents", || {
         let enabled = Enabled::read(machine, |name| TABLE.iter().any(|row| row.services.contains(&name)));
         TABLE.iter().filter_map(|row| resident(machine, running, &enabled, row)).collect()
     })
 }
 
-fn resident(machine: &Machine, running: &Running, enabled: &Enabled, row: &Row) -> Option<Resident> {
+fn resident(machine: &Machine, running: &RunningResidents, enabled: &Enabled, row: &ResidentRow) -> Option<Resident> {
     let evidence = evidence(running, enabled, row.processes, row.services)?;
     let memory_lock = if row.settings.is_empty() { Fact::absent("it has no such setting") } else { locks(machine, row.settings) };
     Some(Resident { name: row.name.to_owned(), evidence, memory_lock })
 }
 
 /// What gave a program away: its process, else the link that starts it.
-pub(super) fn evidence(running: &Running, enabled: &Enabled, processes: &[&str], services: &[&str]) -> Option<String> {
+pub(super) fn evidence(running: &RunningResidents, enabled: &Enabled, processes: &[&str], services: &[&str]) -> Option<String> {
     let process = running.any(processes).map(|process| format!("process {} ({})", process.pid, process.name));
     process.or_else(|| enabled.any(services))
 }
@@ -139,7 +139,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<Resident> {
         let dir = tree(files);
-        inspect(&Machine::at(dir.path()), &Running::default())
+        inspect(&Machine::at(dir.path()), &RunningResidents::default())
     }
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn a_process_is_found_by_its_name() {
-        let process = Process { pid: 7, name: "valkey-server".into(), words: String::new() };
+        let process = ResidentProcess { pid: 7, name: "valkey-server".into(), words: String::new() };
         let dir = tree(&[]);
-        let residents = inspect(&Machine::at(dir.path()), &Running(vec![process]));
+        let residents = inspect(&Machine::at(dir.path()), &RunningResidents(vec![process]));
         assert_eq!((residents[0].name.as_str(), residents[0].evidence.as_str()), ("valkey", "process 7 (valkey-server)"));
     }
 }

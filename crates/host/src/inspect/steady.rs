@@ -5,7 +5,7 @@ use swaptune_core::facts::{KernelFacts, SCHEMA};
 use swaptune_core::parse::mountinfo::MountLine;
 
 use super::compressors::Modules;
-use super::{Scope, kernel, memory, mounts, swap, zram, zswap};
+use super::{InspectScope, kernel, memory, mounts, swap, zram, zswap};
 use crate::machine::Machine;
 
 /// The kernel, its modules and the mounts of a machine.
@@ -20,7 +20,7 @@ impl Steady {
     /// Reads them.
     #[must_use]
     pub fn of(machine: &Machine) -> Self {
-        let kernel = kernel::inspect(machine, Scope { log: false, ..Scope::STATUS });
+        let kernel = kernel::inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
         Self { modules: Modules::of(machine, &kernel), mounts: mounts::lines(machine), kernel }
     }
 

@@ -61,7 +61,7 @@ mod tests {
     fn winners(files: &[(&str, &str)]) -> Vec<(String, usize, String)> {
         let dir = tree(files);
         let machine = Machine::at(dir.path());
-        let kernel = super::super::kernel::inspect(&machine, super::super::Scope::PLAN);
+        let kernel = super::super::kernel::inspect(&machine, super::super::InspectScope::PLAN);
         let system = super::super::system::inspect(&machine, &kernel, &[]);
         let mut sources = inspect(&machine, &system);
         sources.remove("vm.swappiness").unwrap_or_default().into_iter().map(|s| (s.path, s.line, s.value)).collect()

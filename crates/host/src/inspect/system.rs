@@ -198,7 +198,7 @@ mod tests {
     fn system(files: &[(&str, &str)]) -> SystemFacts {
         let dir = tree(files);
         let machine = Machine::at(dir.path());
-        let kernel = super::super::kernel::inspect(&machine, super::super::Scope::PLAN);
+        let kernel = super::super::kernel::inspect(&machine, super::super::InspectScope::PLAN);
         inspect(&machine, &kernel, &super::super::mounts::lines(&machine))
     }
 

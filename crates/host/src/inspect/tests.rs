@@ -133,7 +133,7 @@ fn a_device_has_all_its_names() {
         ("vdb", &["PARTUUID=0009-AB", "PARTLABEL=b c", "/dev/disk/by-partlabel/b\\x20c", "/data/swap"]),
     ];
     let check = |machine: &Machine| {
-        let facts = inspect(machine, Scope::PLAN);
+        let facts = inspect(machine, InspectScope::PLAN);
         for (device, name) in names.iter().flat_map(|(device, names)| names.iter().map(move |name| (device, name))) {
             assert_eq!(facts.device_named(name).map(|found| found.name.as_str()), Some(*device), "{name}");
         }
@@ -150,7 +150,7 @@ fn a_device_has_all_its_names() {
 #[test]
 fn a_laptop_with_everything() {
     let dir = tree(LAPTOP);
-    let facts = inspect(&Machine::at(dir.path()), Scope::FULL);
+    let facts = inspect(&Machine::at(dir.path()), InspectScope::FULL);
     let area = |index: usize| &facts.swaps[index];
     assert_eq!(facts.swaps.len(), 4);
     assert_eq!(area(0).encryption.value(), Some(&Encryption::Luks { version: 2 }));
@@ -196,7 +196,7 @@ fn a_laptop_with_everything() {
 #[test]
 fn an_empty_folder_gives_reasons_for_everything() {
     let dir = tree(&[]);
-    let facts = inspect(&Machine::at(dir.path()), Scope::FULL);
+    let facts = inspect(&Machine::at(dir.path()), InspectScope::FULL);
     assert_eq!(facts.memory.meminfo, Fact::absent("/proc/meminfo: no such file"));
     assert_eq!(facts.memory.pressure, Fact::absent("/proc/pressure/memory: no such file"));
     assert_eq!(facts.kernel.log, Fact::absent("/dev/kmsg: not kept in this folder"));
@@ -211,20 +211,20 @@ fn a_kernel_without_zswap_says_why() {
     let release = ("proc/sys/kernel/osrelease", "6.12.1-cloud-amd64\n");
     let config = ("boot/config-6.12.1-cloud-amd64", "# CONFIG_ZSWAP is not set\n");
     let dir = tree(&[release, config, ("sys/module/x/y", "")]);
-    let facts = inspect(&Machine::at(dir.path()), Scope::PLAN);
+    let facts = inspect(&Machine::at(dir.path()), InspectScope::PLAN);
     assert_eq!(facts.zswap.source(), "/boot/config-6.12.1-cloud-amd64: CONFIG_ZSWAP is not set: this kernel has no zswap");
-    let facts = inspect(&Machine::at(tree(&[release, ("sys/module/x/y", "")]).path()), Scope::PLAN);
+    let facts = inspect(&Machine::at(tree(&[release, ("sys/module/x/y", "")]).path()), InspectScope::PLAN);
     assert_eq!(facts.zswap.source(), "/sys/module/zswap/parameters: no such file: this kernel has no zswap");
 }
 
 #[test]
 fn what_a_scope_leaves_out_is_not_looked_for() {
     let dir = tree(LAPTOP);
-    let facts = inspect(&Machine::at(dir.path()), Scope::STATUS);
+    let facts = inspect(&Machine::at(dir.path()), InspectScope::STATUS);
     assert_eq!(facts.boot.loader.source(), "not looked for");
     assert!(facts.files.is_empty() && facts.sysctl_sources.is_empty());
     assert_eq!(facts.swaps.len(), 4);
-    let plan = inspect(&Machine::at(dir.path()), Scope::PLAN);
+    let plan = inspect(&Machine::at(dir.path()), InspectScope::PLAN);
     assert_eq!(plan.initramfs.contents.source(), "not looked for");
 }
 
@@ -232,8 +232,8 @@ fn what_a_scope_leaves_out_is_not_looked_for() {
 fn a_capture_of_the_laptop_gives_the_same_facts() {
     let (dir, copy) = (tree(LAPTOP), tempfile::tempdir().unwrap());
     let report = capture(&Machine::at(dir.path()), copy.path()).unwrap();
-    assert_eq!(inspect(&Machine::at(copy.path()), Scope::FULL), report.facts);
-    assert_eq!(report.facts, inspect(&Machine::at(dir.path()), Scope::FULL));
+    assert_eq!(inspect(&Machine::at(copy.path()), InspectScope::FULL), report.facts);
+    assert_eq!(report.facts, inspect(&Machine::at(dir.path()), InspectScope::FULL));
     // What was not looked at is not copied, and images and loaders' files only as names.
     assert!(!copy.path().join("proc/swaps/x").exists());
     assert_eq!(std::fs::read(copy.path().join("boot/grub/grub.cfg")).unwrap(), b"");

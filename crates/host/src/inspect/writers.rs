@@ -120,7 +120,7 @@ fn of_unit(machine: &Machine, unit: &str) -> Vec<KnobWriter> {
     if unit.starts_with("swaptune") {
         return Vec::new();
     }
-    let mut commands: Vec<(String, writers::Command)> = Vec::new();
+    let mut commands: Vec<(String, writers::UnitCommand)> = Vec::new();
     let texts = texts(machine, unit);
     for path in &texts {
         for command in writers::commands(&peek(machine, path)) {

@@ -25,7 +25,7 @@ pub struct HistoryEntry {
     pub left: usize,
     /// Those changes; while it is being taken back, all that are still to be undone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub standing: Vec<Standing>,
+    pub standing: Vec<StandingStep>,
     /// The profile that was planned from.
     pub profile: String,
     /// What it did, in short.
@@ -38,7 +38,7 @@ pub struct HistoryEntry {
 
 /// A step that is not undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct StandingStep {
     /// Its number, from 1, as `rollback --skip` takes it.
     pub number: usize,
     /// The step, in words.
@@ -53,7 +53,7 @@ pub struct Standing {
 ///
 /// # Errors
 /// [`JournalError`] when any journal cannot be read.
-pub fn set_aside(state: &StateDir) -> Result<Vec<(String, Standing)>, JournalError> {
+pub fn set_aside(state: &StateDir) -> Result<Vec<(String, StandingStep)>, JournalError> {
     let of = |transaction: Transaction| {
         let aside = standing(&transaction).into_iter().filter(|step| step.set_aside);
         aside.map(|step| (transaction.id.clone(), step)).collect::<Vec<_>>()
@@ -61,12 +61,12 @@ pub fn set_aside(state: &StateDir) -> Result<Vec<(String, Standing)>, JournalErr
     Ok(all(state)?.into_iter().flat_map(of).collect())
 }
 
-fn standing(transaction: &Transaction) -> Vec<Standing> {
+fn standing(transaction: &Transaction) -> Vec<StandingStep> {
     let is_told = |(_, log): &(usize, &StepLog)| match transaction.status {
         TransactionStatus::Undoing => log.is_standing(),
         _ => log.left.is_some(),
     };
-    let row = |(seq, log): (usize, &StepLog)| Standing {
+    let row = |(seq, log): (usize, &StepLog)| StandingStep {
         number: seq + 1,
         step: log.step.change.to_string(),
         why: log.left.clone().or_else(|| log.failed.clone()).unwrap_or_default(),

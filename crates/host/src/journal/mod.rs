@@ -25,7 +25,7 @@ pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
-pub use history::{HistoryEntry, Standing, history, newest_applied, parse, pending, set_aside, transaction};
+pub use history::{HistoryEntry, StandingStep, history, newest_applied, parse, pending, set_aside, transaction};
 pub use record::{Ending, Saved, StepOutcome, TransactionKind};
 pub use transaction::{StepLog, Transaction, TransactionStatus};
 

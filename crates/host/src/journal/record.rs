@@ -106,7 +106,7 @@ pub struct SavedRange {
 
 /// One output of a generator: as it was before, or as the generator left it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Output {
+pub struct GeneratorOutput {
     /// Absolute path on the machine.
     pub at: String,
     /// Fingerprint of the bytes, hexadecimal; `None` when there is no file.
@@ -269,7 +269,7 @@ pub enum JournalRecord {
         outcome: StepOutcome,
         /// What a generator made.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        outputs: Vec<Output>,
+        outputs: Vec<GeneratorOutput>,
     },
     /// A step failed.
     Failed {
@@ -339,6 +339,6 @@ pub(super) struct JournalLine {
 
 /// Only the version, to be read before anything else is believed.
 #[derive(Deserialize)]
-pub(super) struct Version {
+pub(super) struct RecordVersion {
     pub v: u32,
 }

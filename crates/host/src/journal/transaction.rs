@@ -6,7 +6,9 @@ use serde::Serialize;
 use swaptune_core::plan::Step;
 
 use super::error::JournalError;
-use super::record::{Ending, JournalLine, JournalRecord, Output, Saved, StepOutcome, TransactionKind, VERSION, Version};
+use super::record::{
+    Ending, GeneratorOutput, JournalLine, JournalRecord, RecordVersion, Saved, StepOutcome, TransactionKind, VERSION,
+};
 
 /// Where a transaction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -54,7 +56,7 @@ pub struct StepLog {
     /// What came of it.
     pub outcome: Option<StepOutcome>,
     /// What a generator made.
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<GeneratorOutput>,
     /// Why it failed.
     pub failed: Option<String>,
     /// True when it was undone.
@@ -188,7 +190,7 @@ impl Transaction {
         let mut transaction: Option<Self> = None;
         for (index, line) in bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate() {
             let malformed = |why: String| JournalError::Malformed { path: path.to_owned(), line: index + 1, why };
-            let Version { v } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
+            let RecordVersion { v } = serde_json::from_slice(line).map_err(|error| malformed(plain(&error)))?;
             if v != VERSION {
                 return Err(JournalError::Version { path: path.to_owned(), line: index + 1, found: v });
             }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use swaptune_core::control::{Burst, Pace};
+use swaptune_core::control::{Burst, CanaryPace};
 use swaptune_core::knobs;
 
 use super::canary::Canaries;
@@ -49,7 +49,7 @@ pub fn carry_out(
     canaries: &mut dyn Canaries,
     burst: &Burst,
     is_still_full: &mut dyn FnMut() -> bool,
-    goes_on: &mut dyn FnMut(u64) -> Result<Pace, String>,
+    goes_on: &mut dyn FnMut(u64) -> Result<CanaryPace, String>,
 ) -> Result<Ended, BurstError> {
     settings.arm_watchdog(STUCK)?;
     let ended = lower_and_offer(settings, canaries, burst, is_still_full, goes_on);
@@ -62,7 +62,7 @@ fn lower_and_offer(
     canaries: &mut dyn Canaries,
     burst: &Burst,
     is_still_full: &mut dyn FnMut() -> bool,
-    goes_on: &mut dyn FnMut(u64) -> Result<Pace, String>,
+    goes_on: &mut dyn FnMut(u64) -> Result<CanaryPace, String>,
 ) -> Result<Ended, BurstError> {
     let before = settings.mark()?;
     let accept = knobs::find(ACCEPT).ok_or_else(|| io::Error::other("no such knob"))?;

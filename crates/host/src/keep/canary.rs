@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use swaptune_core::Bytes;
-use swaptune_core::control::{Pace, Worker};
+use swaptune_core::control::{CanaryPace, WorkerKind};
 use tracing::info;
 
 use crate::cgroup::{CgroupError, LimitedGroup};
 use crate::machine::Machine;
 use crate::sys::child::dies_with_us;
-use crate::sys::{Advice, Region};
+use crate::sys::{MadviseAdvice, OwnRegion};
 
 /// The argument with which a program is started as the process of the canaries.
 pub const ARGUMENT: &str = "keep_canary";
@@ -43,7 +43,7 @@ pub trait Canaries {
     ///
     /// # Errors
     /// Their process is gone.
-    fn go(&mut self, pace: Pace) -> io::Result<()>;
+    fn go(&mut self, pace: CanaryPace) -> io::Result<()>;
     /// Offers no more; says how many it were.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ pub enum CanaryError {
 
 /// The process and its group.
 #[derive(Debug)]
-pub(super) struct Canary {
+pub(super) struct CanaryProcess {
     child: Child,
     tell: Option<ChildStdin>,
     said: BufReader<ChildStdout>,
@@ -77,9 +77,9 @@ pub(super) struct Canary {
     group: Option<LimitedGroup>,
 }
 
-impl Canary {
+impl CanaryProcess {
     /// Makes the group, where canaries are kept from the disk, and starts the process in it.
-    pub(super) fn start(machine: &Machine, worker: Worker) -> Result<Self, CanaryError> {
+    pub(super) fn start(machine: &Machine, worker: WorkerKind) -> Result<Self, CanaryError> {
         let group = match worker.writes_canaries() {
             true => None,
             false => Some(LimitedGroup::create(machine, "canary", LIMIT)?),
@@ -106,12 +106,12 @@ impl Canary {
     }
 }
 
-impl Canaries for Canary {
-    fn go(&mut self, pace: Pace) -> io::Result<()> {
+impl Canaries for CanaryProcess {
+    fn go(&mut self, pace: CanaryPace) -> io::Result<()> {
         let byte = match pace {
-            Pace::Fast => FAST,
-            Pace::Steady => STEADY,
-            Pace::Slow => SLOW,
+            CanaryPace::Fast => FAST,
+            CanaryPace::Steady => STEADY,
+            CanaryPace::Slow => SLOW,
         };
         self.ask(byte).map(drop)
     }
@@ -125,7 +125,7 @@ impl Canaries for Canary {
     }
 }
 
-impl Drop for Canary {
+impl Drop for CanaryProcess {
     fn drop(&mut self) {
         // At the end of its input it ends.
         drop(self.tell.take());
@@ -153,9 +153,9 @@ pub fn play() -> io::Result<()> {
     });
     let (mut offered, mut number) = (0_u64, 0);
     while let Ok(byte) = receive.recv() {
-        let region: &mut Region = match &mut region {
+        let region: &mut OwnRegion = match &mut region {
             Some(region) => region,
-            none => none.insert(Region::new(page * PAGES)?),
+            none => none.insert(OwnRegion::new(page * PAGES)?),
         };
         let pause = pause(byte);
         let answer = if pause.is_some() { 0 } else { std::mem::take(&mut offered) };
@@ -186,15 +186,15 @@ fn pause(told: u8) -> Option<Duration> {
 
 /// Writes a page, so that it is in RAM and its own, and has it paged out. One that is refused stays where it is, which is no error; one that went
 /// to the disk is given up with its slot rather than read again.
-fn offer(region: &mut Region, page: usize, number: usize) -> io::Result<()> {
+fn offer(region: &mut OwnRegion, page: usize, number: usize) -> io::Result<()> {
     let (at, mut is_in_ram) = (number % PAGES * page, [0]);
     region.resident(at, page, page, &mut is_in_ram)?;
     if number >= PAGES && is_in_ram[0] & 1 == 0 {
-        *region = Region::new(page * PAGES)?;
+        *region = OwnRegion::new(page * PAGES)?;
     }
     for (place, byte) in region.bytes_mut()[at..at + page].iter_mut().enumerate() {
         // Words that count: a page of zeros would never reach zswap.
         *byte = (number + place / 8) as u8 | 1;
     }
-    region.advise(at, page, Advice::PageOut)
+    region.advise(at, page, MadviseAdvice::PageOut)
 }

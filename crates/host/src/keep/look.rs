@@ -7,9 +7,9 @@ use swaptune_core::control::ground::mechanism;
 use swaptune_core::control::{Ground, Mechanism, Moment, UnitMoment};
 use swaptune_core::parse::{keyed, pressure, proc_cgroup};
 
-use super::processes::{Processes, may_page_out};
+use super::processes::{WatchedProcesses, may_page_out};
 use super::zram;
-use crate::inspect::{Scope, inspect};
+use crate::inspect::{InspectScope, inspect};
 use crate::machine::Machine;
 use crate::sampling::groups::{TREE, VERSION_2, paths};
 
@@ -30,14 +30,14 @@ pub(super) struct Looker<'a> {
     ground: Ground,
     units: BTreeMap<String, UnitMoment>,
     own: String,
-    processes: Processes<'a>,
+    processes: WatchedProcesses<'a>,
 }
 
 impl<'a> Looker<'a> {
     pub(super) fn new(machine: &'a Machine) -> Self {
         let own = machine.read_text("/proc/self/cgroup").map(|text| proc_cgroup::parse(&text).path).unwrap_or_default();
         let (ground, units) = (Ground::default(), BTreeMap::new());
-        Self { machine, page: machine.page_size(), ticks: 0, ground, units, own, processes: Processes::new(machine) }
+        Self { machine, page: machine.page_size(), ticks: 0, ground, units, own, processes: WatchedProcesses::new(machine) }
     }
 
     /// What the machine is; what is switched while it runs is read at each tick.
@@ -102,7 +102,7 @@ impl<'a> Looker<'a> {
     }
 
     /// Processes, where they are asked in place of groups.
-    pub(super) fn processes(&mut self) -> Option<&mut Processes<'a>> {
+    pub(super) fn processes(&mut self) -> Option<&mut WatchedProcesses<'a>> {
         (mechanism(&self.ground) == Some(Mechanism::Processes)).then_some(&mut self.processes)
     }
 
@@ -176,7 +176,7 @@ fn limit(text: &str) -> Bytes {
 }
 
 fn ground(machine: &Machine) -> Ground {
-    let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
+    let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
     let disks = facts.swaps.iter().filter_map(|area| facts.disk_of(area.device.value()?));
     let spinning = disks.filter(|disk| disk.spins()).map(|disk| disk.name.clone());
     let mut rotational: Vec<String> = spinning.collect();

@@ -17,15 +17,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Bytes;
 use swaptune_core::control::pacing;
-use swaptune_core::control::{Burst, Decision, Entry, Laws, Mode, Moment, Move, Probe, Report, UnitMoment, Wishes};
-use swaptune_core::facts::{DAEMON_STATUS, Moved};
+use swaptune_core::control::{
+    Burst, DaemonReport, Decision, DecisionEntry, Laws, LimitMove, Mode, Moment, Probe, UnitMoment, Wishes,
+};
+use swaptune_core::facts::{DAEMON_STATUS, MovedSetting};
 use tracing::{info, warn};
 
-use canary::Canary;
+use canary::CanaryProcess;
 use look::Looker;
 use notify::Notify;
 use spent::Ledger;
-pub use spent::Spent;
+pub use spent::SpentToday;
 use units::ReclaimError;
 
 use crate::aside::{self, Asked};
@@ -52,7 +54,7 @@ const LIMIT: &str = "zswap.max_pool_percent";
 
 /// How it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct DaemonOptions {
     /// Decide, and do nothing.
     pub dry_run: bool,
     /// One decision, from two looks, and no more.
@@ -79,7 +81,7 @@ pub enum KeepError {
 /// Who runs it: hears what it decides, and is asked for the configuration.
 pub trait Caller {
     /// A decision that was made.
-    fn tell(&mut self, entry: &Entry);
+    fn tell(&mut self, entry: &DecisionEntry);
 
     /// What the configuration asks for, where it is to be read anew now; the reason where it cannot be used.
     fn reload(&mut self) -> Option<Result<Wishes, String>>;
@@ -91,11 +93,11 @@ struct Keeper<'a> {
     laws: Laws,
     looker: Looker<'a>,
     settings: Option<TemporarySettings>,
-    canaries: Option<Canary>,
+    canaries: Option<CanaryProcess>,
     words: units::Words,
     /// The limit that was found, and the one that was set over it.
     moved: Option<(u64, u64)>,
-    report: Report,
+    report: DaemonReport,
     penalty: u32,
     ours_us: u64,
     /// Canaries that went to the disk.
@@ -108,7 +110,13 @@ struct Keeper<'a> {
 ///
 /// # Errors
 /// [`KeepError`]; another daemon that runs, or something that could not be put back.
-pub fn run(machine: &Machine, laws: Laws, options: Options, stop: &Stop, caller: &mut dyn Caller) -> Result<Report, KeepError> {
+pub fn run(
+    machine: &Machine,
+    laws: Laws,
+    options: DaemonOptions,
+    stop: &Stop,
+    caller: &mut dyn Caller,
+) -> Result<DaemonReport, KeepError> {
     let _lock = if options.dry_run { None } else { Some(begin(machine)?) };
     let notify = Notify::of_environment();
     let asked = Asked::new(machine);
@@ -203,12 +211,12 @@ fn unix_ms() -> u64 {
 }
 
 impl<'a> Keeper<'a> {
-    fn new(machine: &'a Machine, laws: Laws, options: Options) -> Self {
+    fn new(machine: &'a Machine, laws: Laws, options: DaemonOptions) -> Self {
         let boot = boot_id(machine);
         let now = unix_ms();
         let mut looker = Looker::new(machine);
         let words = units::Words::of(looker.ground().kernel);
-        let report = Report { pid: std::process::id(), boot, since_unix_ms: now, unix_ms: now, ..Report::default() };
+        let report = DaemonReport { pid: std::process::id(), boot, since_unix_ms: now, unix_ms: now, ..DaemonReport::default() };
         Self {
             machine,
             laws,
@@ -291,7 +299,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    fn limit(&mut self, moved: &Move, home: u64) {
+    fn limit(&mut self, moved: &LimitMove, home: u64) {
         let did = format!("{} % → {} %", moved.from, moved.to);
         if self.dry_run {
             return self.report.log("limit", format!("would move {did}"), &moved.why);
@@ -324,7 +332,7 @@ impl<'a> Keeper<'a> {
     fn burst(&mut self, burst: &Burst, why: &str, began: &Moment, stop: &Stop) -> Result<(), String> {
         self.settings().map_err(|error| error_chain(&error))?;
         if self.canaries.is_none() {
-            self.canaries = Some(Canary::start(self.machine, burst.worker).map_err(|error| error_chain(&error))?);
+            self.canaries = Some(CanaryProcess::start(self.machine, burst.worker).map_err(|error| error_chain(&error))?);
         }
         let (Some(settings), Some(canaries)) = (&mut self.settings, &mut self.canaries) else { return Ok(()) };
         // The process may have taken its time to start.
@@ -462,7 +470,7 @@ impl<'a> Keeper<'a> {
         report.written = self.laws.pacing.budget().clone();
         report.taken = self.laws.reclaim.budget().clone();
         report.zram_written = self.laws.zram.budget().clone();
-        let moved = |(home, set): (u64, u64)| Moved { name: LIMIT.into(), before: home.to_string(), now: set.to_string() };
+        let moved = |(home, set): (u64, u64)| MovedSetting { name: LIMIT.into(), before: home.to_string(), now: set.to_string() };
         report.moved = self.moved.map(moved).into_iter().collect();
         let totals = &report.totals;
         notify.say(&format!(

@@ -15,8 +15,8 @@ use swaptune_core::parse::{maps, proc_cgroup, proc_stat, proc_status};
 
 use super::units::ReclaimError;
 use crate::machine::Machine;
-use crate::processes::{Located, Locator, Run, Unseen};
-use crate::sys::pages::{MOST_RANGES, Range, page_out};
+use crate::processes::{Located, Locator, PageRun, Unseen};
+use crate::sys::pages::{MOST_RANGES, ProcessRange, page_out};
 
 /// Bits of `CapEff` (linux/capability.h): to open `/proc/PID/pagemap`, which its owner alone may read, to read the memory of any process, and to
 /// give advice about it.
@@ -41,7 +41,7 @@ pub(super) fn may_page_out(machine: &Machine) -> bool {
 
 /// The processes of one machine, looked at again and again.
 #[derive(Debug)]
-pub(super) struct Processes<'a> {
+pub(super) struct WatchedProcesses<'a> {
     machine: &'a Machine,
     page: Bytes,
     tick_us: u64,
@@ -54,7 +54,7 @@ pub(super) struct Processes<'a> {
     from: BTreeMap<ProcessId, u64>,
 }
 
-impl<'a> Processes<'a> {
+impl<'a> WatchedProcesses<'a> {
     pub(super) fn new(machine: &'a Machine) -> Self {
         let page = machine.page_size();
         let tick_us = 1_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -176,7 +176,7 @@ fn hold(machine: &Machine, id: ProcessId) -> Result<OwnedFd, ReclaimError> {
 }
 
 /// Addresses to search, each within one anonymous private mapping, from `from` on and around.
-fn windows(mappings: &[maps::Mapping], from: u64) -> Vec<(u64, u64)> {
+fn windows(mappings: &[maps::MemoryMapping], from: u64) -> Vec<(u64, u64)> {
     let spans = || mappings.iter().filter(|mapping| mapping.is_anonymous()).map(|mapping| (mapping.start, mapping.end));
     let after = spans().map(|(start, end)| (start.max(from), end));
     let before = spans().map(|(start, end)| (start, end.min(from)));
@@ -190,19 +190,19 @@ fn windows(mappings: &[maps::Mapping], from: u64) -> Vec<(u64, u64)> {
 }
 
 /// The first pages of those in RAM, at most `pages`.
-fn ranges(found: &Located, pages: u64, page: u64) -> Vec<Range> {
+fn ranges(found: &Located, pages: u64, page: u64) -> Vec<ProcessRange> {
     let mut left = pages;
-    let cut = |run: &Run| {
+    let cut = |run: &PageRun| {
         let pages = run.pages.min(left);
         left -= pages;
-        Range { start: run.start, length: usize::try_from(pages * page).unwrap_or(0) }
+        ProcessRange { start: run.start, length: usize::try_from(pages * page).unwrap_or(0) }
     };
     found.runs.iter().map(cut).take_while(|range| range.length > 0).collect()
 }
 
 /// Has ranges of one mapping paged out; says how much of them was gone through. Memory that the kernel does not page out, as what is locked,
 /// and memory that was given up meanwhile are no errors.
-fn ask(process: &OwnedFd, ranges: &[Range]) -> io::Result<u64> {
+fn ask(process: &OwnedFd, ranges: &[ProcessRange]) -> io::Result<u64> {
     let (mut asked, mut rest) = (0, ranges);
     while !rest.is_empty() {
         match page_out(process, &rest[..rest.len().min(MOST_RANGES)]) {
@@ -219,9 +219,9 @@ fn ask(process: &OwnedFd, ranges: &[Range]) -> io::Result<u64> {
 }
 
 /// How many ranges these bytes are, from the first; one at least, so that no answer of the kernel is waited for twice.
-fn whole(ranges: &[Range], bytes: usize) -> usize {
+fn whole(ranges: &[ProcessRange], bytes: usize) -> usize {
     let mut sum = 0_usize;
-    let is_done = |range: &&Range| {
+    let is_done = |range: &&ProcessRange| {
         sum = sum.saturating_add(range.length);
         sum <= bytes
     };
@@ -266,7 +266,7 @@ mod tests {
         // A kernel thread has no memory.
         write(dir.path(), &format!("proc/{}/status", others[3]), "Name:\tkthreadd\nUid:\t0\t0\t0\t0\n");
         let machine = Machine::at(dir.path());
-        let mut processes = Processes::new(&machine);
+        let mut processes = WatchedProcesses::new(&machine);
         let units = processes.look(1000);
         let (path, unit) = units.first_key_value().unwrap();
         assert_eq!((units.len(), path.as_str(), unit.id), (1, "/system.slice/web.service", 7));
@@ -275,7 +275,7 @@ mod tests {
             (Bytes::from_mib(80), Bytes::from_mib(40)),
             "what is protected counts and gives nothing"
         );
-        let pids = |processes: &Processes| processes.units[path].iter().map(|process| process.id.pid).collect::<Vec<_>>();
+        let pids = |processes: &WatchedProcesses| processes.units[path].iter().map(|process| process.id.pid).collect::<Vec<_>>();
         assert_eq!(pids(&processes), [others[1], others[2]]);
         // Right before a probe all is read anew: one is protected by now, one has moved, one is another process.
         play(dir.path(), others[1], 1, 7, -1000);
@@ -286,7 +286,7 @@ mod tests {
         // Its group may be kept from swap.
         play(dir.path(), others[1], 1, 7, 0);
         write(dir.path(), "sys/fs/cgroup/memory/box/memory.swappiness", "0\n");
-        assert!(Processes::new(&machine).look(4000).values().all(|unit| !unit.may_swap));
+        assert!(WatchedProcesses::new(&machine).look(4000).values().all(|unit| !unit.may_swap));
     }
 
     #[test]
@@ -296,7 +296,7 @@ mod tests {
         let pid = (std::process::id() / TURNS as u32 + 1) * TURNS as u32 + 5;
         play(dir.path(), pid, 1, 5, 0);
         let machine = Machine::at(dir.path());
-        let mut processes = Processes::new(&machine);
+        let mut processes = WatchedProcesses::new(&machine);
         let mut paths = || processes.look(1000).into_keys().collect::<Vec<_>>();
         assert_eq!(paths(), ["/system.slice/web.service"]);
         write(dir.path(), &format!("proc/{pid}/cgroup"), "1:name=systemd:/system.slice/db.service\n");
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_search_goes_on_where_the_last_one_ended_and_is_bounded() {
-        let mapping = |start, end, name: &str| maps::Mapping { start, end, read: true, private: true, name: name.into() };
+        let mapping = |start, end, name: &str| maps::MemoryMapping { start, end, read: true, private: true, name: name.into() };
         let mappings = [mapping(0x1000, 0x3000, ""), mapping(0x3000, 0x4000, "/lib/x.so"), mapping(0x5000, 0x6000, "[heap]")];
         assert_eq!(windows(&mappings, 0), [(0x1000, 0x3000), (0x5000, 0x6000)]);
         assert_eq!(windows(&mappings, 0x2000), [(0x2000, 0x3000), (0x5000, 0x6000), (0x1000, 0x2000)]);
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn no_more_pages_are_asked_for_than_wanted() {
-        let runs = vec![Run { start: 0x1000, pages: 2 }, Run { start: 0x9000, pages: 4 }];
+        let runs = vec![PageRun { start: 0x1000, pages: 2 }, PageRun { start: 0x9000, pages: 4 }];
         let found = Located { runs, present: 6, ..Located::default() };
         let asked = |pages| ranges(&found, pages, 0x1000).iter().map(|range| (range.start, range.length)).collect::<Vec<_>>();
         assert_eq!(asked(0), []);

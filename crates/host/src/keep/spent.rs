@@ -9,7 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use swaptune_core::control::{Budget, Report};
+use swaptune_core::control::{Budget, DaemonReport};
 use tracing::info;
 
 use super::look::uptime_ms;
@@ -27,7 +27,7 @@ const EVERY_MS: u64 = 3_600_000;
 /// What was spent in the last 24 hours, by hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Spent {
+pub struct SpentToday {
     /// When this was so, milliseconds since 1970.
     unix_ms: u64,
     /// What zswap wrote back.
@@ -38,7 +38,7 @@ pub struct Spent {
     pub zram_written: Budget,
 }
 
-impl Spent {
+impl SpentToday {
     /// What earlier daemons have spent, of this boot or another. Whole budgets without a file, or with one that cannot be read.
     #[must_use]
     pub fn earlier(machine: &Machine) -> Self {
@@ -48,8 +48,8 @@ impl Spent {
         }
     }
 
-    pub(super) fn of(report: &Report) -> Self {
-        let Report { unix_ms, written, taken, zram_written, .. } = report.clone();
+    pub(super) fn of(report: &DaemonReport) -> Self {
+        let DaemonReport { unix_ms, written, taken, zram_written, .. } = report.clone();
         Self { unix_ms, written, taken, zram_written }
     }
 
@@ -75,24 +75,24 @@ impl Spent {
 /// The file, and what stands in it.
 pub(super) struct Ledger {
     path: PathBuf,
-    last: Spent,
+    last: SpentToday,
 }
 
 impl Ledger {
     pub(super) fn new(machine: &Machine) -> Self {
-        Self { path: path(machine), last: Spent { unix_ms: unix_ms(), ..Spent::default() } }
+        Self { path: path(machine), last: SpentToday { unix_ms: unix_ms(), ..SpentToday::default() } }
     }
 
     /// Writes it down where an hour has passed since the last time.
-    pub(super) fn now_and_then(&mut self, report: &Report) {
+    pub(super) fn now_and_then(&mut self, report: &DaemonReport) {
         if report.unix_ms.saturating_sub(self.last.unix_ms) >= EVERY_MS {
             self.write(report);
         }
     }
 
     /// Writes it down where something was spent since the last time. A folder without room costs no more than the memory of it.
-    pub(super) fn write(&mut self, report: &Report) {
-        let spent = Spent::of(report);
+    pub(super) fn write(&mut self, report: &DaemonReport) {
+        let spent = SpentToday::of(report);
         if !self.last.is_same(&spent) {
             replace(&self.path, &spent).unwrap_or_else(|error| info!("{}: {error}", self.path.display()));
         }
@@ -104,7 +104,7 @@ fn path(machine: &Machine) -> PathBuf {
     StateDir::persistent(machine).path().join(FILE)
 }
 
-fn replace(path: &Path, spent: &Spent) -> io::Result<()> {
+fn replace(path: &Path, spent: &SpentToday) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
@@ -124,8 +124,8 @@ mod tests {
     const HOUR_MS: u64 = 3_600_000;
 
     /// A report of a boot in which 60 bytes were written five hours after it, at `unix_ms`.
-    fn report(machine: &Machine, unix_ms: u64) -> Report {
-        let mut report = Report { boot: boot_id(machine), unix_ms, ..Report::default() };
+    fn report(machine: &Machine, unix_ms: u64) -> DaemonReport {
+        let mut report = DaemonReport { boot: boot_id(machine), unix_ms, ..DaemonReport::default() };
         report.written.spend(5 * HOUR_MS, Bytes(60));
         report
     }
@@ -134,11 +134,12 @@ mod tests {
     fn another_boot_goes_on_where_the_last_one_ended() {
         let dir = tempfile::tempdir().unwrap();
         let machine = Machine::at(dir.path());
-        assert!(Spent::earlier(&machine).is_same(&Spent::default()));
+        assert!(SpentToday::earlier(&machine).is_same(&SpentToday::default()));
         let mut ledger = Ledger::new(&machine);
         ledger.write(&report(&machine, 1000 * HOUR_MS));
-        let left =
-            |hours: u64| Spent::of_another_boot(&machine, hours * HOUR_MS, 9 * HOUR_MS).written.left(9 * HOUR_MS, Bytes(100));
+        let left = |hours: u64| {
+            SpentToday::of_another_boot(&machine, hours * HOUR_MS, 9 * HOUR_MS).written.left(9 * HOUR_MS, Bytes(100))
+        };
         assert_eq!([1000, 1024, 1025].map(left), [40, 40, 100].map(Bytes));
         assert_eq!(left(10), Bytes(40), "a clock that went back");
         fs::write(path(&machine), "nonsense").unwrap();
@@ -151,10 +152,10 @@ mod tests {
         let machine = Machine::at(dir.path());
         status::make_folder(&machine).unwrap();
         status::write(&machine, &report(&machine, 7)).unwrap();
-        assert_eq!(Spent::earlier(&machine).written.left(5 * HOUR_MS, Bytes(100)), Bytes(40));
-        let other = Report { boot: "another".into(), ..report(&machine, 7) };
+        assert_eq!(SpentToday::earlier(&machine).written.left(5 * HOUR_MS, Bytes(100)), Bytes(40));
+        let other = DaemonReport { boot: "another".into(), ..report(&machine, 7) };
         status::write(&machine, &other).unwrap();
-        assert!(Spent::earlier(&machine).is_same(&Spent::default()));
+        assert!(SpentToday::earlier(&machine).is_same(&SpentToday::default()));
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
         let is_there = || path(&machine).exists();
         ledger.now_and_then(&report(&machine, now + HOUR_MS / 2));
         assert!(!is_there(), "half an hour");
-        ledger.now_and_then(&Report { unix_ms: now + 2 * HOUR_MS, ..Report::default() });
+        ledger.now_and_then(&DaemonReport { unix_ms: now + 2 * HOUR_MS, ..DaemonReport::default() });
         assert!(!is_there(), "nothing was spent");
         ledger.now_and_then(&report(&machine, now + 4 * HOUR_MS));
         assert!(is_there());

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use swaptune_core::Bytes;
 use swaptune_core::change::Change;
-use swaptune_core::control::zram::{Attributes, BLOCK, DeviceGround, DeviceMoment, Outcome, Work};
+use swaptune_core::control::zram::{Attributes, BLOCK, DeviceGround, DeviceMoment, UpkeepOutcome, UpkeepWork};
 use swaptune_core::control::{Chore, Moment};
 use swaptune_core::facts::{Facts, ZramMmStat};
 use swaptune_core::parse::{mm_stat, swaps};
@@ -93,16 +93,16 @@ impl Keeper<'_> {
             self.report.log(LAW, format!("would {}", chore.words()), &chore.why);
             // As if nothing was left to write, so that it says what comes next.
             let played = match chore.work {
-                Work::Mark { age_s } => Outcome::Marked { by_age: age_s.is_some() },
-                Work::WriteBack { .. } => Outcome::Wrote(Bytes(0)),
-                Work::Recompress { .. } => Outcome::Recompressed(Bytes(0)),
+                UpkeepWork::Mark { age_s } => UpkeepOutcome::Marked { by_age: age_s.is_some() },
+                UpkeepWork::WriteBack { .. } => UpkeepOutcome::Wrote(Bytes(0)),
+                UpkeepWork::Recompress { .. } => UpkeepOutcome::Recompressed(Bytes(0)),
             };
             return self.laws.zram.did(&self.laws.figures, chore, now.at_ms, played);
         }
         let used = |keeper: &Self| stat(keeper.machine, &chore.device).unwrap_or_default().mem_used_total;
         let (began, before) = (Instant::now(), used(self));
         let done = self.part(chore);
-        if matches!(chore.work, Work::WriteBack { .. }) {
+        if matches!(chore.work, UpkeepWork::WriteBack { .. }) {
             self.ours_io_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(0);
         }
         let freed = Bytes(before.0.saturating_sub(used(self).0));
@@ -112,21 +112,21 @@ impl Keeper<'_> {
                 self.tell_upkeep(chore, outcome, freed);
             }
             Err(why) => {
-                self.laws.zram.did(&self.laws.figures, chore, now.at_ms, Outcome::Left);
+                self.laws.zram.did(&self.laws.figures, chore, now.at_ms, UpkeepOutcome::Left);
                 self.failed(LAW, &chore.words(), &why);
             }
         }
     }
 
-    fn part(&mut self, chore: &Chore) -> Result<Outcome, String> {
-        let device = Device { machine: self.machine, name: &chore.device };
+    fn part(&mut self, chore: &Chore) -> Result<UpkeepOutcome, String> {
+        let device = UpkeepDevice { machine: self.machine, name: &chore.device };
         if id(self.machine, &chore.device) != Some(chore.id) {
-            return Ok(Outcome::Left);
+            return Ok(UpkeepOutcome::Left);
         }
         match chore.work {
-            Work::Mark { age_s } => device.mark(age_s),
-            Work::Recompress { priority, bytes } => device.recompress(priority, bytes),
-            Work::WriteBack { huge, bytes } => {
+            UpkeepWork::Mark { age_s } => device.mark(age_s),
+            UpkeepWork::Recompress { priority, bytes } => device.recompress(priority, bytes),
+            UpkeepWork::WriteBack { huge, bytes } => {
                 let settings = self.settings().map_err(|error| error_chain(&error))?;
                 device.write_back(settings, huge, bytes)
             }
@@ -134,71 +134,71 @@ impl Keeper<'_> {
     }
 
     /// Counts it, and says what was done; that nothing was left to do is no decision.
-    fn tell_upkeep(&mut self, chore: &Chore, outcome: Outcome, freed: Bytes) {
+    fn tell_upkeep(&mut self, chore: &Chore, outcome: UpkeepOutcome, freed: Bytes) {
         let (totals, name) = (&mut self.report.totals, &chore.device);
         let did = match outcome {
-            Outcome::Wrote(Bytes(0)) => return,
-            Outcome::Marked { by_age: true } => {
+            UpkeepOutcome::Wrote(Bytes(0)) => return,
+            UpkeepOutcome::Marked { by_age: true } => {
                 totals.zram_rounds += 1;
                 format!("marked what is idle in {name}")
             }
-            Outcome::Marked { by_age: false } => {
+            UpkeepOutcome::Marked { by_age: false } => {
                 totals.zram_rounds += 1;
                 format!("marked all pages of {name}: its kernel notes no times, so what is still marked an age later is idle")
             }
-            Outcome::Wrote(bytes) => {
+            UpkeepOutcome::Wrote(bytes) => {
                 totals.zram_written.0 += bytes.0;
                 totals.zram_freed.0 += freed.0;
                 format!("{name} wrote back {bytes}, {freed} less in RAM")
             }
-            Outcome::Recompressed(bytes) => {
+            UpkeepOutcome::Recompressed(bytes) => {
                 totals.zram_recompressed += 1;
                 totals.zram_freed.0 += freed.0;
                 format!("{name} compressed idle pages again, {bytes} smaller, {freed} less in RAM")
             }
-            Outcome::Full => format!("left {name} alone: its backing device is full"),
-            Outcome::Left => format!("left {name} alone: it is busy, or not as it was"),
+            UpkeepOutcome::Full => format!("left {name} alone: its backing device is full"),
+            UpkeepOutcome::Left => format!("left {name} alone: it is busy, or not as it was"),
         };
         self.report.log(LAW, did, &chore.why);
     }
 }
 
 /// One device that is worked on.
-struct Device<'a> {
+struct UpkeepDevice<'a> {
     machine: &'a Machine,
     name: &'a str,
 }
 
-impl Device<'_> {
-    fn mark(&self, age_s: Option<u64>) -> Result<Outcome, String> {
+impl UpkeepDevice<'_> {
+    fn mark(&self, age_s: Option<u64>) -> Result<UpkeepOutcome, String> {
         if let Some(age) = age_s {
             match self.ask("idle", &age.to_string()) {
-                Ok(()) => return Ok(Outcome::Marked { by_age: true }),
+                Ok(()) => return Ok(UpkeepOutcome::Marked { by_age: true }),
                 // Without CONFIG_ZRAM_TRACK_ENTRY_ACTIME, as with a device that is not set up.
                 Err(error) if errno(&error) == libc::EINVAL => {}
                 Err(error) => return self.refused("idle", &error),
             }
         }
         match self.ask("idle", "all") {
-            Ok(()) => Ok(Outcome::Marked { by_age: false }),
+            Ok(()) => Ok(UpkeepOutcome::Marked { by_age: false }),
             Err(error) => self.refused("idle", &error),
         }
     }
 
-    fn recompress(&self, priority: u32, bytes: Bytes) -> Result<Outcome, String> {
+    fn recompress(&self, priority: u32, bytes: Bytes) -> Result<UpkeepOutcome, String> {
         let size = || stat(self.machine, self.name).unwrap_or_default().compr_data_size.0;
         let (before, pages) = (size(), bytes.0 / self.machine.page_size().0);
         match self.ask("recompress", &format!("type=idle priority={priority} max_pages={pages}")) {
-            Ok(()) => Ok(Outcome::Recompressed(Bytes(before.saturating_sub(size())))),
+            Ok(()) => Ok(UpkeepOutcome::Recompressed(Bytes(before.saturating_sub(size())))),
             Err(error) => self.refused("recompress", &error),
         }
     }
 
     /// Asks for write-back within the kernel's own limit, which is as before when this returns; a kill leaves it to the guardian.
-    fn write_back(&self, settings: &mut TemporarySettings, huge: bool, bytes: Bytes) -> Result<Outcome, String> {
+    fn write_back(&self, settings: &mut TemporarySettings, huge: bool, bytes: Bytes) -> Result<UpkeepOutcome, String> {
         let chain = |error: TemporaryError| error_chain(&error);
         let mark = settings.mark().map_err(chain)?;
-        let Some(limits) = self.limits(bytes.0 / BLOCK) else { return Ok(Outcome::Left) };
+        let Some(limits) = self.limits(bytes.0 / BLOCK) else { return Ok(UpkeepOutcome::Left) };
         let before = blocks_written(self.machine, self.name);
         settings.make(limits).map_err(chain)?;
         let asked = self.ask("writeback", if huge { "huge_idle" } else { "idle" });
@@ -206,12 +206,12 @@ impl Device<'_> {
         settings.back_to(mark).map_err(chain)?;
         let wrote = Bytes(blocks_written(self.machine, self.name).saturating_sub(before) * BLOCK);
         match asked {
-            Err(error) if errno(&error) == libc::EIO && is_spent => Ok(Outcome::Wrote(wrote)),
-            Err(error) if errno(&error) == libc::ENOSPC => Ok(Outcome::Full),
+            Err(error) if errno(&error) == libc::EIO && is_spent => Ok(UpkeepOutcome::Wrote(wrote)),
+            Err(error) if errno(&error) == libc::ENOSPC => Ok(UpkeepOutcome::Full),
             // Before Linux 5.16 it has no word for idle pages that do not compress.
-            Err(error) if errno(&error) == libc::EINVAL && huge => Ok(Outcome::Wrote(Bytes(0))),
+            Err(error) if errno(&error) == libc::EINVAL && huge => Ok(UpkeepOutcome::Wrote(Bytes(0))),
             Err(error) => self.refused("writeback", &error),
-            Ok(()) => Ok(Outcome::Wrote(wrote)),
+            Ok(()) => Ok(UpkeepOutcome::Wrote(wrote)),
         }
     }
 
@@ -245,11 +245,11 @@ impl Device<'_> {
     }
 
     /// One that is busy, was reset, or is gone is left alone; anything else is an error.
-    fn refused(&self, attribute: &str, error: &io::Error) -> Result<Outcome, String> {
+    fn refused(&self, attribute: &str, error: &io::Error) -> Result<UpkeepOutcome, String> {
         let is_set_up = self.text("initstate").is_some_and(|text| text != "0");
         match errno(error) {
-            libc::EBUSY | libc::EAGAIN | libc::EINTR | libc::ENOENT | libc::ENODEV => Ok(Outcome::Left),
-            libc::EINVAL if !is_set_up => Ok(Outcome::Left),
+            libc::EBUSY | libc::EAGAIN | libc::EINTR | libc::ENOENT | libc::ENODEV => Ok(UpkeepOutcome::Left),
+            libc::EINVAL if !is_set_up => Ok(UpkeepOutcome::Left),
             _ => Err(format!("{}: {error}", file(self.name, attribute))),
         }
     }

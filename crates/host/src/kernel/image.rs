@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 use swaptune_core::parse::loader_roots;
 
-use super::{FileSystem, Kernel, Progress, Ran, chroot};
+use super::{FileSystem, Kernel, Ran, WriteProgress, chroot};
 use crate::inspect;
 use crate::machine::Machine;
 
@@ -148,7 +148,7 @@ impl Kernel for ImageKernel {
         not_running()
     }
 
-    fn allocate(&self, _: &mut File, _: u64, _: bool, _: &dyn Fn(Progress)) -> io::Result<()> {
+    fn allocate(&self, _: &mut File, _: u64, _: bool, _: &dyn Fn(WriteProgress)) -> io::Result<()> {
         not_running()
     }
 }

@@ -13,7 +13,7 @@ use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setfla
 use rustix::io::Errno;
 use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
-use super::{FileSystem, Kernel, Progress, Ran, storage, supervise};
+use super::{FileSystem, Kernel, Ran, WriteProgress, storage, supervise};
 use crate::machine::Machine;
 use crate::sys;
 use crate::sys::child::dies_with_us;
@@ -130,14 +130,14 @@ impl Kernel for LiveKernel {
         })
     }
 
-    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(Progress)) -> io::Result<()> {
+    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(WriteProgress)) -> io::Result<()> {
         if nocow {
             // btrfs takes the flag only while the file has no extent (btrfs(5), chattr +C).
             let flags = ioctl_getflags(&*file)?;
             ioctl_setflags(&*file, flags | IFlags::NOCOW)?;
         }
         match fallocate(&*file, FallocateFlags::empty(), 0, size) {
-            Ok(()) => progress(Progress { done: size, total: size }),
+            Ok(()) => progress(WriteProgress { done: size, total: size }),
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => write_zeros(file, size, progress)?,
             Err(error) => return Err(error.into()),
         }
@@ -168,14 +168,14 @@ const FILE_SYSTEMS: [(u64, &str, bool); 17] = [
     (0x6265_6572, "sysfs", false),
 ];
 
-fn write_zeros(file: &mut File, size: u64, progress: &dyn Fn(Progress)) -> io::Result<()> {
+fn write_zeros(file: &mut File, size: u64, progress: &dyn Fn(WriteProgress)) -> io::Result<()> {
     let piece = vec![0; PIECE];
     let mut done = 0;
     while done < size {
         let length = usize::try_from(size - done).unwrap_or(PIECE).min(PIECE);
         file.write_all(&piece[..length])?;
         done += length as u64;
-        progress(Progress { done, total: size });
+        progress(WriteProgress { done, total: size });
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ pub fn play_folders_in_tests(make: Maker) {
 
 /// How far a long write is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct WriteProgress {
     /// Bytes done.
     pub done: u64,
     /// Bytes in all.
@@ -184,5 +184,5 @@ pub trait Kernel {
     ///
     /// # Errors
     /// What the kernel says.
-    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(Progress)) -> io::Result<()>;
+    fn allocate(&self, file: &mut File, size: u64, nocow: bool, progress: &dyn Fn(WriteProgress)) -> io::Result<()>;
 }

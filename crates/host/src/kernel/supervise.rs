@@ -77,9 +77,9 @@ pub fn end_left() -> io::Result<()> {
     let mut sessions = Vec::new();
     end_all(Duration::ZERO, || {
         let all = members(|_| true);
-        let found: Vec<&Process> = all.iter().filter(|process| is_left(process.id)).collect();
+        let found: Vec<&SupervisedProcess> = all.iter().filter(|process| is_left(process.id)).collect();
         sessions.extend(found.iter().map(|process| process.group));
-        let mut ids: Vec<Process> = found.into_iter().copied().collect();
+        let mut ids: Vec<SupervisedProcess> = found.into_iter().copied().collect();
         // One that has cleared its environment is known by the group that it shares with one that has not.
         ids.extend(all.iter().filter(|process| sessions.contains(&process.group) && !is_left(process.id)));
         ids
@@ -87,7 +87,7 @@ pub fn end_left() -> io::Result<()> {
 }
 
 /// Waits until nothing is found any more, and kills what is there when the patience has run out.
-fn end_all(patience: Duration, mut find: impl FnMut() -> Vec<Process>) -> io::Result<()> {
+fn end_all(patience: Duration, mut find: impl FnMut() -> Vec<SupervisedProcess>) -> io::Result<()> {
     let begin = Instant::now();
     loop {
         let found = find();
@@ -106,7 +106,7 @@ fn end_all(patience: Duration, mut find: impl FnMut() -> Vec<Process>) -> io::Re
 
 /// Kills processes that were found before and still are: held before the second look, an id that another process has got since is
 /// not signalled.
-fn kill(held: &[(i32, OwnedFd)], again: &[Process]) {
+fn kill(held: &[(i32, OwnedFd)], again: &[SupervisedProcess]) {
     for (_, pidfd) in held.iter().filter(|(id, _)| again.iter().any(|process| process.id == *id)) {
         // It may have ended by itself meanwhile.
         let _ = pidfd_send_signal(pidfd, Signal::KILL);
@@ -119,13 +119,13 @@ fn hold(id: i32) -> Option<OwnedFd> {
 
 /// A process that runs.
 #[derive(Clone, Copy, Debug)]
-struct Process {
+struct SupervisedProcess {
     id: i32,
     group: i32,
 }
 
 /// Processes but for ourselves, as far as they have not ended already.
-fn members(wanted: impl Fn(&Process) -> bool) -> Vec<Process> {
+fn members(wanted: impl Fn(&SupervisedProcess) -> bool) -> Vec<SupervisedProcess> {
     let us = std::process::id();
     let ids = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(|id| *id != us);
@@ -133,12 +133,12 @@ fn members(wanted: impl Fn(&Process) -> bool) -> Vec<Process> {
 }
 
 /// What `/proc/ID/stat` says, from the state behind the name on (proc_pid_stat(5)); nothing for a process that has ended.
-fn stat(id: u32) -> Option<Process> {
+fn stat(id: u32) -> Option<SupervisedProcess> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let mut words = text.rsplit_once(')')?.1.split_whitespace();
     let is_dead = matches!(words.next()?, "Z" | "X" | "x");
     let group = words.nth(1)?.parse().ok()?;
-    (!is_dead).then_some(Process { id: i32::try_from(id).ok()?, group })
+    (!is_dead).then_some(SupervisedProcess { id: i32::try_from(id).ok()?, group })
 }
 
 /// When a process started, in ticks since boot.

@@ -23,7 +23,7 @@ const RECORD_LIMIT: usize = 100_000;
 
 /// Space of one file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Space {
+pub struct FileSystemSpace {
     /// Free for root.
     pub free: Bytes,
     /// Capacity of the file system, bytes.
@@ -31,7 +31,7 @@ pub struct Space {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Process {
+struct InspectingProcess {
     root: bool,
     page_size: u64,
 }
@@ -49,10 +49,11 @@ impl Machine {
         Bytes(self.process().map_or(4096, |process| process.page_size))
     }
 
-    fn process(&self) -> Option<Process> {
+    fn process(&self) -> Option<InspectingProcess> {
         let text = self.derived("live.json", || {
             self.only_live("process")?;
-            let process = Process { root: rustix::process::geteuid().is_root(), page_size: rustix::param::page_size() as u64 };
+            let process =
+                InspectingProcess { root: rustix::process::geteuid().is_root(), page_size: rustix::param::page_size() as u64 };
             to_json("process", &process)
         });
         from_json("process", &text.ok()?).ok()
@@ -62,12 +63,12 @@ impl Machine {
     ///
     /// # Errors
     /// [`ReadError`] when it cannot be asked, or in a folder that is no capture.
-    pub fn space(&self, at: &str) -> Result<Space, ReadError> {
+    pub fn space(&self, at: &str) -> Result<FileSystemSpace, ReadError> {
         let text = self.derived(&format!("statvfs/{}", file_name(at)), || {
             self.only_live(at)?;
             let space = statvfs(at).map_err(|error| ReadError::from_io(at, &error.into()))?;
             let bytes = |blocks: u64| Bytes(blocks.saturating_mul(space.f_frsize));
-            to_json(at, &Space { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
+            to_json(at, &FileSystemSpace { free: bytes(space.f_bavail), total: bytes(space.f_blocks) })
         })?;
         from_json(at, &text)
     }

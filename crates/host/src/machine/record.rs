@@ -18,7 +18,7 @@ pub(crate) const DATA: &str = ".swaptune";
 
 /// Everything that one inspection touched. Paths are those inside the machine, links resolved.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
+pub(crate) struct InspectionRecord {
     /// Files by content.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Links by target.

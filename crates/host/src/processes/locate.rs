@@ -11,11 +11,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-use swaptune_core::parse::maps::{self, Mapping};
+use swaptune_core::parse::maps::{self, MemoryMapping};
 
 use super::{Unseen, open, page_bytes};
 use crate::sys;
-use crate::sys::pages::{FILE, GUARD, PRESENT, Region, SWAPPED, Scan, ZERO_PAGE, pagemap_scan};
+use crate::sys::pages::{FILE, GUARD, PRESENT, PageRegion, PageScan, SWAPPED, ZERO_PAGE, pagemap_scan};
 
 /// Regions of one call: 48 KiB of them.
 const REGIONS: usize = 2048;
@@ -51,7 +51,7 @@ pub enum Method {
 
 /// Neighbouring pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct PageRun {
     /// Address of the first.
     pub start: u64,
     /// How many.
@@ -62,13 +62,13 @@ pub struct Run {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Located {
     /// Pages in RAM, in the order of addresses.
-    pub runs: Vec<Run>,
+    pub runs: Vec<PageRun>,
     /// How many pages are in RAM.
     pub present: u64,
     /// How many are in swap.
     pub swapped: u64,
     /// Pages in swap, in the order of addresses.
-    pub swapped_runs: Vec<Run>,
+    pub swapped_runs: Vec<PageRun>,
 }
 
 impl Located {
@@ -78,7 +78,7 @@ impl Located {
         *count += pages;
         match runs.last_mut() {
             Some(run) if run.start + run.pages * page == start => run.pages += pages,
-            _ => runs.push(Run { start, pages }),
+            _ => runs.push(PageRun { start, pages }),
         }
     }
 }
@@ -88,7 +88,7 @@ impl Located {
 pub struct Locator {
     method: Option<Method>,
     excluded: u64,
-    regions: Vec<Region>,
+    regions: Vec<PageRegion>,
     entries: Vec<u8>,
     text: String,
     zero_frame: Option<u64>,
@@ -168,10 +168,10 @@ impl Locator {
 
     fn by_scan(&mut self, pagemap: &File, spans: &[(u64, u64)]) -> io::Result<Located> {
         let page = page_bytes() as u64;
-        self.regions.resize(REGIONS, Region::default());
+        self.regions.resize(REGIONS, PageRegion::default());
         let mut located = Located::default();
         for (start, end) in spans {
-            let mut scan = Scan { start: *start, end: *end, excluded: self.excluded, any: PRESENT | SWAPPED };
+            let mut scan = PageScan { start: *start, end: *end, excluded: self.excluded, any: PRESENT | SWAPPED };
             while scan.start < scan.end {
                 let count = match pagemap_scan(pagemap, &scan, &mut self.regions) {
                     // Guard markers are known from 6.15 on.
@@ -234,7 +234,7 @@ pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 
 /// Mappings that touch each other become one span. A list that was read while mappings changed may show one of them twice,
 /// grown; no address is searched twice.
-fn join(mappings: &[Mapping]) -> Vec<(u64, u64)> {
+fn join(mappings: &[MemoryMapping]) -> Vec<(u64, u64)> {
     let mut spans: Vec<(u64, u64)> = Vec::new();
     for mapping in mappings.iter().filter(|mapping| mapping.may_hold_pages()) {
         match spans.last_mut() {
@@ -248,7 +248,7 @@ fn join(mappings: &[Mapping]) -> Vec<(u64, u64)> {
 /// The frame of the page of zeros, seen on a page of our own that was read and never written; zero without root.
 fn zero_frame() -> io::Result<u64> {
     let page = page_bytes();
-    let region = sys::Region::new(page)?;
+    let region = sys::OwnRegion::new(page)?;
     region.touch(0);
     let mut word = [0; 8];
     File::open("/proc/self/pagemap")?.read_exact_at(&mut word, (region.address() / page * 8) as u64)?;
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn spans_have_no_holes() {
-        let mapping = |start, end, read| Mapping { start, end, read, private: true, name: String::new() };
+        let mapping = |start, end, read| MemoryMapping { start, end, read, private: true, name: String::new() };
         let mappings =
             [mapping(1, 2, true), mapping(2, 3, true), mapping(5, 6, true), mapping(6, 9, false), mapping(9, 10, true)];
         assert_eq!(join(&mappings), [(1, 3), (5, 6), (9, 10)]);
@@ -275,8 +275,11 @@ mod tests {
         for (start, present) in [(0x1000, true), (0x2000, true), (0x3000, false), (0x4000, true)] {
             located.add(start, 1, present, 0x1000);
         }
-        assert_eq!(located.runs, [Run { start: 0x1000, pages: 2 }, Run { start: 0x4000, pages: 1 }]);
-        assert_eq!((located.present, located.swapped, &located.swapped_runs[..]), (3, 1, &[Run { start: 0x3000, pages: 1 }][..]));
+        assert_eq!(located.runs, [PageRun { start: 0x1000, pages: 2 }, PageRun { start: 0x4000, pages: 1 }]);
+        assert_eq!(
+            (located.present, located.swapped, &located.swapped_runs[..]),
+            (3, 1, &[PageRun { start: 0x3000, pages: 1 }][..])
+        );
     }
 
     #[test]

@@ -21,8 +21,8 @@ use thiserror::Error;
 
 use crate::machine::{Machine, ReadError};
 
-pub use locate::{Located, Locator, Method, Run};
-pub use read::{Outcome, Page, Reader};
+pub use locate::{Located, Locator, Method, PageRun};
+pub use read::{PageReader, ProcessPage, ProcessRead};
 
 /// Bytes of a page of this machine.
 #[must_use]
@@ -51,7 +51,7 @@ pub struct Process {
 
 /// Which processes are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct ProcessChoice {
     /// These numbers.
     pub pids: Vec<u32>,
     /// All of these systemd units.
@@ -60,7 +60,7 @@ pub struct Choice {
     pub cgroups: Vec<String>,
 }
 
-impl Choice {
+impl ProcessChoice {
     /// True when nothing was chosen, which means every process.
     #[must_use]
     pub fn is_everything(&self) -> bool {
@@ -77,7 +77,7 @@ impl Choice {
     }
 }
 
-impl fmt::Display for Choice {
+impl fmt::Display for ProcessChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pids = self.pids.iter().map(|pid| format!("pid {pid}"));
         let units = self.units.iter().map(|unit| format!("unit {unit}"));
@@ -99,7 +99,7 @@ pub struct Listing {
 ///
 /// # Errors
 /// [`ReadError`] when `/proc` cannot be listed, or on a machine that is not the running one.
-pub fn list(machine: &Machine, choice: &Choice) -> Result<Listing, ReadError> {
+pub fn list(machine: &Machine, choice: &ProcessChoice) -> Result<Listing, ReadError> {
     machine.only_live("/proc/PID")?;
     let mut pids: Vec<u32> = machine.list("/proc")?.iter().filter_map(|name| name.parse().ok()).collect();
     pids.retain(|pid| *pid != std::process::id());

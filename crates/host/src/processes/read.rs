@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use super::locate::{entry, words};
 use super::{Unseen, open, page_bytes};
-use crate::sys::pages::{Range, read_ranges};
+use crate::sys::pages::{ProcessRange, read_ranges};
 
 /// Most ranges of one call.
 const RANGES: usize = 256;
@@ -20,7 +20,7 @@ const WINDOW: u64 = 64;
 
 /// What became of the pages of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ProcessRead {
     /// Pages that were read.
     pub read: u64,
     /// Pages that were gone, into swap or altogether.
@@ -31,7 +31,7 @@ pub struct Outcome {
 
 /// One page as it is handed over.
 #[derive(Debug)]
-pub struct Page<'a> {
+pub struct ProcessPage<'a> {
     /// Which of the addresses that were asked for.
     pub index: usize,
     /// Its bytes.
@@ -42,7 +42,7 @@ pub struct Page<'a> {
 
 /// A page that is to be read.
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct WantedPage {
     index: usize,
     address: u64,
     shared: bool,
@@ -50,20 +50,20 @@ struct Wanted {
 
 /// Reads pages; keeps its buffers from one process to the next.
 #[derive(Debug)]
-pub struct Reader {
+pub struct PageReader {
     buffer: Vec<u8>,
-    ranges: Vec<Range>,
-    wanted: Vec<Wanted>,
+    ranges: Vec<ProcessRange>,
+    wanted: Vec<WantedPage>,
     entries: Vec<u8>,
 }
 
-impl Default for Reader {
+impl Default for PageReader {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Reader {
+impl PageReader {
     /// With buffers of its own.
     #[must_use]
     pub fn new() -> Self {
@@ -74,10 +74,10 @@ impl Reader {
     ///
     /// # Errors
     /// [`Unseen::Forbidden`] when the process may not be read. One that has ended is no error: its pages have vanished.
-    pub fn read(&mut self, pid: u32, addresses: &[u64], mut page: impl FnMut(Page<'_>)) -> Result<Outcome, Unseen> {
-        let mut outcome = Outcome::default();
+    pub fn read(&mut self, pid: u32, addresses: &[u64], mut page: impl FnMut(ProcessPage<'_>)) -> Result<ProcessRead, Unseen> {
+        let mut outcome = ProcessRead::default();
         let pagemap = match open(pid, "pagemap") {
-            Err(Unseen::Vanished(_)) => return Ok(Outcome { vanished: addresses.len() as u64, ..outcome }),
+            Err(Unseen::Vanished(_)) => return Ok(ProcessRead { vanished: addresses.len() as u64, ..outcome }),
             opened => opened?,
         };
         let most = BATCH / page_bytes();
@@ -106,7 +106,7 @@ impl Reader {
                 let word = self.entries[..read].get(at..at + 8).and_then(|word| words(word).next()).unwrap_or(0);
                 if word & entry::PRESENT != 0 && word & entry::FILE == 0 {
                     let shared = word & entry::EXCLUSIVE == 0;
-                    self.wanted.push(Wanted { index, address: *address, shared });
+                    self.wanted.push(WantedPage { index, address: *address, shared });
                 }
             }
             from += near + 1;
@@ -116,7 +116,7 @@ impl Reader {
 
     /// Copies what is wanted. A call that stops short stops before a page that cannot be read: that page has vanished, and
     /// the next call begins behind it.
-    fn copy(&mut self, pid: u32, outcome: &mut Outcome, page: &mut impl FnMut(Page<'_>)) -> Result<(), Unseen> {
+    fn copy(&mut self, pid: u32, outcome: &mut ProcessRead, page: &mut impl FnMut(ProcessPage<'_>)) -> Result<(), Unseen> {
         let bytes = page_bytes();
         let mut from = 0;
         while from < self.wanted.len() {
@@ -134,7 +134,7 @@ impl Reader {
             };
             for (wanted, bytes) in self.wanted[from..from + read].iter().zip(self.buffer.chunks_exact_mut(bytes)) {
                 outcome.shared += u64::from(wanted.shared);
-                page(Page { index: wanted.index, bytes, shared: wanted.shared });
+                page(ProcessPage { index: wanted.index, bytes, shared: wanted.shared });
             }
             outcome.read += read as u64;
             outcome.vanished += u64::from(read < count);
@@ -153,7 +153,7 @@ impl Reader {
             match self.ranges.last_mut() {
                 Some(range) if range.start + range.length as u64 == wanted.address => range.length += bytes,
                 _ if full => break,
-                _ => self.ranges.push(Range { start: wanted.address, length: bytes }),
+                _ => self.ranges.push(ProcessRange { start: wanted.address, length: bytes }),
             }
             count += 1;
         }

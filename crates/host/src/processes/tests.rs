@@ -6,7 +6,7 @@ use swaptune_core::KernelVersion;
 use swaptune_kernel::v;
 
 use super::*;
-use crate::sys::{Advice, Region};
+use crate::sys::{MadviseAdvice, OwnRegion};
 
 fn ourselves() -> u32 {
     std::process::id()
@@ -24,19 +24,19 @@ pub(super) fn marks_are_ours() -> MutexGuard<'static, ()> {
 }
 
 /// A region of our own with every second page written.
-pub(super) fn half_written(pages: usize) -> Region {
+pub(super) fn half_written(pages: usize) -> OwnRegion {
     let page = page_bytes();
-    let mut region = Region::new(pages * page).unwrap();
-    region.advise(0, pages * page, Advice::NoHugePage).unwrap();
+    let mut region = OwnRegion::new(pages * page).unwrap();
+    region.advise(0, pages * page, MadviseAdvice::NoHugePage).unwrap();
     // Other tests start processes meanwhile.
-    region.advise(0, pages * page, Advice::DontFork).unwrap();
+    region.advise(0, pages * page, MadviseAdvice::DontFork).unwrap();
     for index in (0..pages).step_by(2) {
         region.bytes_mut()[index * page..][..8].copy_from_slice(&(index as u64 + 1).to_ne_bytes());
     }
     region
 }
 
-fn pages_in(located: &Located, region: &Region) -> Vec<u64> {
+fn pages_in(located: &Located, region: &OwnRegion) -> Vec<u64> {
     let page = page_bytes() as u64;
     let (start, end) = (region.address() as u64, (region.address() + region.bytes_len()) as u64);
     let all = located.runs.iter().flat_map(|run| (0..run.pages).map(move |index| run.start + index * page));
@@ -91,7 +91,7 @@ fn both_ways_agree_about_another_process() {
     let addresses: Vec<u64> =
         best.runs.iter().flat_map(|run| (0..run.pages).map(|index| run.start + index * page_bytes() as u64)).collect();
     let mut nonzero = 0;
-    let outcome = Reader::new()
+    let outcome = PageReader::new()
         .read(child.id(), &addresses, |page| nonzero += u64::from(page.bytes.iter().any(|byte| *byte != 0)))
         .unwrap();
     assert_eq!(outcome.read + outcome.vanished, addresses.len() as u64);
@@ -110,12 +110,12 @@ fn pages_are_read_in_batches_and_handed_over_in_order() {
     let addresses = pages_in(&located, &region);
     assert_eq!(addresses.len(), 600);
     let mut seen = Vec::new();
-    let outcome = Reader::new()
+    let outcome = PageReader::new()
         .read(ourselves(), &addresses, |page| {
             seen.push((page.index, u64::from_ne_bytes(page.bytes[..8].try_into().unwrap()), page.shared));
         })
         .unwrap();
-    assert_eq!(outcome, Outcome { read: 600, vanished: 0, shared: 0 });
+    assert_eq!(outcome, ProcessRead { read: 600, vanished: 0, shared: 0 });
     assert!(seen.iter().enumerate().all(|(index, page)| *page == (index, 2 * index as u64 + 1, false)));
 }
 
@@ -125,15 +125,15 @@ fn a_page_that_vanished_is_counted_and_the_rest_is_read() {
     let region = half_written(100);
     let mut addresses: Vec<u64> = (0..100).map(|index| (region.address() + index * page) as u64).collect();
     let mut seen = Vec::new();
-    let outcome = Reader::new().read(ourselves(), &addresses, |page| seen.push(page.index)).unwrap();
-    assert_eq!(outcome, Outcome { read: 50, vanished: 50, shared: 0 });
+    let outcome = PageReader::new().read(ourselves(), &addresses, |page| seen.push(page.index)).unwrap();
+    assert_eq!(outcome, ProcessRead { read: 50, vanished: 50, shared: 0 });
     assert_eq!(seen, (0..100).step_by(2).collect::<Vec<_>>());
     // Not one page was made by looking.
     assert_eq!(pages_in(&Locator::new().locate(ourselves()).unwrap(), &region).len(), 50);
     // Unmapped memory in the middle of a batch.
     addresses.truncate(50);
     addresses.insert(0, page as u64);
-    let outcome = Reader::new().read(ourselves(), &addresses, |_| ()).unwrap();
+    let outcome = PageReader::new().read(ourselves(), &addresses, |_| ()).unwrap();
     assert_eq!((outcome.read, outcome.vanished), (25, 26));
 }
 
@@ -145,8 +145,8 @@ fn a_process_that_ended_is_not_an_error_of_reading() {
     drop(stdin);
     child.kill().unwrap();
     child.wait().unwrap();
-    let outcome = Reader::new().read(child.id(), &[first], |_| ()).unwrap();
-    assert_eq!(outcome, Outcome { vanished: 1, ..Outcome::default() });
+    let outcome = PageReader::new().read(child.id(), &[first], |_| ()).unwrap();
+    assert_eq!(outcome, ProcessRead { vanished: 1, ..ProcessRead::default() });
     assert_eq!(Locator::new().locate(child.id()).unwrap_err(), Unseen::Vanished(child.id()));
 }
 
@@ -154,19 +154,19 @@ fn a_process_that_ended_is_not_an_error_of_reading() {
 fn processes_are_listed_with_where_they_stand() {
     let machine = Machine::live();
     let (mut child, _stdin, _stdout) = still();
-    let listing = list(&machine, &Choice { pids: vec![child.id()], ..Choice::default() }).unwrap();
+    let listing = list(&machine, &ProcessChoice { pids: vec![child.id()], ..ProcessChoice::default() }).unwrap();
     let [process] = &listing.processes[..] else { panic!("{listing:?}") };
     assert_eq!((process.pid, process.name.as_str()), (child.id(), "sh"));
     assert!(process.rss_anon > Bytes(0) && process.membership.path.starts_with('/'));
-    let everything = list(&machine, &Choice::default()).unwrap();
+    let everything = list(&machine, &ProcessChoice::default()).unwrap();
     assert!(everything.processes.iter().any(|process| process.pid == child.id()));
     assert!(
         everything.processes.iter().all(|process| process.pid != ourselves() && process.pid != 2),
         "kernel threads, ourselves"
     );
-    let group = Choice { cgroups: vec![process.membership.path.clone()], ..Choice::default() };
+    let group = ProcessChoice { cgroups: vec![process.membership.path.clone()], ..ProcessChoice::default() };
     assert!(list(&machine, &group).unwrap().processes.contains(process));
-    let unit = Choice { units: vec!["no-such-unit.service".into()], ..Choice::default() };
+    let unit = ProcessChoice { units: vec!["no-such-unit.service".into()], ..ProcessChoice::default() };
     assert!(list(&machine, &unit).unwrap().processes.is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -175,12 +175,12 @@ fn processes_are_listed_with_where_they_stand() {
 #[test]
 fn a_folder_has_no_processes() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(list(&Machine::at(folder.path()), &Choice::default()).is_err());
+    assert!(list(&Machine::at(folder.path()), &ProcessChoice::default()).is_err());
 }
 
 #[test]
 fn a_choice_says_what_it_is() {
-    let choice = Choice { pids: vec![7], units: vec!["nginx".into()], cgroups: vec!["/a".into()] };
+    let choice = ProcessChoice { pids: vec![7], units: vec!["nginx".into()], cgroups: vec!["/a".into()] };
     assert_eq!(choice.to_string(), "pid 7, unit nginx, cgroup /a");
-    assert_eq!(Choice::default().to_string(), "all processes");
+    assert_eq!(ProcessChoice::default().to_string(), "all processes");
 }

@@ -20,7 +20,7 @@ use swaptune_core::parse::maps;
 use super::cold::{clear_marks, clear_written};
 use super::idle::Bitmap;
 use super::locate::{entry, words};
-use super::{Locator, Run, Unseen, open, page_bytes};
+use super::{Locator, PageRun, Unseen, open, page_bytes};
 use crate::sys;
 
 /// Entries of pagemap read at once.
@@ -40,9 +40,9 @@ pub struct Sight {
 
 /// A page at a look: its address, and in the bits that an address of a page leaves free what is known of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen(u64);
+pub struct SeenPage(u64);
 
-impl Seen {
+impl SeenPage {
     /// A page at this address, in RAM or in swap.
     #[must_use]
     pub fn new(address: u64, in_ram: bool) -> Self {
@@ -88,7 +88,7 @@ impl Seen {
 
 /// Pages of one mapping that were touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct TouchedPages {
     /// First address.
     pub start: u64,
     /// Address behind the last.
@@ -99,23 +99,23 @@ pub struct Counted {
 
 /// What a look saw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ProcessLook {
     /// All anonymous pages, in RAM and in swap, in the order of addresses.
-    pub pages: Vec<Seen>,
+    pub pages: Vec<SeenPage>,
     /// Of each mapping how many pages in RAM were touched, where only that can be seen; in the order of addresses.
-    pub counted: Vec<Counted>,
+    pub counted: Vec<TouchedPages>,
 }
 
 /// A process that is looked at again and again.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedProcess {
     pid: u32,
     began: bool,
     /// Address and frame of the pages that were marked idle.
     marked: Vec<(u64, u64)>,
 }
 
-impl Watched {
+impl WatchedProcess {
     /// One that was not looked at yet.
     #[must_use]
     pub fn new(pid: u32) -> Self {
@@ -152,7 +152,7 @@ impl Watcher {
     ///
     /// # Errors
     /// [`Unseen`] when the process has ended or may not be looked at.
-    pub fn look(&mut self, watched: &mut Watched) -> Result<Look, Unseen> {
+    pub fn look(&mut self, watched: &mut WatchedProcess) -> Result<ProcessLook, Unseen> {
         let pid = watched.pid;
         let counted = if watched.began && self.bitmap.is_none() { counted(pid)? } else { Vec::new() };
         let located = self.locator.locate(pid)?;
@@ -171,11 +171,11 @@ impl Watcher {
             None => clear_marks(pid)?,
         }
         (watched.marked, watched.began) = (frames, true);
-        Ok(Look { pages, counted })
+        Ok(ProcessLook { pages, counted })
     }
 
     /// Asks pagemap which of the pages were written, and where those in RAM are.
-    fn entries_of(&mut self, pid: u32, pages: &mut [Seen], frames: &mut Vec<(u64, u64)>, began: bool) -> Result<(), Unseen> {
+    fn entries_of(&mut self, pid: u32, pages: &mut [SeenPage], frames: &mut Vec<(u64, u64)>, began: bool) -> Result<(), Unseen> {
         let pagemap = open(pid, "pagemap")?;
         let bytes = page_bytes() as u64;
         let mut rest = pages;
@@ -203,9 +203,10 @@ impl Watcher {
 }
 
 /// Pages of both kinds in the order of addresses.
-fn seen(in_ram: &[Run], swapped: &[Run]) -> Vec<Seen> {
-    let each = |runs: &[Run], in_ram: bool| -> Vec<Seen> {
-        let of = |Run { start, pages }| (0..pages).map(move |index| Seen::new(start + index * page_bytes() as u64, in_ram));
+fn seen(in_ram: &[PageRun], swapped: &[PageRun]) -> Vec<SeenPage> {
+    let each = |runs: &[PageRun], in_ram: bool| -> Vec<SeenPage> {
+        let of =
+            |PageRun { start, pages }| (0..pages).map(move |index| SeenPage::new(start + index * page_bytes() as u64, in_ram));
         runs.iter().copied().flat_map(of).collect()
     };
     let mut pages = each(in_ram, true);
@@ -216,7 +217,7 @@ fn seen(in_ram: &[Run], swapped: &[Run]) -> Vec<Seen> {
 }
 
 /// Pages that were marked idle and no longer are. One that lies in another frame now tells nothing.
-fn idle(bitmap: &Bitmap, pages: &mut [Seen], marked: &[(u64, u64)]) -> io::Result<()> {
+fn idle(bitmap: &Bitmap, pages: &mut [SeenPage], marked: &[(u64, u64)]) -> io::Result<()> {
     let mut marked = marked.iter().peekable();
     for page in pages.iter_mut().filter(|page| page.is_in_ram()) {
         while marked.next_if(|(address, _)| *address < page.address()).is_some() {}
@@ -229,12 +230,12 @@ fn idle(bitmap: &Bitmap, pages: &mut [Seen], marked: &[(u64, u64)]) -> io::Resul
 }
 
 /// How many pages of each mapping were touched. The marks of mappings of files were not cleared, whatever private pages are in them.
-fn counted(pid: u32) -> Result<Vec<Counted>, Unseen> {
+fn counted(pid: u32) -> Result<Vec<TouchedPages>, Unseen> {
     let mut text = String::new();
     open(pid, "smaps")?.read_to_string(&mut text).map_err(|error| Unseen::new(pid, "smaps", &error))?;
     let page = page_bytes() as u64;
     let cleared = |usage: &&maps::Usage| usage.mapping.may_hold_pages() && !usage.mapping.name.starts_with('/');
-    let count = |usage: &maps::Usage| Counted {
+    let count = |usage: &maps::Usage| TouchedPages {
         start: usage.mapping.start,
         end: usage.mapping.end,
         touched: usage.referenced.min(usage.rss).0 / page,
@@ -245,7 +246,7 @@ fn counted(pid: u32) -> Result<Vec<Counted>, Unseen> {
 /// Whether this kernel keeps soft-dirty marks: a page that was just made bears one.
 fn has_soft_dirty() -> io::Result<bool> {
     let page = page_bytes();
-    let mut region = sys::Region::new(page)?;
+    let mut region = sys::OwnRegion::new(page)?;
     region.bytes_mut()[0] = 1;
     let mut word = [0; 8];
     File::open("/proc/self/pagemap")?.read_exact_at(&mut word, (region.address() / page * 8) as u64)?;
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
     use crate::processes::tests::{half_written, marks_are_ours};
 
-    fn of(look: &Look, region: &sys::Region) -> Vec<Seen> {
+    fn of(look: &ProcessLook, region: &sys::OwnRegion) -> Vec<SeenPage> {
         let (start, end) = (region.address() as u64, (region.address() + region.bytes_len()) as u64);
         look.pages.iter().copied().filter(|page| (start..end).contains(&page.address())).collect()
     }
@@ -268,7 +269,7 @@ mod tests {
         let page = page_bytes();
         let mut region = half_written(64);
         let mut watcher = Watcher::new(Path::new("/nonexistent")).unwrap();
-        let mut watched = Watched::new(std::process::id());
+        let mut watched = WatchedProcess::new(std::process::id());
         let first = watcher.look(&mut watched).unwrap();
         assert_eq!(of(&first, &region).len(), 32);
         assert!(first.counted.is_empty() && first.pages.iter().all(|page| !page.is_touched() && !page.is_written()));
@@ -294,7 +295,7 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let mut watcher = Watcher::new(&path).unwrap();
         assert!(watcher.sight().each_page);
-        let mut watched = Watched::new(std::process::id());
+        let mut watched = WatchedProcess::new(std::process::id());
         watcher.look(&mut watched).unwrap();
         if !rustix::process::geteuid().is_root() {
             assert_eq!(watched.marked, [], "page frames are shown to root only");
@@ -313,6 +314,6 @@ mod tests {
     #[test]
     fn one_that_ended_is_unseen() {
         let mut watcher = Watcher::new(Path::new("/nonexistent")).unwrap();
-        assert_eq!(watcher.look(&mut Watched::new(u32::MAX)), Err(Unseen::Vanished(u32::MAX)));
+        assert_eq!(watcher.look(&mut WatchedProcess::new(u32::MAX)), Err(Unseen::Vanished(u32::MAX)));
     }
 }

@@ -16,14 +16,14 @@ const VMSTAT: [&str; 10] =
 
 /// Where the counters of one machine are.
 #[derive(Debug)]
-pub struct Counters<'a> {
+pub struct CounterFiles<'a> {
     machine: &'a Machine,
     debugfs: Result<(), String>,
     zram: Vec<String>,
     areas: Vec<String>,
 }
 
-impl<'a> Counters<'a> {
+impl<'a> CounterFiles<'a> {
     /// Of an inspected machine.
     #[must_use]
     pub fn new(machine: &'a Machine, facts: &Facts) -> Self {

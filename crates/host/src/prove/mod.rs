@@ -19,18 +19,18 @@ mod slots;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
-use swaptune_core::proof::{Behaviour, Class, ClassObservation, Impossible, Observation, Proof, judge};
+use swaptune_core::proof::{CanaryClass, ClassObservation, Impossible, Observation, Proof, SwapBehaviour, judge};
 use swaptune_core::stats::Nanos;
 use swaptune_core::{Bytes, Facts};
 
-use crate::inspect::{Scope, inspect};
+use crate::inspect::{InspectScope, inspect};
 use crate::machine::{Machine, ReadError};
-use counters::Counters;
-use pages::Canary;
+use counters::CounterFiles;
+use pages::CanaryPages;
 
 /// How to prove.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ProofOptions {
     /// Memory for all canary pages together.
     pub size: Bytes,
     /// Seed of their content; `None` takes one from the clock, so that no run can find the pages of another.
@@ -41,7 +41,7 @@ pub struct Options {
     pub loads: Duration,
 }
 
-impl Default for Options {
+impl Default for ProofOptions {
     fn default() -> Self {
         Self { size: Bytes::from_mib(8), seed: None, settle: Duration::from_secs(3), loads: Duration::from_millis(30) }
     }
@@ -73,8 +73,8 @@ pub enum ProveError {
 ///
 /// # Errors
 /// [`ProveError`] when it cannot be run; see there.
-pub fn prove(machine: &Machine, options: &Options) -> Result<Proof, ProveError> {
-    let facts = inspect(machine, Scope { log: false, ..Scope::STATUS });
+pub fn prove(machine: &Machine, options: &ProofOptions) -> Result<Proof, ProveError> {
+    let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
     observe(machine, &facts, options).map(|observation| judge(&observation))
 }
 
@@ -82,13 +82,13 @@ pub fn prove(machine: &Machine, options: &Options) -> Result<Proof, ProveError> 
 ///
 /// # Errors
 /// [`ProveError`] when it cannot be run; see there.
-pub fn observe(machine: &Machine, facts: &Facts, options: &Options) -> Result<Observation, ProveError> {
+pub fn observe(machine: &Machine, facts: &Facts, options: &ProofOptions) -> Result<Observation, ProveError> {
     if !machine.is_live() {
         return Err(ProveError::NotLive);
     }
     let started = Instant::now();
     let mut observation =
-        Observation { behaviour: Behaviour::from_facts(facts), cgroup: cgroup::limits(machine), ..Observation::default() };
+        Observation { behaviour: SwapBehaviour::from_facts(facts), cgroup: cgroup::limits(machine), ..Observation::default() };
     observation.impossible = no_areas(facts);
     if observation.impossible.is_none() {
         push_all(machine, facts, options, &mut observation)?;
@@ -111,15 +111,15 @@ fn no_areas(facts: &Facts) -> Option<Impossible> {
 const NOTHING_WRITTEN: Duration = Duration::from_millis(5);
 
 /// Shares of the classes in percent. Zero pages are all alike; text is what most memory is.
-const SHARES: [(Class, u64); 3] = [(Class::Zero, 12), (Class::Text, 63), (Class::Random, 25)];
+const SHARES: [(CanaryClass, u64); 3] = [(CanaryClass::Zero, 12), (CanaryClass::Text, 63), (CanaryClass::Random, 25)];
 
-fn push_all(machine: &Machine, facts: &Facts, options: &Options, observation: &mut Observation) -> Result<(), ProveError> {
+fn push_all(machine: &Machine, facts: &Facts, options: &ProofOptions, observation: &mut Observation) -> Result<(), ProveError> {
     let page = facts.kernel.page_size;
     let seed = options.seed.unwrap_or_else(seed_from_clock);
-    let counters = Counters::new(machine, facts);
+    let counters = CounterFiles::new(machine, facts);
     for (class, percent) in SHARES {
         let pages = (options.size.percent(percent).0 / page.0.max(1)).max(1);
-        let mut canary = Canary::new(class, pages, page, seed)?;
+        let mut canary = CanaryPages::new(class, pages, page, seed)?;
         match one_class(&counters, options, &mut canary)? {
             Ok(seen) => {
                 let stuck = seen.swapped == 0;
@@ -147,9 +147,9 @@ fn push_all(machine: &Machine, facts: &Facts, options: &Options, observation: &m
 }
 
 fn one_class(
-    counters: &Counters,
-    options: &Options,
-    canary: &mut Canary,
+    counters: &CounterFiles,
+    options: &ProofOptions,
+    canary: &mut CanaryPages,
 ) -> Result<Result<ClassObservation, Impossible>, ProveError> {
     let before = counters.read()?;
     let store = match canary.push() {

@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use swaptune_core::Bytes;
-use swaptune_core::proof::{Class, Corruption};
+use swaptune_core::proof::{CanaryClass, Corruption};
 use swaptune_core::stats::{Nanos, Quantiles};
 use tracing::info;
 
 use super::{ProveError, nanos, slots};
-use crate::sys::{Advice, Region};
+use crate::sys::{MadviseAdvice, OwnRegion};
 
 /// Pages caught on a CPU's list of pages to be moved (31 at most), on up to two CPUs: they cannot
 /// be pushed until that CPU drains its list, and waiting for it is not worth it.
@@ -26,9 +26,9 @@ const PUSH_ROUNDS: u32 = 3;
 
 /// One class of pages.
 #[derive(Debug)]
-pub struct Canary {
+pub struct CanaryPages {
     /// What is in them.
-    pub class: Class,
+    pub class: CanaryClass,
     /// How many.
     pub pages: u64,
     /// What pushing costs when there is nothing to push.
@@ -37,25 +37,25 @@ pub struct Canary {
     pub overhead_load: Nanos,
     /// What could not be seen.
     pub blind: Vec<String>,
-    region: Region,
+    region: OwnRegion,
     page: usize,
     seed: u64,
     unreadable: Vec<usize>,
 }
 
-impl Canary {
+impl CanaryPages {
     /// Maps and fills them.
     ///
     /// # Errors
     /// [`ProveError::Map`] when there is no memory for them.
-    pub fn new(class: Class, pages: u64, page: Bytes, seed: u64) -> Result<Self, ProveError> {
+    pub fn new(class: CanaryClass, pages: u64, page: Bytes, seed: u64) -> Result<Self, ProveError> {
         let size = Bytes(pages.saturating_mul(page.0));
         let map = |source| ProveError::Map { size, source };
         let length = usize::try_from(size.0).map_err(|_| map(io::ErrorKind::OutOfMemory.into()))?;
-        let mut region = Region::new(length).map_err(map)?;
+        let mut region = OwnRegion::new(length).map_err(map)?;
         // EINVAL from a kernel without huge pages, which then has none to avoid.
-        let _ = region.advise(0, length, Advice::NoHugePage);
-        let _ = region.advise(0, length, Advice::DontFork);
+        let _ = region.advise(0, length, MadviseAdvice::NoHugePage);
+        let _ = region.advise(0, length, MadviseAdvice::DontFork);
         let page = length / usize::try_from(pages).unwrap_or(usize::MAX).max(1);
         for (number, bytes) in (0..).zip(region.bytes_mut().chunks_mut(page)) {
             class.fill(bytes, number, seed);
@@ -85,7 +85,7 @@ impl Canary {
         self.region.bytes_len() / self.page
     }
 
-    fn advise(&self, number: usize, advice: Advice) -> io::Result<()> {
+    fn advise(&self, number: usize, advice: MadviseAdvice) -> io::Result<()> {
         self.region.advise(number * self.page, self.page, advice)
     }
 
@@ -94,7 +94,7 @@ impl Canary {
     /// # Errors
     /// What `MADV_PAGEOUT` says.
     pub fn push_page(&self, number: usize) -> io::Result<()> {
-        self.advise(number, Advice::PageOut)
+        self.advise(number, MadviseAdvice::PageOut)
     }
 
     /// Touches one page, as a program does.
@@ -122,7 +122,7 @@ impl Canary {
             samples.push(nanos(start.elapsed()).0);
         }
         self.push_stragglers()?;
-        self.overhead_store = self.overhead(|canary, number| canary.advise(number, Advice::PageOut));
+        self.overhead_store = self.overhead(|canary, number| canary.advise(number, MadviseAdvice::PageOut));
         Ok(Quantiles::of(&mut samples, self.overhead_store))
     }
 
@@ -140,7 +140,7 @@ impl Canary {
             }
             std::thread::sleep(Duration::from_millis(u64::from(round)));
             for number in here {
-                self.advise(number, Advice::PageOut)?;
+                self.advise(number, MadviseAdvice::PageOut)?;
             }
         }
         Ok(late)
@@ -186,11 +186,11 @@ impl Canary {
     ///
     /// # Errors
     /// [`ProveError::Resident`].
-    pub fn where_are_they(&mut self) -> Result<(u64, Vec<slots::Slot>), ProveError> {
+    pub fn where_are_they(&mut self) -> Result<(u64, Vec<slots::AreaSlot>), ProveError> {
         match self.entries() {
             Ok(entries) => {
                 let swapped: Vec<_> = entries.into_iter().filter(|entry| slots::is_swapped(*entry)).collect();
-                let slots: Vec<_> = swapped.iter().filter_map(|entry| slots::Slot::of(*entry)).collect();
+                let slots: Vec<_> = swapped.iter().filter_map(|entry| slots::AreaSlot::of(*entry)).collect();
                 if slots.is_empty() && !swapped.is_empty() {
                     self.blind.push("the swap area of each page: page table entries show it to CAP_SYS_ADMIN only".into());
                 }
@@ -223,7 +223,7 @@ impl Canary {
             for number in &resident {
                 // A page that cannot be read is found and reported when it is loaded.
                 if self.bring_back(*number).is_ok() {
-                    let _ = self.advise(*number, Advice::PageOut);
+                    let _ = self.advise(*number, MadviseAdvice::PageOut);
                 }
             }
             let left = self.resident()?;
@@ -243,7 +243,7 @@ impl Canary {
 
     /// Reads a page in, by a call that can fail instead of a signal where the kernel has it.
     fn bring_back(&self, number: usize) -> io::Result<()> {
-        match self.advise(number, Advice::PopulateRead) {
+        match self.advise(number, MadviseAdvice::PopulateRead) {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
                 self.region.touch(number * self.page);
                 Ok(())
@@ -281,7 +281,7 @@ impl Canary {
         // The rest in bulk: the kernel reads ahead as far as it likes.
         let rest: Vec<usize> = order.collect();
         if !rest.is_empty() {
-            let _ = self.region.advise(0, self.region.bytes_len(), Advice::WillNeed);
+            let _ = self.region.advise(0, self.region.bytes_len(), MadviseAdvice::WillNeed);
         }
         for number in 0..self.count() {
             if !self.unreadable.contains(&number) && self.bring_back(number).is_err() {
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_page_that_changed_is_found() {
-        let mut canary = Canary::new(Class::Text, 4, Bytes(rustix::param::page_size() as u64), 1).unwrap();
+        let mut canary = CanaryPages::new(CanaryClass::Text, 4, Bytes(rustix::param::page_size() as u64), 1).unwrap();
         assert_eq!(canary.check(), None);
         let offset = 2 * canary.page + 100;
         canary.region.bytes_mut()[offset] ^= 0x40;

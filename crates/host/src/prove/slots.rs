@@ -19,12 +19,12 @@ pub(super) fn is_swapped(entry: u64) -> bool {
 
 /// A slot of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct AreaSlot {
     area: u64,
     page: u64,
 }
 
-impl Slot {
+impl AreaSlot {
     /// The slot of a swapped page; `None` when the kernel hides it. Slot 0 holds the swap header and is never used.
     pub(super) fn of(entry: u64) -> Option<Self> {
         let slot = Self { area: entry & 0x1f, page: entry >> 5 & ((1 << 50) - 1) };
@@ -38,7 +38,7 @@ impl Slot {
 /// switched off while a later one stayed on: then a number is larger than its place in the list, and the slots that
 /// came into use on each area tell which it is.
 pub(super) fn by_area(
-    slots: &[Slot],
+    slots: &[AreaSlot],
     before: &Snapshot,
     after: &Snapshot,
     areas: &[String],
@@ -77,7 +77,7 @@ mod tests {
 
     fn named(numbers: &[(u64, u64)], areas: &[(&str, u64)]) -> Vec<(String, u64)> {
         let slots: Vec<_> =
-            numbers.iter().flat_map(|(area, count)| (1..=*count).filter_map(|page| Slot::of(entry(*area, page)))).collect();
+            numbers.iter().flat_map(|(area, count)| (1..=*count).filter_map(|page| AreaSlot::of(entry(*area, page)))).collect();
         let used = |grown: bool| {
             let bytes = |pages: u64| 1_000_000 + if grown { pages * PAGE as u64 } else { 0 };
             Snapshot(areas.iter().map(|(path, pages)| (format!("swaps.{path}"), bytes(*pages))).collect())
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn entries_are_read_as_the_kernel_documents() {
         assert!(is_present(1 << 63) && !is_swapped(1 << 63));
-        assert_eq!(Slot::of(entry(3, 77)), Some(Slot { area: 3, page: 77 }));
-        assert_eq!(Slot::of(1 << 62), None, "hidden");
-        assert_eq!(Slot::of(1 << 63 | 77 << 5), None, "present");
+        assert_eq!(AreaSlot::of(entry(3, 77)), Some(AreaSlot { area: 3, page: 77 }));
+        assert_eq!(AreaSlot::of(1 << 62), None, "hidden");
+        assert_eq!(AreaSlot::of(1 << 63 | 77 << 5), None, "present");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use swaptune_core::parse::keyed;
 use swaptune_core::parse::proc_cgroup;
 use swaptune_core::{Bytes, Fact};
 
-use super::{LARGEST, WALK, Wanted, is_turn};
+use super::{LARGEST, SampledParts, WALK, is_turn};
 use crate::machine::Machine;
 
 /// Where the tree is mounted; version 1 has no such file there.
@@ -19,13 +19,13 @@ const MOST: usize = 10_000;
 
 /// The groups that were found, by path, with what was read of them last.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
+pub(super) struct SampledGroups {
     found: BTreeMap<String, UnitUse>,
     largest: Vec<String>,
 }
 
-impl Groups {
-    pub fn look(&mut self, machine: &Machine, wanted: Wanted, turn: u64) -> Fact<Vec<UnitUse>> {
+impl SampledGroups {
+    pub fn look(&mut self, machine: &Machine, wanted: SampledParts, turn: u64) -> Fact<Vec<UnitUse>> {
         if !(wanted.swap || wanted.pool || wanted.refaults) {
             return Fact::absent("not asked for");
         }
@@ -88,7 +88,7 @@ fn name(path: &str) -> String {
     unit_of(path).filter(|unit| path.ends_with(unit)).unwrap_or_else(|| path.to_owned())
 }
 
-fn read(machine: &Machine, path: &str, unit: &mut UnitUse, wanted: Wanted) {
+fn read(machine: &Machine, path: &str, unit: &mut UnitUse, wanted: SampledParts) {
     let text = |file: &str| machine.read_text(&format!("{TREE}{path}/{file}")).ok();
     let number = |file: &str| text(file).and_then(|text| text.trim().parse().ok()).map(Bytes);
     if wanted.swap {

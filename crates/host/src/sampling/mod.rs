@@ -17,7 +17,7 @@ use crate::daemon_status;
 use crate::inspect::Steady;
 use crate::machine::Machine;
 
-use groups::Groups;
+use groups::SampledGroups;
 use tasks::Tasks;
 
 /// A thing that is not among the largest is read at every fifth look.
@@ -31,7 +31,7 @@ const DECISIONS: usize = 10;
 
 /// What of the groups and processes is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SampledParts {
     /// Slots of units (`memory.swap.current`).
     pub swap: bool,
     /// Compressed bytes of units (`memory.zswap.current`).
@@ -42,7 +42,7 @@ pub struct Wanted {
     pub processes: bool,
 }
 
-impl Wanted {
+impl SampledParts {
     /// All of it: for one look, and for programs that ask seldom.
     pub const ALL: Self = Self { swap: true, pool: true, refaults: true, processes: true };
 }
@@ -52,7 +52,7 @@ impl Wanted {
 pub struct Sampler<'a> {
     machine: &'a Machine,
     steady: Steady,
-    groups: Groups,
+    groups: SampledGroups,
     tasks: Tasks,
     began: Instant,
     looks: u64,
@@ -65,7 +65,7 @@ impl<'a> Sampler<'a> {
         Self {
             machine,
             steady: Steady::of(machine),
-            groups: Groups::default(),
+            groups: SampledGroups::default(),
             tasks: Tasks::default(),
             began: Instant::now(),
             looks: 0,
@@ -73,7 +73,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// Looks once. Nothing fails: what cannot be read is absent with its reason.
-    pub fn look(&mut self, wanted: Wanted) -> Sample {
+    pub fn look(&mut self, wanted: SampledParts) -> Sample {
         let facts = self.steady.look(self.machine);
         let turn = self.looks;
         self.looks += 1;
@@ -110,7 +110,7 @@ fn is_turn(number: u64, look: u64) -> bool {
 mod tests {
     use super::*;
     use crate::testing::write;
-    use swaptune_core::metrics::{Look, find};
+    use swaptune_core::metrics::{SampleLook, find};
 
     fn machine() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ mod tests {
         let dir = machine();
         let machine = Machine::at(dir.path());
         let mut sampler = Sampler::new(&machine);
-        let first = sampler.look(Wanted::ALL);
+        let first = sampler.look(SampledParts::ALL);
         let units: Vec<_> =
             first.units.value().unwrap().iter().map(|unit| (unit.name.as_str(), unit.swap.unwrap().0, unit.refaults)).collect();
         assert_eq!(units, [("/box", 1, Some(7)), ("ed.scope", 8192, Some(7)), ("web.service", 4096, Some(7))]);
@@ -153,8 +153,8 @@ mod tests {
         assert_eq!(names, [(7, "large", 80 << 10), (12, "small", 8 << 10)]);
         assert_eq!(first.disks["vda3"].writes, 5);
         write(dir.path(), "proc/vmstat", "zswpin 150\nzswpout 200\n");
-        let second = sampler.look(Wanted::ALL);
-        let look = Look::new(&second, Some(&first));
+        let second = sampler.look(SampledParts::ALL);
+        let look = SampleLook::new(&second, Some(&first));
         let reading = find("zswap_in_bytes").unwrap().readings(&look).remove(0);
         let expect = 50.0 * 4096.0 / look.seconds().unwrap();
         assert!((reading.per_second.unwrap().value().unwrap() - expect).abs() < 1e-6);
@@ -165,12 +165,12 @@ mod tests {
         let dir = machine();
         let machine = Machine::at(dir.path());
         let mut sampler = Sampler::new(&machine);
-        sampler.look(Wanted::ALL);
+        sampler.look(SampledParts::ALL);
         std::fs::remove_dir_all(dir.path().join("proc/7")).unwrap();
         std::fs::remove_dir_all(dir.path().join("sys/fs/cgroup/box")).unwrap();
-        let mut last = sampler.look(Wanted::ALL);
+        let mut last = sampler.look(SampledParts::ALL);
         for _ in 0..WALK {
-            last = sampler.look(Wanted::ALL);
+            last = sampler.look(SampledParts::ALL);
         }
         assert_eq!(last.processes.value().unwrap().len(), 1);
         assert_eq!(last.units.value().unwrap().len(), 2);
@@ -180,7 +180,7 @@ mod tests {
     fn only_what_is_wanted_is_read() {
         let dir = machine();
         let machine = Machine::at(dir.path());
-        let sample = Sampler::new(&machine).look(Wanted { refaults: false, processes: false, ..Wanted::ALL });
+        let sample = Sampler::new(&machine).look(SampledParts { refaults: false, processes: false, ..SampledParts::ALL });
         assert!(sample.units.value().unwrap().iter().all(|unit| unit.refaults.is_none() && unit.swap.is_some()));
         assert_eq!(sample.processes.source(), "not asked for");
     }
@@ -189,7 +189,7 @@ mod tests {
     fn without_version_two_of_control_groups_units_are_absent_with_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         write(dir.path(), "proc/meminfo", "MemTotal: 1 kB\n");
-        let sample = Sampler::new(&Machine::at(dir.path())).look(Wanted::ALL);
+        let sample = Sampler::new(&Machine::at(dir.path())).look(SampledParts::ALL);
         assert!(sample.units.source().contains("cgroup.controllers"), "{:?}", sample.units);
     }
 }

@@ -20,7 +20,7 @@ pub const GUARD: u64 = 1 << 8;
 
 /// What to scan for, and where. A page is reported when it is of any category in `any` and of none in `excluded`.
 #[derive(Clone, Copy, Debug)]
-pub struct Scan {
+pub struct PageScan {
     /// First address, of a whole page.
     pub start: u64,
     /// Address behind the last page.
@@ -34,7 +34,7 @@ pub struct Scan {
 /// Neighbouring pages of the same categories: `struct page_region` of `linux/fs.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Region {
+pub struct PageRegion {
     /// First address.
     pub start: u64,
     /// Address behind the last.
@@ -45,7 +45,7 @@ pub struct Region {
 
 /// `struct pm_scan_arg` of `linux/fs.h`.
 #[repr(C)]
-struct Argument {
+struct ScanArgument {
     size: u64,
     flags: u64,
     start: u64,
@@ -60,7 +60,7 @@ struct Argument {
     return_mask: u64,
 }
 
-struct PagemapScan<'a>(&'a mut Argument);
+struct PagemapScan<'a>(&'a mut ScanArgument);
 
 // SAFETY: the opcode is that of the kernel's header for an argument of this size, which is what `as_ptr` points to; the kernel
 // reads and writes it and nothing else but the regions it points to, which `pagemap_scan` borrows for the time of the call.
@@ -69,7 +69,7 @@ unsafe impl Ioctl for PagemapScan<'_> {
     const IS_MUTATING: bool = true;
 
     fn opcode(&self) -> Opcode {
-        opcode::read_write::<Argument>(b'f', 16)
+        opcode::read_write::<ScanArgument>(b'f', 16)
     }
 
     fn as_ptr(&mut self) -> *mut c_void {
@@ -89,9 +89,9 @@ unsafe impl Ioctl for PagemapScan<'_> {
 ///
 /// # Errors
 /// What the kernel says: ENOTTY before Linux 6.7, EINVAL for categories that it does not know, ESRCH when the process is gone.
-pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> io::Result<usize> {
-    let mut argument = Argument {
-        size: size_of::<Argument>() as u64,
+pub fn pagemap_scan(pagemap: impl AsFd, scan: &PageScan, regions: &mut [PageRegion]) -> io::Result<usize> {
+    let mut argument = ScanArgument {
+        size: size_of::<ScanArgument>() as u64,
         flags: 0,
         start: scan.start,
         end: scan.end,
@@ -105,7 +105,7 @@ pub fn pagemap_scan(pagemap: impl AsFd, scan: &Scan, regions: &mut [Region]) -> 
         return_mask: scan.any,
     };
     // SAFETY: the argument is whole and ours; `vec` and `vec_len` are those of `regions`, borrowed mutably for the whole call, and
-    // any bytes are a valid `Region`.
+    // any bytes are a valid `PageRegion`.
     let count = unsafe { ioctl(pagemap, PagemapScan(&mut argument)) }?;
     Ok(count.min(regions.len()))
 }
@@ -115,7 +115,7 @@ pub const MOST_RANGES: usize = 1024;
 
 /// A range of another process's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct ProcessRange {
     /// First address.
     pub start: u64,
     /// How many bytes.
@@ -127,7 +127,7 @@ pub struct Range {
 ///
 /// # Errors
 /// What the kernel says: EFAULT when the very first page cannot be read, ESRCH, EPERM.
-pub fn read_ranges(pid: u32, ranges: &[Range], buffer: &mut [u8]) -> io::Result<usize> {
+pub fn read_ranges(pid: u32, ranges: &[ProcessRange], buffer: &mut [u8]) -> io::Result<usize> {
     let mut remote = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST_RANGES];
     let count = ranges.len().min(MOST_RANGES);
     for (vector, range) in remote.iter_mut().zip(ranges) {
@@ -148,7 +148,7 @@ pub fn read_ranges(pid: u32, ranges: &[Range], buffer: &mut [u8]) -> io::Result<
 /// # Errors
 /// What the kernel says of the first range: EINVAL where its memory is locked, of huge pages of hugetlbfs or of a device; ENOMEM where nothing
 /// is mapped; ESRCH when the process has ended; EPERM without `CAP_SYS_NICE` or the right to read its memory; ENOSYS.
-pub fn page_out(process: impl AsFd, ranges: &[Range]) -> io::Result<usize> {
+pub fn page_out(process: impl AsFd, ranges: &[ProcessRange]) -> io::Result<usize> {
     let mut remote = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST_RANGES];
     let count = ranges.len().min(MOST_RANGES);
     for (vector, range) in remote.iter_mut().zip(ranges) {
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_argument_is_the_kernels() {
-        assert_eq!((size_of::<Argument>(), size_of::<Region>()), (96, 24));
+        assert_eq!((size_of::<ScanArgument>(), size_of::<PageRegion>()), (96, 24));
     }
 
     #[test]
@@ -178,10 +178,10 @@ mod tests {
         let source = [7_u8; 100];
         let start = source.as_ptr() as u64;
         let mut buffer = [0; 64];
-        let ranges = [Range { start, length: 10 }, Range { start: start + 50, length: 20 }];
+        let ranges = [ProcessRange { start, length: 10 }, ProcessRange { start: start + 50, length: 20 }];
         assert_eq!(read_ranges(std::process::id(), &ranges, &mut buffer).unwrap(), 30);
         assert!(buffer[..30].iter().all(|byte| *byte == 7) && buffer[30..].iter().all(|byte| *byte == 0));
-        let unmapped = [Range { start: 16, length: 10 }];
+        let unmapped = [ProcessRange { start: 16, length: 10 }];
         assert_eq!(read_ranges(std::process::id(), &unmapped, &mut buffer).unwrap_err().raw_os_error(), Some(libc::EFAULT));
         assert_eq!(read_ranges(u32::MAX, &ranges, &mut buffer).unwrap_err().raw_os_error(), Some(libc::ESRCH));
         // More than there is room for is cut, not written behind the end.
@@ -197,15 +197,15 @@ mod tests {
             return;
         }
         let page = rustix::param::page_size();
-        let mut region = crate::sys::Region::new(2 * page).unwrap();
+        let mut region = crate::sys::OwnRegion::new(2 * page).unwrap();
         region.bytes_mut().fill(7);
         let start = region.address() as u64;
-        let ranges = [Range { start, length: page }, Range { start: start + page as u64, length: page }];
+        let ranges = [ProcessRange { start, length: page }, ProcessRange { start: start + page as u64, length: page }];
         assert_eq!(page_out(&us, &ranges).unwrap(), 2 * page);
         assert_eq!(page_out(&us, &[]).unwrap(), 0);
         assert!(region.bytes().iter().all(|byte| *byte == 7));
         // A start that is not the start of a page is refused, and what comes before it is done.
-        let odd = Range { start: start + 1, length: page };
+        let odd = ProcessRange { start: start + 1, length: page };
         assert_eq!(page_out(&us, &[odd]).unwrap_err().raw_os_error(), Some(libc::EINVAL));
         assert_eq!(page_out(&us, &[ranges[0], odd]).unwrap(), page);
     }

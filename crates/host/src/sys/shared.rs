@@ -4,9 +4,9 @@
 use std::slice;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
-use super::Region;
+use super::OwnRegion;
 
-impl Region {
+impl OwnRegion {
     /// Its bytes as cells. A relaxed access of one is one plain load or store, which no compiler joins with its
     /// neighbours or leaves out.
     #[must_use]
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn cells_are_the_bytes_of_the_region() {
-        let mut region = Region::new(rustix::param::page_size()).unwrap();
+        let mut region = OwnRegion::new(rustix::param::page_size()).unwrap();
         let cells = region.byte_cells();
         std::thread::scope(|scope| {
             for (number, half) in cells.chunks(cells.len() / 2).enumerate() {

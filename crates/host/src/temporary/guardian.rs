@@ -43,14 +43,14 @@ const PATIENCE: (u32, Duration) = (240, Duration::from_millis(250));
 
 /// The program that plays the guardian.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct GuardianProgram {
     /// Path of the executable.
     pub path: PathBuf,
     /// Arguments that make it the guardian.
     pub arguments: Vec<OsString>,
 }
 
-impl Default for Program {
+impl Default for GuardianProgram {
     /// The running program, even when its file was replaced since.
     fn default() -> Self {
         Self { path: "/proc/self/exe".into(), arguments: vec![ARGUMENT.into()] }
@@ -67,7 +67,7 @@ pub(super) struct Guardian {
 
 impl Guardian {
     /// Starts it and waits until it is there.
-    pub fn start(program: &Program, machine: &Machine) -> io::Result<Self> {
+    pub fn start(program: &GuardianProgram, machine: &Machine) -> io::Result<Self> {
         let root = std::fs::canonicalize(machine.root())?;
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).env(ROOT, root).current_dir("/");

@@ -16,7 +16,7 @@ use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState, SwapHeaderState, SwapState, ZramState};
 use swaptune_core::knobs::{self, Knob, KnobError};
 use swaptune_core::plan::{Step, When};
-use swaptune_core::swapoff::Room;
+use swaptune_core::swapoff::SwapoffRoom;
 use swaptune_kernel::nearest;
 use uuid::Uuid;
 
@@ -31,7 +31,7 @@ use crate::kernel::{self, Kernel};
 use crate::lock::Lock;
 use crate::machine::Machine;
 use crate::transaction::{NotUndone, Run, StepError, UndoOptions, UndoReport, grow, privileges, read_knob, undo_all, undo_from};
-use guardian::{Guardian, Program};
+use guardian::{Guardian, GuardianProgram};
 
 /// Temporary settings are never finished.
 const TORN: UndoOptions<'static> = UndoOptions { torn: true, force: false, aside: &[] };
@@ -77,7 +77,7 @@ impl TemporarySettings {
     /// # Errors
     /// [`TemporaryError`]: refused without root, busy while another process has temporary settings or applies a plan.
     pub fn open(machine: &Machine, what: &str) -> Result<Self, TemporaryError> {
-        Self::open_with_guardian(machine, what, &Program::default())
+        Self::open_with_guardian(machine, what, &GuardianProgram::default())
     }
 
     /// The same for the daemon itself, which asks no daemon to step aside.
@@ -85,18 +85,18 @@ impl TemporarySettings {
     /// # Errors
     /// As [`TemporarySettings::open`].
     pub fn open_in_daemon(machine: &Machine, what: &str) -> Result<Self, TemporaryError> {
-        Self::begin(machine, what, &Program::default(), None)
+        Self::begin(machine, what, &GuardianProgram::default(), None)
     }
 
     /// The same with another program as guardian.
     ///
     /// # Errors
     /// As [`TemporarySettings::open`].
-    pub fn open_with_guardian(machine: &Machine, what: &str, program: &Program) -> Result<Self, TemporaryError> {
+    pub fn open_with_guardian(machine: &Machine, what: &str, program: &GuardianProgram) -> Result<Self, TemporaryError> {
         Self::begin(machine, what, program, Aside::ask(machine))
     }
 
-    fn begin(machine: &Machine, what: &str, program: &Program, aside: Option<Aside>) -> Result<Self, TemporaryError> {
+    fn begin(machine: &Machine, what: &str, program: &GuardianProgram, aside: Option<Aside>) -> Result<Self, TemporaryError> {
         let (machine, kernel) = copy(machine);
         privileges(&run(&machine, &*kernel))?;
         let state = StateDir::temporary(&machine);
@@ -385,7 +385,7 @@ fn enough_memory(run: &Run<'_>, room: Bytes) -> Result<(), TemporaryError> {
     let read = |key| run.meminfo(key).ok().flatten();
     let (Some(available), Some(total)) = (read("MemAvailable"), read("MemTotal")) else { return Ok(()) };
     let (available, total) = (Bytes(available.saturating_add(room.0)), Bytes(total));
-    let margin = Room { used: Bytes(0), elsewhere: Bytes(0), available, total }.margin();
+    let margin = SwapoffRoom { used: Bytes(0), elsewhere: Bytes(0), available, total }.margin();
     if available > margin {
         return Ok(());
     }

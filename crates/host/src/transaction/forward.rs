@@ -5,7 +5,7 @@ use swaptune_core::plan::Step;
 use tracing::info;
 
 use super::error::{ApplyError, StepError};
-use super::kinds::{Completed, Observed, Recorded, StepContext, UndoState, handler, is_made_by, must_be_made, not_made_here};
+use super::kinds::{Completed, Observed, RecordedStep, StepContext, UndoState, handler, is_made_by, must_be_made, not_made_here};
 use super::run::Run;
 use super::undo::{self, UndoOptions, UndoReport};
 use super::{ApplyReport, StepReport, offline, preflight, settle, spare, zswap};
@@ -126,7 +126,7 @@ fn make(journal: &Journal<'_>, seq: usize, change: &Change, cx: StepContext<'_>)
     };
     let log = &journal.transaction().steps[seq];
     let Some(saved) = &log.saved else { return Err(error) };
-    handler.restore(cx, Recorded { log, saved, state: journal.state(), torn: true })?;
+    handler.restore(cx, RecordedStep { log, saved, state: journal.state(), torn: true })?;
     Ok(StepOutcome::Skipped { why: offline::to_run_there(change, &error) }.into())
 }
 

@@ -5,7 +5,7 @@ use swaptune_core::change::Change;
 
 use crate::checkpoint::{Faults, NoFaults};
 use crate::journal::{StepOutcome, TransactionKind};
-use crate::kernel::Progress;
+use crate::kernel::WriteProgress;
 
 /// How a plan is carried out.
 #[derive(Clone, Copy)]
@@ -13,7 +13,7 @@ pub struct ApplyOptions<'a> {
     /// What the transaction is for.
     pub kind: TransactionKind,
     /// Told of the progress of long writes.
-    pub progress: &'a dyn Fn(Progress),
+    pub progress: &'a dyn Fn(WriteProgress),
     /// For tests.
     pub faults: &'a dyn Faults,
     /// In a rollback: also take back what another program has changed since.

@@ -7,7 +7,7 @@ use rustix::fs::statvfs;
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState};
 use swaptune_core::plan::{FILE_RESERVE, Step};
-use swaptune_core::swapoff::Room;
+use swaptune_core::swapoff::SwapoffRoom;
 
 use super::error::StepError;
 use super::run::Run;
@@ -25,7 +25,7 @@ pub(super) fn check_swapoff(run: &Run<'_>, reals: &[String]) -> Result<(), StepE
         return Ok(());
     }
     let available = run.meminfo("MemAvailable")?;
-    let room = Room {
+    let room = SwapoffRoom {
         used,
         elsewhere: Bytes(staying.iter().map(|area| area.size.0.saturating_sub(area.used.0)).sum()),
         available: Bytes(available.unwrap_or(0)),

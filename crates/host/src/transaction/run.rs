@@ -11,7 +11,7 @@ use tracing::trace;
 use super::error::StepError;
 use crate::checkpoint::Faults;
 use crate::inspect::BOOT_ID;
-use crate::kernel::{Kernel, Progress};
+use crate::kernel::{Kernel, WriteProgress};
 use crate::machine::Machine;
 
 /// One machine at work. Writing is in `write.rs`, and nowhere else.
@@ -20,7 +20,7 @@ pub(crate) struct Run<'a> {
     pub machine: &'a Machine,
     pub kernel: &'a dyn Kernel,
     pub faults: &'a dyn Faults,
-    pub progress: &'a dyn Fn(Progress),
+    pub progress: &'a dyn Fn(WriteProgress),
 }
 
 impl Run<'_> {

@@ -5,7 +5,7 @@ use swaptune_core::change::Change;
 use tracing::info;
 
 use super::error::{NotUndone, StepError};
-use super::kinds::{Recorded, Restored, StepContext, UndoState, handler};
+use super::kinds::{RecordedStep, Restored, StepContext, UndoState, handler};
 use super::offline;
 use super::run::Run;
 use crate::error_chain;
@@ -178,7 +178,7 @@ fn undo_one(
     let tag = tag(&journal.transaction().id, seq);
     let cx = StepContext { run: *run, tag: &tag };
     sweep(cx, saved)?;
-    let recorded = Recorded { log, saved, state: journal.state(), torn: options.torn };
+    let recorded = RecordedStep { log, saved, state: journal.state(), torn: options.torn };
     let handler = handler(&log.step.change);
     let outcome = match handler.undo_state(cx, recorded)? {
         UndoState::Saved => UndoOutcome::AlreadyThere,
@@ -234,7 +234,7 @@ pub(super) fn take_back(run: &Run<'_>, state: &StateDir, id: &str, seq: usize, l
     let tag = tag(id, seq);
     let cx = StepContext { run: *run, tag: &tag };
     sweep(cx, saved)?;
-    let recorded = Recorded { log, saved, state, torn: true };
+    let recorded = RecordedStep { log, saved, state, torn: true };
     let handler = handler(&log.step.change);
     let found = handler.undo_state(cx, recorded)?;
     if found == UndoState::Ours {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
-use swaptune_core::plan::device::Share;
+use swaptune_core::plan::device::DiskShare;
 
 /// `device`.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ pub struct PrepareArgs {
     pub device: String,
     /// How much of a disk becomes swap, a share or a size [default: all, or 60% with --rest]
     #[arg(long, value_name = "SHARE|SIZE", value_parser = share)]
-    pub swap: Option<Share>,
+    pub swap: Option<DiskShare>,
     /// What becomes of the rest of a disk
     #[arg(long)]
     pub rest: Option<Rest>,
@@ -122,13 +122,13 @@ pub struct RetireArgs {
 }
 
 /// `60%` or `4G`.
-fn share(text: &str) -> Result<Share, String> {
+fn share(text: &str) -> Result<DiskShare, String> {
     let Some(percent) = text.strip_suffix('%') else {
         let size: Bytes = text.parse().map_err(|error: swaptune_core::units::BytesError| error.to_string())?;
-        return Ok(Share::Size(size));
+        return Ok(DiskShare::Size(size));
     };
     match percent.parse() {
-        Ok(percent @ 1..=100) => Ok(Share::Percent(percent)),
+        Ok(percent @ 1..=100) => Ok(DiskShare::Percent(percent)),
         _ => Err("expected a share from 1% to 100%, or a size such as 4G".to_owned()),
     }
 }
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn shares_and_sizes() {
-        assert_eq!(share("60%"), Ok(Share::Percent(60)));
-        assert_eq!(share("4G"), Ok(Share::Size(Bytes::from_gib(4))));
+        assert_eq!(share("60%"), Ok(DiskShare::Percent(60)));
+        assert_eq!(share("4G"), Ok(DiskShare::Size(Bytes::from_gib(4))));
         for wrong in ["0%", "101%", "%", "much", "6 0%"] {
             assert!(share(wrong).is_err(), "{wrong}");
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use swaptune_core::Bytes;
-use swaptune_core::emit::{FORMATS, Format};
+use swaptune_core::emit::{EmitFormat, FORMATS};
 use swaptune_core::settings::Settings;
 
 mod bench;
@@ -302,7 +302,7 @@ pub struct ApplyArgs {
 }
 
 /// The formats by their names, each with what it is for.
-fn formats() -> impl TypedValueParser<Value = &'static Format> {
+fn formats() -> impl TypedValueParser<Value = &'static EmitFormat> {
     let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
     PossibleValuesParser::new(names).try_map(|name| FORMATS.iter().find(|format| format.name == name).ok_or("unknown format"))
 }
@@ -312,7 +312,7 @@ fn formats() -> impl TypedValueParser<Value = &'static Format> {
 pub struct EmitArgs {
     /// What to write it for
     #[arg(value_parser = formats())]
-    pub format: &'static Format,
+    pub format: &'static EmitFormat,
     /// What is wanted.
     #[command(flatten)]
     pub wanted: WantedArgs,

@@ -31,8 +31,8 @@ pub struct DiskArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// Size of the area that a load covers; scratch files take up to twice as much
-    #[arg(long, value_name = "SIZE", default_value_t = Size(Bytes::from_gib(1)), value_parser = some_size)]
-    pub size: Size,
+    #[arg(long, value_name = "SIZE", default_value_t = TypedSize(Bytes::from_gib(1)), value_parser = some_size)]
+    pub size: TypedSize,
     /// Longest time that 99 % of reads may take
     #[arg(long, value_name = "TIME", default_value = "1ms")]
     pub p99: Nanos,
@@ -40,9 +40,9 @@ pub struct DiskArgs {
 
 /// A size that is shown as it can be typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size(pub Bytes);
+pub struct TypedSize(pub Bytes);
 
-impl std::str::FromStr for Size {
+impl std::str::FromStr for TypedSize {
     type Err = swaptune_core::units::BytesError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -50,14 +50,14 @@ impl std::str::FromStr for Size {
     }
 }
 
-impl std::fmt::Display for Size {
+impl std::fmt::Display for TypedSize {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(&self.0.compact())
     }
 }
 
-fn some_size(text: &str) -> Result<Size, String> {
-    super::some(text).map(Size)
+fn some_size(text: &str) -> Result<TypedSize, String> {
+    super::some(text).map(TypedSize)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

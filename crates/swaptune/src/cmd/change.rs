@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal};
 
 use swaptune_host::error_chain;
 use swaptune_host::journal::StepOutcome;
-use swaptune_host::kernel::{self, Kernel, Progress};
+use swaptune_host::kernel::{self, Kernel, WriteProgress};
 use swaptune_host::transaction::{ApplyError, ApplyOptions, ApplyReport};
 
 use super::Context;
@@ -38,7 +38,7 @@ pub fn needs_root(context: &Context) -> Result<(), Failure> {
 }
 
 /// Progress of long writes, as one line that rewrites itself on a terminal.
-pub fn show_progress(progress: Progress) {
+pub fn show_progress(progress: WriteProgress) {
     if std::io::stderr().is_terminal() && progress.total > 0 {
         eprint!("\rwriting {} %", progress.done * 100 / progress.total);
         if progress.done >= progress.total {

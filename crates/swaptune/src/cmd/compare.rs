@@ -5,19 +5,19 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use swaptune_bench::compare::{
-    CompareError, Header, Helpers, Journal, Kept, Options, Progress as Where, ResumeError, SELF, Watchers, run as measure,
-    spoken, try_command,
+    CompareError, CompareFile, CompareHeader, CompareOptions, CompareProgress as Where, Helpers, KeptRun, ResumeError, SELF,
+    Watchers, run as measure, spoken, try_command,
 };
 use swaptune_bench::results::Store;
 use swaptune_bench::sample::fresh_seed;
-use swaptune_bench::space::Wish;
+use swaptune_bench::space::SpaceWish;
 use swaptune_bench::variant::{NOW, Spec, Variant, VariantOutcome, pose, split};
 use swaptune_bench::workload::{WORKLOADS, workload};
 use swaptune_core::Bytes;
 use swaptune_core::facts::Facts;
-use swaptune_core::measurement::{CompareFigures, Evidence, Figures, Measurement};
+use swaptune_core::measurement::{CompareFigures, Evidence, Measurement, ResultFigures};
 use swaptune_core::units::BytesError;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
 use super::Context;
@@ -25,19 +25,19 @@ use super::bench::{helper, needs_live, recorder, store, typed};
 use crate::cli::{CompareArgs, LimitArg, WantedArgs};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, compare, report};
 
 /// Runs, keeps, judges and prints.
 pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     needs_live(context)?;
-    let facts = inspect(&context.machine, Scope::PLAN);
+    let facts = inspect(&context.machine, InspectScope::PLAN);
     check(context, &facts)?;
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let mut recorder = recorder(context, &args.results, &typed());
     let (resumed, header) = match &args.resume {
         Some(path) => {
-            let (journal, header, before) = Journal::resume(path)?;
+            let (journal, header, before) = CompareFile::resume(path)?;
             (Some((journal, before)), header)
         }
         None => (None, header(args, &facts)?),
@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     let helpers = Helpers { tether: helper("tethered"), holder: helper("memory-helper") };
     let said = args.output.as_ref().map(|path| said(path)).transpose()?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     progress.show(&format!("{} once, to see that it works", spoken(&options.command)), 0, 1);
     if !try_command(&context.machine, &helpers, &options, &stop, said.as_ref())? {
         return Err(Failure::new(FINDINGS, "stopped before anything was changed"));
@@ -55,12 +55,12 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     // An error until here leaves no file.
     let (mut journal, before) = match resumed {
         Some(resumed) => resumed,
-        None => (Journal::create(&file(&store(context, &args.results), recorder.run()), &header)?, Vec::new()),
+        None => (CompareFile::create(&file(&store(context, &args.results), recorder.run()), &header)?, Vec::new()),
     };
     let mut is_any_kept = !before.is_empty();
     let measured = {
         let mut show = |now: &Where<'_>| progress.show(&compare::progress(now), now.done, now.of);
-        let mut keep = |kept: &Kept| journal.keep(kept).inspect(|()| is_any_kept = true);
+        let mut keep = |kept: &KeptRun| journal.keep(kept).inspect(|()| is_any_kept = true);
         let mut watchers = Watchers { show: &mut show, keep: &mut keep, output: said.as_ref() };
         measure(&context.machine, (&facts, &evidence), (&variants, &helpers), &options, before, &stop, &mut watchers)
     };
@@ -73,7 +73,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
-    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Compare))?;
+    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(ResultFigures::Compare))?;
     print(context, &outcome, &options, &measurements)?;
     if let Some(path) = &args.html {
         report::write(path, &compare::html(&outcome, &options, &measurements))?;
@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
 fn print(
     context: &Context,
     outcome: &VariantOutcome<CompareFigures>,
-    options: &Options,
+    options: &CompareOptions,
     measurements: &[Measurement],
 ) -> Result<(), Failure> {
     if context.json {
@@ -113,7 +113,7 @@ fn check(context: &Context, facts: &Facts) -> Result<(), Failure> {
 }
 
 /// What is compared, as it was typed.
-fn header(args: &CompareArgs, facts: &Facts) -> Result<Header, Failure> {
+fn header(args: &CompareArgs, facts: &Facts) -> Result<CompareHeader, Failure> {
     let memory = args.memory.unwrap_or_else(|| facts.memory.total());
     let variants: Vec<String> = match args.variant.as_slice() {
         [] => vec![NOW.into(), "auto".into()],
@@ -133,8 +133,8 @@ fn header(args: &CompareArgs, facts: &Facts) -> Result<Header, Failure> {
         Some(asked) => built_in(asked, memory, seed, &args.dir)?,
         None => args.command.iter().map(text).collect::<Result<_, _>>()?,
     };
-    Ok(Header {
-        schema: Header::SCHEMA,
+    Ok(CompareHeader {
+        schema: CompareHeader::SCHEMA,
         command,
         variants,
         memory: args.memory.map(|memory| memory.0),
@@ -164,13 +164,13 @@ fn file(store: &Store, run: &str) -> PathBuf {
     store.path().with_file_name(format!("compare-{run}.jsonl"))
 }
 
-fn options(header: &Header) -> Result<Options, Failure> {
+fn options(header: &CompareHeader) -> Result<CompareOptions, Failure> {
     let limit = LimitArg::named(&header.limit)
         .ok_or_else(|| Failure::new(USAGE, format!("the file of the comparison has an unknown limit `{}`", header.limit)))?;
-    Ok(Options {
+    Ok(CompareOptions {
         command: header.command.iter().map(OsString::from).collect(),
         memory: header.memory.map(Bytes),
-        limit: Wish::from(limit),
+        limit: SpaceWish::from(limit),
         blocks: header.runs,
         delta: header.delta / 100.0,
         drops_caches: !header.keep_caches,
@@ -179,7 +179,7 @@ fn options(header: &Header) -> Result<Options, Failure> {
     })
 }
 
-fn variants(header: &Header, facts: &Facts, evidence: &Evidence) -> Result<Vec<Variant>, Failure> {
+fn variants(header: &CompareHeader, facts: &Facts, evidence: &Evidence) -> Result<Vec<Variant>, Failure> {
     let memory = header.memory.map_or_else(|| facts.memory.total(), Bytes);
     let (posed, area) = (pose(facts, memory), header.dir.join("swaptune-compare.swap"));
     header.variants.iter().map(|name| Ok(Spec::read(name)?.resolve(&posed, evidence, &area)?)).collect()

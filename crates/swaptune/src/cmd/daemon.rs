@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use swaptune_core::Fact;
-use swaptune_core::control::{Entry, Laws, Upkeep, Wishes};
+use swaptune_core::control::{DecisionEntry, Laws, UpkeepState, Wishes};
 use swaptune_core::profiles::auto::largest_pool;
 use swaptune_host::daemon_status as status;
 use swaptune_host::error_chain;
-use swaptune_host::keep::{self, Caller, KeepError, Options, Spent, canary};
+use swaptune_host::keep::{self, Caller, DaemonOptions, KeepError, SpentToday, canary};
 use swaptune_host::machine::Machine;
 use swaptune_host::stop::{Reload, Stop};
 
@@ -40,11 +40,11 @@ fn keep(context: &Context, args: &DaemonArgs) -> Result<u8, Failure> {
     }
     let wishes = configuration::keep(machine, args.config.as_deref())?.wishes();
     let (stop, reload) = signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    let Spent { written, taken, zram_written, .. } = Spent::earlier(machine);
+    let SpentToday { written, taken, zram_written, .. } = SpentToday::earlier(machine);
     let mut laws = Laws::new(wishes, largest_pool, written, taken);
-    laws.zram = Upkeep::with_budget(zram_written);
-    let options = Options { dry_run: args.dry_run, once: args.once };
-    let report = keep::run(machine, laws, options, &stop, &mut Service { machine, config: args.config.as_deref(), reload })?;
+    laws.zram = UpkeepState::with_budget(zram_written);
+    let options = DaemonOptions { dry_run: args.dry_run, once: args.once };
+    let report = keep::run(machine, laws, options, &stop, &mut DaemonFront { machine, config: args.config.as_deref(), reload })?;
     if context.json && args.once {
         output::json_versioned(&report)?;
     } else if args.once {
@@ -62,14 +62,14 @@ fn signals() -> std::io::Result<(Stop, Reload)> {
 }
 
 /// Prints decisions, and reads the configuration when it is asked to.
-struct Service<'a> {
+struct DaemonFront<'a> {
     machine: &'a Machine,
     config: Option<&'a Path>,
     reload: Reload,
 }
 
-impl Caller for Service<'_> {
-    fn tell(&mut self, entry: &Entry) {
+impl Caller for DaemonFront<'_> {
+    fn tell(&mut self, entry: &DecisionEntry) {
         output::message(&output::daemon::line(entry));
     }
 

@@ -2,11 +2,11 @@
 
 use swaptune_core::facts::{Encryption, Facts, SwapPlace};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::device::{KeyFile, Programs, Wish, adopt, prepare, retire};
-use swaptune_core::plan::{Plan, Request, When};
+use swaptune_core::plan::device::{DeviceWish, KeyFile, Programs, adopt, prepare, retire};
+use swaptune_core::plan::{Plan, PlanRequest, When};
 use swaptune_core::settings::{EncryptRule, Settings, SwapWanted};
 use swaptune_host::counted;
-use swaptune_host::inspect::{Scope, inspect, look_at_places};
+use swaptune_host::inspect::{InspectScope, inspect, look_at_places};
 use swaptune_host::journal::{StateDir, TransactionKind};
 use swaptune_host::kernel::unfit_key;
 use swaptune_host::transaction::{ApplyOptions, execute};
@@ -21,7 +21,7 @@ use crate::{configuration, output};
 
 /// One of the four verbs.
 pub fn run(context: &Context, args: &DeviceArgs) -> Result<u8, Failure> {
-    let plain = |device| Wish {
+    let plain = |device| DeviceWish {
         device,
         swap: None,
         cache: false,
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &DeviceArgs) -> Result<u8, Failure> {
         }
         DeviceCommand::Adopt(args) => {
             let key_file = args.key_file.clone().map(|path| KeyFile { path, unfit: None });
-            let wish = Wish { optional: args.optional, priority: args.priority, key_file, ..plain(&args.device) };
+            let wish = DeviceWish { optional: args.optional, priority: args.priority, key_file, ..plain(&args.device) };
             let make = || plan(context, adopt, &wish, false);
             carry_out(context, make, args.yes, "Take this area into the configuration?", TransactionKind::Apply)
         }
@@ -51,8 +51,8 @@ pub fn run(context: &Context, args: &DeviceArgs) -> Result<u8, Failure> {
     }
 }
 
-fn wish<'a>(context: &Context, args: &'a PrepareArgs) -> Wish<'a> {
-    Wish {
+fn wish<'a>(context: &Context, args: &'a PrepareArgs) -> DeviceWish<'a> {
+    DeviceWish {
         device: &args.device,
         swap: args.swap,
         cache: args.rest == Some(Rest::Cache),
@@ -81,10 +81,15 @@ fn programs(context: &Context) -> Programs {
     }
 }
 
-fn plan(context: &Context, make: fn(&Request<'_>, &Wish<'_>) -> Plan, wish: &Wish<'_>, wipe: bool) -> Result<Plan, Failure> {
-    let mut facts = inspect(&context.machine, Scope::PLAN);
+fn plan(
+    context: &Context,
+    make: fn(&PlanRequest<'_>, &DeviceWish<'_>) -> Plan,
+    wish: &DeviceWish<'_>,
+    wipe: bool,
+) -> Result<Plan, Failure> {
+    let mut facts = inspect(&context.machine, InspectScope::PLAN);
     facts.swap_places = places(context, &facts, wish.device);
-    let wish = &Wish { key_file: wish.key_file.as_ref().map(|key| tried(&facts, wish.device, key)), ..wish.clone() };
+    let wish = &DeviceWish { key_file: wish.key_file.as_ref().map(|key| tried(&facts, wish.device, key)), ..wish.clone() };
     let settings = configuration::of_files(&context.machine)?;
     let (evidence, unread) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let named = [wish.device.to_owned()];
@@ -106,8 +111,8 @@ fn request<'a>(
     settings: &'a Settings,
     evidence: &'a Evidence,
     wipe: &'a [String],
-) -> Request<'a> {
-    Request {
+) -> PlanRequest<'a> {
+    PlanRequest {
         facts,
         settings,
         evidence,

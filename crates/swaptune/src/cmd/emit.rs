@@ -5,22 +5,22 @@ use std::io::Write;
 use std::path::Path;
 
 use swaptune_core::emit::{Emitted, emit};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 
 use super::Context;
-use super::plan::{Basis, Record, for_settings};
+use super::plan::{PlanBasis, RecordResolved, for_settings};
 use crate::cli::{EmitArgs, WhenArgs};
 use crate::failure::{Failure, REFUSED, USAGE};
 use crate::{configuration, output};
 
 /// Prints the files, or writes them below a folder.
 pub fn run(context: &Context, args: &EmitArgs) -> Result<u8, Failure> {
-    let mut facts = inspect(&context.machine, Scope::PLAN);
+    let mut facts = inspect(&context.machine, InspectScope::PLAN);
     configuration::assume(&context.machine, &mut facts, &args.wanted)?;
     let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
     let settings = configuration::resolve(&context.machine, &facts, &evidence, None, &args.wanted)?;
-    let basis = Basis::recorded(context, &settings, &evidence);
-    let plan = for_settings(context, &facts, basis, &WhenArgs::default(), Record(false), &[]);
+    let basis = PlanBasis::recorded(context, &settings, &evidence);
+    let plan = for_settings(context, &facts, basis, &WhenArgs::default(), RecordResolved(false), &[]);
     if let Some(refusal) = plan.refusals.first() {
         return Err(Failure::new(REFUSED, format!("{}: {}", refusal.what, refusal.why)).hint(refusal.hint.clone()));
     }

@@ -1,6 +1,6 @@
 //! `swaptune history`: what was applied and taken back.
 
-use swaptune_host::journal::{Standing, StateDir, history, set_aside};
+use swaptune_host::journal::{StandingStep, StateDir, history, set_aside};
 use swaptune_host::transaction::ApplyError;
 
 use super::Context;
@@ -33,7 +33,7 @@ pub fn run(context: &Context) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn line(step: &Standing) -> String {
+fn line(step: &StandingStep) -> String {
     let why = match (step.set_aside, step.why.as_str()) {
         (true, "") => " (set aside)".to_owned(),
         (true, why) => format!(" (set aside: {why})"),

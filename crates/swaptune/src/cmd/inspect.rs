@@ -1,7 +1,7 @@
 //! `swaptune inspect`: the facts, or a capture of the files that they come from.
 
 use swaptune_host::capture::capture;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 
 use super::Context;
 use crate::cli::InspectArgs;
@@ -16,7 +16,7 @@ pub fn run(context: &Context, args: &InspectArgs) -> Result<u8, Failure> {
         output::message(&report.to_string());
         return Ok(0);
     }
-    let facts = inspect(&context.machine, Scope::FULL);
+    let facts = inspect(&context.machine, InspectScope::FULL);
     if context.json {
         output::json(&facts)?;
     } else {

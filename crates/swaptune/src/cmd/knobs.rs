@@ -6,7 +6,7 @@ use serde::Serialize;
 use swaptune_core::Fact;
 use swaptune_core::facts::Facts;
 use swaptune_core::knobs::{self, Effect, Knob};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_kernel::Behaviour;
 use swaptune_kernel::behaviours::TABLE;
 
@@ -17,13 +17,13 @@ use crate::output::{self, text};
 
 /// Prints all rows, one row, or those whose names start alike.
 pub fn run(context: &Context, args: &KnobsArgs) -> Result<u8, Failure> {
-    let facts = inspect(&context.machine, Scope::STATUS);
+    let facts = inspect(&context.machine, InspectScope::STATUS);
     if args.behaviours {
         return behaviours(context, &facts);
     }
     let rows = select(args.name.as_deref())?;
     if context.json {
-        let rows: Vec<Row> = rows.iter().map(|knob| Row::of(knob, &facts)).collect();
+        let rows: Vec<KnobJson> = rows.iter().map(|knob| KnobJson::of(knob, &facts)).collect();
         output::json_versioned(&serde_json::json!({ "knobs": rows }))?;
     } else if let [knob] = rows[..] {
         output::data(&card(knob, &facts))?;
@@ -147,7 +147,7 @@ fn card(knob: &Knob, facts: &Facts) -> String {
 
 /// The JSON form of a row.
 #[derive(Serialize)]
-struct Row<'a> {
+struct KnobJson<'a> {
     name: &'a str,
     path: &'a str,
     takes: String,
@@ -161,7 +161,7 @@ struct Row<'a> {
     live: Option<&'a Fact<String>>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> KnobJson<'a> {
     fn of(knob: &'a Knob, facts: &'a Facts) -> Self {
         Self {
             name: knob.name,

@@ -6,7 +6,7 @@
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::Plan;
 use swaptune_host::counted;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::journal::{StateDir, TransactionKind};
 use swaptune_host::transaction::{ApplyOptions, ApplyReport, deactivate, execute};
 
@@ -43,7 +43,7 @@ fn start(
     state: &StateDir,
     options: &ApplyOptions<'_>,
 ) -> Result<ApplyReport, Failure> {
-    let facts = inspect(&context.machine, Scope::PLAN);
+    let facts = inspect(&context.machine, InspectScope::PLAN);
     let Some(settings) = configuration::applied_for_boot(&facts)? else {
         let message = format!("nothing was applied: there is no {}", swaptune_core::plan::APPLIED_FILE);
         return Err(Failure::new(USAGE, message).hint("swaptune apply"));
@@ -52,9 +52,9 @@ fn start(
     let plan = plan::for_settings(
         context,
         &facts,
-        plan::Basis::recorded(context, &settings, &Evidence::default()),
+        plan::PlanBasis::recorded(context, &settings, &Evidence::default()),
         &when,
-        plan::Record(false),
+        plan::RecordResolved(false),
         &[],
     );
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.

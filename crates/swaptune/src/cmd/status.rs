@@ -2,7 +2,7 @@
 
 use swaptune_core::memory_map::MemoryMap;
 use swaptune_host::daemon_status;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 
 use super::Context;
 use super::unfinished::Unfinished;
@@ -13,7 +13,7 @@ use crate::output;
 
 /// Prints one screen.
 pub fn run(context: &Context) -> Result<u8, Failure> {
-    let facts = inspect(&context.machine, Scope::STATUS);
+    let facts = inspect(&context.machine, InspectScope::STATUS);
     if facts.image.is_some() {
         let message = "status shows the memory of a running machine, and this image does not run";
         return Err(Failure::new(REFUSED, message).hint("`swaptune plan` shows what it would be set up with"));

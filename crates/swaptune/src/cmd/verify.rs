@@ -7,8 +7,8 @@ use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, When};
 use swaptune_core::proof::{Proof, Verdict};
 use swaptune_core::settings::Settings;
-use swaptune_host::inspect::{Scope, inspect};
-use swaptune_host::prove::{Options, prove};
+use swaptune_host::inspect::{InspectScope, inspect};
+use swaptune_host::prove::{ProofOptions, prove};
 
 use super::unfinished::Unfinished;
 use super::{Context, plan};
@@ -18,7 +18,7 @@ use crate::{configuration, output};
 
 /// The JSON form of the answer.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct VerifyJson<'a> {
     /// 0 when nothing is wrong.
     ok: bool,
     /// What was cut short; nothing else counts before it is finished or taken back.
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
     if !context.machine.is_live() || context.machine.is_root() {
         super::history::remind(context)?;
     }
-    let mut facts = inspect(&context.machine, Scope::PLAN);
+    let mut facts = inspect(&context.machine, InspectScope::PLAN);
     configuration::assume(&context.machine, &mut facts, &args.wanted)?;
     let wanted = wanted(context, &facts, args)?;
     if let Some((settings, _)) = &wanted {
@@ -51,16 +51,16 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<u8, Failure> {
         plan::for_settings(
             context,
             &facts,
-            plan::Basis::recorded(context, settings, &Evidence::default()),
+            plan::PlanBasis::recorded(context, settings, &Evidence::default()),
             when,
-            plan::Record(false),
+            plan::RecordResolved(false),
             &[],
         )
         .without(plan::only_comments_differ)
     });
     let findings = examine(&facts);
     let proof = args.prove.then(|| canary(context)).transpose()?;
-    let answer = Answer {
+    let answer = VerifyJson {
         ok: !matches!(looked, Ok(Some(_)))
             && drift.as_ref().is_none_or(Plan::is_in_effect)
             && findings.iter().all(|finding| finding.severity == Severity::Info)
@@ -96,10 +96,10 @@ fn canary(context: &Context) -> Result<Proof, Failure> {
     if !context.machine.is_live() {
         return Err(Failure::new(REFUSED, "a proof needs the running kernel, and --root is not one").hint("leave --root out"));
     }
-    prove(&context.machine, &Options::default()).map_err(|error| Failure::new(FINDINGS, error))
+    prove(&context.machine, &ProofOptions::default()).map_err(|error| Failure::new(FINDINGS, error))
 }
 
-fn text(answer: &Answer<'_>) -> String {
+fn text(answer: &VerifyJson<'_>) -> String {
     let mut out = match (answer.unfinished, answer.not_known) {
         (Some(unfinished), _) => output::text::wrap(&format!("Unfinished: {}", unfinished.sentence()), 0) + "\n",
         (None, Some(why)) => output::text::wrap(&format!("Whether an apply was interrupted is not known: {why}"), 0),

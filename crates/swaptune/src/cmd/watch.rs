@@ -4,14 +4,14 @@ use std::io::IsTerminal;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
-use swaptune_core::metrics::{Exposition, Look, Sample, csv_header, csv_line, exposition, report};
+use swaptune_core::metrics::{Exposition, Sample, SampleLook, csv_header, csv_line, exposition, report};
 use swaptune_host::error_chain;
-use swaptune_host::sampling::{Sampler, Wanted};
+use swaptune_host::sampling::{SampledParts, Sampler};
 use swaptune_host::stop::Stop;
 use swaptune_host::sys;
-use swaptune_watch::record::{End, Reader, RecordError, Recorder};
-use swaptune_watch::screen::{self, Marks, Recording, View};
-use swaptune_watch::{Pace, Source, once, replace, serve};
+use swaptune_watch::record::{End, RecordError, RecordReader, SampleRecorder};
+use swaptune_watch::screen::{self, RecordingState, ScreenMarks, View};
+use swaptune_watch::{Pace, SampleSource, once, replace, serve};
 
 use super::Context;
 use crate::cli::WatchArgs;
@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Result<u8, Failure> {
     } else {
         screen(context, args, &mut source, recorder, &stop)?;
     }
-    if let Source::Recording { reader, .. } = &source {
+    if let SampleSource::Recording { reader, .. } = &source {
         tell_end(reader.end());
     }
     Ok(0)
@@ -49,10 +49,10 @@ fn exclusive(context: &Context, args: &WatchArgs) -> Result<(), Failure> {
     Err(Failure::new(USAGE, format!("the argument '{global}' cannot be used with '{flag}'")).hint("leave one of them out"))
 }
 
-fn source<'a>(context: &'a Context, args: &WatchArgs) -> Result<Source<'a>, Failure> {
+fn source<'a>(context: &'a Context, args: &WatchArgs) -> Result<SampleSource<'a>, Failure> {
     match &args.replay {
-        Some(path) => Reader::open(path).map(Source::recording).map_err(unreadable),
-        None => Ok(Source::machine(&context.machine)),
+        Some(path) => RecordReader::open(path).map(SampleSource::recording).map_err(unreadable),
+        None => Ok(SampleSource::machine(&context.machine)),
     }
 }
 
@@ -60,8 +60,8 @@ fn unreadable(error: RecordError) -> Failure {
     Failure::new(USAGE, error_chain(&error))
 }
 
-fn open(path: &Path) -> Result<Recorder, Failure> {
-    let recorder = Recorder::open(path).map_err(unreadable)?;
+fn open(path: &Path) -> Result<SampleRecorder, Failure> {
+    let recorder = SampleRecorder::open(path).map_err(unreadable)?;
     if recorder.cut > 0 {
         output::message(&format!(
             "{}: cut off {} B of a sample that an earlier run left unfinished",
@@ -84,8 +84,8 @@ fn tell_end(end: End) {
 fn screen(
     context: &Context,
     args: &WatchArgs,
-    source: &mut Source<'_>,
-    recorder: Option<Recorder>,
+    source: &mut SampleSource<'_>,
+    recorder: Option<SampleRecorder>,
     stop: &Stop,
 ) -> Result<(), Failure> {
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
@@ -95,17 +95,17 @@ fn screen(
     let path = args.record.clone().unwrap_or_else(|| PathBuf::from("swaptune-watch.swrec"));
     let title =
         args.replay.as_deref().map_or_else(|| context.machine.root().display().to_string(), |path| path.display().to_string());
-    let view = View::new(Marks::of_environment(), title);
+    let view = View::new(ScreenMarks::of_environment(), title);
     let failed = |error: std::io::Error| Failure::new(1, format!("terminal: {}", error_chain(&error)));
-    screen::run(source, view, args.interval, Recording { path, recorder }, stop).map_err(failed)
+    screen::run(source, view, args.interval, RecordingState { path, recorder }, stop).map_err(failed)
 }
 
 /// One look, or one at each tick, as text, JSON, CSV or a file for node_exporter.
 fn lines(
     context: &Context,
     args: &WatchArgs,
-    source: &mut Source<'_>,
-    mut recorder: Option<Recorder>,
+    source: &mut SampleSource<'_>,
+    mut recorder: Option<SampleRecorder>,
     stop: &Stop,
 ) -> Result<(), Failure> {
     let mut pace = Pace::new(args.interval);
@@ -113,7 +113,7 @@ fn lines(
     if args.csv {
         output::data(&csv_header())?;
     }
-    while let Some(sample) = source.next(Wanted::ALL) {
+    while let Some(sample) = source.next(SampledParts::ALL) {
         recorder
             .as_mut()
             .map(|recorder| recorder.append(&sample))
@@ -123,7 +123,7 @@ fn lines(
         // One look needs two samples where there are two; of a recording it is the last.
         let is_one = if source.is_live() { before.is_some() } else { is_last };
         if is_one || is_last || !args.once {
-            print(context, args, &Look::new(&sample, before.as_ref()))?;
+            print(context, args, &SampleLook::new(&sample, before.as_ref()))?;
         }
         before = Some(sample);
         if args.once && is_one || is_last || source.is_live() && !pace.wait(stop) {
@@ -133,7 +133,7 @@ fn lines(
     Ok(())
 }
 
-fn print(context: &Context, args: &WatchArgs, look: &Look<'_>) -> Result<(), Failure> {
+fn print(context: &Context, args: &WatchArgs, look: &SampleLook<'_>) -> Result<(), Failure> {
     match &args.textfile {
         Some(path) => replace(path, &exposition(look, Exposition::Text))
             .map_err(|error| Failure::new(1, format!("{}: {}", path.display(), error_chain(&error)))),
@@ -156,8 +156,8 @@ fn listen(context: &Context, address: SocketAddr, stop: &Stop) -> Result<u8, Fai
     let mut sampler = Sampler::new(&context.machine);
     let mut before: Option<Sample> = None;
     serve(&listener, stop, || {
-        let sample = sampler.look(Wanted::ALL);
-        let page = exposition(&Look::new(&sample, before.as_ref()), Exposition::OpenMetrics);
+        let sample = sampler.look(SampledParts::ALL);
+        let page = exposition(&SampleLook::new(&sample, before.as_ref()), Exposition::OpenMetrics);
         before = Some(sample);
         page
     })

@@ -1,13 +1,13 @@
 //! What `bench cipher` measured, as a table and sentences.
 
 use serde_json::{Value, json};
-use swaptune_core::measurement::{CipherChoice, CipherFigures, Measured, Measurement};
+use swaptune_core::measurement::{CipherChoice, CipherFigures, MeasuredAnswer, Measurement};
 
 use super::text::{columns, wrap};
 
 /// What was measured, and what follows.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct CipherReport<'a> {
     /// A row for each cipher and key size.
     pub rows: &'a [CipherFigures],
     /// Ciphers that this kernel lacks.
@@ -15,10 +15,10 @@ pub struct Report<'a> {
     /// What is recommended.
     pub choice: Option<&'a CipherChoice>,
     /// Bytes a second of this machine's disk, where `bench disk` measured them.
-    pub disk: Option<&'a Measured<f64>>,
+    pub disk: Option<&'a MeasuredAnswer<f64>>,
 }
 
-impl Report<'_> {
+impl CipherReport<'_> {
     /// Table and sentences.
     pub fn text(&self) -> String {
         let mut out = self.table();
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn the_cost_is_told_at_the_speed_of_the_disk() {
-        let (rows, disk) = (rows(), Measured { value: 300e6, source: "run x".into() });
+        let (rows, disk) = (rows(), MeasuredAnswer { value: 300e6, source: "run x".into() });
         let choice = recommend(&rows, Some(true));
-        let report = Report { rows: &rows, unavailable: &[], choice: choice.as_ref(), disk: Some(&disk) };
+        let report = CipherReport { rows: &rows, unavailable: &[], choice: choice.as_ref(), disk: Some(&disk) };
         let text = report.text();
         assert!(text.contains("recommended: aes-xts-plain64 with a key of 256 bits"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -108,10 +108,10 @@ mod tests {
     fn without_a_disk_or_a_cipher_it_says_so() {
         let rows = rows();
         let choice = recommend(&rows, None);
-        let text = Report { rows: &rows, unavailable: &[], choice: choice.as_ref(), disk: None }.text();
+        let text = CipherReport { rows: &rows, unavailable: &[], choice: choice.as_ref(), disk: None }.text();
         assert!(text.contains("swaptune bench disk"), "{text}");
         let lacking = ["Cipher x is not available".to_owned()];
-        let none = Report { rows: &[], unavailable: &lacking, choice: None, disk: None }.text();
+        let none = CipherReport { rows: &[], unavailable: &lacking, choice: None, disk: None }.text();
         assert!(none.contains("Cipher x is not available in this kernel") && none.contains("none is recommended"), "{none}");
     }
 }

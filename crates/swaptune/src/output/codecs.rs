@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use swaptune_bench::codecs::{Pages, Row, Verdict};
+use swaptune_bench::codecs::{BenchPages, CodecRow, CodecVerdict};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CodecFigures, Measurement, PoolFigures};
 use swaptune_core::stats::Quantiles;
@@ -12,16 +12,16 @@ use super::text;
 
 /// What is printed for programs.
 #[derive(Serialize)]
-pub struct Json<'a> {
+pub struct CodecsJson<'a> {
     /// Same-filled pages that were left out.
     same_filled: u64,
     /// Files or processes that could not be read.
     unread: u64,
-    rows: Vec<JsonRow<'a>>,
+    rows: Vec<CodecJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonRow<'a> {
+struct CodecJson<'a> {
     /// Only rows of one thread have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<String>,
@@ -30,14 +30,14 @@ struct JsonRow<'a> {
 }
 
 /// For programs.
-pub fn json<'a>(pages: &Pages, measurements: &'a [Measurement], verdicts: &[Verdict]) -> Json<'a> {
+pub fn json<'a>(pages: &BenchPages, measurements: &'a [Measurement], verdicts: &[CodecVerdict]) -> CodecsJson<'a> {
     let verdicts = verdicts.iter().map(|verdict| Some(verdict.to_string())).chain(std::iter::repeat(None));
-    let rows = measurements.iter().zip(verdicts).map(|(measurement, verdict)| JsonRow { verdict, measurement });
-    Json { same_filled: pages.same_filled, unread: pages.unread, rows: rows.collect() }
+    let rows = measurements.iter().zip(verdicts).map(|(measurement, verdict)| CodecJson { verdict, measurement });
+    CodecsJson { same_filled: pages.same_filled, unread: pages.unread, rows: rows.collect() }
 }
 
 /// For people: where the pages come from, the codecs, their speed on several threads, and why some cannot be used here.
-pub fn table(pages: &Pages, rows: &[Row], verdicts: &[Verdict], pool: Bytes) -> String {
+pub fn table(pages: &BenchPages, rows: &[CodecRow], verdicts: &[CodecVerdict], pool: Bytes) -> String {
     let (one, several) = rows.split_at(verdicts.len());
     let mut page = head(pages);
     if rows.is_empty() {
@@ -48,7 +48,7 @@ pub fn table(pages: &Pages, rows: &[Row], verdicts: &[Verdict], pool: Bytes) -> 
     page + &notes(one)
 }
 
-fn head(pages: &Pages) -> String {
+fn head(pages: &BenchPages) -> String {
     let size = Bytes(pages.bytes().len() as u64);
     let mut line =
         format!("{} of {} of {} ({size})", text::count(pages.count(), "page"), Bytes(pages.page_size() as u64), pages.of);
@@ -62,7 +62,7 @@ fn head(pages: &Pages) -> String {
     line + "; MB = 10⁶ B of original data a second of processor time\n\n"
 }
 
-fn cells(rows: &[Row], verdicts: &[Verdict], pool: Bytes) -> Vec<Vec<String>> {
+fn cells(rows: &[CodecRow], verdicts: &[CodecVerdict], pool: Bytes) -> Vec<Vec<String>> {
     let mut head: Vec<String> =
         ["CODEC", "STORE MB/s", "p50", "p99", "LOAD MB/s", "p50", "p99", "RATIO"].map(str::to_owned).into();
     let pools = rows.iter().map(|row| &row.figures.pools).find(|pools| !pools.is_empty());
@@ -104,7 +104,7 @@ fn holds(of: &PoolFigures, pool: Bytes) -> String {
 }
 
 /// Each codec on several threads, beside one.
-fn threads(one: &[Row], several: &[Row]) -> String {
+fn threads(one: &[CodecRow], several: &[CodecRow]) -> String {
     if several.is_empty() {
         return String::new();
     }
@@ -124,7 +124,7 @@ fn threads(one: &[Row], several: &[Row]) -> String {
 }
 
 /// Why a codec cannot be used here, and whose sizes are not the kernel's.
-fn notes(rows: &[Row]) -> String {
+fn notes(rows: &[CodecRow]) -> String {
     let mut page = String::new();
     for row in rows.iter().filter(|row| row.setting.is_default() && !row.is_memcpy()) {
         let codec = row.setting.codec();

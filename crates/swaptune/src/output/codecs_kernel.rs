@@ -1,7 +1,7 @@
 //! What `bench codecs --kernel` says of the kernel's own codecs.
 
 use serde::Serialize;
-use swaptune_bench::codecs::{KernelRow, LeftOut, Predicted};
+use swaptune_bench::codecs::{CodecLeftOut, KernelRow, Predicted};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CodecPath, Measurement};
 
@@ -9,13 +9,13 @@ use super::text;
 
 /// What is printed for programs.
 #[derive(Serialize)]
-pub struct Json<'a> {
-    rows: Vec<JsonRow<'a>>,
+pub struct KernelCodecsJson<'a> {
+    rows: Vec<KernelCodecJson<'a>>,
     left_out: Vec<JsonLeftOut<'a>>,
 }
 
 #[derive(Serialize)]
-struct JsonRow<'a> {
+struct KernelCodecJson<'a> {
     /// Bytes of compressed pages, where the kernel says.
     #[serde(skip_serializing_if = "Option::is_none")]
     compressed: Option<Bytes>,
@@ -40,19 +40,19 @@ struct JsonLeftOut<'a> {
 }
 
 /// For programs.
-pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &'a [LeftOut]) -> Json<'a> {
+pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &'a [CodecLeftOut]) -> KernelCodecsJson<'a> {
     let predicted = |Predicted { compressed, used }| JsonPredicted { compressed, used };
-    let row = |(row, measurement): (&KernelRow, &'a Measurement)| JsonRow {
+    let row = |(row, measurement): (&KernelRow, &'a Measurement)| KernelCodecJson {
         compressed: row.compressed,
         predicted: row.predicted.map(predicted),
         measurement,
     };
     let left_out = left_out.iter().map(|left| JsonLeftOut { user: left.user, codec: &left.name, why: &left.why });
-    Json { rows: rows.iter().zip(measurements).map(row).collect(), left_out: left_out.collect() }
+    KernelCodecsJson { rows: rows.iter().zip(measurements).map(row).collect(), left_out: left_out.collect() }
 }
 
 /// For people.
-pub fn table(rows: &[KernelRow], left_out: &[LeftOut]) -> String {
+pub fn table(rows: &[KernelRow], left_out: &[CodecLeftOut]) -> String {
     let mut page = String::from("\nThis kernel's own, each on a new pool; with what zram and the swap path add\n\n");
     let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", "STORED", "POOL", "PREDICTED"].map(str::to_owned).to_vec();
     let body = rows.iter().map(cells);

@@ -1,6 +1,6 @@
 //! What the daemon says: a line a decision, its status, and what `swaptune status` tells of it.
 
-use swaptune_core::control::{Entry, Mode, Report};
+use swaptune_core::control::{DaemonReport, DecisionEntry, Mode};
 
 use super::text::{columns, count, labelled, wrap};
 
@@ -8,12 +8,12 @@ use super::text::{columns, count, labelled, wrap};
 const SHOWN: usize = 10;
 
 /// One decision.
-pub fn line(entry: &Entry) -> String {
+pub fn line(entry: &DecisionEntry) -> String {
     format!("{}: {} ({})", entry.law, entry.did, entry.why)
 }
 
 /// The status of a daemon.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &DaemonReport) -> String {
     let mut out = head(report);
     let limit = limit(report);
     for (law, said) in [
@@ -53,7 +53,7 @@ pub fn text(report: &Report) -> String {
 }
 
 /// What came of it since it began, in a few lines: what the kernel counted, beside what the laws do now.
-pub fn summary(report: &Report) -> String {
+pub fn summary(report: &DaemonReport) -> String {
     if report.mode == Mode::Missing {
         let text = "Daemon: enabled, and none has run since the machine booted; `systemctl status swaptuned` says why";
         return wrap(text, 0);
@@ -92,7 +92,7 @@ pub fn summary(report: &Report) -> String {
 }
 
 /// Which process, since when, and what it does.
-fn head(report: &Report) -> String {
+fn head(report: &DaemonReport) -> String {
     let state = match report.mode {
         Mode::Working => "at work",
         Mode::DryRun => "a dry run: nothing is set",
@@ -107,25 +107,25 @@ fn head(report: &Report) -> String {
     wrap(&format!("Daemon, process {}, {ran} {since}: {state}", report.pid), 0)
 }
 
-fn limit(report: &Report) -> String {
+fn limit(report: &DaemonReport) -> String {
     match report.limit_percent == report.home_percent {
         true => format!("{} % of RAM, as configured", report.limit_percent),
         false => format!("{} % of RAM, {} % as configured", report.limit_percent, report.home_percent),
     }
 }
 
-fn reclaim(report: &Report) -> String {
+fn reclaim(report: &DaemonReport) -> String {
     report.mechanism.map_or_else(|| report.reclaim.clone(), |mechanism| format!("{}; {}", mechanism.about(), report.reclaim))
 }
 
-fn laws(report: &Report) -> String {
+fn laws(report: &DaemonReport) -> String {
     let (on, off): (Vec<_>, Vec<_>) = report.laws().into_iter().partition(|(_, works, _)| *works);
     let on: Vec<&str> = on.into_iter().map(|(law, ..)| law).collect();
     let on = if on.is_empty() { "none".to_owned() } else { on.join(", ") };
     off.into_iter().fold(format!("laws at work: {on}"), |text, (law, _, why)| format!("{text}; {law} is off ({why})"))
 }
 
-fn still_out(report: &Report) -> String {
+fn still_out(report: &DaemonReport) -> String {
     report.out.map_or_else(|| "an unknown part".to_owned(), |out| out.to_string())
 }
 
@@ -147,12 +147,13 @@ fn age(ms: u64) -> String {
 mod tests {
     use super::*;
     use swaptune_core::Bytes;
-    use swaptune_core::control::{Mechanism, Totals, Wanted};
+    use swaptune_core::control::{Mechanism, Totals, WantedLaws};
 
     #[test]
     fn a_status_names_what_is_not_as_configured() {
-        let entry = Entry { unix_ms: 60_000, law: "limit".into(), did: "43 % → 45 %".into(), why: "RAM is not short".into() };
-        let report = Report {
+        let entry =
+            DecisionEntry { unix_ms: 60_000, law: "limit".into(), did: "43 % → 45 %".into(), why: "RAM is not short".into() };
+        let report = DaemonReport {
             pid: 7,
             unix_ms: 130_000,
             limit_percent: 45,
@@ -163,7 +164,7 @@ mod tests {
             mechanism: Some(Mechanism::Processes),
             totals: Totals { moves: 1, taken: Bytes::from_mib(5), probes: 1, ..Totals::default() },
             log: [entry].into(),
-            ..Report::default()
+            ..DaemonReport::default()
         };
         let text = text(&report);
         for part in [
@@ -180,17 +181,17 @@ mod tests {
     #[test]
     fn a_summary_says_what_was_given_back_and_which_laws_are_off() {
         let totals = Totals { taken: Bytes::from_mib(42), freed: Bytes::from_mib(14), probes: 37, ..Totals::default() };
-        let report = Report {
+        let report = DaemonReport {
             unix_ms: 130_000,
             limit_percent: 43,
             home_percent: 43,
             out: Some(Bytes::from_mib(35)),
             pacing: "zswap's shrinker is on".into(),
-            works: Wanted { limit: true, pacing: false, reclaim: true, zram: true },
+            works: WantedLaws { limit: true, pacing: false, reclaim: true, zram: true },
             totals,
-            ..Report::default()
+            ..DaemonReport::default()
         };
-        let said = |report: &Report| summary(report).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = |report: &DaemonReport| summary(report).split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "for 2 min: at work",
             "42 MiB taken from idle units in 37 probes, 14 MiB less in RAM by that; 35 MiB of it still in swap, at most",
@@ -200,14 +201,14 @@ mod tests {
         ] {
             assert!(said(&report).contains(part), "{part}\n{}", summary(&report));
         }
-        assert!(said(&Report { out: None, ..report.clone() }).contains("an unknown part of it still in swap"));
+        assert!(said(&DaemonReport { out: None, ..report.clone() }).contains("an unknown part of it still in swap"));
         for (mode, part) in [
             (Mode::Paused, "paused: everything is as configured"),
             (Mode::Gone, "ran for 2 min: ended without a word"),
             (Mode::Stopped, "not running; everything was put back"),
             (Mode::Missing, "enabled, and none has run"),
         ] {
-            let said = said(&Report { mode, ..report.clone() });
+            let said = said(&DaemonReport { mode, ..report.clone() });
             assert!(said.contains(part), "{part}\n{said}");
             assert_eq!(said.contains("laws at work"), mode.is_running(), "{said}");
         }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use swaptune_bench::density::{Progress, ratio};
+use swaptune_bench::density::{DensityProgress, ratio};
 use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::Bytes;
-use swaptune_core::control::Report;
+use swaptune_core::control::DaemonReport;
 use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
 
@@ -15,13 +15,13 @@ use super::text;
 const BAR: f64 = 32.0;
 
 /// What is being done.
-pub fn progress(now: &Progress<'_>) -> String {
+pub fn progress(now: &DensityProgress<'_>) -> String {
     let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
     format!("{}: {}{left}", now.variant, text::count(now.services as usize, "service"))
 }
 
 /// What a daemon did from one of its reports to the next.
-pub fn kept(before: &Report, after: &Report) -> String {
+pub fn kept(before: &DaemonReport, after: &DaemonReport) -> String {
     let (was, is) = (&before.totals, &after.totals);
     format!(
         "swaptune daemon ran: {} moves of the limit, {} bursts that drained {}, {} probes that took {}, {} of it out of RAM",

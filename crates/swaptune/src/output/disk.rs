@@ -15,7 +15,7 @@ const BAR: usize = 30;
 
 /// What the rows say.
 #[derive(Debug, Serialize)]
-pub struct Report<'a> {
+pub struct DiskReport<'a> {
     #[serde(skip)]
     rows: &'a [&'a DiskFigures],
     /// What the machine was doing when it began.
@@ -26,7 +26,7 @@ pub struct Report<'a> {
     /// For each disk that was measured alone: the most that keeps the bound.
     sweet_spots: Vec<SweetSpot>,
     /// For each load on several areas: its gain over the same load on one.
-    gains: Vec<Gain>,
+    gains: Vec<SpreadGain>,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,7 +37,7 @@ struct SweetSpot {
 }
 
 #[derive(Debug, Serialize)]
-struct Gain {
+struct SpreadGain {
     shape: DiskShape,
     jobs: u32,
     disks: Vec<String>,
@@ -47,7 +47,7 @@ struct Gain {
     gain: Option<Estimate>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> DiskReport<'a> {
     /// What the rows of several areas say against one; `bound` is the longest p99 that counts.
     pub fn new(rows: &'a [&'a DiskFigures], began: &'a Conditions, bound: Nanos) -> Self {
         let single: Vec<&DiskFigures> = rows.iter().copied().filter(|row| row.places.len() == 1).collect();
@@ -142,7 +142,7 @@ impl<'a> Report<'a> {
 
     fn sentences(&self) -> String {
         let spots = self.sweet_spots.iter().map(|spot| self.spot(spot));
-        let gains = self.gains.iter().filter_map(Gain::sentence);
+        let gains = self.gains.iter().filter_map(SpreadGain::sentence);
         spots.chain(gains).chain(self.caveats()).map(|sentence| wrap(&sentence, 0)).collect()
     }
 
@@ -194,7 +194,7 @@ impl<'a> Report<'a> {
     }
 }
 
-impl Gain {
+impl SpreadGain {
     fn is_of(&self, row: &DiskFigures) -> bool {
         (self.shape, self.jobs, self.areas, &self.disks) == (row.shape, row.jobs, row.places.len(), &row.disks)
     }
@@ -230,11 +230,11 @@ const TITLES: &[(DiskShape, &str)] = &[
 ];
 
 /// The gain over the first single area on a disk of this row, measured in the same group.
-fn gain(row: &DiskFigures, single: &[&DiskFigures]) -> Option<Gain> {
+fn gain(row: &DiskFigures, single: &[&DiskFigures]) -> Option<SpreadGain> {
     let one = single
         .iter()
         .find(|one| (one.shape, one.jobs) == (row.shape, row.jobs) && one.disks.iter().all(|disk| row.disks.contains(disk)))?;
-    Some(Gain {
+    Some(SpreadGain {
         shape: row.shape,
         jobs: row.jobs,
         disks: row.disks.clone(),
@@ -300,7 +300,7 @@ mod tests {
         ];
         let rows: Vec<&DiskFigures> = rows.iter().collect();
         let words = |bound| {
-            let text = Report::new(&rows, &Conditions::default(), Nanos(bound)).text("fio-3.33", &Facts::default());
+            let text = DiskReport::new(&rows, &Conditions::default(), Nanos(bound)).text("fio-3.33", &Facts::default());
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let default = words(1_000_000);
@@ -325,7 +325,7 @@ mod tests {
             row(DiskShape::Mixed, 4, 8, 25_700.0, 1_123_000),
         ];
         let rows: Vec<&DiskFigures> = rows.iter().collect();
-        let text = Report::new(&rows, &Conditions::default(), Nanos(1_000_000)).text("fio-3.33", &Facts::default());
+        let text = DiskReport::new(&rows, &Conditions::default(), Nanos(1_000_000)).text("fio-3.33", &Facts::default());
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("4 areas on vda against one on vda, 1 job: 2.50 times the operations (2.50 to 2.50): faster."));
         assert!(words.contains("8 jobs: 1.00 times the operations (1.00 to 1.00): no difference"), "{text}");
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_busy_guest_is_told_so() {
         let row = row(DiskShape::Mixed, 1, 1, 1.0, 2);
-        let text = |conditions: &Conditions| Report::new(&[&row], conditions, Nanos(1)).text("fio-3.33", &Facts::default());
+        let text = |conditions: &Conditions| DiskReport::new(&[&row], conditions, Nanos(1)).text("fio-3.33", &Facts::default());
         let busy = Conditions { load: 7.4, cpus: 2, hypervisor: Some("kvm".into()), ..Conditions::default() };
         let words = text(&busy);
         assert!(words.contains("busy (load 7.4, 2 processors)") && words.contains("a guest of kvm"), "{words}");
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn each_load_has_its_table() {
         let page = DiskFigures { write: None, ..row(DiskShape::PageRead, 1, 1, 10_000.0, 90_000) };
-        let text = Report::new(&[&page], &Conditions::default(), Nanos(1_000_000)).text("fio-3.33", &Facts::default());
+        let text = DiskReport::new(&[&page], &Conditions::default(), Nanos(1_000_000)).text("fio-3.33", &Facts::default());
         assert!(text.contains("faults: one page at random") && text.contains("7000           –"), "{text}");
         assert!(!text.contains("reclaim:"), "{text}");
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
-use swaptune_tiers::scenario::{Fit, Look, Scenario, Search, Source, Stopped};
+use swaptune_tiers::scenario::{Fit, FitLook, Scenario, Search, Stopped, WorkloadSource};
 
 use super::scenario::{quoted, seconds, understood};
 use super::text;
@@ -53,7 +53,7 @@ fn table(done: &Fitted, limit: Nanos) -> String {
         );
         page += &text::wrap(&text, 2);
     }
-    if let Source::Generated(spec) = &point.source {
+    if let WorkloadSource::Generated(spec) = &point.source {
         let parts = spec.split([':', ',']).filter(|part| !part.starts_with("apps="));
         page += &text::wrap(&format!("Workload: {}", parts.collect::<Vec<_>>().join(" ")), 2);
     }
@@ -64,7 +64,7 @@ fn table(done: &Fitted, limit: Nanos) -> String {
         let more = if fit.next.is_none() { "≥ " } else { "" };
         let mut row = vec![name.to_owned(), format!("{more}{}", fit.applications)];
         row.push(done.capacity(fit).map_or("-".into(), |ratio| format!("{ratio:.2}")));
-        let cell = |of: fn(&Look) -> Option<String>| fit.look.as_ref().and_then(of).unwrap_or_else(|| "-".into());
+        let cell = |of: fn(&FitLook) -> Option<String>| fit.look.as_ref().and_then(of).unwrap_or_else(|| "-".into());
         row.push(cell(|look| look.wake_p50.map(time)));
         row.push(cell(|look| look.wake_p99.map(time)));
         row.push(cell(|look| Some(Bytes((look.pool * PAGE) as u64).to_string())));
@@ -118,7 +118,7 @@ pub fn csv(done: &[Fitted]) -> String {
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for fitted in done {
         for (name, search, fit) in fitted.each() {
-            let wake = |of: fn(&Look) -> Option<u64>| number(fit.look.as_ref().and_then(of).map(|nanos| nanos as f64 * 1e-9));
+            let wake = |of: fn(&FitLook) -> Option<u64>| number(fit.look.as_ref().and_then(of).map(|nanos| nanos as f64 * 1e-9));
             let stopped = word(fit.next.and_then(|look| look.stopped(search.limit())));
             let _ = writeln!(
                 out,
@@ -139,7 +139,7 @@ pub fn csv(done: &[Fitted]) -> String {
 
 /// For programs.
 pub fn json(done: &[Fitted], limit: Nanos, cites: &[&Cite]) -> Value {
-    let look = |look: Look| {
+    let look = |look: FitLook| {
         let seconds = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 * 1e-9);
         json!({ "wake-p50": seconds(look.wake_p50), "wake-p99": seconds(look.wake_p99), "pool": look.pool * PAGE,
                 "disk-in": look.disk_in, "out-of-memory": look.out_of_memory })

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use swaptune_core::measurement::{
-    CipherFigures, CodecFigures, CompareFigures, DensityFigures, DiskFigures, Figures, IoFigures, Measurement, MemoryFigures,
-    SampleFigures, SwapFigures,
+    CipherFigures, CodecFigures, CompareFigures, DensityFigures, DiskFigures, IoFigures, Measurement, MemoryFigures,
+    ResultFigures, SampleFigures, SwapFigures,
 };
 use swaptune_core::stats::Quantiles;
 
@@ -21,16 +21,16 @@ pub fn conditions(measurement: &Measurement) -> String {
 }
 
 /// The numbers on one line.
-pub fn line(figures: &Figures) -> String {
+pub fn line(figures: &ResultFigures) -> String {
     let text = match figures {
-        Figures::Sample(sample) => self::sample(sample),
-        Figures::Codec(codec) => self::codec(codec),
-        Figures::Disk(disk) => self::disk(disk),
-        Figures::Cipher(cipher) => self::cipher(cipher),
-        Figures::Swap(swap) => self::swap(swap),
-        Figures::Memory(memory) => self::memory(memory),
-        Figures::Density(density) => self::density(density),
-        Figures::Compare(compare) => self::compare(compare),
+        ResultFigures::Sample(sample) => self::sample(sample),
+        ResultFigures::Codec(codec) => self::codec(codec),
+        ResultFigures::Disk(disk) => self::disk(disk),
+        ResultFigures::Cipher(cipher) => self::cipher(cipher),
+        ResultFigures::Swap(swap) => self::swap(swap),
+        ResultFigures::Memory(memory) => self::memory(memory),
+        ResultFigures::Density(density) => self::density(density),
+        ResultFigures::Compare(compare) => self::compare(compare),
     };
     format!("{:>8}  {text}\n", figures.kind())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use swaptune_core::measurement::{Figures, Measurement, MemoryData, MemoryFigures, MemoryOrder};
+use swaptune_core::measurement::{Measurement, MemoryData, MemoryFigures, MemoryOrder, ResultFigures};
 
 use super::text;
 
@@ -26,7 +26,7 @@ pub fn table(measured: &[Measurement]) -> String {
     let figures: Vec<&MemoryFigures> = measured
         .iter()
         .filter_map(|measurement| match &measurement.figures {
-            Figures::Memory(memory) => Some(memory),
+            ResultFigures::Memory(memory) => Some(memory),
             _ => None,
         })
         .collect();

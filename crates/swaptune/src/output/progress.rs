@@ -9,13 +9,13 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// The line; on a terminal it is wiped when dropped.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressLine {
     terminal: bool,
     /// When there was a line last, where they stay.
     told: Mutex<Instant>,
 }
 
-impl Progress {
+impl ProgressLine {
     /// Nothing is shown yet.
     pub fn start() -> Self {
         Self { terminal: std::io::stderr().is_terminal(), told: Mutex::new(Instant::now()) }
@@ -41,7 +41,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.terminal {
             write("\r\x1b[K");
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn in_a_file_there_is_a_line_a_minute() {
         let began = Instant::now();
-        let progress = Progress { terminal: false, told: Mutex::new(began) };
+        let progress = ProgressLine { terminal: false, told: Mutex::new(began) };
         let at = |seconds| progress.text("round 1 of 3", 7, began + Duration::from_secs(seconds));
         assert_eq!(at(59), None);
         assert_eq!(at(60).as_deref(), Some("  7 %  round 1 of 3\n"));

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use swaptune_bench::sample::record::{Events, Recorded, Recording};
+use swaptune_bench::sample::record::{AccessRecording, Events, RecordedGroup};
 use swaptune_core::Bytes;
 
 use super::text::{columns, count, wrap};
@@ -12,7 +12,7 @@ use super::text::{columns, count, wrap};
 const LINES: usize = 15;
 
 /// What the file holds, how far it can be believed, and what to do with it.
-pub fn text(recording: &Recording, file: &Path) -> String {
+pub fn text(recording: &AccessRecording, file: &Path) -> String {
     let events = recording.events;
     let mut page = format!(
         "{}: {} of {}, {:.0} s in {} of {}, {} ended\n",
@@ -50,9 +50,9 @@ fn kinds(events: Events) -> Vec<Vec<String>> {
     ]
 }
 
-fn groups(recording: &Recording) -> Vec<Vec<String>> {
+fn groups(recording: &AccessRecording) -> Vec<Vec<String>> {
     let mut rows = vec![["UNIT OR PROCESS", "CGROUP", "HELD", "MADE", "USES", "FREES"].map(str::to_owned).to_vec()];
-    let mut groups: Vec<(usize, &Recorded)> = recording.groups.iter().enumerate().collect();
+    let mut groups: Vec<(usize, &RecordedGroup)> = recording.groups.iter().enumerate().collect();
     groups.sort_by_key(|(number, group)| (Reverse(group.events.all()), *number));
     let cells = |name: String, number: String, events: Events| {
         let uses = events.writes + events.reads;
@@ -66,7 +66,7 @@ fn groups(recording: &Recording) -> Vec<Vec<String>> {
 }
 
 /// What the trace cannot say, here and now.
-fn notes(recording: &Recording) -> Vec<String> {
+fn notes(recording: &AccessRecording) -> Vec<String> {
     let (events, mut notes) = (recording.events, Vec::new());
     let uses = events.writes + events.reads;
     notes.push(format!(

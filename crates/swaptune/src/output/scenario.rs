@@ -7,7 +7,8 @@ use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_tiers::model::Backing;
 use swaptune_tiers::scenario::{
-    Comparison, METRICS, Metric, Point, Published, Run, Scenario, Side, Sides, Sign, Spread, Tiering, Unit,
+    ColumnUnit, METRICS, Point, Published, PublishedFigure, ReportColumn, Scenario, SeedSpread, Sides, Sign, SignOfSeeds,
+    Tiering, TieringRun,
 };
 
 use super::text;
@@ -16,7 +17,7 @@ use super::text;
 const PAGE: u64 = 4096;
 
 /// A scenario and its runs.
-pub struct Done<'a> {
+pub struct ScenarioDone<'a> {
     /// Its file, or the flag that it comes from.
     pub file: String,
     /// Whether it was typed in flags, so that it should be said how they were understood.
@@ -24,46 +25,48 @@ pub struct Done<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// Of each point, in their order, the run of each tiering.
-    pub points: Vec<Vec<Run>>,
+    pub points: Vec<Vec<TieringRun>>,
 }
 
 /// The runs of a tiering, one for each seed.
-fn of(tiering: usize, runs: &[Vec<Run>]) -> Vec<&Run> {
+fn of(tiering: usize, runs: &[Vec<TieringRun>]) -> Vec<&TieringRun> {
     runs.iter().map(|runs| &runs[tiering]).collect()
 }
 
 /// The runs of a tiering at a value of the sweep, one for each seed.
-pub(super) struct Row<'a> {
+pub(super) struct TieringRuns<'a> {
     pub(super) at: Option<&'a str>,
     pub(super) tiering: &'a str,
-    pub(super) runs: Vec<&'a Run>,
+    pub(super) runs: Vec<&'a TieringRun>,
     /// Those of the tiering that others are relative to.
-    base: Vec<&'a Run>,
+    base: Vec<&'a TieringRun>,
 }
 
-impl Row<'_> {
+impl TieringRuns<'_> {
     /// The metric over the seeds that have it.
-    pub(super) fn spread(&self, metric: &Metric) -> Option<Spread> {
-        Spread::of(self.runs.iter().filter_map(|run| (metric.of)(run)))
+    pub(super) fn spread(&self, metric: &ReportColumn) -> Option<SeedSpread> {
+        SeedSpread::of(self.runs.iter().filter_map(|run| (metric.of)(run)))
     }
 
     /// The metric by that of the base with the same seed.
-    fn ratios(&self, metric: &Metric) -> Vec<f64> {
-        let by = |(run, base): (&&Run, &&Run)| Some((metric.of)(run)? / (metric.of)(base)?).filter(|ratio| ratio.is_finite());
+    fn ratios(&self, metric: &ReportColumn) -> Vec<f64> {
+        let by = |(run, base): (&&TieringRun, &&TieringRun)| {
+            Some((metric.of)(run)? / (metric.of)(base)?).filter(|ratio| ratio.is_finite())
+        };
         self.runs.iter().zip(&self.base).filter_map(by).collect()
     }
 }
 
-impl Done<'_> {
+impl ScenarioDone<'_> {
     /// Point, tiering and run of each, in order.
-    fn each(&self) -> impl Iterator<Item = (&Point, &str, &Run)> {
+    fn each(&self) -> impl Iterator<Item = (&Point, &str, &TieringRun)> {
         self.scenario.points.iter().zip(&self.points).flat_map(|(point, runs)| {
             point.tierings.iter().zip(runs).map(move |(tiering, run)| (point, tiering.name.as_str(), run))
         })
     }
 
     /// The same, seeds together.
-    pub(super) fn rows(&self) -> Vec<Row<'_>> {
+    pub(super) fn rows(&self) -> Vec<TieringRuns<'_>> {
         let seeds = self.scenario.seeds;
         let values = self.scenario.points.chunks(seeds).zip(self.points.chunks(seeds));
         let base = self.scenario.relative_to.as_deref();
@@ -72,7 +75,7 @@ impl Done<'_> {
             let tierings = &points[0].tierings;
             let base = tierings.iter().position(|tiering| Some(tiering.name.as_str()) == base);
             let base = || base.map_or_else(Vec::new, |base| of(base, runs));
-            rows.extend(tierings.iter().enumerate().map(|(index, tiering)| Row {
+            rows.extend(tierings.iter().enumerate().map(|(index, tiering)| TieringRuns {
                 at: points[0].at.as_deref(),
                 tiering: &tiering.name,
                 runs: of(index, runs),
@@ -82,7 +85,7 @@ impl Done<'_> {
         rows
     }
 
-    fn comparisons(&self, published: &Published) -> Vec<Comparison> {
+    fn comparisons(&self, published: &Published) -> Vec<PublishedFigure> {
         let seeds = self.scenario.seeds;
         published.compare(seeds, |name, value, seed| {
             let point = value * seeds + seed;
@@ -93,11 +96,11 @@ impl Done<'_> {
 }
 
 /// For people.
-pub fn tables(done: &[Done]) -> String {
+pub fn tables(done: &[ScenarioDone]) -> String {
     done.iter().map(table).collect::<Vec<_>>().join("\n")
 }
 
-fn table(done: &Done) -> String {
+fn table(done: &ScenarioDone) -> String {
     let scenario = done.scenario;
     let mut page = format!("{}\n", scenario.title);
     if !scenario.source.is_empty() {
@@ -128,7 +131,7 @@ fn table(done: &Done) -> String {
 }
 
 /// The table, below its head.
-pub(super) fn cells(done: &Done) -> Vec<Vec<String>> {
+pub(super) fn cells(done: &ScenarioDone) -> Vec<Vec<String>> {
     let scenario = done.scenario;
     let mut head = vec!["TIERING".to_owned()];
     head.extend(scenario.key.as_deref().map(|key| key.rsplit('.').next().unwrap_or(key).to_uppercase()));
@@ -145,16 +148,16 @@ pub(super) fn cells(done: &Done) -> Vec<Vec<String>> {
         head.extend(by.clone().filter(|_| index == 0));
         head.extend(by.as_ref().filter(|_| index == 0).map(|_| "SIGN".to_owned()));
     }
-    let row = |row: Row| {
+    let row = |row: TieringRuns| {
         let mut cells = vec![row.tiering.to_owned()];
         cells.extend(row.at.map(|at| ram_of(at).unwrap_or_else(|| at.to_owned())));
         let shown =
-            |spread: Option<Spread>, unit| spread.map_or_else(|| "-".into(), |spread| ranged(spread, |of| value(unit, of)));
+            |spread: Option<SeedSpread>, unit| spread.map_or_else(|| "-".into(), |spread| ranged(spread, |of| value(unit, of)));
         for (index, metric) in scenario.report.iter().enumerate() {
             cells.push(shown(row.spread(metric), metric.unit));
             if by.is_some() && index == 0 {
                 let ratios = row.ratios(metric);
-                cells.push(Spread::of(ratios.iter().copied()).map_or_else(|| "-".into(), |spread| ranged(spread, ratio)));
+                cells.push(SeedSpread::of(ratios.iter().copied()).map_or_else(|| "-".into(), |spread| ranged(spread, ratio)));
                 let is_base = Some(row.tiering) == scenario.relative_to.as_deref();
                 cells.push(if is_base { String::new() } else { side(Sides::of(ratios)) });
             }
@@ -165,7 +168,7 @@ pub(super) fn cells(done: &Done) -> Vec<Vec<String>> {
 }
 
 /// A median and its range, with the unit once where all three have the same.
-fn ranged(spread: Spread, shown: impl Fn(f64) -> String) -> String {
+fn ranged(spread: SeedSpread, shown: impl Fn(f64) -> String) -> String {
     let [median, least, most] = [spread.median, spread.least, spread.most].map(shown);
     if least == median && most == median {
         return median;
@@ -183,7 +186,7 @@ fn ratio(ratio: f64) -> String {
 }
 
 /// That memory ran out is told even where no column asks.
-fn ran_out(done: &Done) -> String {
+fn ran_out(done: &ScenarioDone) -> String {
     let mut lines = String::new();
     for row in done.rows() {
         let ends: Vec<(u64, u64)> = row.runs.iter().filter_map(|run| Some((run.outcome.out_of_memory?, run.events))).collect();
@@ -200,16 +203,18 @@ fn ran_out(done: &Done) -> String {
 fn side(sides: Sides) -> String {
     let (seeds, most) = (sides.seeds(), sides.below.max(sides.above));
     match sides.side() {
-        Side::Below => format!("below, {seeds} of {seeds}"),
-        Side::Above => format!("above, {seeds} of {seeds}"),
-        Side::Level => "level".to_owned(),
-        Side::Undecided if seeds < Sides::LEAST => format!("undecided: {}", text::count(seeds, "seed")),
-        Side::Undecided => format!("undecided: {} {most} of {seeds}", if sides.below > sides.above { "below" } else { "above" }),
+        SignOfSeeds::Below => format!("below, {seeds} of {seeds}"),
+        SignOfSeeds::Above => format!("above, {seeds} of {seeds}"),
+        SignOfSeeds::Level => "level".to_owned(),
+        SignOfSeeds::Undecided if seeds < Sides::LEAST => format!("undecided: {}", text::count(seeds, "seed")),
+        SignOfSeeds::Undecided => {
+            format!("undecided: {} {most} of {seeds}", if sides.below > sides.above { "below" } else { "above" })
+        }
     }
 }
 
 /// Whether ours has the sign that was published.
-fn sign(row: &Comparison) -> String {
+fn sign(row: &PublishedFigure) -> String {
     let (seeds, with) = (row.sides.seeds(), row.sides.on_side_of(row.published));
     match row.sign() {
         None => String::new(),
@@ -221,11 +226,11 @@ fn sign(row: &Comparison) -> String {
     }
 }
 
-fn compared(done: &Done) -> String {
+fn compared(done: &ScenarioDone) -> String {
     done.scenario.published.iter().map(|published| compared_with(done, published)).collect()
 }
 
-fn compared_with(done: &Done, published: &Published) -> String {
+fn compared_with(done: &ScenarioDone, published: &Published) -> String {
     let base = published.relative_to.as_ref().map_or("the largest".to_owned(), |base| format!("`{base}`"));
     let mut lines = format!("\nPublished: {}; beside ours, both relative to {base}\n", published.what);
     let mut rows = vec![["TIERING", "AT", "PUBLISHED", "RELATIVE", "OURS", "DIFFERENCE", "SIGN"].map(str::to_owned).to_vec()];
@@ -281,14 +286,14 @@ pub fn cited(cites: &[&Cite]) -> String {
 }
 
 /// A figure with its unit.
-pub(super) fn value(unit: Unit, value: f64) -> String {
+pub(super) fn value(unit: ColumnUnit, value: f64) -> String {
     match unit {
-        Unit::Seconds => seconds(value),
-        Unit::Bytes => Bytes(value as u64).to_string(),
-        Unit::Count => format!("{value:.0}"),
-        Unit::Ratio => format!("{value:.2}"),
-        Unit::Percent => format!("{value:.1} %"),
-        Unit::PerSecond => format!("{value:.0}/s"),
+        ColumnUnit::Seconds => seconds(value),
+        ColumnUnit::Bytes => Bytes(value as u64).to_string(),
+        ColumnUnit::Count => format!("{value:.0}"),
+        ColumnUnit::Ratio => format!("{value:.2}"),
+        ColumnUnit::Percent => format!("{value:.1} %"),
+        ColumnUnit::PerSecond => format!("{value:.0}/s"),
     }
 }
 
@@ -304,7 +309,7 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// Comma-separated values: every metric, in its basic unit, of each seed by itself.
-pub fn csv(done: &[Done]) -> String {
+pub fn csv(done: &[ScenarioDone]) -> String {
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     let mut out = format!("scenario,tiering,key,at,seed,{}\n", names.join(","));
     for done in done {
@@ -327,14 +332,14 @@ pub fn quoted(text: &str) -> String {
 
 /// What is printed for programs.
 #[derive(Serialize)]
-pub struct Json {
+pub struct ScenarioJson {
     scenarios: Vec<Value>,
     measured: Vec<Value>,
 }
 
 /// For programs.
-pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
-    let one = |done: &Done| {
+pub fn json(done: &[ScenarioDone], cites: &[&Cite]) -> ScenarioJson {
+    let one = |done: &ScenarioDone| {
         let runs = done.each().map(|(point, tiering, run)| {
             let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), json!((metric.of)(run)?))));
             json!({ "tiering": tiering, "at": point.at, "seed": point.seed, "figures": figures.collect::<Map<_, _>>() })
@@ -343,7 +348,7 @@ pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
             let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), spread(row.spread(metric)?))));
             let relative = METRICS.iter().filter_map(|metric| {
                 let ratios = row.ratios(metric);
-                let mut told = spread(Spread::of(ratios.iter().copied())?);
+                let mut told = spread(SeedSpread::of(ratios.iter().copied())?);
                 told["sign"] = sides(Sides::of(ratios));
                 Some((metric.name.to_owned(), told))
             });
@@ -366,7 +371,7 @@ pub fn json(done: &[Done], cites: &[&Cite]) -> Json {
             "published": compared.collect::<Vec<_>>(),
         })
     };
-    Json { scenarios: done.iter().map(one).collect(), measured: cites.iter().map(|cite| json!(cite)).collect() }
+    ScenarioJson { scenarios: done.iter().map(one).collect(), measured: cites.iter().map(|cite| json!(cite)).collect() }
 }
 
 /// On which side of 1 seeds are, and what that comes to.
@@ -374,7 +379,7 @@ fn sides(sides: Sides) -> Value {
     json!({ "below": sides.below, "level": sides.level, "above": sides.above, "is": sides.side() })
 }
 
-fn spread(spread: Spread) -> Value {
+fn spread(spread: SeedSpread) -> Value {
     json!({ "median": spread.median, "least": spread.least, "most": spread.most })
 }
 
@@ -384,10 +389,10 @@ mod tests {
 
     #[test]
     fn a_unit_is_told_once_where_it_is_the_same() {
-        let shown = |median, least, most| ranged(Spread { median, least, most }, seconds);
+        let shown = |median, least, most| ranged(SeedSpread { median, least, most }, seconds);
         assert_eq!(shown(2.0, 1.5, 3.0), "2.00 s [1.50–3.00]");
         assert_eq!(shown(0.858, 0.797, 2.86), "858.0 ms [797.0 ms–2.86 s]");
         assert_eq!(shown(2.0, 2.0, 2.0001), "2.00 s", "nothing to tell apart");
-        assert_eq!(ranged(Spread { median: 1.01, least: 0.99, most: 1.02 }, ratio), "1.010 [0.990–1.020]");
+        assert_eq!(ranged(SeedSpread { median: 1.01, least: 0.99, most: 1.02 }, ratio), "1.010 [0.990–1.020]");
     }
 }

@@ -1,10 +1,10 @@
 //! What scenarios came to, as a page: who is ahead, where pages came back from, curves over a sweep, and what all of it rests on.
 
 use swaptune_bench::this_machine::Cite;
-use swaptune_tiers::scenario::{METRICS, Metric, Source, Unit};
+use swaptune_tiers::scenario::{ColumnUnit, METRICS, ReportColumn, WorkloadSource};
 
-use super::report::{Bar, Chart, Page, bars, colour, lines, stacks};
-use super::scenario::{Done, Row, cells, understood, value};
+use super::report::{Bar, Chart, HtmlPage, bars, colour, lines, stacks};
+use super::scenario::{ScenarioDone, TieringRuns, cells, understood, value};
 use super::text;
 
 /// Where pages come back from, by metric, each with its colour: from the nearest to the farthest.
@@ -16,9 +16,9 @@ const TIERS: [(&str, &str, &str); 4] = [
 ];
 
 /// The page.
-pub fn html(done: &[Done], cites: &[&Cite], command: &str, swaptune: &str) -> String {
+pub fn html(done: &[ScenarioDone], cites: &[&Cite], command: &str, swaptune: &str) -> String {
     let title = done.first().map_or("", |done| &done.scenario.title);
-    let mut page = Page::begin(&format!("swaptune simulate: {title}"), "Simulated tierings");
+    let mut page = HtmlPage::begin(&format!("swaptune simulate: {title}"), "Simulated tierings");
     for done in done {
         scenario(&mut page, done);
     }
@@ -30,7 +30,7 @@ pub fn html(done: &[Done], cites: &[&Cite], command: &str, swaptune: &str) -> St
     page.end()
 }
 
-fn scenario(page: &mut Page, done: &Done) {
+fn scenario(page: &mut HtmlPage, done: &ScenarioDone) {
     let scenario = done.scenario;
     page.heading(&scenario.title);
     let rows = done.rows();
@@ -52,8 +52,8 @@ fn scenario(page: &mut Page, done: &Done) {
     }
     let point = &scenario.points[0];
     let workload = match &point.source {
-        Source::Generated(spec) => spec,
-        Source::Trace(name) => name,
+        WorkloadSource::Generated(spec) => spec,
+        WorkloadSource::Trace(name) => name,
     };
     page.label("Conditions");
     page.block(&format!(
@@ -66,12 +66,12 @@ fn scenario(page: &mut Page, done: &Done) {
     ));
 }
 
-fn label(row: &Row) -> String {
+fn label(row: &TieringRuns) -> String {
     row.at.map_or_else(|| row.tiering.to_owned(), |at| format!("{at} · {}", row.tiering))
 }
 
 /// Which runs have the least and the most; one that ran out of memory did not do the work.
-fn verdict(rows: &[Row], metric: &Metric) -> String {
+fn verdict(rows: &[TieringRuns], metric: &ReportColumn) -> String {
     let ended = rows.iter().filter(|row| row.runs.iter().all(|run| run.outcome.out_of_memory.is_none()));
     let mut known: Vec<(String, f64)> = ended.filter_map(|row| Some((label(row), row.spread(metric)?.median))).collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -87,8 +87,8 @@ fn verdict(rows: &[Row], metric: &Metric) -> String {
     }
 }
 
-fn first(page: &mut Page, rows: &[Row], metric: &Metric) {
-    let bar = |row: &Row| {
+fn first(page: &mut HtmlPage, rows: &[TieringRuns], metric: &ReportColumn) {
+    let bar = |row: &TieringRuns| {
         let spread = row.spread(metric);
         Bar {
             name: label(row),
@@ -101,11 +101,12 @@ fn first(page: &mut Page, rows: &[Row], metric: &Metric) {
     page.picture(&bars(metric.name, &rows.iter().map(bar).collect::<Vec<_>>()));
 }
 
-fn tiers(page: &mut Page, rows: &[Row]) {
+fn tiers(page: &mut HtmlPage, rows: &[TieringRuns]) {
     let metrics = TIERS.map(|(name, ..)| METRICS.iter().find(|metric| metric.name == name));
-    let of =
-        |row: &Row, metric: Option<&Metric>| metric.and_then(|metric| row.spread(metric)).map_or(0.0, |spread| spread.median);
-    let stack = |row: &Row| (label(row), metrics.iter().map(|metric| of(row, *metric)).collect());
+    let of = |row: &TieringRuns, metric: Option<&ReportColumn>| {
+        metric.and_then(|metric| row.spread(metric)).map_or(0.0, |spread| spread.median)
+    };
+    let stack = |row: &TieringRuns| (label(row), metrics.iter().map(|metric| of(row, *metric)).collect());
     let title = "Pages that came back, by the tier that served them";
     page.label(title);
     let parts = TIERS.map(|(_, name, colour)| (name, colour));
@@ -114,7 +115,7 @@ fn tiers(page: &mut Page, rows: &[Row]) {
 }
 
 /// The first metric over the values of the sweep, one line for each tiering.
-fn curves(page: &mut Page, done: &Done, key: &str, rows: &[Row]) {
+fn curves(page: &mut HtmlPage, done: &ScenarioDone, key: &str, rows: &[TieringRuns]) {
     let Some(metric) = done.scenario.report.first() else { return };
     let points = done.scenario.points.chunks(done.scenario.seeds);
     let steps: Vec<String> = points.map(|points| points[0].at.clone().unwrap_or_default()).collect();
@@ -132,13 +133,13 @@ fn curves(page: &mut Page, done: &Done, key: &str, rows: &[Row]) {
 }
 
 /// What a curve's values are divided by, and its unit.
-const fn written(unit: Unit) -> (f64, &'static str) {
+const fn written(unit: ColumnUnit) -> (f64, &'static str) {
     match unit {
-        Unit::Seconds => (1.0, "s"),
-        Unit::Bytes => (1_048_576.0, "MiB"),
-        Unit::Count => (1.0, "pages or events"),
-        Unit::Ratio => (1.0, "ratio"),
-        Unit::Percent => (1.0, "%"),
-        Unit::PerSecond => (1.0, "accesses a second"),
+        ColumnUnit::Seconds => (1.0, "s"),
+        ColumnUnit::Bytes => (1_048_576.0, "MiB"),
+        ColumnUnit::Count => (1.0, "pages or events"),
+        ColumnUnit::Ratio => (1.0, "ratio"),
+        ColumnUnit::Percent => (1.0, "%"),
+        ColumnUnit::PerSecond => (1.0, "accesses a second"),
     }
 }

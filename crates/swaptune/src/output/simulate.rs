@@ -6,13 +6,13 @@ use serde::Serialize;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
 use swaptune_tiers::generate::GeneratorRow;
-use swaptune_tiers::model::{Codec, Figures, NamedDevice};
+use swaptune_tiers::model::{CodecCosts, ModelFigures, NamedDevice};
 use swaptune_tiers::policies::POLICIES;
 use swaptune_tiers::replay::ReplayRow;
-use swaptune_tiers::scenario::{GRAMMAR, METRICS, Metric};
+use swaptune_tiers::scenario::{GRAMMAR, METRICS, ReportColumn};
 use swaptune_tiers::trace::FormatRow;
 
-use super::report::{Chart, Page, colour, lines};
+use super::report::{Chart, HtmlPage, colour, lines};
 use super::text;
 
 /// Bytes of a page, for sizes that are shown.
@@ -20,7 +20,7 @@ const PAGE: u64 = 4096;
 
 /// What a trace made of memories and policies.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct ReplayReport {
     /// Events of the trace.
     pub events: usize,
     /// Those that are accesses.
@@ -28,12 +28,12 @@ pub struct Report {
     /// Pages of the trace.
     pub pages: u32,
     /// One for each policy and size.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<PolicyMisses>,
 }
 
 /// What one memory under one policy misses.
 #[derive(Debug, Serialize)]
-pub struct Outcome {
+pub struct PolicyMisses {
     /// The policy.
     pub policy: &'static str,
     /// Size of memory in pages.
@@ -45,29 +45,29 @@ pub struct Outcome {
 }
 
 /// A line for each size, two columns for each policy.
-pub fn table(report: &Report) -> String {
+pub fn table(report: &ReplayReport) -> String {
     let rows = cells(report);
     let right: Vec<usize> = (0..rows[0].len()).collect();
     format!("{}\n\n{}", of_what(report), text::columns(&rows, &right, 0))
 }
 
-fn of_what(report: &Report) -> String {
+fn of_what(report: &ReplayReport) -> String {
     let all = Bytes(u64::from(report.pages) * PAGE);
     format!("{} accesses to {} pages, {all} at 4 KiB each", report.accesses, report.pages)
 }
 
-fn policies(report: &Report) -> Vec<&'static str> {
+fn policies(report: &ReplayReport) -> Vec<&'static str> {
     let mut policies: Vec<&str> = report.outcomes.iter().map(|outcome| outcome.policy).collect();
     policies.dedup();
     policies
 }
 
 /// The share of the trace's pages that fit, in percent.
-fn share_of(size: u32, report: &Report) -> f64 {
+fn share_of(size: u32, report: &ReplayReport) -> f64 {
     f64::from(size) * 100.0 / f64::from(report.pages.max(1))
 }
 
-fn cells(report: &Report) -> Vec<Vec<String>> {
+fn cells(report: &ReplayReport) -> Vec<Vec<String>> {
     let policies = policies(report);
     let mut head = ["PAGES", "MEMORY", "OF ALL"].map(str::to_owned).to_vec();
     head.extend(policies.iter().flat_map(|policy| [format!("{} MISSES", policy.to_uppercase()), "RATIO".to_owned()]));
@@ -85,17 +85,17 @@ fn cells(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// Curves of what is missed, and the table.
-pub fn html(report: &Report, command: &str, swaptune: &str) -> String {
-    let mut page = Page::begin("swaptune simulate replay", "What memories of several sizes miss of a trace");
+pub fn html(report: &ReplayReport, command: &str, swaptune: &str) -> String {
+    let mut page = HtmlPage::begin("swaptune simulate replay", "What memories of several sizes miss of a trace");
     let least = report.outcomes.iter().min_by(|a, b| a.miss_ratio.total_cmp(&b.miss_ratio));
-    if let Some(Outcome { policy, size, miss_ratio, .. }) = least {
+    if let Some(PolicyMisses { policy, size, miss_ratio, .. }) = least {
         let (memory, share) = (Bytes(u64::from(*size) * PAGE), share_of(*size, report));
         page.verdict(&format!(
             "Least is missed with {memory}, {share:.1} % of the pages, under {policy}: {:.2} % of the accesses.",
             miss_ratio * 100.0
         ));
     }
-    let points = |outcome: &Outcome| (share_of(outcome.size, report), outcome.miss_ratio * 100.0);
+    let points = |outcome: &PolicyMisses| (share_of(outcome.size, report), outcome.miss_ratio * 100.0);
     let curve = |policy: &str| report.outcomes.iter().filter(|outcome| outcome.policy == policy).map(points).collect();
     let curves: Vec<_> = policies(report).into_iter().map(|policy| (policy.to_owned(), curve(policy))).collect();
     page.heading("Accesses that miss, by the share of the pages that fits in memory");
@@ -109,9 +109,9 @@ pub fn html(report: &Report, command: &str, swaptune: &str) -> String {
 }
 
 /// A line for each policy and size.
-pub fn csv(report: &Report) -> String {
+pub fn csv(report: &ReplayReport) -> String {
     let mut page = "policy,size,accesses,misses,miss_ratio\n".to_owned();
-    for Outcome { policy, size, misses, miss_ratio } in &report.outcomes {
+    for PolicyMisses { policy, size, misses, miss_ratio } in &report.outcomes {
         let _ = writeln!(page, "{policy},{size},{},{misses},{miss_ratio}", report.accesses);
     }
     page
@@ -147,7 +147,7 @@ fn tierings() -> String {
         let _ = writeln!(page, "  {}", policy.name);
         page += &text::wrap(&format!("{} [{}]", policy.about, policy.source), 4);
     }
-    let figures = Figures::default();
+    let figures = ModelFigures::default();
     let device = |device: &NamedDevice| {
         let times = device.times;
         let [request, each, seek, read, write] =
@@ -155,11 +155,11 @@ fn tierings() -> String {
         let doc = format!("request {request}, page {each}, seek {seek}, read {read}, write {write}");
         vec![device.name.clone(), doc]
     };
-    let codec = |codec: &Codec| {
+    let codec = |codec: &CodecCosts| {
         let [compress, decompress] = [codec.compress, codec.decompress].map(Nanos);
         vec![codec.name.to_owned(), format!("compress {compress}, decompress {decompress} a page")]
     };
-    let metric = |metric: &Metric| vec![metric.name.to_owned(), metric.about.to_owned()];
+    let metric = |metric: &ReportColumn| vec![metric.name.to_owned(), metric.about.to_owned()];
     let devices: Vec<_> = figures.devices.iter().map(device).collect();
     let codecs: Vec<_> = figures.zswap.iter().map(codec).collect();
     let metrics: Vec<_> = METRICS.iter().map(metric).collect();

@@ -1,6 +1,6 @@
 //! One screen: what memory really is.
 
-use swaptune_core::memory_map::{Capacity, MemoryMap, Since, Spent, ZramPool, ZswapPool};
+use swaptune_core::memory_map::{Capacity, MemoryMap, PoolTime, Since, ZramPool, ZswapPool};
 use swaptune_core::{Bytes, Fact};
 
 use super::daemon;
@@ -137,8 +137,8 @@ fn since_text(since: &Since) -> String {
     format!("{head}: {saved}{loads}, {reads} were read from swap areas; {}", spent_text(since.spent.as_ref()))
 }
 
-fn spent_text(spent: Option<&Spent>) -> String {
-    let Some(Spent { time, store, load, source }) = spent else {
+fn spent_text(spent: Option<&PoolTime>) -> String {
+    let Some(PoolTime { time, store, load, source }) = spent else {
         return "`swaptune bench swap` measures what processor time a page takes here".into();
     };
     format!("compressing took {time} of processor time, at {store} a page out and {load} a page back ({source})")

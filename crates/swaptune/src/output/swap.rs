@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use swaptune_bench::swap::Outcome;
+use swaptune_bench::swap::SwapOutcome;
 use swaptune_core::measurement::{MemoryOrder, SwapFigures, SwapRound, SwapTier};
 use swaptune_core::stats::{Nanos, Quantiles};
 
 use super::text;
 
 /// Tables for people.
-pub fn table(outcome: &Outcome) -> String {
+pub fn table(outcome: &SwapOutcome) -> String {
     let mut page = String::new();
     let mut ladder: Vec<&SwapFigures> = outcome.figures.iter().filter(|row| is_rung(row)).collect();
     ladder.sort_by_key(|row| row.load.map_or(u64::MAX, |load| load.p50.0));
@@ -32,7 +32,7 @@ pub fn table(outcome: &Outcome) -> String {
     page
 }
 
-fn notes(outcome: &Outcome) -> String {
+fn notes(outcome: &SwapOutcome) -> String {
     let mut notes = String::new();
     for missed in &outcome.missed {
         notes += &text::wrap(&format!("not measured: {}: {}", missed.job, missed.why), 0);

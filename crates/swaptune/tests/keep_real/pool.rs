@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libtest_mimic::Failed;
 use serde_json::Value;
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_trials::{TestResult, lacks, wait_for};
 
 use crate::world::{Swap, daemon, end, hide_the_machine, in_a_world, read, status};
@@ -60,11 +60,11 @@ fn word(number: usize) -> u64 {
 pub fn inside(folder: &Path) -> Result<(), Failed> {
     hide_the_machine()?;
     let size = usize::try_from(size()?)?;
-    let mut region = Region::new(size)?;
+    let mut region = OwnRegion::new(size)?;
     for (number, bytes) in region.bytes_mut().chunks_exact_mut(8).enumerate() {
         bytes.copy_from_slice(&word(number).to_le_bytes());
     }
-    region.advise(0, size, Advice::PageOut)?;
+    region.advise(0, size, MadviseAdvice::PageOut)?;
     let (written, settings) = (count("zswpwb")?, [read("max_pool_percent")?, read("accept_threshold_percent")?]);
 
     let (working, lines) = daemon(folder, &[])?;

@@ -6,7 +6,7 @@ use crate::prefetch::prefetch;
 
 /// A page beside its links: who moves it looks at it too.
 #[derive(Clone, Copy, Debug)]
-struct Node<T> {
+struct ListNode<T> {
     prev: u32,
     next: u32,
     page: T,
@@ -18,20 +18,20 @@ struct Node<T> {
 #[derive(Clone, Debug)]
 pub(super) struct Lists<T> {
     lists: usize,
-    nodes: Vec<Node<T>>,
+    nodes: Vec<ListNode<T>>,
 }
 
 impl<T: Copy + Default> Lists<T> {
     /// Empty lists.
     pub(super) fn new(lists: usize) -> Self {
-        let empty = |list| Node { prev: list, next: list, page: T::default() };
+        let empty = |list| ListNode { prev: list, next: list, page: T::default() };
         Self { lists, nodes: (0..lists as u32).map(empty).collect() }
     }
 
     /// A page more, in no list. Tells its number: of the first one that of lists, and one more for each.
     pub(super) fn add(&mut self, page: T) -> u32 {
         let number = self.nodes.len() as u32;
-        self.nodes.push(Node { prev: number, next: number, page });
+        self.nodes.push(ListNode { prev: number, next: number, page });
         number
     }
 
@@ -58,14 +58,14 @@ impl<T: Copy + Default> Lists<T> {
     pub(super) fn push(&mut self, list: usize, node: u32) {
         let next = std::mem::replace(&mut self.nodes[list].next, node);
         self.nodes[next as usize].prev = node;
-        let Node { prev, next: after, .. } = &mut self.nodes[node as usize];
+        let ListNode { prev, next: after, .. } = &mut self.nodes[node as usize];
         (*prev, *after) = (list as u32, next);
     }
 
     /// Takes a page out of the list that it is in. Tells whether that leaves the list empty.
     #[inline]
     pub(super) fn remove(&mut self, node: u32) -> bool {
-        let Node { prev, next, .. } = self.nodes[node as usize];
+        let ListNode { prev, next, .. } = self.nodes[node as usize];
         self.nodes[prev as usize].next = next;
         self.nodes[next as usize].prev = prev;
         prev == next

@@ -22,7 +22,7 @@ const MIDDLE: usize = 1;
 const LAST: usize = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+struct Z3foldPage {
     /// Chunks of the first, the middle and the last object, 0 where there is none.
     chunks: [u8; 3],
     start_middle: u8,
@@ -30,7 +30,7 @@ struct Page {
     settled: bool,
 }
 
-impl Page {
+impl Z3foldPage {
     /// Largest gap that the kernel looks for (`num_free_chunks`).
     fn free(self) -> usize {
         let [first, middle, last] = self.chunks;
@@ -85,8 +85,8 @@ impl Page {
 /// A pool of z3fold, as one processor sees it: the kernel keeps its lists of pages with room per processor.
 #[derive(Clone, Debug)]
 pub struct Z3fold {
-    /// All pages; lists of those with room, by [`Page::free`].
-    pages: Lists<Page>,
+    /// All pages; lists of those with room, by [`Z3foldPage::free`].
+    pages: Lists<Z3foldPage>,
     /// Pages that hold nothing.
     empty: Vec<u32>,
     /// From handle to place: `page × 3 + place`.
@@ -122,7 +122,7 @@ impl Z3fold {
         }
         let (index, place) = if size > LARGEST_SHARED {
             let index = self.fresh();
-            self.pages[index] = Page { chunks: [CHUNKS, 0, 0], start_middle: 0, settled: true };
+            self.pages[index] = Z3foldPage { chunks: [CHUNKS, 0, 0], start_middle: 0, settled: true };
             (index, FIRST)
         } else {
             self.put(size.div_ceil(CHUNK) as u8, None)
@@ -214,11 +214,11 @@ impl Z3fold {
 
     fn fresh(&mut self) -> u32 {
         let index = self.empty.pop().unwrap_or_else(|| {
-            let index = self.pages.add(Page::default());
+            let index = self.pages.add(Z3foldPage::default());
             self.handles.resize((index as usize + 1) * 3, 0);
             index
         });
-        self.pages[index] = Page::default();
+        self.pages[index] = Z3foldPage::default();
         index
     }
 }

@@ -11,12 +11,12 @@ const CHUNKS: u8 = ((PAGE_SIZE - CHUNK) / CHUNK) as u8;
 pub const LARGEST: u16 = PAGE_SIZE - CHUNK - CHUNK;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+struct ZbudPage {
     first: u8,
     last: u8,
 }
 
-impl Page {
+impl ZbudPage {
     const fn free(self) -> usize {
         (CHUNKS - self.first - self.last) as usize
     }
@@ -27,7 +27,7 @@ impl Page {
 pub struct Zbud {
     /// All pages; lists of those with one object, by free chunks: the last changed is tried first, the smallest sufficient gap before
     /// larger ones.
-    pages: Lists<Page>,
+    pages: Lists<ZbudPage>,
     /// Pages that hold nothing.
     empty: Vec<u32>,
 }
@@ -86,7 +86,7 @@ impl Zbud {
     }
 
     fn fresh(&mut self) -> u32 {
-        self.empty.pop().unwrap_or_else(|| self.pages.add(Page::default()))
+        self.empty.pop().unwrap_or_else(|| self.pages.add(ZbudPage::default()))
     }
 }
 

@@ -18,7 +18,7 @@ struct Zspage {
 
 /// What the pool knows of a class besides its size.
 #[derive(Clone, Copy, Debug)]
-struct Class {
+struct PoolClass {
     /// Pages of a zspage.
     pages: u16,
     /// Objects of a zspage.
@@ -39,7 +39,7 @@ struct Class {
 #[derive(Clone, Debug)]
 pub struct ZsPool {
     zsmalloc: Zsmalloc,
-    classes: Vec<Class>,
+    classes: Vec<PoolClass>,
     /// For each class, the group of a zspage by its objects: the kernel divides twice for it.
     group_of: Vec<u8>,
     /// Zspages, and lists of those of a class by fullness, full ones too.
@@ -58,7 +58,7 @@ impl ZsPool {
         let (mut classes, mut group_of) = (Vec::new(), Vec::new());
         for size in zsmalloc.classes() {
             let (pages, objects, first) = (u16::from(size.pages), size.objects, group_of.len() as u32);
-            classes.push(Class { pages, objects, roomy: 0, rest: 0, zspages: 0, first });
+            classes.push(PoolClass { pages, objects, roomy: 0, rest: 0, zspages: 0, first });
             group_of.extend((0..=objects).map(|inuse| group(inuse, objects)));
         }
         let zspages = Lists::new(classes.len() * GROUPS);
@@ -180,7 +180,7 @@ impl ZsPool {
 
 /// Changes the number of objects of a zspage, and its group if need be (`fix_fullness_group`).
 #[inline]
-fn change(class: &mut Class, group_of: &[u8], zspages: &mut Lists<Zspage>, index: u32, inuse: u16) {
+fn change(class: &mut PoolClass, group_of: &[u8], zspages: &mut Lists<Zspage>, index: u32, inuse: u16) {
     let after = group_of[class.first as usize + usize::from(inuse)];
     let zspage = &mut zspages[index];
     zspage.inuse = inuse;
@@ -212,7 +212,7 @@ const fn group(inuse: u16, objects: u16) -> u8 {
 }
 
 /// Moves within one class: as many of the emptiest zspages as the holes of the others can take.
-fn plan_class(class: Class, ascending: &[(u16, u32)], moves: &mut [Vec<u32>]) {
+fn plan_class(class: PoolClass, ascending: &[(u16, u32)], moves: &mut [Vec<u32>]) {
     let (sources, rest) = ascending.split_at(class.zspages as usize);
     let mut holes = rest.iter().rev().flat_map(|&(inuse, index)| std::iter::repeat_n(index, usize::from(class.objects - inuse)));
     for &(inuse, source) in sources {

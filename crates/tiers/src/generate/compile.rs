@@ -6,8 +6,8 @@ use rand_distr::{Distribution, Exp, LogNormal};
 use rand_pcg::Pcg64;
 
 use super::content::{self, POOR, SAME, SIZE};
-use super::{GeneratorRow, ParameterRow, SEED, Values};
-use crate::trace::{Builder, Event, Keep, Op, Trace, TraceError, intern::Interner};
+use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
+use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError, intern::Interner};
 
 /// Time between accesses of all jobs together.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -41,7 +41,7 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
 };
 
 /// A compiler at work.
-struct Job {
+struct CompilerJob {
     place: u32,
     pages: u32,
     grown: u32,
@@ -50,21 +50,21 @@ struct Job {
     due: u32,
 }
 
-fn make(values: &Values) -> Result<Trace, TraceError> {
+fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let (jobs, look) = (values.count("jobs"), values.count("look"));
     let median = f64::from(values.count("pages"));
     let sizes = LogNormal::new(0.0, SPREAD);
-    let mut out = Out { builder: Builder::new(Keep::Everything), interner: Interner::default(), number: Vec::new() };
+    let mut out = Out { builder: TraceBuilder::new(KeptColumns::Everything), interner: Interner::default(), number: Vec::new() };
     let mut left = values.count("units");
     (0..values.count("resident")).try_for_each(|page| out.access(u32::MAX, page, Op::Write))?;
-    let mut running: Vec<Job> = Vec::new();
+    let mut running: Vec<CompilerJob> = Vec::new();
     loop {
         for place in 0..jobs {
             if left > 0 && running.iter().all(|job| job.place != place) {
                 left -= 1;
                 let factor = sizes.map_or(1.0, |sizes| sizes.sample(&mut random)).clamp(0.1, 8.0);
-                running.push(Job { place, pages: (median * factor).max(1.0) as u32, grown: 0, look, due: 0 });
+                running.push(CompilerJob { place, pages: (median * factor).max(1.0) as u32, grown: 0, look, due: 0 });
             }
         }
         if running.is_empty() {
@@ -76,7 +76,7 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
         }
     }
     let linked = (median * values.float("link")) as u32;
-    let mut linker = Job { place: jobs, pages: linked, grown: 0, look, due: 0 };
+    let mut linker = CompilerJob { place: jobs, pages: linked, grown: 0, look, due: 0 };
     while linked > 0 && !linker.work(&mut out, &mut random)? {}
     let count = out.interner.len();
     out.builder.sizes(content::sizes(values, count, &mut random));
@@ -85,7 +85,7 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
 
 /// Events; the pages of a job's place are used again by the next compiler in that place.
 struct Out {
-    builder: Builder,
+    builder: TraceBuilder,
     interner: Interner,
     number: Vec<u32>,
 }
@@ -99,7 +99,7 @@ impl Out {
     }
 }
 
-impl Job {
+impl CompilerJob {
     /// Does a slice of work; says whether it is finished, in which case all was given back.
     fn work(&mut self, out: &mut Out, random: &mut Pcg64) -> Result<bool, TraceError> {
         // How far it looks back: exponential, with a mean of an eighth of what it has.

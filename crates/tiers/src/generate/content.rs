@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_distr::{Distribution, Normal};
 use rand_pcg::Pcg64;
 
-use super::{ParameterRow, Values};
+use super::{GeneratorValues, ParameterRow};
 
 /// What a page without any redundancy takes: it does not get smaller.
 const PAGE_SIZE: u16 = 4096;
@@ -21,7 +21,7 @@ pub(super) const SIZE: ParameterRow =
     ParameterRow { name: "size", default: "1365", min: 32.0, max: 4095.0, doc: "mean size of the others when compressed, bytes" };
 
 /// Compressed sizes of this many pages.
-pub(super) fn sizes(values: &Values, pages: u32, random: &mut Pcg64) -> Vec<u16> {
+pub(super) fn sizes(values: &GeneratorValues, pages: u32, random: &mut Pcg64) -> Vec<u16> {
     let (same, poor, mean) = (values.float("same"), values.float("poor"), values.float("size"));
     let spread = Normal::new(mean, mean / 4.0);
     let size = |random: &mut Pcg64| spread.map_or(mean, |spread| spread.sample(random)).clamp(32.0, 4095.0) as u16;

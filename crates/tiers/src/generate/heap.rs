@@ -9,8 +9,8 @@ use rand::seq::SliceRandom;
 use rand_distr::{Distribution, Zipf};
 
 use super::content::{self, POOR, SAME, SIZE};
-use super::{GeneratorRow, ParameterRow, SEED, Values};
-use crate::trace::{Builder, Event, Keep, Op, Trace, TraceError};
+use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
+use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
 
 /// Time between accesses.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -33,11 +33,11 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
     make,
 };
 
-fn make(values: &Values) -> Result<Trace, TraceError> {
+fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let pages = ((values.float("ram") * values.float("percent") / 100.0) as u32).max(1);
     let (events, collections) = (values.whole("events"), values.whole("collections"));
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     let mut access = |page: u32, op: Op| {
         let time = builder.len() as u64 * NANOS_PER_ACCESS;
         builder.push(Event { time, page, cgroup: 0, op })

@@ -2,8 +2,8 @@
 //! (2024), which times the allocation of 2 GB of partly compressible data.
 
 use super::content::{self, POOR, SAME, SIZE};
-use super::{GeneratorRow, ParameterRow, SEED, Values};
-use crate::trace::{Builder, Event, Keep, Op, Trace, TraceError};
+use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
+use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
 
 pub(super) const ROW: GeneratorRow = GeneratorRow {
     name: "hold",
@@ -20,9 +20,9 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
     make,
 };
 
-fn make(values: &Values) -> Result<Trace, TraceError> {
+fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let (pages, nanos) = (values.count("pages"), values.whole("nanos"));
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     for pass in 0..=values.whole("reads") {
         let op = if pass == 0 { Op::Write } else { Op::Read };
         for page in 0..pages {

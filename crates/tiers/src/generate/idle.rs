@@ -13,8 +13,8 @@ use rand_distr::{Distribution, Exp, LogNormal};
 use rand_pcg::Pcg64;
 
 use super::content::{self, POOR, SAME, SIZE};
-use super::{GeneratorRow, ParameterRow, SEED, Values};
-use crate::trace::{Builder, Event, Keep, Op, Trace, TraceError};
+use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
+use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
 
 const SECOND: f64 = 1e9;
 /// Time between accesses while an application is awake.
@@ -57,12 +57,12 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
     make,
 };
 
-fn make(values: &Values) -> Result<Trace, TraceError> {
+fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let (apps, pages) = (values.count("apps"), values.count("pages"));
     let end = (values.float("seconds") * SECOND) as u64;
-    let mut wakes = Wakes::new(values, apps, &mut random);
-    let mut clock = Clock { builder: Builder::new(Keep::Everything), now: 0 };
+    let mut wakes = NextWakes::new(values, apps, &mut random);
+    let mut clock = WakeClock { builder: TraceBuilder::new(KeptColumns::Everything), now: 0 };
     let mut started = 0;
     let ended = (f64::from(apps) * values.float("ended")) as u32;
     for app in 0..apps {
@@ -93,12 +93,12 @@ fn make(values: &Values) -> Result<Trace, TraceError> {
 }
 
 /// Events with a time that never goes back: who would wake while another is awake waits for it.
-struct Clock {
-    builder: Builder,
+struct WakeClock {
+    builder: TraceBuilder,
     now: u64,
 }
 
-impl Clock {
+impl WakeClock {
     fn access(&mut self, app: u32, page: u32, op: Op) -> Result<(), TraceError> {
         let event = Event { time: self.now, page, cgroup: app as u16, op };
         self.now += NANOS_PER_ACCESS;
@@ -107,7 +107,7 @@ impl Clock {
 }
 
 /// When each application wakes next, and what it does then.
-struct Wakes {
+struct NextWakes {
     next: BinaryHeap<Reverse<(u64, u32)>>,
     /// Mean nanoseconds between wakes of each application.
     means: Vec<f64>,
@@ -117,8 +117,8 @@ struct Wakes {
     write: f64,
 }
 
-impl Wakes {
-    fn new(values: &Values, apps: u32, random: &mut Pcg64) -> Self {
+impl NextWakes {
+    fn new(values: &GeneratorValues, apps: u32, random: &mut Pcg64) -> Self {
         // Of a log-normal factor with this location the mean is 1.
         let factor = LogNormal::new(-SPREAD * SPREAD / 2.0, SPREAD);
         let mean = values.float("wake") * SECOND;
@@ -137,7 +137,7 @@ impl Wakes {
     }
 
     /// Lets all wake whose time comes before `end`.
-    fn until(&mut self, end: u64, clock: &mut Clock, random: &mut Pcg64) -> Result<(), TraceError> {
+    fn until(&mut self, end: u64, clock: &mut WakeClock, random: &mut Pcg64) -> Result<(), TraceError> {
         while let Some(&Reverse((time, app))) = self.next.peek().filter(|Reverse((time, _))| *time < end) {
             self.next.pop();
             clock.now = clock.now.max(time);
@@ -148,7 +148,7 @@ impl Wakes {
     }
 
     /// An application is awake: its core, and as many others of its pages.
-    fn touch(&self, app: u32, clock: &mut Clock, random: &mut Pcg64) -> Result<(), TraceError> {
+    fn touch(&self, app: u32, clock: &mut WakeClock, random: &mut Pcg64) -> Result<(), TraceError> {
         for touched in 0..self.core + self.others {
             let page = if touched < self.core { touched } else { random.random_range(0..self.pages) };
             let op = if random.random::<f64>() < self.write { Op::Write } else { Op::Read };

@@ -15,7 +15,7 @@ mod zipf;
 
 use crate::trace::{Trace, TraceError};
 
-pub use values::Values;
+pub use values::GeneratorValues;
 pub(crate) use values::number;
 
 /// A parameter of a generator.
@@ -42,7 +42,7 @@ pub struct GeneratorRow {
     pub doc: &'static str,
     /// Its parameters.
     pub parameters: &'static [ParameterRow],
-    make: fn(&Values) -> Result<Trace, TraceError>,
+    make: fn(&GeneratorValues) -> Result<Trace, TraceError>,
 }
 
 /// All generators.
@@ -93,7 +93,7 @@ pub fn generate(spec: &str) -> Result<Trace, GenerateError> {
         let known: Vec<&str> = GENERATORS.iter().map(|row| row.name).collect();
         return Err(GenerateError::Unknown { found: name.to_owned(), known: known.join(", ") });
     };
-    let values = Values::parse(row.name, row.parameters, parameters)?;
+    let values = GeneratorValues::parse(row.name, row.parameters, parameters)?;
     Ok((row.make)(&values)?)
 }
 
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn defaults_are_within_their_ranges() {
         for row in GENERATORS {
-            assert!(Values::parse(row.name, row.parameters, "").is_ok(), "{}", row.name);
+            assert!(GeneratorValues::parse(row.name, row.parameters, "").is_ok(), "{}", row.name);
             assert!(row.parameters.iter().any(|parameter| parameter.name == "seed"), "{}", row.name);
         }
     }

@@ -4,8 +4,8 @@
 use rand::RngExt;
 
 use super::content::{self, POOR, SAME, SIZE};
-use super::{GeneratorRow, ParameterRow, SEED, Values};
-use crate::trace::{Builder, Event, Keep, Op, Trace, TraceError};
+use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
+use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
 
 /// Time between accesses while a service is awake.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -29,11 +29,11 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
     make,
 };
 
-fn make(values: &Values) -> Result<Trace, TraceError> {
+fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let (apps, pages) = (values.count("apps"), values.count("pages"));
     let touched = (f64::from(pages) * values.float("touch")) as u32;
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     for (awake, wake) in (0..2 * u64::from(apps) + values.whole("wakes")).enumerate() {
         let (is_start, is_settling) = (wake < u64::from(apps), wake < 2 * u64::from(apps));
         let app = if is_settling { (wake % u64::from(apps)) as u32 } else { random.random_range(0..apps) };

@@ -7,11 +7,11 @@ use super::{GenerateError, ParameterRow};
 
 /// Every parameter of a generator with its value.
 #[derive(Clone, Debug)]
-pub struct Values {
+pub struct GeneratorValues {
     values: Vec<(&'static str, f64)>,
 }
 
-impl Values {
+impl GeneratorValues {
     /// Defaults, and over them what `NAME=VALUE,NAME=VALUE` says.
     ///
     /// # Errors

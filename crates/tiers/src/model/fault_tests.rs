@@ -8,18 +8,18 @@ use super::*;
 use crate::trace::Op;
 
 /// A machine after 2500 pages were written in order: the first of them are in swap.
-fn written(settings: Settings) -> Model {
+fn written(settings: ModelSettings) -> Model {
     let mut model = Model::new(settings, 2500).unwrap();
     cycles(2500, 1).for_each(|event| _ = model.advance(event).unwrap());
     model
 }
 
-fn zeros() -> Settings {
-    Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) }
+fn zeros() -> ModelSettings {
+    ModelSettings { sizes: CompressedSizes::Each(vec![0]), ..machine(2000) }
 }
 
-fn in_zram() -> Settings {
-    Settings { areas: vec![zram(0, 10_000)], ..machine(2000) }
+fn in_zram() -> ModelSettings {
+    ModelSettings { areas: vec![zram(0, 10_000)], ..machine(2000) }
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_copy_stays_while_half_of_swap_is_free() {
 #[test]
 fn zswap_gives_its_copy_up_since_6_9() {
     for (kernel, given_up) in [(v(6, 8), 0), (v(6, 9), 1)] {
-        let mut model = written(Settings { kernel, ..with_zswap(2000, policy("limit"), 90) });
+        let mut model = written(ModelSettings { kernel, ..with_zswap(2000, policy("limit"), 90) });
         let stored = model.pools().stored;
         model.advance(event(0, Op::Read)).unwrap();
         assert_eq!(stored - model.pools().stored, given_up, "{kernel:?}");
@@ -87,7 +87,7 @@ fn zswap_gives_its_copy_up_since_6_9() {
 fn pools_count_what_they_hold() {
     let raw = with_zswap(2000, policy("limit"), 90);
     for (sizes, kernel, counts) in [(vec![0], v(6, 11), [1, 0]), (vec![4096], v(6, 18), [0, 1]), (vec![1000], v(6, 18), [0, 0])] {
-        let mut model = written(Settings { sizes: Sizes::Each(sizes), kernel, ..raw.clone() });
+        let mut model = written(ModelSettings { sizes: CompressedSizes::Each(sizes), kernel, ..raw.clone() });
         let held = |model: &Model| {
             let pools = model.pools();
             [pools.stored, pools.same_filled, pools.incompressible]
@@ -104,7 +104,7 @@ fn pools_count_what_they_hold() {
 #[test]
 fn a_page_is_taken_back_from_under_its_write() {
     let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
-    let mut model = Model::new(Settings { devices: vec![slow], ..machine(2000) }, 1).unwrap();
+    let mut model = Model::new(ModelSettings { devices: vec![slow], ..machine(2000) }, 1).unwrap();
     model.advance(event(0, Op::Write)).unwrap();
     let mut tiers = Vec::new();
     for op in [Op::Write, Op::Read] {

@@ -4,11 +4,11 @@
 //! of this is asked for, and nothing kept, where no such program runs, but for two counters on the way of a page that comes back.
 
 use super::machine::Model;
-use super::mm::Group;
+use super::mm::ObservedGroup;
 
 /// A machine as an observer finds it: sizes in pages, times in nanoseconds since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct MachineSeen {
     /// Time of the process.
     pub now: u64,
     /// RAM (`MemTotal`).
@@ -40,11 +40,11 @@ pub struct Seen {
 impl Model {
     /// The machine as it is now.
     #[must_use]
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> MachineSeen {
         let zswap = self.zswap.as_ref();
         let (used, slots) = self.swap.slots.fill();
         let counters = &self.memory.vmstat;
-        Seen {
+        MachineSeen {
             now: self.clock.now,
             ram: self.settings.ram,
             pool: zswap.map_or(0, |zswap| zswap.entries.pages()),
@@ -66,7 +66,7 @@ impl Model {
     /// # Panics
     /// If there is no such group.
     #[must_use]
-    pub fn group(&self, cgroup: u16) -> Group {
+    pub fn group(&self, cgroup: u16) -> ObservedGroup {
         self.memory.group(cgroup)
     }
 

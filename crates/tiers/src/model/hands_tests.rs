@@ -9,7 +9,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// Two groups of 1000 pages each that were written in turn, on a machine that has room for them.
 fn two_groups() -> Model {
-    let settings = Settings { cgroups: vec![None, None], ..with_zswap(4000, policy("limit"), 20) };
+    let settings = ModelSettings { cgroups: vec![None, None], ..with_zswap(4000, policy("limit"), 20) };
     let mut model = Model::new(settings, 2 * GROUP).unwrap();
     for page in 0..2 * GROUP {
         model.advance(Event { cgroup: (page / GROUP) as u16, ..event(page, Op::Write) }).unwrap();

@@ -11,7 +11,7 @@ use super::outcome::Outcome;
 use super::page::{AHEAD, CLEAN, NONE, POOLED, REFERENCED, Tier};
 use super::pageout::{Below, free_swap};
 use super::shrinker::Shrinker;
-use super::spec::{COPY, Settings, SettingsError, Sizes};
+use super::spec::{COPY, CompressedSizes, ModelSettings, ModelSettingsError};
 use super::swap::Swap;
 use super::zswap::Zswap;
 use crate::trace::{Event, Op};
@@ -27,7 +27,7 @@ pub(super) struct OutOfMemory;
 /// A machine at work on a trace.
 #[derive(Clone, Debug)]
 pub struct Model {
-    pub(super) settings: Settings,
+    pub(super) settings: ModelSettings,
     pub(super) clock: Clock,
     pub(super) memory: Memory,
     pub(super) zswap: Option<Zswap>,
@@ -47,9 +47,9 @@ impl Model {
     ///
     /// # Errors
     /// Settings that make no machine.
-    pub fn new(mut settings: Settings, pages: u32) -> Result<Self, SettingsError> {
+    pub fn new(mut settings: ModelSettings, pages: u32) -> Result<Self, ModelSettingsError> {
         settings.check()?;
-        let sizes = std::mem::replace(&mut settings.sizes, Sizes::Each(Vec::new()));
+        let sizes = std::mem::replace(&mut settings.sizes, CompressedSizes::Each(Vec::new()));
         let (zswap, swap) = (Zswap::of(&settings), Swap::new(&settings, &sizes));
         let values_in_zswap = zswap.is_some() && behaviours::SAME_FILLED_IN_ZSWAP.is_in(settings.kernel);
         let memory = Memory::new(&settings, sizes, pages, swap.zrams.iter().next().is_some() || values_in_zswap);

@@ -1,6 +1,6 @@
 //! The model: what a machine with RAM, zswap, zram and disks makes of a trace, in virtual time.
 //!
-//! [`Model`] is a function of (trace, [`Settings`]): no clock, no randomness but [`Settings::seed`]. One process at a time does what the
+//! [`Model`] is a function of (trace, [`ModelSettings`]): no clock, no randomness but [`ModelSettings::seed`]. One process at a time does what the
 //! trace says; kswapd and zswap's worker have clocks of their own and catch up whenever the trace faults.
 //!
 //! `machine.rs` has the way of a page that is wanted, `pageout.rs` that of one that leaves. What is modelled of each part, and from
@@ -42,14 +42,14 @@ mod zram;
 mod zswap;
 
 pub use counters::Counters;
-pub use hands::Seen;
+pub use hands::MachineSeen;
 pub use machine::Model;
-pub use mm::Group;
-pub use observe::Pools;
+pub use mm::ObservedGroup;
+pub use observe::PoolContents;
 pub use outcome::{Histogram, Outcome};
 pub use page::Tier;
 pub use spec::{
-    AreaSettings, Backing, CODECS, COPY, Codec, Costs, DeviceTimes, Figures, Lru, NamedDevice, Recompress, Second, Settings,
-    SettingsError, Sizes, Upkeep, Watermarks, Which, Writeback, ZswapSettings,
+    AreaSettings, Backing, CODECS, COPY, CodecCosts, CompressedSizes, Costs, DeviceTimes, Lru, ModelFigures, ModelSettings,
+    ModelSettingsError, ModelZswapSettings, NamedDevice, Recompress, Second, Upkeep, Watermarks, Which, Writeback,
 };
-pub use zswap::Limit;
+pub use zswap::ZswapLimit;

@@ -6,7 +6,7 @@ use super::zram::Zram;
 
 /// What the compressed pools hold at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pools {
+pub struct PoolContents {
     /// Pages of RAM of zswap's pool.
     pub zswap: u64,
     /// Pages stored in it, same-filled ones included.
@@ -39,10 +39,10 @@ impl Model {
 
     /// What the pools hold.
     #[must_use]
-    pub fn pools(&self) -> Pools {
+    pub fn pools(&self) -> PoolContents {
         let zrams = || self.swap.zrams.iter();
         let zswap = self.zswap.as_ref().map(|zswap| &zswap.entries);
-        Pools {
+        PoolContents {
             zswap: zswap.map_or(0, |entries| entries.pages()),
             stored: zswap.map_or(0, |entries| entries.stored_pages),
             same_filled: zswap.map_or(0, |entries| entries.same_filled_pages),

@@ -1,6 +1,6 @@
 //! What the model knows of its pages: 9 bytes of each, and what some machines need besides.
 //!
-//! An access that finds its page in RAM looks at one byte, its [`State`], and most accesses do: all these bytes together fit where the
+//! An access that finds its page in RAM looks at one byte, its [`PageState`], and most accesses do: all these bytes together fit where the
 //! processor has them at hand, which all that is known of all pages does not.
 
 use crate::prefetch::{filled, prefetch};
@@ -59,9 +59,9 @@ const ONLY_IN_RAM: u8 = REFERENCED | SEEN | AHEAD | DIRTY;
 
 /// Tier and flags of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct State(u8);
+pub(crate) struct PageState(u8);
 
-impl State {
+impl PageState {
     #[inline(always)]
     pub(crate) const fn is_in_ram(self) -> bool {
         self.0 & IN_RAM != 0
@@ -116,7 +116,7 @@ impl State {
 
 /// Where lists and swap areas have a page.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PagePlace {
     /// List and place there while it is in RAM; the number of its write while that lasts; its shadow while it is elsewhere, or where that
     /// has it, the place of its entry in zswap.
     pub(crate) place: u32,
@@ -125,13 +125,13 @@ pub(crate) struct Place {
 }
 
 /// An untouched page.
-const UNTOUCHED: Place = Place { place: 0, slot: NONE };
+const UNTOUCHED: PagePlace = PagePlace { place: 0, slot: NONE };
 
 /// All pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
-    states: Vec<State>,
-    places: Vec<Place>,
+    states: Vec<PageState>,
+    places: Vec<PagePlace>,
     /// Cgroup of each page; empty where there is but one.
     cgroups: Vec<u16>,
     /// Entry of each page in zswap, handle of its object in zram, or block on the backing device of that. Empty where its place can say
@@ -143,7 +143,7 @@ impl Pages {
     /// Untouched pages, of several cgroups or of one, with entries of their own or without.
     pub(crate) fn new(count: usize, cgroups: bool, entries: bool) -> Self {
         Self {
-            states: filled(State::default(), count),
+            states: filled(PageState::default(), count),
             places: filled(UNTOUCHED, count),
             cgroups: filled(0, if cgroups { count } else { 0 }),
             entries: filled(NONE, if entries { count } else { 0 }),
@@ -160,7 +160,7 @@ impl Pages {
     }
 
     #[inline(always)]
-    pub(crate) fn state(&self, page: u32) -> State {
+    pub(crate) fn state(&self, page: u32) -> PageState {
         self.states[page as usize]
     }
 
@@ -176,7 +176,7 @@ impl Pages {
     }
 
     #[inline(always)]
-    pub(crate) fn state_mut(&mut self, page: u32) -> &mut State {
+    pub(crate) fn state_mut(&mut self, page: u32) -> &mut PageState {
         &mut self.states[page as usize]
     }
 
@@ -260,14 +260,14 @@ impl Pages {
     }
 
     /// Pages with their entries, where they have no places to share.
-    pub(crate) fn entries(&mut self) -> impl Iterator<Item = (State, u32, &mut u32)> {
+    pub(crate) fn entries(&mut self) -> impl Iterator<Item = (PageState, u32, &mut u32)> {
         let pages = self.states.iter().zip(&self.places).zip(&mut self.entries);
         pages.map(|((state, place), entry)| (*state, place.slot, entry))
     }
 
     /// The page is given back; zswap and zram have forgotten it.
     pub(crate) fn forget(&mut self, page: u32) {
-        self.states[page as usize] = State::default();
+        self.states[page as usize] = PageState::default();
         self.places[page as usize] = UNTOUCHED;
     }
 
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn a_page_takes_9_bytes() {
-        assert_eq!((size_of::<State>(), size_of::<Place>()), (1, 8));
+        assert_eq!((size_of::<PageState>(), size_of::<PagePlace>()), (1, 8));
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         use Tier::{Absent, Disk, Ram, Writing, WrittenBack, Zero, Zram, Zswap};
         for tier in [Absent, Zero, Zswap, Zram, Writing, Disk, WrittenBack, Ram] {
             for kept in [0, WORKINGSET, CLEAN, POOLED, WORKINGSET | CLEAN | POOLED] {
-                let mut state = State::default();
+                let mut state = PageState::default();
                 state.go(Tier::Ram);
                 state.set(kept | ONLY_IN_RAM);
                 assert!(state.has(AHEAD) && !state.is_mapped());

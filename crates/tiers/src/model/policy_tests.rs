@@ -10,7 +10,7 @@ use super::tests::{policy, with_zswap, zsmalloc};
 use super::zswap::Worker;
 use super::*;
 use crate::alloc::Allocator;
-use crate::policies::{Context, POLICIES, Policy};
+use crate::policies::{POLICIES, Policy, WritebackPayer};
 
 /// Two pages of this size do not fit into one: a stored page is a page of the pool.
 pub(super) const SIZE: u16 = 2500;
@@ -136,9 +136,9 @@ impl Bench {
     }
 
     pub(super) fn on(kernel: KernelVersion, cgroups: usize, policy: Policy, allocator: Allocator) -> Self {
-        let mut settings = Settings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
+        let mut settings = ModelSettings { kernel, cgroups: vec![None; cgroups], ..with_zswap(RAM, policy, 20) };
         settings.zswap.as_mut().unwrap().allocator = allocator;
-        settings.sizes = Sizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());
+        settings.sizes = CompressedSizes::Each((0..=LAST).map(|page| if page < LAST { SIZE } else { INCOMPRESSIBLE }).collect());
         Self { model: Model::new(settings, LAST + 1).unwrap(), next: 0, cgroup: 0 }
     }
 
@@ -237,7 +237,7 @@ impl Bench {
             self.model.memory.pages.go(page, Tier::Ram);
         }
         let (mut time, begin) = (self.model.clock.now, self.model.clock.now);
-        if self.model.settings.zswap.as_ref().unwrap().policy.context == Context::Store {
+        if self.model.settings.zswap.as_ref().unwrap().policy.context == WritebackPayer::Store {
             self.model.make_room_in_pool(&mut time);
             return (time - begin) / self.model.settings.costs.scan;
         }

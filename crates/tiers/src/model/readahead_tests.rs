@@ -8,8 +8,8 @@ use super::*;
 use crate::trace::{Event, Op};
 
 /// A machine that reads up to eight pages ahead, after `pages` were written in order.
-fn written(settings: Settings, pages: u32) -> Model {
-    let mut model = Model::new(Settings { page_cluster: 3, ..settings }, pages).unwrap();
+fn written(settings: ModelSettings, pages: u32) -> Model {
+    let mut model = Model::new(ModelSettings { page_cluster: 3, ..settings }, pages).unwrap();
     cycles(pages, 1).for_each(|event| _ = model.advance(event).unwrap());
     model
 }
@@ -28,7 +28,7 @@ fn brought(model: &mut Model, page: u32) -> Vec<u32> {
 fn read_ahead_is_by_slots_where_an_area_is_rotational() {
     for (rotational, devices) in [(false, vec![DeviceTimes::NVME]), (true, vec![DeviceTimes::HDD])] {
         let answer = devices[0].read_latency + devices[0].request;
-        let mut settings = Settings { devices, page_cluster: 3, ..machine(2000) };
+        let mut settings = ModelSettings { devices, page_cluster: 3, ..machine(2000) };
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = Model::new(settings, 3001).unwrap();
         let page = |order: u32| order * 1000 % 3001;
@@ -63,7 +63,7 @@ fn a_write_to_what_was_read_ahead_gives_its_slot_back() {
 #[test]
 fn read_ahead_that_is_used_goes_on() {
     for (rotational, devices) in [(false, vec![DeviceTimes::NVME]), (true, vec![DeviceTimes::HDD])] {
-        let mut settings = Settings { devices, ..machine(2000) };
+        let mut settings = ModelSettings { devices, ..machine(2000) };
         settings.areas[0].backing = Backing::Disk { device: 0, rotational };
         let mut model = written(settings, 3500);
         (0..800).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());
@@ -78,7 +78,7 @@ fn read_ahead_that_is_used_goes_on() {
 /// Neighbours come from wherever they are; by addresses they are of the same process.
 #[test]
 fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
-    let zeros = Settings { sizes: Sizes::Each(vec![0]), ..machine(2000) };
+    let zeros = ModelSettings { sizes: CompressedSizes::Each(vec![0]), ..machine(2000) };
     for (settings, tier) in [
         (with_zswap(2000, policy("limit"), 0), Tier::Disk),
         (with_zswap(2000, policy("limit"), 90), Tier::Zswap),
@@ -91,7 +91,7 @@ fn neighbours_come_from_zswap_from_the_disk_and_from_zeros() {
         let disk_swapins = model.zswap.map_or(0, |zswap| zswap.disk_swapins());
         assert_eq!(disk_swapins, u64::from(tier == Tier::Disk), "{tier:?}");
     }
-    let mut model = Model::new(Settings { cgroups: vec![None; 2], page_cluster: 3, ..machine(2000) }, 3500).unwrap();
+    let mut model = Model::new(ModelSettings { cgroups: vec![None; 2], page_cluster: 3, ..machine(2000) }, 3500).unwrap();
     cycles(3500, 1).for_each(|event| _ = model.advance(Event { cgroup: (event.page % 2) as u16, ..event }).unwrap());
     assert_eq!(brought(&mut model, 100), [98, 102, 104]);
 }
@@ -102,7 +102,7 @@ fn adjacent_slots_of_an_area_are_one_request() {
     let area =
         |priority, device, slots| AreaSettings { backing: Backing::Disk { device, rotational: false }, ..disk(priority, slots) };
     let areas = vec![area(1, 0, 400), area(0, 1, 100_000)];
-    let model = written(Settings { areas, devices: vec![DeviceTimes::NVME; 2], ..machine(2000) }, 3500);
+    let model = written(ModelSettings { areas, devices: vec![DeviceTimes::NVME; 2], ..machine(2000) }, 3500);
     let (costs, nvme) = (model.settings.costs, DeviceTimes::NVME);
     for (page, together) in [(100, 8), (398, 5), (401, 6)] {
         let mut model = model.clone();
@@ -119,13 +119,13 @@ fn adjacent_slots_of_an_area_are_one_request() {
 /// 6.9 still has them. From the disk they are clean and go.
 #[test]
 fn what_was_read_ahead_from_zswap_stays_until_it_is_used() {
-    let zswap = |kernel| Settings { kernel, ..with_zswap(2000, policy("limit"), 90) };
+    let zswap = |kernel| ModelSettings { kernel, ..with_zswap(2000, policy("limit"), 90) };
     for (settings, stays) in [
         (zswap(v(6, 18)), true),
         (zswap(v(6, 16)), true),
         (zswap(v(6, 15)), false),
         (zswap(v(6, 8)), false),
-        (Settings { kernel: v(6, 18), ..machine(2000) }, false),
+        (ModelSettings { kernel: v(6, 18), ..machine(2000) }, false),
     ] {
         let kernel = settings.kernel;
         let mut model = written(settings, 3500);
@@ -147,10 +147,10 @@ fn what_was_read_ahead_from_zswap_stays_until_it_is_used() {
 /// Areas that take turns give pages that follow each other places beside each other, and only places are compared.
 #[test]
 fn the_page_after_this_one_is_beside_it_in_another_area() {
-    let mut settings = Settings { devices: vec![DeviceTimes::HDD], ..machine(2000) };
+    let mut settings = ModelSettings { devices: vec![DeviceTimes::HDD], ..machine(2000) };
     let area = AreaSettings { priority: 0, slots: 5_000, backing: Backing::Disk { device: 0, rotational: true } };
     settings.areas = vec![area; 2];
-    let mut model = written(Settings { kernel: v(6, 18), ..settings }, 3500);
+    let mut model = written(ModelSettings { kernel: v(6, 18), ..settings }, 3500);
     // The window is closed: no hits, and the last one was small.
     for page in [101, 401, 701, 901, 1001] {
         brought(&mut model, page);

@@ -11,10 +11,10 @@ use crate::trace::{Event, Op};
 /// compressed nor decompressed, and what zram finds too large is tried first and then kept as it is.
 #[test]
 fn a_page_takes_the_time_of_its_codec() {
-    let (costs, lz4) = (Costs::default(), Codec::named("lz4").unwrap());
-    let in_zram = Settings { areas: vec![zram(0, 10_000)], ..machine(2000) };
+    let (costs, lz4) = (Costs::default(), CodecCosts::named("lz4").unwrap());
+    let in_zram = ModelSettings { areas: vec![zram(0, 10_000)], ..machine(2000) };
     for (settings, large) in [(with_zswap(2000, policy("limit"), 90), lz4.decompress), (in_zram, COPY)] {
-        let settings = Settings { kernel: v(6, 11), sizes: Sizes::Each(vec![0, 1000, 3700]), ..settings };
+        let settings = ModelSettings { kernel: v(6, 11), sizes: CompressedSizes::Each(vec![0, 1000, 3700]), ..settings };
         let mut model = Model::new(settings, 2100).unwrap();
         cycles(2100, 1).for_each(|event| _ = model.advance(event).unwrap());
         let away: Vec<u32> = (0..2100).filter(|&page| model.tier(page) != Tier::Ram).collect();
@@ -55,7 +55,7 @@ fn kswapd_keeps_ram_free_between_its_watermarks() {
 /// Nothing can be evicted when swap is full, and lists are not scanned in vain.
 #[test]
 fn nothing_is_scanned_for_a_swap_that_is_full() {
-    let mut model = Model::new(Settings { areas: vec![disk(0, 50)], ..machine(2000) }, 2100).unwrap();
+    let mut model = Model::new(ModelSettings { areas: vec![disk(0, 50)], ..machine(2000) }, 2100).unwrap();
     let mut scans = |page: u32| {
         let before = model.memory.vmstat.pgscan;
         model.advance(Event { time: u64::from(page) * 1_000_000, ..event(page, Op::Write) }).unwrap();
@@ -73,9 +73,9 @@ fn nothing_is_scanned_for_a_swap_that_is_full() {
 #[test]
 fn reclaim_counts_on_pages_that_are_being_written() {
     let writing = |model: &Model| (0..3000).filter(|&page| model.tier(page) == Tier::Writing).count() as i64;
-    let most = |settings: Settings, of: &dyn Fn(&Model) -> i64| {
+    let most = |settings: ModelSettings, of: &dyn Fn(&Model) -> i64| {
         let slow = DeviceTimes { request: 0, page: 1_000_000, seek: 0, read_latency: 0, write_latency: 0 };
-        let mut model = Model::new(Settings { devices: vec![slow], ..settings }, 3000).unwrap();
+        let mut model = Model::new(ModelSettings { devices: vec![slow], ..settings }, 3000).unwrap();
         let most = cycles(3000, 1).map(|event| {
             model.advance(event).unwrap();
             of(&model)
@@ -83,9 +83,9 @@ fn reclaim_counts_on_pages_that_are_being_written() {
         most.max().unwrap()
     };
     // A batch more when one page less than a batch is under write; until the page is there one of them has ended.
-    assert_eq!(most(Settings { cgroups: vec![Some(500)], ..machine(4000) }, &writing), 62);
+    assert_eq!(most(ModelSettings { cgroups: vec![Some(500)], ..machine(4000) }, &writing), 62);
     let high = Watermarks::of(2000, 500).high as i64;
-    let coming = most(Settings { watermark_scale_factor: 500, ..machine(2000) }, &|model| {
+    let coming = most(ModelSettings { watermark_scale_factor: 500, ..machine(2000) }, &|model| {
         if writing(model) > 0 { model.pools().free + writing(model) } else { 0 }
     });
     assert!((high..high + 32).contains(&coming), "{coming} of {high}");
@@ -95,7 +95,7 @@ fn reclaim_counts_on_pages_that_are_being_written() {
 #[test]
 fn each_round_of_reclaim_is_a_request() {
     let device = DeviceTimes { request: 10_000_000, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
-    let settings = Settings { cgroups: vec![Some(500)], devices: vec![device], ..machine(4000) };
+    let settings = ModelSettings { cgroups: vec![Some(500)], devices: vec![device], ..machine(4000) };
     let outcome = run(settings, 3000, cycles(3000, 1));
     let rounds = outcome.counters.pswpout / 32;
     assert!(
@@ -110,7 +110,7 @@ fn each_round_of_reclaim_is_a_request() {
 #[test]
 fn pages_in_use_stay_in_ram() {
     for (lru, most) in [(Lru::Exact, 0), (Lru::Classic, 200), (Lru::Generational, 600)] {
-        let mut model = Model::new(Settings { lru, ..machine(1000) }, 4200).unwrap();
+        let mut model = Model::new(ModelSettings { lru, ..machine(1000) }, 4200).unwrap();
         for index in 0..4000 {
             model.advance(event(200 + index, Op::Write)).unwrap();
             model.advance(event(index % 200, Op::Read)).unwrap();
@@ -126,7 +126,8 @@ fn pages_in_use_stay_in_ram() {
 fn a_cgroup_pays_for_what_zswap_holds_of_it() {
     for (charge_zswap, in_ram) in [(true, 200), (false, 500)] {
         let zswap = with_zswap(4000, policy("limit"), 60);
-        let settings = Settings { cgroups: vec![Some(500)], charge_zswap, sizes: Sizes::Each(vec![2048]), ..zswap };
+        let settings =
+            ModelSettings { cgroups: vec![Some(500)], charge_zswap, sizes: CompressedSizes::Each(vec![2048]), ..zswap };
         let mut model = Model::new(settings, 800).unwrap();
         cycles(800, 1).for_each(|event| _ = model.advance(event).unwrap());
         let ram = (0..800).filter(|&page| model.tier(page) == Tier::Ram).count();
@@ -137,9 +138,10 @@ fn a_cgroup_pays_for_what_zswap_holds_of_it() {
 /// mem_limit is the most that the device takes; what it holds and has held is counted.
 #[test]
 fn a_zram_device_fills_up_to_its_limit() {
-    let full = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
+    let full =
+        Backing::Zram { codec: CodecCosts::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
     let areas = vec![AreaSettings { priority: 0, slots: 1000, backing: full }];
-    let mut model = Model::new(Settings { areas, sizes: Sizes::Each(vec![4096]), ..machine(1000) }, 2000).unwrap();
+    let mut model = Model::new(ModelSettings { areas, sizes: CompressedSizes::Each(vec![4096]), ..machine(1000) }, 2000).unwrap();
     let written = cycles(2000, 1).take_while(|&event| model.advance(event).is_some()).count();
     let Counters { huge_pages_since, pswpout, .. } = model.memory.vmstat;
     assert_eq!((model.pools().zram, model.pools().zram_huge, huge_pages_since, pswpout), (20, 20, 20, 20));
@@ -152,7 +154,7 @@ fn a_zram_device_fills_up_to_its_limit() {
 #[test]
 fn global_reclaim_visits_all_cgroups() {
     let groups = cycles(4000, 1).map(|event| Event { cgroup: (event.page % 64) as u16, ..event });
-    let settings = Settings { cgroups: vec![None; 64], ..with_zswap(2000, policy("limit"), 90) };
+    let settings = ModelSettings { cgroups: vec![None; 64], ..with_zswap(2000, policy("limit"), 90) };
     let mut model = Model::new(settings, 4000).unwrap();
     groups.for_each(|event| _ = model.advance(event).unwrap());
     let Counters { pgsteal, allocstall, .. } = model.memory.vmstat;
@@ -176,7 +178,7 @@ fn the_shrinker_takes_as_much_as_comes_in() {
 /// The next look comes after as many faults as there are pages.
 #[test]
 fn slots_of_pages_in_ram_are_taken_back_where_swap_is_full() {
-    let mut model = Model::new(Settings { areas: vec![disk(0, 300)], ..machine(2000) }, 1000).unwrap();
+    let mut model = Model::new(ModelSettings { areas: vec![disk(0, 300)], ..machine(2000) }, 1000).unwrap();
     (0..10).for_each(|page| model.memory.add_new(page));
     let keep = |model: &mut Model, page| {
         let slot = model.swap.slots.alloc(page).unwrap();

@@ -141,7 +141,7 @@ impl Model {
 mod tests {
     use super::*;
     use crate::model::tests::{machine, run};
-    use crate::trace::{Builder, Keep};
+    use crate::trace::{KeptColumns, TraceBuilder};
 
     /// Reads of pages that stay in RAM, at even times: sooner than they can be done, later, and sooner than the first ones can be.
     #[test]
@@ -149,7 +149,7 @@ mod tests {
         for step in [0, 1, 50, 99, 100, 101, 1000, 5000, 1_000_000] {
             let pages = (0..2000_u32).map(|index| if index < 40 { index } else { index * 7 % 40 });
             let events = pages.zip(0..).map(|(page, index)| Event { time: index * step, page, ..Event::default() });
-            let mut builder = Builder::new(Keep::Everything);
+            let mut builder = TraceBuilder::new(KeptColumns::Everything);
             events.clone().for_each(|event| builder.push(event).unwrap());
             let trace = builder.finish(None).unwrap();
             assert_eq!(trace.plain_reads(), Some((step, 0)));

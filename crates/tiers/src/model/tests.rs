@@ -10,7 +10,7 @@ use super::zswap::Zswap;
 use super::*;
 use crate::alloc::{Allocator, Rule, Zsmalloc};
 use crate::policies::{POLICIES, Policy, named};
-use crate::trace::{Builder, Event, Keep, Op};
+use crate::trace::{Event, KeptColumns, Op, TraceBuilder};
 
 pub(super) fn zsmalloc() -> Allocator {
     Allocator::Zsmalloc(Zsmalloc::new(8, Rule::LeastWaste).unwrap())
@@ -21,19 +21,23 @@ pub(super) fn disk(priority: i32, slots: u32) -> AreaSettings {
 }
 
 pub(super) fn zram(priority: i32, slots: u32) -> AreaSettings {
-    let backing = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None, upkeep: None };
+    let backing =
+        Backing::Zram { codec: CodecCosts::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: None, upkeep: None };
     AreaSettings { priority, slots, backing }
 }
 
 /// `ram` pages of RAM, one disk, no zswap.
-pub(super) fn machine(ram: u64) -> Settings {
-    Settings { areas: vec![disk(0, 100_000)], devices: vec![DeviceTimes::NVME], page_cluster: 0, ..Settings::new(ram) }
+pub(super) fn machine(ram: u64) -> ModelSettings {
+    ModelSettings { areas: vec![disk(0, 100_000)], devices: vec![DeviceTimes::NVME], page_cluster: 0, ..ModelSettings::new(ram) }
 }
 
-pub(super) fn with_zswap(ram: u64, policy: Policy, percent: u64) -> Settings {
-    let zswap =
-        ZswapSettings { policy, max_pool_percent: percent, ..ZswapSettings::new(Codec::named("lz4").unwrap(), zsmalloc()) };
-    Settings { zswap: Some(zswap), ..machine(ram) }
+pub(super) fn with_zswap(ram: u64, policy: Policy, percent: u64) -> ModelSettings {
+    let zswap = ModelZswapSettings {
+        policy,
+        max_pool_percent: percent,
+        ..ModelZswapSettings::new(CodecCosts::named("lz4").unwrap(), zsmalloc())
+    };
+    ModelSettings { zswap: Some(zswap), ..machine(ram) }
 }
 
 pub(super) fn policy(name: &str) -> Policy {
@@ -49,7 +53,7 @@ pub(super) fn cycles(pages: u32, rounds: u32) -> impl Iterator<Item = Event> + C
     (0..pages * rounds).map(move |index| event(index % pages, if index < pages { Op::Write } else { Op::Read }))
 }
 
-pub(super) fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item = Event>) -> Outcome {
+pub(super) fn run(settings: ModelSettings, pages: u32, trace: impl IntoIterator<Item = Event>) -> Outcome {
     let mut model = Model::new(settings, pages).unwrap();
     trace.into_iter().all(|event| model.advance(event).is_some());
     model.finish()
@@ -59,7 +63,7 @@ pub(super) fn run(settings: Settings, pages: u32, trace: impl IntoIterator<Item 
 #[test]
 fn cgroups_without_an_entry_are_the_last_one() {
     let groups = |count: u16| cycles(3000, 3).map(move |event| Event { cgroup: (event.page / 300) as u16 % count, ..event });
-    let limited = |cgroups: Vec<Option<u64>>| Settings { cgroups, ..with_zswap(2000, policy("limit"), 20) };
+    let limited = |cgroups: Vec<Option<u64>>| ModelSettings { cgroups, ..with_zswap(2000, policy("limit"), 20) };
     let (few, all) = (vec![None, Some(500)], vec![None, Some(500), Some(500)]);
     let two = run(limited(few.clone()), 3000, groups(2));
     assert!(two.counters.zswpout > 0);
@@ -74,8 +78,8 @@ impl Model {
     }
 
     /// What it was made of.
-    pub(super) fn machine(&self) -> Settings {
-        Settings { sizes: self.memory.sizes.clone(), ..self.settings.clone() }
+    pub(super) fn machine(&self) -> ModelSettings {
+        ModelSettings { sizes: self.memory.sizes.clone(), ..self.settings.clone() }
     }
 
     pub(super) fn wake_worker(&mut self, time: u64) {
@@ -174,7 +178,7 @@ fn what_fits_into_ram_never_leaves_it() {
 
 #[test]
 fn without_swap_memory_runs_out_at_the_minimum() {
-    let outcome = run(Settings::new(5000), 6000, cycles(6000, 1));
+    let outcome = run(ModelSettings::new(5000), 6000, cycles(6000, 1));
     assert_eq!(outcome.out_of_memory, Some(5000 - Watermarks::of(5000, 10).min));
 }
 
@@ -200,7 +204,7 @@ fn the_same_cycle_stays_in_zswap() {
 #[test]
 fn zero_pages_reach_the_pool_only_before_6_12() {
     for (kernel, zeros) in [(v(6, 12), true), (v(6, 11), false)] {
-        let settings = Settings { kernel, sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("limit"), 20) };
+        let settings = ModelSettings { kernel, sizes: CompressedSizes::Each(vec![0]), ..with_zswap(2000, policy("limit"), 20) };
         let counters = run(settings, 3000, cycles(3000, 2)).counters;
         assert_eq!((counters.swpout_zero > 0, counters.zswpout == 0), (zeros, zeros), "{kernel:?}");
         assert_eq!(counters.pswpout, 0);
@@ -210,7 +214,7 @@ fn zero_pages_reach_the_pool_only_before_6_12() {
 #[test]
 fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
     for (kernel, name, raw) in [(v(6, 17), "limit", false), (v(6, 18), "limit", true), (v(6, 17), "raw", true)] {
-        let settings = Settings { kernel, sizes: Sizes::Each(vec![4096]), ..with_zswap(2000, policy(name), 20) };
+        let settings = ModelSettings { kernel, sizes: CompressedSizes::Each(vec![4096]), ..with_zswap(2000, policy(name), 20) };
         let counters = run(settings, 2500, cycles(2500, 1)).counters;
         assert_eq!((counters.zswpout > 0, counters.reject_compress_fail == 0), (raw, raw), "{kernel:?} {name}");
     }
@@ -218,8 +222,8 @@ fn incompressible_pages_are_kept_raw_only_since_6_18_or_by_policy() {
 
 #[test]
 fn pools_tell_what_they_keep_uncompressed() {
-    let sizes = Sizes::Each(vec![0, 1000, 3700, 4096]);
-    let settings = Settings { kernel: v(6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
+    let sizes = CompressedSizes::Each(vec![0, 1000, 3700, 4096]);
+    let settings = ModelSettings { kernel: v(6, 18), sizes: sizes.clone(), ..with_zswap(2000, policy("limit"), 50) };
     let mut model = Model::new(settings, 2400).unwrap();
     cycles(2400, 1).for_each(|event| _ = model.advance(event).unwrap());
     let pools = model.pools();
@@ -228,7 +232,7 @@ fn pools_tell_what_they_keep_uncompressed() {
         "one of the three that zswap sees: {pools:?}"
     );
     assert_eq!(pools.same_filled, 0, "zero pages do not reach it");
-    let mut model = Model::new(Settings { areas: vec![zram(0, 1000)], sizes, ..machine(2000) }, 2050).unwrap();
+    let mut model = Model::new(ModelSettings { areas: vec![zram(0, 1000)], sizes, ..machine(2000) }, 2050).unwrap();
     cycles(2050, 1).for_each(|event| _ = model.advance(event).unwrap());
     let pools = model.pools();
     assert!(pools.zram_huge > 50 && pools.zram_same == 0, "3700 bytes are huge to zram: {pools:?}");
@@ -261,7 +265,7 @@ fn a_write_makes_the_copy_in_swap_stale_and_keeps_the_slot() {
 /// zram is filled first and never drained: the pages that came first stay there, later ones go to the disk.
 #[test]
 fn zram_before_a_disk_inverts_the_order() {
-    let settings = Settings { areas: vec![zram(10, 500), disk(5, 100_000)], ..machine(2000) };
+    let settings = ModelSettings { areas: vec![zram(10, 500), disk(5, 100_000)], ..machine(2000) };
     let mut model = Model::new(settings, 4000).unwrap();
     for event in cycles(4000, 1) {
         model.advance(event).unwrap();
@@ -276,12 +280,13 @@ fn zram_before_a_disk_inverts_the_order() {
 /// Pages that zswap writes back come into RAM again when the zram behind it takes none: the run must end all the same, and say so.
 #[test]
 fn pages_that_only_go_round_are_out_of_memory() {
-    let full = Backing::Zram { codec: Codec::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
+    let full =
+        Backing::Zram { codec: CodecCosts::named("lz4").unwrap(), allocator: zsmalloc(), mem_limit: Some(20), upkeep: None };
     let area = AreaSettings { priority: 10, slots: 100_000, backing: full };
     for name in ["shrinker", "limit", "write-back", "proactive"] {
         for cgroups in [vec![None], vec![Some(600)]] {
             let settings =
-                Settings { areas: vec![area.clone(), disk(5, 100_000)], cgroups, ..with_zswap(1000, policy(name), 20) };
+                ModelSettings { areas: vec![area.clone(), disk(5, 100_000)], cgroups, ..with_zswap(1000, policy(name), 20) };
             let outcome = run(settings, 20_000, cycles(20_000, 1));
             assert!(outcome.out_of_memory.is_some(), "{name}: {outcome:?}");
         }
@@ -291,7 +296,7 @@ fn pages_that_only_go_round_are_out_of_memory() {
 /// A full pool sends page after page to a slow disk, and one fault waits for thousands of writes. They end.
 #[test]
 fn a_long_queue_of_writes_is_waited_for() {
-    let settings = Settings { devices: vec![DeviceTimes::HDD], ..with_zswap(20_000, policy("limit"), 50) };
+    let settings = ModelSettings { devices: vec![DeviceTimes::HDD], ..with_zswap(20_000, policy("limit"), 50) };
     let outcome = run(settings, 80_000, cycles(80_000, 1));
     assert_eq!(outcome.out_of_memory, None, "{outcome:?}");
     assert!(outcome.counters.allocstall > 4 * u64::from(machine::HOPELESS), "{outcome:?}");
@@ -313,7 +318,7 @@ fn zswap_before_a_disk_keeps_the_order() {
 
 #[test]
 fn a_cgroup_stays_below_its_limit_and_others_are_left_alone() {
-    let settings = Settings { cgroups: vec![Some(500), None], ..machine(4000) };
+    let settings = ModelSettings { cgroups: vec![Some(500), None], ..machine(4000) };
     let mut model = Model::new(settings, 3000).unwrap();
     for page in 0..3000 {
         model.advance(Event { cgroup: u16::from(page >= 1500), ..event(page, Op::Write) }).unwrap();
@@ -333,7 +338,11 @@ fn write_through_evicts_for_nothing() {
     let (back, through) = (outcome("write-back"), outcome("write-through"));
     assert!(back.zswpwb > 0 && through.zswpwb == 0);
     assert_eq!(through.pswpout, through.zswpout);
-    let zeros = Settings { kernel: v(6, 11), sizes: Sizes::Each(vec![0]), ..with_zswap(2000, policy("write-through"), 10) };
+    let zeros = ModelSettings {
+        kernel: v(6, 11),
+        sizes: CompressedSizes::Each(vec![0]),
+        ..with_zswap(2000, policy("write-through"), 10)
+    };
     let zeros = run(zeros, 4000, cycles(4000, 1)).counters;
     assert!(zeros.zswpout > 0 && zeros.pswpout == 0, "a page of one value is dropped for nothing anyway");
     assert_eq!(back.pool_limit_hit > 0, through.pool_limit_hit > 0);
@@ -362,7 +371,7 @@ fn the_worker_pauses_for_half_a_second() {
 
 #[test]
 fn who_advances_a_model_learns_when_and_where_it_ended() {
-    let mut model = Model::new(Settings::new(1000), 1000).unwrap();
+    let mut model = Model::new(ModelSettings::new(1000), 1000).unwrap();
     assert_eq!(model.advance(Event { time: 500, ..event(0, Op::Write) }), Some((500, 500 + 900)));
     assert_eq!(model.advance(event(0, Op::Read)), Some((1400, 1500)), "the next begins when the last is done");
     let last = (1..1000).find(|&page| model.advance(event(page, Op::Write)).is_none());
@@ -374,7 +383,7 @@ fn who_advances_a_model_learns_when_and_where_it_ended() {
 fn reclaim_compacts_all_pools() {
     for (zswap, areas) in [(true, vec![disk(0, 100_000)]), (false, vec![zram(2, 1000), zram(1, 1000), disk(0, 10_000)])] {
         let settings = with_zswap(2000, policy("limit"), 60);
-        let settings = Settings { areas, zswap: settings.zswap.filter(|_| zswap), ..settings };
+        let settings = ModelSettings { areas, zswap: settings.zswap.filter(|_| zswap), ..settings };
         let mut model = Model::new(settings, 4000).unwrap();
         cycles(4000, 1).for_each(|event| _ = model.advance(event).unwrap());
         for page in (0..4000).filter(|page| page % 3 != 0) {
@@ -401,7 +410,7 @@ fn huge_gaps_of_time_cost_nothing() {
 
 /// A zram device with as much upkeep as a kernel has.
 fn tended(kernel: KernelVersion) -> Backing {
-    let (codec, allocator) = (Codec::named("lz4").unwrap(), zsmalloc());
+    let (codec, allocator) = (CodecCosts::named("lz4").unwrap(), zsmalloc());
     let recompress = Recompress { codec, sizes: Second::Share(600), which: Which::Idle, age: 1_000_000, threshold: 0 };
     let writeback = Writeback { device: 0, blocks: 40, which: Which::HugeIdle, age: 2_000_000, limit: None };
     let upkeep = Upkeep { interval: 1_000_000, recompress: Some(recompress), writeback: Some(writeback) };
@@ -409,7 +418,7 @@ fn tended(kernel: KernelVersion) -> Backing {
     Backing::Zram { codec, allocator, mem_limit: None, upkeep }
 }
 
-fn settings() -> impl Strategy<Value = Settings> {
+fn settings() -> impl Strategy<Value = ModelSettings> {
     let kernels = prop::sample::select(vec![v(5, 10), v(6, 1), v(6, 6), v(6, 8), v(6, 12), v(6, 18), v(7, 3)]);
     let lru = prop::sample::select(vec![Lru::Exact, Lru::Classic, Lru::Generational]);
     let allocator = prop::sample::select(vec![zsmalloc(), Allocator::Zbud, Allocator::Z3fold]);
@@ -417,7 +426,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     (kernels, lru, allocator, numbers, any::<[bool; 4]>()).prop_map(
         |(kernel, lru, allocator, (ram, percent, cluster, seed, policy), on)| {
             let mut settings =
-                Settings { kernel, lru, seed, page_cluster: cluster, ..with_zswap(ram, POLICIES[policy], percent) };
+                ModelSettings { kernel, lru, seed, page_cluster: cluster, ..with_zswap(ram, POLICIES[policy], percent) };
             settings.zswap.as_mut().unwrap().allocator = allocator;
             settings.zswap = settings.zswap.filter(|_| on[0]);
             if on[1] {
@@ -428,7 +437,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                 settings.cgroups = vec![None, Some(90), None];
                 settings.devices[0] = DeviceTimes::HDD;
             }
-            settings.sizes = Sizes::Drawn(vec![0, 300, 1000, 1500, 2500, 3900, 4096]);
+            settings.sizes = CompressedSizes::Drawn(vec![0, 300, 1000, 1500, 2500, 3900, 4096]);
             settings
         },
     )
@@ -468,7 +477,7 @@ proptest! {
         let outcome = run(settings.clone(), 900, trace.iter().copied());
         let failed = u64::from(outcome.out_of_memory.is_some());
         prop_assert_eq!(outcome.latency.count() + frees + failed, outcome.counters.accesses);
-        let mut builder = Builder::new(Keep::Everything);
+        let mut builder = TraceBuilder::new(KeptColumns::Everything);
         trace.iter().for_each(|&event| builder.push(event).unwrap());
         let whole = builder.finish(None).map(|trace| Model::new(settings, 900).unwrap().run(&trace));
         prop_assert!(whole.is_ok_and(|whole| whole == outcome) || trace.len() < 900, "a trace as a whole is its events one by one");

@@ -11,7 +11,7 @@ const SECOND: u64 = 1_000_000_000;
 const PAGES: u32 = 4000;
 
 /// A secondary algorithm of which every figure is known.
-const SECONDARY: Codec = Codec { name: "zstd", compress: 10_000, decompress: 5_000 };
+const SECONDARY: CodecCosts = CodecCosts { name: "zstd", compress: 10_000, decompress: 5_000 };
 
 fn recompress(which: Which) -> Recompress {
     Recompress { codec: SECONDARY, sizes: Second::Share(700), which, age: 30 * SECOND, threshold: 0 }
@@ -27,19 +27,19 @@ fn upkeep(recompress: Option<Recompress>, writeback: Option<Writeback>) -> Upkee
 
 /// RAM for half of the pages and a zram device for the rest. A quarter of the pages is huge and a quarter zeros, which zram keeps as
 /// a value before 6.12.
-fn settings(upkeep: Upkeep) -> Settings {
+fn settings(upkeep: Upkeep) -> ModelSettings {
     let backing = Backing::Zram {
-        codec: Codec::named("lz4").unwrap(),
+        codec: CodecCosts::named("lz4").unwrap(),
         allocator: zsmalloc(),
         mem_limit: None,
         upkeep: Some(Box::new(upkeep)),
     };
     let areas = vec![AreaSettings { priority: 0, slots: 10_000, backing }];
-    Settings { kernel: v(6, 6), areas, sizes: Sizes::Each(vec![1000, 2000, 4096, 0]), ..machine(2500) }
+    ModelSettings { kernel: v(6, 6), areas, sizes: CompressedSizes::Each(vec![1000, 2000, 4096, 0]), ..machine(2500) }
 }
 
 /// All pages are written at once; then a page that is in RAM is touched a minute later, and another for the time in between.
-fn after(seconds: u64, settings: Settings) -> Model {
+fn after(seconds: u64, settings: ModelSettings) -> Model {
     let mut model = Model::new(settings, PAGES + 2).unwrap();
     cycles(PAGES, 1).for_each(|event| _ = model.advance(event).unwrap());
     for (page, time) in [(PAGES, seconds), (PAGES + 1, seconds)] {
@@ -141,7 +141,7 @@ fn limit_and_device_end_the_write_back() {
 fn backing_devices_lie_side_by_side() {
     let one = settings(upkeep(None, Some(Writeback { blocks: 300, ..writeback(Which::Idle) })));
     let areas = vec![AreaSettings { slots: 2000, ..one.areas[0].clone() }; 2];
-    let model = after(300, Settings { areas, ..one });
+    let model = after(300, ModelSettings { areas, ..one });
     let mut pages = model.memory.pages.clone();
     let written = pages.entries().filter(|(state, ..)| state.tier() == Tier::WrittenBack);
     let mut blocks: Vec<u32> = written.map(|(.., block)| *block).collect();
@@ -170,7 +170,7 @@ fn a_page_comes_back_from_the_backing_device() {
 fn batches_are_faster_where_answers_take_long() {
     let time = |kernel| {
         let slow = DeviceTimes { write_latency: 10_000_000, ..DeviceTimes::NVME };
-        let settings = Settings { kernel, devices: vec![slow], ..settings(upkeep(None, Some(writeback(Which::Huge)))) };
+        let settings = ModelSettings { kernel, devices: vec![slow], ..settings(upkeep(None, Some(writeback(Which::Huge)))) };
         after(11, settings).memory.vmstat.bd_writes
     };
     assert_eq!(time(v(6, 18)), 100, "one second, and 10 ms for each page");
@@ -190,7 +190,7 @@ fn a_visit_takes_what_its_slots_and_its_pages_take() {
     assert_eq!(after(21, settings(young)).clock.system - alone, 2 * slots);
     let all = after(11, settings(upkeep(Some(recompress(Which::All)), None))).finish();
     let Counters { recompressed, recompress_rejected: huge, .. } = all.counters;
-    let load = recompressed * Codec::named("lz4").unwrap().decompress + huge * COPY;
+    let load = recompressed * CodecCosts::named("lz4").unwrap().decompress + huge * COPY;
     assert_eq!(all.system - alone, slots + load + (recompressed + huge) * SECONDARY.compress);
 }
 
@@ -199,8 +199,8 @@ fn a_visit_takes_what_its_slots_and_its_pages_take() {
 fn a_page_is_written_back_when_the_one_before_has_ended() {
     let device = DeviceTimes { request: 5_000, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
     let settings = settings(upkeep(None, Some(writeback(Which::All))));
-    let mut model = after(9, Settings { devices: vec![device], sizes: Sizes::Each(vec![1000]), ..settings });
-    let each = Codec::named("lz4").unwrap().decompress + device.request;
+    let mut model = after(9, ModelSettings { devices: vec![device], sizes: CompressedSizes::Each(vec![1000]), ..settings });
+    let each = CodecCosts::named("lz4").unwrap().decompress + device.request;
     for (nanos, written) in [(0, 0), (1, 1), (each, 1), (each + 1, 2), (100 * each, 100), (100 * each + 1, 101)] {
         model.clock.now = 10 * SECOND + nanos;
         model.run_upkeep();
@@ -210,22 +210,23 @@ fn a_page_is_written_back_when_the_one_before_has_ended() {
 
 #[test]
 fn what_a_kernel_lacks_is_refused() {
-    let error =
-        |kernel| Settings { kernel, ..settings(upkeep(Some(recompress(Which::All)), None)) }.check().unwrap_err().to_string();
+    let error = |kernel| {
+        ModelSettings { kernel, ..settings(upkeep(Some(recompress(Which::All)), None)) }.check().unwrap_err().to_string()
+    };
     assert_eq!(error(v(6, 1)), "Linux 6.1 has no recompression in zram: it is there since 6.2");
     let settings = settings(Upkeep { interval: 0, ..upkeep(None, None) });
-    assert_eq!(settings.check(), Err(SettingsError::NoInterval(0)));
+    assert_eq!(settings.check(), Err(ModelSettingsError::NoInterval(0)));
 }
 
 /// zswap in front: its entries hold slots of zram without being in it, and go there when they are written back.
 #[test]
 fn zswap_before_zram_keeps_its_own() {
     let mut settings = settings(upkeep(Some(recompress(Which::Idle)), Some(writeback(Which::HugeIdle))));
-    let codec = Codec::named("lz4").unwrap();
-    settings.zswap = Some(ZswapSettings {
+    let codec = CodecCosts::named("lz4").unwrap();
+    settings.zswap = Some(ModelZswapSettings {
         policy: *named("write-back").unwrap(),
         max_pool_percent: 8,
-        ..ZswapSettings::new(codec, zsmalloc())
+        ..ModelZswapSettings::new(codec, zsmalloc())
     });
     let model = after(100, settings);
     let counters = model.memory.vmstat;

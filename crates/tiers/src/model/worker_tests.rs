@@ -153,7 +153,7 @@ fn refusals_are_counted_by_their_reason() {
 #[test]
 fn write_back_takes_what_its_parts_take() {
     let costs = Costs::default();
-    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
+    let each = costs.scan + CodecCosts::named("lz4").unwrap().decompress + costs.swap_out;
     for (name, felt) in [("fair-walk", true), ("limit", false), ("background", false)] {
         let mut bench = Bench::filled(policy(name), LIMIT);
         bench.model.wake_worker(bench.model.clock.now);
@@ -179,22 +179,22 @@ fn write_back_takes_what_its_parts_take() {
     }
     let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
     let (zram, disk) = (super::tests::zram(1, 1000), bench.model.settings.areas[0].clone());
-    let settings = Settings { areas: vec![zram, disk], ..bench.model.machine() };
+    let settings = ModelSettings { areas: vec![zram, disk], ..bench.model.machine() };
     bench.model = Model::new(settings, LAST + 1).unwrap();
     let mut bench = bench.fill(LIMIT);
     let system = bench.model.clock.system;
     bench.refused();
-    assert_eq!(bench.model.clock.system - system, (LIMIT - ACCEPT) * (each + Codec::named("lz4").unwrap().compress));
+    assert_eq!(bench.model.clock.system - system, (LIMIT - ACCEPT) * (each + CodecCosts::named("lz4").unwrap().compress));
 }
 
 /// Pages written back one after the other are requests of their own, wherever their slots lie.
 #[test]
 fn write_back_is_a_request_for_each_page() {
     let costs = Costs::default();
-    let each = costs.scan + Codec::named("lz4").unwrap().decompress + costs.swap_out;
+    let each = costs.scan + CodecCosts::named("lz4").unwrap().decompress + costs.swap_out;
     let device = DeviceTimes { request: each / 2, page: 0, seek: 0, read_latency: 0, write_latency: 0 };
     let mut bench = Bench::with(policy("limit"), Allocator::Zbud);
-    bench.model = Model::new(Settings { devices: vec![device], ..bench.model.machine() }, LAST + 1).unwrap();
+    bench.model = Model::new(ModelSettings { devices: vec![device], ..bench.model.machine() }, LAST + 1).unwrap();
     let mut bench = bench.fill(LIMIT);
     bench.model.wake_worker(bench.model.clock.now);
     let begin = bench.model.clock.now + costs.wake;

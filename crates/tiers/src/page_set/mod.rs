@@ -37,7 +37,7 @@ pub enum Touch {
 
 /// Where a sample comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct SampleOrigin {
     /// What was sampled: `all processes`, `unit nginx.service`.
     pub of: String,
     /// When, RFC 3339 in UTC.
@@ -68,7 +68,7 @@ pub enum GroupKind {
 
 /// Pages that were watched, and those of them that were not touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watched {
+pub struct WatchedPages {
     /// Pages that were watched.
     pub pages: u64,
     /// Of them not touched.
@@ -77,7 +77,7 @@ pub struct Watched {
 
 /// Where pages of the sample belong, and how many there are of which it is a sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Group {
+pub struct PageGroup {
     /// `nginx.service`, or `nginx[42]` for a process.
     pub name: String,
     /// What it is.
@@ -89,7 +89,7 @@ pub struct Group {
     /// Anonymous pages in swap at that moment.
     pub swapped: u64,
     /// How many were watched and not touched, where whole groups are watched.
-    pub watched: Option<Watched>,
+    pub watched: Option<WatchedPages>,
 }
 
 /// A simple random sample of the pages of some processes: each present page had the same chance. One row a page, in columns.
@@ -98,11 +98,11 @@ pub struct PageSet {
     /// Version of the form.
     pub schema: u32,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SampleOrigin,
     /// Bytes of a page.
     pub page_size: u16,
     /// Where pages belong.
-    pub groups: Vec<Group>,
+    pub groups: Vec<PageGroup>,
     /// For each page the index of its group.
     pub group: Vec<u32>,
     /// For each page what it holds: `z` zero, `s` same-filled, `d` data.
@@ -207,11 +207,11 @@ impl PageSet {
     /// [`PageSetError`], which names what is wrong.
     pub fn from_json(text: &str) -> Result<Self, PageSetError> {
         #[derive(Deserialize)]
-        struct Version {
+        struct PageSetVersion {
             schema: u32,
         }
         // The version first: another one may have other fields.
-        let Version { schema } = serde_json::from_str(text)?;
+        let PageSetVersion { schema } = serde_json::from_str(text)?;
         if schema != SCHEMA {
             return Err(PageSetError::Schema { found: schema });
         }

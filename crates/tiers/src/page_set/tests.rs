@@ -1,17 +1,17 @@
 use super::*;
 
 fn set() -> PageSet {
-    let group = |name: &str, present| Group {
+    let group = |name: &str, present| PageGroup {
         name: name.into(),
         kind: GroupKind::Process,
         processes: 1,
         present,
         swapped: 0,
-        watched: Some(Watched { pages: 9, cold: 4 }),
+        watched: Some(WatchedPages { pages: 9, cold: 4 }),
     };
     PageSet {
         schema: SCHEMA,
-        origin: Origin { of: "all processes".into(), seed: 7, cold_seconds: Some(30), ..Origin::default() },
+        origin: SampleOrigin { of: "all processes".into(), seed: 7, cold_seconds: Some(30), ..SampleOrigin::default() },
         page_size: 4096,
         groups: vec![group("a[1]", 10), group("b[2]", 2)],
         group: vec![0, 0, 1, 1],

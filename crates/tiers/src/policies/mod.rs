@@ -4,7 +4,7 @@
 
 mod walk;
 
-pub use walk::{Groups, Trigger, Until, Walk};
+pub use walk::{GroupOrder, Trigger, Until, Walk};
 
 impl PartialEq for Policy {
     fn eq(&self, other: &Self) -> bool {
@@ -14,7 +14,7 @@ impl PartialEq for Policy {
 
 /// What a pool is measured by, in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
+pub struct PoolMarks {
     /// Its limit.
     pub max: u64,
     /// The threshold below which it accepts again.
@@ -26,7 +26,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Who pays for write-back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
+pub enum WritebackPayer {
     /// The page that needs the room waits for it.
     Store,
     /// A worker on the processor that asked for it, which the process there feels.
@@ -45,16 +45,16 @@ pub struct Policy {
     /// Where it comes from.
     pub source: &'static str,
     /// Pages of the pool from which on a page that is stored goes to the disk at once too, so that its eviction is free.
-    pub through: fn(Marks) -> u64,
+    pub through: fn(PoolMarks) -> u64,
     /// Pages of the pool from which on a store sets the worker going although it succeeds.
-    pub early: fn(Marks) -> u64,
+    pub early: fn(PoolMarks) -> u64,
     /// Pages of the pool from which on a store sets another worker going, which copies the oldest pages to the disk and leaves them in the
     /// pool.
-    pub cleans: fn(Marks) -> u64,
+    pub cleans: fn(PoolMarks) -> u64,
     /// How the worker walks; `None`: as the kernel of that version does.
     pub walk: Option<Walk>,
     /// Who pays for it.
-    pub context: Context,
+    pub context: WritebackPayer,
     /// The dynamic shrinker of 6.8 (`shrinker_enabled`).
     pub shrinker: bool,
     /// Whether pages that do not compress are kept as they are; `None`: as the kernel of that version does.
@@ -74,7 +74,7 @@ const KERNEL: Policy = Policy {
     early: |_| NEVER,
     cleans: |_| NEVER,
     walk: None,
-    context: Context::SameProcessor,
+    context: WritebackPayer::SameProcessor,
     shrinker: false,
     raw: None,
     pause: 0,
@@ -101,7 +101,7 @@ const NO_WRITEBACK: Policy = Policy {
     name: "no-writeback",
     about: "Nothing is ever written back: what does not fit the pool goes to the disk",
     source: "zsmalloc under zswap until 6.1, which could not evict",
-    walk: Some(Walk { failures: 0, groups: Groups::Global, ..walk::ONE }),
+    walk: Some(Walk { failures: 0, groups: GroupOrder::Global, ..walk::ONE }),
     ..KERNEL
 };
 
@@ -110,7 +110,7 @@ const WRITE_BACK: Policy = Policy {
     about: "A store into a full pool first writes back the oldest pages and waits for that",
     source: "mm/zswap.c of 3.13, zswap_frontswap_store()",
     walk: Some(walk::ONE),
-    context: Context::Store,
+    context: WritebackPayer::Store,
     ..KERNEL
 };
 
@@ -142,7 +142,7 @@ const BROKEN_WALK: Policy = Policy {
     name: "broken-walk",
     about: "The worker takes one page of each cgroup in turn and gives up after 16 that have none",
     source: "mm/zswap.c of 6.8 to 6.11, shrink_worker()",
-    walk: Some(Walk { groups: Groups::Broken, ..walk::EACH }),
+    walk: Some(Walk { groups: GroupOrder::Broken, ..walk::EACH }),
     ..KERNEL
 };
 
@@ -167,7 +167,7 @@ const BACKGROUND: Policy = Policy {
     name: "background",
     about: "As proactive, and the worker does not run on the processor that reclaims",
     source: "T. Funaki, the same series, patch 4 (with 1 to 3)",
-    context: Context::Background,
+    context: WritebackPayer::Background,
     ..PROACTIVE
 };
 
@@ -218,18 +218,18 @@ pub static POLICIES: &[Policy] = &[
 const HALF_A_SECOND: u64 = 500_000_000;
 
 /// More than a hundredth of the limit above the threshold.
-const fn above_threshold(marks: Marks) -> u64 {
+const fn above_threshold(marks: PoolMarks) -> u64 {
     marks.accept + marks.max / 100 + 1
 }
 
 /// As far below the threshold as the limit is above it: a pool that is filled in one go is not clean in time otherwise.
-const fn below_threshold(marks: Marks) -> u64 {
+const fn below_threshold(marks: PoolMarks) -> u64 {
     (2 * marks.accept).saturating_sub(marks.max) + 1
 }
 
 /// A lower threshold writes pages that would still have come back from the pool, a higher one is missed by pools whose objects leave in
 /// whole pages. What was stored before the switch is written when it goes: that is the price of not knowing what is to come.
-const fn full_but_for_a_hundredth(marks: Marks) -> u64 {
+const fn full_but_for_a_hundredth(marks: PoolMarks) -> u64 {
     marks.max - marks.max / 100
 }
 
@@ -259,10 +259,10 @@ mod tests {
 
     #[test]
     fn thresholds_are_exact() {
-        let marks = Marks { max: 1000, accept: 900 };
+        let marks = PoolMarks { max: 1000, accept: 900 };
         assert_eq!((PROACTIVE.early)(marks), 911, "a hundredth above the accept threshold");
         assert_eq!((SWITCHING.through)(marks), 990, "a hundredth below the limit");
         assert_eq!((CLEANING.cleans)(marks), 801, "as far below the threshold as the limit is above it");
-        assert_eq!((CLEANING.cleans)(Marks { max: 1000, accept: 300 }), 1);
+        assert_eq!((CLEANING.cleans)(PoolMarks { max: 1000, accept: 300 }), 1);
     }
 }

@@ -22,7 +22,7 @@ pub enum Until {
 
 /// In what order entries of several cgroups are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Groups {
+pub enum GroupOrder {
     /// By age alone.
     Global,
     /// One of each cgroup in turn; one that has none counts as a failure.
@@ -39,7 +39,7 @@ pub struct Walk {
     /// When it has done enough.
     pub until: Until,
     /// In what order.
-    pub groups: Groups,
+    pub groups: GroupOrder,
     /// Whether an entry is passed over the first time it is met (`referenced`).
     pub second_chance: bool,
     /// Entries looked at in one step.
@@ -52,14 +52,14 @@ pub struct Walk {
 pub(super) const ONE: Walk = Walk {
     trigger: Trigger::AnyReject,
     until: Until::Accept,
-    groups: Groups::Global,
+    groups: GroupOrder::Global,
     second_chance: false,
     per_step: 1,
     failures: 16,
 };
 
 /// One of each cgroup in turn.
-pub(super) const EACH: Walk = Walk { groups: Groups::Fair, ..ONE };
+pub(super) const EACH: Walk = Walk { groups: GroupOrder::Fair, ..ONE };
 
 impl Walk {
     /// The walk of a kernel (mm/zswap.c: `shrink_worker`, `shrink_memcg`).
@@ -71,9 +71,9 @@ impl Walk {
             trigger: if by_cgroup { Trigger::AnyReject } else { Trigger::AboveLimit },
             until: if behaviours::WRITES_BACK_TO_THRESHOLD.is_in(version) { Until::Accept } else { Until::OneEntry },
             groups: match (by_cgroup, fair) {
-                (false, _) => Groups::Global,
-                (true, false) => Groups::Broken,
-                (true, true) => Groups::Fair,
+                (false, _) => GroupOrder::Global,
+                (true, false) => GroupOrder::Broken,
+                (true, true) => GroupOrder::Fair,
             },
             second_chance: fair,
             per_step: if behaviours::WRITEBACK_IN_BATCHES.is_in(version) { 32 } else { 1 },
@@ -93,10 +93,10 @@ mod tests {
         let walk = Walk::of_kernel;
         assert_eq!((walk(v(6, 4)).until, walk(v(6, 5)).until), (Until::OneEntry, Until::Accept));
         assert_eq!((walk(v(6, 7)).trigger, walk(v(6, 8)).trigger), (Trigger::AboveLimit, Trigger::AnyReject));
-        assert_eq!((walk(v(5, 10)).groups, walk(v(6, 7)).groups), (Groups::Global, Groups::Global));
+        assert_eq!((walk(v(5, 10)).groups, walk(v(6, 7)).groups), (GroupOrder::Global, GroupOrder::Global));
         assert_eq!(
             (walk(v(6, 8)).groups, walk(v(6, 11)).groups, walk(v(6, 12)).groups),
-            (Groups::Broken, Groups::Broken, Groups::Fair)
+            (GroupOrder::Broken, GroupOrder::Broken, GroupOrder::Fair)
         );
         assert_eq!((walk(v(6, 11)).second_chance, walk(v(6, 12)).second_chance), (false, true));
         assert_eq!((walk(v(6, 18)).per_step, walk(v(7, 2)).per_step, walk(v(7, 3)).per_step), (1, 1, 32));

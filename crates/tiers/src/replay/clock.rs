@@ -42,7 +42,7 @@ impl Mask for u32 {
 
 /// What is known of a page.
 #[derive(Clone, Copy, Default)]
-struct Page<M> {
+struct ClockPage<M> {
     /// Sizes that hold it.
     held: M,
     /// Of those: memories that saw it hit since the hand passed.
@@ -50,7 +50,7 @@ struct Page<M> {
 }
 
 /// The memory of one size.
-struct Ring {
+struct ClockRing {
     pages: Vec<u32>,
     slots: usize,
     hand: usize,
@@ -68,15 +68,15 @@ pub(super) fn misses(trace: &Trace, sizes: &[u32]) -> Vec<u64> {
 fn pass<M: Mask>(trace: &Trace, sizes: &[u32]) -> Vec<u64> {
     let ring = |&size: &u32| {
         let slots = size.min(trace.page_count()) as usize;
-        Ring { pages: Vec::with_capacity(slots), slots, hand: 0, misses: 0 }
+        ClockRing { pages: Vec::with_capacity(slots), slots, hand: 0, misses: 0 }
     };
-    let mut rings: Vec<Ring> = sizes.iter().map(ring).collect();
+    let mut rings: Vec<ClockRing> = sizes.iter().map(ring).collect();
     let all = (0..sizes.len()).fold(M::default(), |all, lane| all | M::bit(lane as u32));
-    let (mut known, pages) = (vec![Page::<M>::default(); trace.page_count() as usize], trace.pages());
+    let (mut known, pages) = (vec![ClockPage::<M>::default(); trace.page_count() as usize], trace.pages());
     for (now, &page) in pages.iter().enumerate() {
         ask_ahead(&known, pages, now);
-        let Page { held, referenced } = known[page as usize];
-        known[page as usize] = Page { held: all, referenced: referenced | held };
+        let ClockPage { held, referenced } = known[page as usize];
+        known[page as usize] = ClockPage { held: all, referenced: referenced | held };
         let mut missing = all & !held;
         while missing != M::default() {
             let lane = missing.lowest();
@@ -87,10 +87,10 @@ fn pass<M: Mask>(trace: &Trace, sizes: &[u32]) -> Vec<u64> {
     rings.into_iter().map(|ring| ring.misses).collect()
 }
 
-impl Ring {
+impl ClockRing {
     /// A page comes in, and the first one under the hand goes that was not hit.
     #[inline(always)]
-    fn take<M: Mask>(&mut self, page: u32, own: M, known: &mut [Page<M>]) {
+    fn take<M: Mask>(&mut self, page: u32, own: M, known: &mut [ClockPage<M>]) {
         self.misses += 1;
         if self.pages.len() < self.slots {
             self.pages.push(page);

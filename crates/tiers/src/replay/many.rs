@@ -12,7 +12,7 @@ const TASK_PAGES: u64 = 32 << 20;
 
 /// One replay.
 #[derive(Clone, Copy, Debug)]
-pub struct Job {
+pub struct ReplayJob {
     /// The policy.
     pub policy: &'static ReplayRow,
     /// The size of memory, in pages.
@@ -21,7 +21,7 @@ pub struct Job {
 
 /// Misses of each job, in order, computed on this many threads. `done` is told, from any thread, how many jobs are finished.
 #[must_use]
-pub fn run_all(trace: &Trace, jobs: &[Job], threads: usize, done: &(dyn Fn(usize) + Sync)) -> Vec<u64> {
+pub fn run_all(trace: &Trace, jobs: &[ReplayJob], threads: usize, done: &(dyn Fn(usize) + Sync)) -> Vec<u64> {
     let (tasks, next, finished) = (tasks(trace, jobs, threads), AtomicUsize::new(0), AtomicUsize::new(0));
     let misses = Mutex::new(vec![0; jobs.len()]);
     let work = || {
@@ -45,7 +45,7 @@ pub fn run_all(trace: &Trace, jobs: &[Job], threads: usize, done: &(dyn Fn(usize
 
 /// Jobs that are done in one pass over the trace: of one policy, of sizes near each other. First those of least recently used,
 /// because many of them are one curve, which takes longest.
-fn tasks(trace: &Trace, jobs: &[Job], threads: usize) -> Vec<Vec<usize>> {
+fn tasks(trace: &Trace, jobs: &[ReplayJob], threads: usize) -> Vec<Vec<usize>> {
     let mut tasks = Vec::new();
     for row in &REPLAYS {
         let mut own: Vec<usize> = (0..jobs.len()).filter(|&job| jobs[job].policy.name == row.name).collect();

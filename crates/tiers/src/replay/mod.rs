@@ -18,7 +18,7 @@ mod sizes;
 use crate::trace::{Op, Trace};
 
 pub use curve::{Curve, exact_curve};
-pub use many::{Job, run_all};
+pub use many::{ReplayJob, run_all};
 pub use sampled::{sampled_curve, sampled_ratios};
 pub use sizes::{Sizes, SizesError};
 

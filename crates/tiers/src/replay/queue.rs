@@ -9,14 +9,18 @@ use crate::trace::{Op, Trace};
 
 /// Misses of a memory of `size` pages; with `second_chance`, pages that were hit since their last round get another.
 pub(super) fn misses(trace: &Trace, ops: &[Op], size: u32, second_chance: bool) -> u64 {
-    let mut queue =
-        Queue { places: VecDeque::new(), pages: vec![Page::default(); trace.page_count() as usize], resident: 0, number: 0 };
+    let mut queue = Queue {
+        places: VecDeque::new(),
+        pages: vec![QueuedPage::default(); trace.page_count() as usize],
+        resident: 0,
+        number: 0,
+    };
     let mut misses = 0;
     for (&page, &op) in trace.pages().iter().zip(ops) {
         let known = &mut queue.pages[page as usize];
         match op {
             Op::Free if known.number > 0 => {
-                *known = Page::default();
+                *known = QueuedPage::default();
                 queue.resident -= 1;
             }
             Op::Free => {}
@@ -35,7 +39,7 @@ pub(super) fn misses(trace: &Trace, ops: &[Op], size: u32, second_chance: bool) 
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Page {
+struct QueuedPage {
     /// Number of its place, from 1; 0 when it is not in memory.
     number: u64,
     referenced: bool,
@@ -44,7 +48,7 @@ struct Page {
 struct Queue {
     /// Numbers and pages, the oldest first.
     places: VecDeque<(u64, u32)>,
-    pages: Vec<Page>,
+    pages: Vec<QueuedPage>,
     resident: u32,
     number: u64,
 }
@@ -57,7 +61,7 @@ impl Queue {
             self.places.retain(|&(number, page)| pages[page as usize].number == number);
         }
         self.number += 1;
-        self.pages[page as usize] = Page { number: self.number, referenced: false };
+        self.pages[page as usize] = QueuedPage { number: self.number, referenced: false };
         self.places.push_back((self.number, page));
     }
 
@@ -72,7 +76,7 @@ impl Queue {
                 self.add(page);
                 continue;
             }
-            *known = Page::default();
+            *known = QueuedPage::default();
             self.resident -= 1;
             return;
         }

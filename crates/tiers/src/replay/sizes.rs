@@ -7,16 +7,16 @@ const SIZES_MAX: usize = 100_000;
 
 /// A list of sizes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sizes(Vec<Item>);
+pub struct Sizes(Vec<SizesItem>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Item {
-    One(Size),
-    Range(Size, Size, u32),
+enum SizesItem {
+    One(MemorySize),
+    Range(MemorySize, MemorySize, u32),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Size {
+enum MemorySize {
     Pages(f64),
     Percent(f64),
 }
@@ -33,8 +33,9 @@ impl std::str::FromStr for Sizes {
     type Err = SizesError;
 
     fn from_str(text: &str) -> Result<Self, SizesError> {
-        let items: Vec<Item> = text.split(',').map(|item| item.trim().parse()).collect::<Result<_, _>>()?;
-        let count: usize = items.iter().map(|item| if let Item::Range(_, _, steps) = item { *steps as usize } else { 1 }).sum();
+        let items: Vec<SizesItem> = text.split(',').map(|item| item.trim().parse()).collect::<Result<_, _>>()?;
+        let count: usize =
+            items.iter().map(|item| if let SizesItem::Range(_, _, steps) = item { *steps as usize } else { 1 }).sum();
         if count > SIZES_MAX {
             return Err(SizesError { found: text.to_owned(), expected: "at most 100000 sizes" });
         }
@@ -42,7 +43,7 @@ impl std::str::FromStr for Sizes {
     }
 }
 
-impl std::str::FromStr for Item {
+impl std::str::FromStr for SizesItem {
     type Err = SizesError;
 
     fn from_str(text: &str) -> Result<Self, SizesError> {
@@ -55,7 +56,7 @@ impl std::str::FromStr for Item {
     }
 }
 
-impl std::str::FromStr for Size {
+impl std::str::FromStr for MemorySize {
     type Err = SizesError;
 
     fn from_str(text: &str) -> Result<Self, SizesError> {
@@ -78,7 +79,7 @@ impl std::str::FromStr for Size {
     }
 }
 
-impl Size {
+impl MemorySize {
     /// In pages, at least one.
     fn of(self, pages: u32) -> f64 {
         let size = match self {
@@ -100,7 +101,7 @@ impl Sizes {
     }
 }
 
-impl Item {
+impl SizesItem {
     fn of(&self, pages: u32) -> Vec<f64> {
         match *self {
             Self::One(size) => vec![size.of(pages)],

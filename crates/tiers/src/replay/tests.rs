@@ -2,10 +2,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::generate::generate;
-use crate::trace::{Builder, Event, Keep};
+use crate::trace::{Event, KeptColumns, TraceBuilder};
 
 fn trace(list: &[(u32, u8)]) -> Trace {
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     let highest = list.iter().map(|(page, _)| *page).max().unwrap_or(0);
     // Every page is accessed at least once, so that numbers have no gaps.
     for page in 0..=highest {
@@ -105,8 +105,8 @@ fn a_sample_comes_near_and_the_correction_brings_it_there() {
 #[test]
 fn threads_change_nothing() {
     let trace = generate("compile:units=6,pages=300,link=3").unwrap();
-    let jobs = |sizes: u32| -> Vec<Job> {
-        REPLAYS.iter().flat_map(|policy| (0..sizes).map(move |i| Job { policy, size: i * 37 })).collect()
+    let jobs = |sizes: u32| -> Vec<ReplayJob> {
+        REPLAYS.iter().flat_map(|policy| (0..sizes).map(move |i| ReplayJob { policy, size: i * 37 })).collect()
     };
     for jobs in [jobs(3), jobs(90), Vec::new()] {
         let expected: Vec<u64> = jobs.iter().map(|job| job.policy.misses(&trace, job.size)).collect();

@@ -3,10 +3,12 @@
 use swaptune_kernel::behaviours;
 use toml::{Table, Value};
 
-use super::file::{AreaSpec, DeviceSpec, File, MachineSpec, Share, TieringSpec, Workload, ZswapSpec};
-use super::{NoFiles, Outside, Point, ScenarioError, Source, Tiering, scale, units, upkeep};
+use super::file::{AreaSpec, DeviceSpec, MachineSpec, ScenarioFile, SizeShare, TieringSpec, Workload, ZswapSpec};
+use super::{NoFiles, Outside, Point, ScenarioError, Tiering, WorkloadSource, scale, units, upkeep};
 use crate::alloc::{Allocator, PAGE_SIZE};
-use crate::model::{AreaSettings, Backing, Codec, Costs, DeviceTimes, Figures, Lru, Settings, Sizes, ZswapSettings};
+use crate::model::{
+    AreaSettings, Backing, CodecCosts, CompressedSizes, Costs, DeviceTimes, Lru, ModelFigures, ModelSettings, ModelZswapSettings,
+};
 use crate::page_set::PageSet;
 use crate::policies::{POLICIES, named};
 
@@ -16,30 +18,35 @@ const GRAINS: f64 = 10_000.0;
 const ZRAM: f64 = 0.5;
 
 /// A file and what it needs from outside.
-pub(super) struct Builder<'a> {
-    pub(super) file: &'a File,
+pub(super) struct ScenarioBuilder<'a> {
+    pub(super) file: &'a ScenarioFile,
     outside: &'a dyn Outside,
-    figures: &'a Figures,
+    figures: &'a ModelFigures,
     set: Option<PageSet>,
     /// Its workload; `None` of a machine that is looked at without one.
-    source: Option<Source>,
+    source: Option<WorkloadSource>,
 }
 
 impl MachineSpec {
-    /// The machine with these figures. Sizes of pages are those of [`Settings::new`], and the one control group has no limit.
+    /// The machine with these figures. Sizes of pages are those of [`ModelSettings::new`], and the one control group has no limit.
     ///
     /// # Errors
     /// What the model does not have.
-    pub fn settings(&self, figures: &Figures) -> Result<Settings, ScenarioError> {
+    pub fn settings(&self, figures: &ModelFigures) -> Result<ModelSettings, ScenarioError> {
         let tiering = TieringSpec { name: "now".to_owned(), zswap: self.zswap.clone(), swap: self.swap.clone(), daemon: None };
-        let file = File { device: self.devices.clone(), ..File::new(self.base.clone(), vec![tiering]) };
-        let builder = Builder { file: &file, outside: &NoFiles, figures, set: None, source: None };
+        let file = ScenarioFile { device: self.devices.clone(), ..ScenarioFile::new(self.base.clone(), vec![tiering]) };
+        let builder = ScenarioBuilder { file: &file, outside: &NoFiles, figures, set: None, source: None };
         builder.tiering(&file.tiering[0]).map(|tiering| tiering.settings)
     }
 }
 
 /// The point of a file.
-pub(super) fn point(file: &File, at: Option<String>, outside: &dyn Outside, figures: &Figures) -> Result<Point, ScenarioError> {
+pub(super) fn point(
+    file: &ScenarioFile,
+    at: Option<String>,
+    outside: &dyn Outside,
+    figures: &ModelFigures,
+) -> Result<Point, ScenarioError> {
     if file.scale == 0 {
         return Err(ScenarioError::key("scale", 0, "1 or more"));
     }
@@ -51,32 +58,32 @@ pub(super) fn point(file: &File, at: Option<String>, outside: &dyn Outside, figu
         outside.page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, expected))
     });
     let source = source(file)?;
-    let builder = Builder { file, outside, figures, set: set.transpose()?, source: Some(source.clone()) };
+    let builder = ScenarioBuilder { file, outside, figures, set: set.transpose()?, source: Some(source.clone()) };
     let tierings = file.tiering.iter().map(|tiering| builder.tiering(tiering)).collect::<Result<_, _>>()?;
     Ok(Point { at, seed: None, source, scale: file.scale, tierings })
 }
 
-fn source(file: &File) -> Result<Source, ScenarioError> {
+fn source(file: &ScenarioFile) -> Result<WorkloadSource, ScenarioError> {
     let workload = &file.workload;
     match (&workload.generator, &workload.trace) {
-        (Some(name), None) => Ok(Source::Generated(scale::spec(workload, name, file.scale)?)),
+        (Some(name), None) => Ok(WorkloadSource::Generated(scale::spec(workload, name, file.scale)?)),
         (None, Some(_)) if file.scale > 1 => {
             Err(ScenarioError::key("scale", file.scale, "1 with workload.trace: a trace cannot be made smaller"))
         }
         (None, Some(_)) if !workload.parameters.is_empty() => {
             Err(ScenarioError::key("workload.with", "parameters", "none with workload.trace"))
         }
-        (None, Some(path)) => Ok(Source::Trace(path.clone())),
+        (None, Some(path)) => Ok(WorkloadSource::Trace(path.clone())),
         _ => Err(ScenarioError::key("workload", "both or neither", "either `generator` or `trace`")),
     }
 }
 
-impl Builder<'_> {
+impl ScenarioBuilder<'_> {
     fn tiering(&self, tiering: &TieringSpec) -> Result<Tiering, ScenarioError> {
         let (file, key) = (self.file, format!("tiering `{}`", tiering.name));
         let mut settings = self.machine()?;
         settings.zswap = tiering.zswap.as_ref().map(|zswap| self.zswap(&tiering.name, zswap)).transpose()?;
-        let mut disks = Disks { builder: self, key: &key, names: Vec::new(), times: Vec::new() };
+        let mut disks = NamedDisks { builder: self, key: &key, names: Vec::new(), times: Vec::new() };
         for (index, area) in tiering.swap.iter().enumerate() {
             let (backing, usual) = match (&area.disk, &area.zram) {
                 // A disk holds whatever comes, unless its size is given.
@@ -119,10 +126,10 @@ impl Builder<'_> {
         pages.map(u64::from).map_err(unknown)
     }
 
-    fn machine(&self) -> Result<Settings, ScenarioError> {
+    fn machine(&self) -> Result<ModelSettings, ScenarioError> {
         let (file, machine) = (self.file, &self.file.machine);
         let ram = scale::pages(file, machine.ram, || self.pages())?;
-        let mut settings = Settings::new(ram);
+        let mut settings = ModelSettings::new(ram);
         settings.kernel = machine.kernel;
         let optional = |size: Option<_>| size.map(|size| scale::pages(file, size, || Ok(ram))).transpose();
         settings.reserved = optional(machine.reserved)?.unwrap_or(0);
@@ -156,9 +163,9 @@ impl Builder<'_> {
         Ok(settings)
     }
 
-    fn zswap(&self, tiering: &str, zswap: &ZswapSpec) -> Result<ZswapSettings, ScenarioError> {
+    fn zswap(&self, tiering: &str, zswap: &ZswapSpec) -> Result<ModelZswapSettings, ScenarioError> {
         let codec = self.codec(&format!("tiering `{tiering}`: compressor"), &zswap.compressor, false)?;
-        let mut settings = ZswapSettings::new(codec, self.allocator(tiering, zswap.allocator.as_deref())?);
+        let mut settings = ModelZswapSettings::new(codec, self.allocator(tiering, zswap.allocator.as_deref())?);
         settings.max_pool_percent = zswap.limit.unwrap_or(settings.max_pool_percent);
         settings.accept_threshold_percent = zswap.accept.unwrap_or(settings.accept_threshold_percent);
         for (key, percent) in [("limit", settings.max_pool_percent), ("accept", settings.accept_threshold_percent)] {
@@ -180,7 +187,7 @@ impl Builder<'_> {
         area: &AreaSpec,
         algorithm: &str,
         ram: u64,
-        disks: &mut Disks,
+        disks: &mut NamedDisks,
     ) -> Result<Backing, ScenarioError> {
         let key = format!("tiering `{tiering}`");
         let codec = self.codec(&format!("{key}: zram"), algorithm, true)?;
@@ -195,13 +202,13 @@ impl Builder<'_> {
             .map_err(|error| ScenarioError::Allocator { tiering: tiering.to_owned(), error })
     }
 
-    pub(super) fn codec(&self, key: &str, name: &str, in_zram: bool) -> Result<Codec, ScenarioError> {
+    pub(super) fn codec(&self, key: &str, name: &str, in_zram: bool) -> Result<CodecCosts, ScenarioError> {
         let known = || self.figures.codecs(in_zram).iter().map(|codec| codec.name);
         let codec = self.figures.codec(in_zram, name).ok_or_else(|| ScenarioError::name(key, name, known()))?;
         let given = self.file.codec.get(name);
         let compress = given.and_then(|given| given.compress_ns).unwrap_or(codec.compress);
         let decompress = given.and_then(|given| given.decompress_ns).unwrap_or(codec.decompress);
-        Ok(Codec { compress, decompress, ..codec })
+        Ok(CodecCosts { compress, decompress, ..codec })
     }
 
     /// Compressed sizes that the file gives, of a distribution that of each line; `None` leaves those of the trace.
@@ -209,8 +216,8 @@ impl Builder<'_> {
         &self,
         codec: Option<&str>,
         same_filled_free: bool,
-        size: impl Fn(&Share) -> Option<u16>,
-    ) -> Result<Option<Sizes>, ScenarioError> {
+        size: impl Fn(&SizeShare) -> Option<u16>,
+    ) -> Result<Option<CompressedSizes>, ScenarioError> {
         match &self.set {
             Some(set) => of_set(set, codec, same_filled_free).map(Some),
             None => of_shares(&self.file.workload, size),
@@ -231,14 +238,14 @@ fn daemon(key: &str, given: Option<&Value>) -> Result<Option<Table>, ScenarioErr
 }
 
 /// The disks of a tiering, each under its name once.
-struct Disks<'a> {
-    builder: &'a Builder<'a>,
+struct NamedDisks<'a> {
+    builder: &'a ScenarioBuilder<'a>,
     key: &'a str,
     names: Vec<(String, bool)>,
     times: Vec<DeviceTimes>,
 }
 
-impl Disks<'_> {
+impl NamedDisks<'_> {
     fn index(&mut self, name: &str) -> Result<usize, ScenarioError> {
         if let Some(known) = self.names.iter().position(|(known, _)| known == name) {
             return Ok(known);
@@ -255,7 +262,7 @@ impl Disks<'_> {
     }
 }
 
-fn device(file: &File, figures: &Figures, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
+fn device(file: &ScenarioFile, figures: &ModelFigures, name: &str, key: &str) -> Result<(DeviceTimes, bool), ScenarioError> {
     let usual = |name: &str| figures.device(name).map(|device| (device.times, device.rotational));
     let names = || figures.devices.iter().map(|device| device.name.as_str());
     let Some(given) = file.device.get(name) else {
@@ -292,14 +299,14 @@ fn described(name: &str, given: &DeviceSpec, like: DeviceTimes) -> Result<Device
     })
 }
 
-fn of_set(set: &PageSet, codec: Option<&str>, same_filled_free: bool) -> Result<Sizes, ScenarioError> {
-    let Some(codec) = codec else { return Ok(Sizes::Each(vec![4096])) };
+fn of_set(set: &PageSet, codec: Option<&str>, same_filled_free: bool) -> Result<CompressedSizes, ScenarioError> {
+    let Some(codec) = codec else { return Ok(CompressedSizes::Each(vec![4096])) };
     let known = || ScenarioError::name("workload.page-set: codec", codec, set.sizes.keys().map(String::as_str));
     let sizes = (0..set.len()).map(|page| set.stored(codec, page, same_filled_free)).collect::<Option<Vec<u16>>>();
-    Ok(Sizes::Drawn(sizes.ok_or_else(known)?))
+    Ok(CompressedSizes::Drawn(sizes.ok_or_else(known)?))
 }
 
-fn of_shares(workload: &Workload, size: impl Fn(&Share) -> Option<u16>) -> Result<Option<Sizes>, ScenarioError> {
+fn of_shares(workload: &Workload, size: impl Fn(&SizeShare) -> Option<u16>) -> Result<Option<CompressedSizes>, ScenarioError> {
     let Some(shares) = &workload.pages else { return Ok(None) };
     let total: f64 = shares.iter().map(|line| line.share).sum();
     if shares.iter().any(|line| !(0.0..=1.0).contains(&line.share)) || (total - 1.0).abs() > 1e-6 {
@@ -309,7 +316,7 @@ fn of_shares(workload: &Workload, size: impl Fn(&Share) -> Option<u16>) -> Resul
             "shares from 0 to 1 with a sum of 1",
         ));
     }
-    let grains = |line: &Share| Some(std::iter::repeat_n(size(line)?, (line.share * GRAINS).round() as usize));
+    let grains = |line: &SizeShare| Some(std::iter::repeat_n(size(line)?, (line.share * GRAINS).round() as usize));
     let each: Option<Vec<_>> = shares.iter().map(grains).collect();
-    Ok(each.map(|each| Sizes::Drawn(each.into_iter().flatten().collect())))
+    Ok(each.map(|each| CompressedSizes::Drawn(each.into_iter().flatten().collect())))
 }

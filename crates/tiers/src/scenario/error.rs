@@ -2,7 +2,7 @@
 
 use crate::alloc::AllocError;
 use crate::generate::GenerateError;
-use crate::model::SettingsError;
+use crate::model::ModelSettingsError;
 
 /// Why a scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ pub enum ScenarioError {
         /// The tiering.
         tiering: String,
         /// What is wrong with it.
-        error: SettingsError,
+        error: ModelSettingsError,
     },
 }
 

@@ -13,7 +13,7 @@ use crate::model::Lru;
 /// The whole file.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct File {
+pub(super) struct ScenarioFile {
     pub(super) title: String,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) source: String,
@@ -53,7 +53,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-impl File {
+impl ScenarioFile {
     /// These tierings of a machine, without a workload.
     pub(super) fn new(machine: BaseSpec, tiering: Vec<TieringSpec>) -> Self {
         Self {
@@ -182,7 +182,7 @@ pub(super) struct Workload {
     pub(super) trace: Option<String>,
     #[serde(default, rename = "with", skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) parameters: BTreeMap<String, Value>,
-    pub(super) pages: Option<Vec<Share>>,
+    pub(super) pages: Option<Vec<SizeShare>>,
     pub(super) page_set: Option<String>,
     pub(super) seed: Option<u64>,
     pub(super) work_ns: Option<u64>,
@@ -191,7 +191,7 @@ pub(super) struct Workload {
 /// A line of a distribution of compressed sizes.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Share {
+pub(super) struct SizeShare {
     pub(super) share: f64,
     pub(super) size: u16,
     /// Under the secondary algorithm of zram.

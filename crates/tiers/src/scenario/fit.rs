@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Run, Source, Tiering};
+use super::{Tiering, TieringRun, WorkloadSource};
 use crate::generate::{GENERATORS, number};
 
 /// Looked at first, as shares of the applications that fill RAM.
@@ -22,7 +22,7 @@ const FEW: u32 = 16;
 
 /// What a number of applications came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
+pub struct FitLook {
     /// Nanoseconds that half of all wakes do not exceed.
     pub wake_p50: Option<u64>,
     /// Nanoseconds that 99 % of all wakes do not exceed.
@@ -45,10 +45,10 @@ pub enum Stopped {
     Memory,
 }
 
-impl Look {
+impl FitLook {
     /// What a run says. Of a workload that is `scale` times smaller a wake touches as many times fewer pages: its time is multiplied.
     #[must_use]
-    pub fn of(run: &Run, scale: u32) -> Self {
+    pub fn of(run: &TieringRun, scale: u32) -> Self {
         let quantile = |share| run.wakes.quantile(share).filter(|_| run.wakes.count() > 0).map(|nanos| nanos * u64::from(scale));
         Self {
             wake_p50: quantile(0.5),
@@ -71,8 +71,8 @@ impl Look {
 
 /// As many applications of this workload as fill the RAM of a tiering; `None` when it has no applications.
 #[must_use]
-pub fn fill(tiering: &Tiering, source: &Source) -> Option<u32> {
-    let Source::Generated(spec) = source else { return None };
+pub fn fill(tiering: &Tiering, source: &WorkloadSource) -> Option<u32> {
+    let WorkloadSource::Generated(spec) = source else { return None };
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
     let row = GENERATORS.iter().find(|row| row.name == name)?;
     let parameter = |name: &str| row.parameters.iter().find(|row| row.name == name);
@@ -89,9 +89,9 @@ pub struct Fit {
     /// The largest number below all that do not fit; 0 when not even one does.
     pub applications: u32,
     /// What they come to; `None` for 0.
-    pub look: Option<Look>,
+    pub look: Option<FitLook>,
     /// What one more comes to; `None` when as many fit as were looked at.
-    pub next: Option<Look>,
+    pub next: Option<FitLook>,
     /// A larger number that was looked at and fits all the same: then wakes do not get slower with each application.
     pub fits_again: Option<u32>,
 }
@@ -102,7 +102,7 @@ pub struct Search {
     limit: u64,
     fill: u32,
     most: u32,
-    looks: BTreeMap<u32, Look>,
+    looks: BTreeMap<u32, FitLook>,
 }
 
 impl Search {
@@ -120,12 +120,12 @@ impl Search {
     }
 
     /// Notes what a number came to.
-    pub fn note(&mut self, applications: u32, look: Look) {
+    pub fn note(&mut self, applications: u32, look: FitLook) {
         self.looks.insert(applications, look);
     }
 
     /// Everything that was looked at.
-    pub fn looks(&self) -> impl Iterator<Item = (u32, &Look)> {
+    pub fn looks(&self) -> impl Iterator<Item = (u32, &FitLook)> {
         self.looks.iter().map(|(applications, look)| (*applications, look))
     }
 
@@ -177,13 +177,13 @@ impl Search {
 mod tests {
     use super::*;
 
-    fn look(wake: u64, out_of_memory: bool) -> Look {
+    fn look(wake: u64, out_of_memory: bool) -> FitLook {
         let out_of_memory = out_of_memory.then_some(0.5);
-        Look { wake_p50: Some(1), wake_p99: Some(wake), pool: 0.0, disk_in: 0, out_of_memory }
+        FitLook { wake_p50: Some(1), wake_p99: Some(wake), pool: 0.0, disk_in: 0, out_of_memory }
     }
 
     /// The answer, and how many numbers were looked at in how many rounds.
-    fn search(fill: u32, of: impl Fn(u32) -> Look) -> (Fit, usize, usize) {
+    fn search(fill: u32, of: impl Fn(u32) -> FitLook) -> (Fit, usize, usize) {
         let mut search = Search::new(100, fill);
         for round in 0..100 {
             let next = search.next();

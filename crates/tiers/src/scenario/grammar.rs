@@ -40,7 +40,7 @@ const AREAS: i64 = 23;
 const FIRST: i32 = 100;
 
 /// One tier: its kind and what is said of it.
-struct Tier<'a> {
+struct TierWords<'a> {
     /// Where it stands, for errors.
     key: String,
     kind: &'a str,
@@ -51,9 +51,9 @@ struct Tier<'a> {
 pub(super) fn tiering(text: &str) -> Result<TieringSpec, ScenarioError> {
     let (name, tiers) = named(text)?;
     let key = format!("tiering `{name}`");
-    let tiers = tiers.split(',').map(|tier| Tier::read(&key, tier)).collect::<Result<Vec<_>, _>>()?;
+    let tiers = tiers.split(',').map(|tier| TierWords::read(&key, tier)).collect::<Result<Vec<_>, _>>()?;
     let mut tiering = TieringSpec { name: name.to_owned(), ..TieringSpec::default() };
-    if let [Tier { kind: "none", words, .. }] = tiers.as_slice() {
+    if let [TierWords { kind: "none", words, .. }] = tiers.as_slice() {
         return if words.is_empty() { Ok(tiering) } else { Err(ScenarioError::key(key, text, "`none` alone")) };
     }
     let chosen = tiers.iter().any(|tier| tier.words.iter().any(|word| word.starts_with("priority=")));
@@ -115,7 +115,7 @@ pub(super) fn with_policy(text: &str, policy: &str) -> Option<String> {
     Some(format!("{label}{first}:{policy}{rest}"))
 }
 
-impl<'a> Tier<'a> {
+impl<'a> TierWords<'a> {
     fn read(key: &str, text: &'a str) -> Result<Self, ScenarioError> {
         let mut words = text.split(':').map(str::trim);
         let kind = words.next().unwrap_or_default();

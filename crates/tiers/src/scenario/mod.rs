@@ -1,7 +1,7 @@
 //! Scenarios: a machine, a workload and several tierings side by side, as a TOML text that explains itself.
 //!
 //! [`Scenario::read`] turns the text into [`Point`]s, one for each value of its sweep; a point has one workload and one
-//! [`Settings`] per tiering, and [`run()`] makes a [`Run`] of both. Where the text states published figures, [`Published::compare`] sets
+//! [`ModelSettings`] per tiering, and [`run()`] makes a [`TieringRun`] of both. Where the text states published figures, [`Published::compare`] sets
 //! them beside ours. Nothing here opens a file or reads a clock: a scenario gives the same figures everywhere.
 
 mod build;
@@ -28,24 +28,24 @@ use toml::{Table, Value};
 
 pub use error::ScenarioError;
 pub use file::{AreaSpec, BaseSpec, DeviceSpec, MachineSpec, ZswapSpec};
-pub use fit::{Fit, Look, Search, Stopped, fill};
+pub use fit::{Fit, FitLook, Search, Stopped, fill};
 pub use grammar::GRAMMAR;
-pub use metric::{METRICS, Metric, Unit};
-pub use published::{Comparison, Published, Sign};
-pub use run::{Kept, Play, Run, WAKE_GAP, run};
-pub use seeds::{Side, Sides, Spread};
+pub use metric::{ColumnUnit, METRICS, ReportColumn};
+pub use published::{Published, PublishedFigure, Sign};
+pub use run::{DaemonDeeds, Play, TieringRun, WAKE_GAP, run};
+pub use seeds::{SeedSpread, Sides, SignOfSeeds};
 pub use sweep::Sweep;
 pub use typed::Typed;
 pub use units::Size;
 
 use crate::generate::generate;
-use crate::model::{Figures, Settings};
+use crate::model::{ModelFigures, ModelSettings};
 use crate::page_set::PageSet;
-use file::File;
+use file::ScenarioFile;
 
 /// Where a workload comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum WorkloadSource {
     /// A generator with its parameters, as [`crate::generate::generate`] takes them.
     Generated(String),
     /// A trace file, as it is named in the scenario.
@@ -58,10 +58,10 @@ pub struct Tiering {
     /// What the scenario calls it.
     pub name: String,
     /// The machine with it. Cgroups are those of the trace: [`run()`] repeats the one that stands here.
-    pub settings: Settings,
+    pub settings: ModelSettings,
     /// Whether pages have the sizes that the scenario says, and not those of the trace.
     pub sizes_given: bool,
-    /// Names of its devices, in the order of [`Settings::devices`].
+    /// Names of its devices, in the order of [`ModelSettings::devices`].
     pub devices: Vec<String>,
     /// That a daemon runs beside it, with what its configuration says: the keys of `[keep]`, which nothing here reads. [`run()`] knows of
     /// none; whoever has the laws of one plays with [`Play`].
@@ -76,7 +76,7 @@ pub struct Point {
     /// The seed, where there are several.
     pub seed: Option<u64>,
     /// The workload.
-    pub source: Source,
+    pub source: WorkloadSource,
     /// By how much it is smaller than what it stands for.
     pub scale: u32,
     /// What is compared.
@@ -101,7 +101,7 @@ pub struct Scenario {
     /// The tiering by whose figures those of all others are also told, seed by seed.
     pub relative_to: Option<String>,
     /// What to report.
-    pub report: Vec<&'static Metric>,
+    pub report: Vec<&'static ReportColumn>,
     /// Published figures, one table for each metric.
     pub published: Vec<Published>,
 }
@@ -116,7 +116,7 @@ pub struct Changes {
     /// What to report instead of what the text says; empty for that.
     pub report: Vec<String>,
     /// Times of what the text names and does not describe.
-    pub figures: Figures,
+    pub figures: ModelFigures,
     /// Adds to each tiering without a daemon the same one with it.
     pub daemon: bool,
 }
@@ -133,7 +133,7 @@ pub trait Outside {
     ///
     /// # Errors
     /// Why that is not known.
-    fn pages(&self, source: &Source) -> Result<u32, String>;
+    fn pages(&self, source: &WorkloadSource) -> Result<u32, String>;
 }
 
 /// An outside without files: workloads are generated, and there are no page sets.
@@ -145,10 +145,10 @@ impl Outside for NoFiles {
         Err(format!("{name}: no files are read here"))
     }
 
-    fn pages(&self, source: &Source) -> Result<u32, String> {
+    fn pages(&self, source: &WorkloadSource) -> Result<u32, String> {
         match source {
-            Source::Generated(spec) => generate(spec).map(|trace| trace.page_count()).map_err(|error| error.to_string()),
-            Source::Trace(name) => Err(format!("{name}: no files are read here")),
+            WorkloadSource::Generated(spec) => generate(spec).map(|trace| trace.page_count()).map_err(|error| error.to_string()),
+            WorkloadSource::Trace(name) => Err(format!("{name}: no files are read here")),
         }
     }
 }
@@ -163,7 +163,7 @@ impl Scenario {
         let set = |table: &mut Table| changes.set.iter().try_for_each(|(key, value)| sweep::put(table, key, value));
         let mut document = document;
         set(&mut document)?;
-        Self::of(File::read(document)?, changes, outside)
+        Self::of(ScenarioFile::read(document)?, changes, outside)
     }
 
     /// The scenario that is typed in flags.
@@ -175,7 +175,7 @@ impl Scenario {
         Self::of(file, changes, outside)
     }
 
-    fn of(file: File, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
+    fn of(file: ScenarioFile, changes: &Changes, outside: &dyn Outside) -> Result<Self, ScenarioError> {
         let file = if changes.daemon { file.with_daemon() } else { file };
         let own = file.sweep.as_ref().map(|sweep| Sweep::of(&sweep.key, &sweep.values)).transpose()?;
         let swept_by_text = changes.sweep.is_none();

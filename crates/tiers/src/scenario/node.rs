@@ -22,7 +22,7 @@ impl<'de> Deserializer<'de> for Node {
             Value::Boolean(truth) => visitor.visit_bool(truth),
             Value::Datetime(time) => visitor.visit_string(time.to_string()),
             Value::Array(members) => visitor.visit_seq(Members(members.into_iter(), 0)),
-            Value::Table(table) => visitor.visit_map(Entries(table.into_iter(), None)),
+            Value::Table(table) => visitor.visit_map(TableEntries(table.into_iter(), None)),
         }
     }
 
@@ -62,9 +62,9 @@ impl<'de> SeqAccess<'de> for Members {
 }
 
 /// Entries of a table, and the one whose key was read.
-struct Entries(toml::map::IntoIter<String, Value>, Option<(String, Value)>);
+struct TableEntries(toml::map::IntoIter<String, Value>, Option<(String, Value)>);
 
-impl<'de> MapAccess<'de> for Entries {
+impl<'de> MapAccess<'de> for TableEntries {
     type Error = ScenarioError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ScenarioError> {

@@ -1,13 +1,13 @@
 //! Published figures beside ours.
 
 use super::file::PublishedFile;
-use super::{Metric, Point, ScenarioError, Sides, Spread, metric};
+use super::{Point, ReportColumn, ScenarioError, SeedSpread, Sides, metric};
 
 /// Published figures, as the scenario states them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
     /// The metric that the figures are compared with.
-    pub metric: &'static Metric,
+    pub metric: &'static ReportColumn,
     /// What the figures are, with their unit.
     pub what: String,
     /// The tiering whose figure at the same point is 1; without one the largest figure of all is 1.
@@ -18,7 +18,7 @@ pub struct Published {
 
 /// A published figure and ours.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub struct PublishedFigure {
     /// The tiering.
     pub tiering: String,
     /// Index of the value of the sweep.
@@ -28,7 +28,7 @@ pub struct Comparison {
     /// The same relative to its base.
     pub published: f64,
     /// Ours, relative to ours of the same base, over the seeds.
-    pub ours: Spread,
+    pub ours: SeedSpread,
     /// On which side of the base ours is, seed by seed.
     pub sides: Sides,
 }
@@ -47,7 +47,7 @@ pub enum Sign {
     Undecided,
 }
 
-impl Comparison {
+impl PublishedFigure {
     /// What the seeds say of the published sign; `None` of the base itself.
     #[must_use]
     pub fn sign(&self) -> Option<Sign> {
@@ -97,7 +97,7 @@ impl Published {
     /// Sets `ours`, the metric for a tiering at a value of the sweep with one of the seeds, beside each figure. Ratios are those within a
     /// seed.
     #[must_use]
-    pub fn compare(&self, seeds: usize, ours: impl Fn(&str, usize, usize) -> Option<f64>) -> Vec<Comparison> {
+    pub fn compare(&self, seeds: usize, ours: impl Fn(&str, usize, usize) -> Option<f64>) -> Vec<PublishedFigure> {
         let theirs = |tiering: &str, value: usize| {
             self.figures.iter().find(|(name, _)| name == tiering).and_then(|(_, figures)| figures.get(value).copied())
         };
@@ -111,12 +111,12 @@ impl Published {
         let row = |(tiering, value): (&str, usize)| {
             let of_seed = |seed| relative(&|tiering, value| ours(tiering, value, seed), tiering, value);
             let ours: Vec<f64> = (0..seeds).filter_map(of_seed).collect();
-            Some(Comparison {
+            Some(PublishedFigure {
                 tiering: tiering.to_owned(),
                 value,
                 figure: theirs(tiering, value)?,
                 published: relative(&theirs, tiering, value)?,
-                ours: Spread::of(ours.iter().copied())?,
+                ours: SeedSpread::of(ours.iter().copied())?,
                 sides: Sides::of(ours),
             })
         };

@@ -3,7 +3,7 @@
 //! A trace is played to its end, or in parts by whoever does something to the machine meanwhile, as a daemon does: [`Play`].
 
 use super::Tiering;
-use crate::model::{Histogram, Model, Outcome, Pools, SettingsError, Sizes, Tier};
+use crate::model::{CompressedSizes, Histogram, Model, ModelSettingsError, Outcome, PoolContents, Tier};
 use crate::trace::{Event, Op, Trace};
 
 /// Nanoseconds: who has not accessed anything for so long in the trace wakes with the next access.
@@ -15,7 +15,7 @@ const LOOK: usize = 1024;
 
 /// What became of a trace under one tiering.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct TieringRun {
     /// The model's own account.
     pub outcome: Outcome,
     /// Events of the trace.
@@ -25,7 +25,7 @@ pub struct Run {
     /// Time of each wake of an application, from its first access to its last.
     pub wakes: Histogram,
     /// The pools at the end, or when memory ran out.
-    pub pools: Pools,
+    pub pools: PoolContents,
     /// Most pages of RAM that all pools held.
     pub pool_peak: u64,
     /// Mean of the same over the trace.
@@ -39,12 +39,12 @@ pub struct Run {
     /// Median nanoseconds since the last access of the pages in RAM, in pools and on disks at the end.
     pub ages: [Option<u64>; 3],
     /// What a daemon did, where one ran.
-    pub kept: Option<Kept>,
+    pub kept: Option<DaemonDeeds>,
 }
 
 /// What a daemon beside the trace did, sizes in pages of the machine as it was simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct DaemonDeeds {
     /// Moves of the limit.
     pub moves: u64,
     /// Bursts of write-back.
@@ -65,7 +65,7 @@ pub struct Kept {
 ///
 /// # Errors
 /// A tiering that makes no machine.
-pub fn run(tiering: &Tiering, trace: &Trace) -> Result<Run, SettingsError> {
+pub fn run(tiering: &Tiering, trace: &Trace) -> Result<TieringRun, ModelSettingsError> {
     let mut play = Play::new(tiering, trace)?;
     play.play_all();
     Ok(play.finish(None))
@@ -92,12 +92,12 @@ impl<'a> Play<'a> {
     ///
     /// # Errors
     /// A tiering that makes no machine.
-    pub fn new(tiering: &Tiering, trace: &'a Trace) -> Result<Self, SettingsError> {
+    pub fn new(tiering: &Tiering, trace: &'a Trace) -> Result<Self, ModelSettingsError> {
         let mut settings = tiering.settings.clone();
         let cgroups = trace.iter().map(|event| usize::from(event.cgroup) + 1).max().unwrap_or(1);
         settings.cgroups = vec![settings.cgroups.first().copied().flatten(); cgroups];
         if !tiering.sizes_given && !trace.sizes().is_empty() {
-            settings.sizes = Sizes::Each(trace.sizes().to_vec());
+            settings.sizes = CompressedSizes::Each(trace.sizes().to_vec());
         }
         let (access, room) = (settings.costs.access, (settings.ram - settings.reserved) as i64);
         let model = Model::new(settings, trace.page_count())?;
@@ -165,7 +165,7 @@ impl<'a> Play<'a> {
 
     /// What it came to; `kept` is what a daemon did.
     #[must_use]
-    pub fn finish(mut self, kept: Option<Kept>) -> Run {
+    pub fn finish(mut self, kept: Option<DaemonDeeds>) -> TieringRun {
         let Self { model, trace, .. } = self;
         self.noted.occupied(&model, self.room);
         let tiers: Vec<Tier> = (0..trace.page_count()).map(|page| model.tier(page)).collect();
@@ -173,7 +173,7 @@ impl<'a> Play<'a> {
         let outcome = model.finish();
         let is = |wanted: &[Tier]| tiers.iter().filter(|tier| wanted.contains(tier)).count() as u64;
         let age = |wanted: &[Tier]| median_age(&tiers, &noted.last, outcome.elapsed, wanted);
-        Run {
+        TieringRun {
             events: trace.len() as u64,
             own: outcome.counters.accesses * self.access,
             pools,
@@ -193,7 +193,7 @@ impl<'a> Play<'a> {
 /// What is noted while a trace is played.
 #[derive(Clone, Debug)]
 struct Noted {
-    wakes: Wakes,
+    wakes: WakeTimes,
     /// When the last access to each page was done.
     last: Vec<u64>,
     pool_peak: u64,
@@ -207,7 +207,7 @@ struct Noted {
 
 impl Noted {
     fn new(cgroups: usize, pages: usize) -> Self {
-        let wakes = Wakes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
+        let wakes = WakeTimes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
         Self { wakes, last: vec![0; pages], pool_peak: 0, sum: 0.0, looks: 0, taken: 0, looked: 0, ram_time: 0.0 }
     }
 
@@ -253,12 +253,12 @@ struct Sleeper {
 }
 
 #[derive(Clone, Debug)]
-struct Wakes {
+struct WakeTimes {
     sleepers: Vec<Sleeper>,
     times: Histogram,
 }
 
-impl Wakes {
+impl WakeTimes {
     fn note(&mut self, event: Event, begin: u64, end: u64) {
         let sleeper = &mut self.sleepers[usize::from(event.cgroup)];
         let slept = sleeper.wanted.map_or(0, |wanted| event.time - wanted);

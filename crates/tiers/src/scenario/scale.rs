@@ -5,7 +5,7 @@
 //! square root of RAM (the watermarks).
 
 use super::ScenarioError;
-use super::file::{File, Workload};
+use super::file::{ScenarioFile, Workload};
 use super::units::Size;
 use crate::generate::{GENERATORS, number};
 
@@ -13,7 +13,11 @@ use crate::generate::{GENERATORS, number};
 const SCALED: [&str; 4] = ["pages", "ram", "events", "resident"];
 
 /// Pages of a size, divided; of a share, which is one of something that was divided already.
-pub(super) fn pages(file: &File, size: Size, whole: impl FnOnce() -> Result<u64, ScenarioError>) -> Result<u64, ScenarioError> {
+pub(super) fn pages(
+    file: &ScenarioFile,
+    size: Size,
+    whole: impl FnOnce() -> Result<u64, ScenarioError>,
+) -> Result<u64, ScenarioError> {
     match size {
         Size::Pages(pages) => Ok(pages / u64::from(file.scale)),
         Size::Percent(percent) => Ok((whole()? as f64 * (percent / 100.0)).round() as u64),

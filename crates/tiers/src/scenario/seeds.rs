@@ -3,7 +3,7 @@
 use toml::Value;
 
 use super::ScenarioError;
-use super::file::File;
+use super::file::ScenarioFile;
 use crate::generate::{GENERATORS, number};
 
 /// The key that seeds are values of.
@@ -15,7 +15,7 @@ const MOST: u32 = 1000;
 
 /// A figure over seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct SeedSpread {
     /// Half of the seeds have no less and half no more.
     pub median: f64,
     /// The smallest.
@@ -24,7 +24,7 @@ pub struct Spread {
     pub most: f64,
 }
 
-impl Spread {
+impl SeedSpread {
     /// Of figures in any order; `None` of none. Between two middle ones the median is their mean.
     #[must_use]
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
@@ -51,7 +51,7 @@ pub struct Sides {
 /// What seeds say of a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Side {
+pub enum SignOfSeeds {
     /// Below 1 with each seed.
     Below,
     /// 1 with each seed.
@@ -88,14 +88,14 @@ impl Sides {
 
     /// The sign, if all seeds have the same and there are [`Sides::LEAST`] of them.
     #[must_use]
-    pub const fn side(&self) -> Side {
+    pub const fn side(&self) -> SignOfSeeds {
         let seeds = self.seeds();
         match () {
-            () if seeds < Self::LEAST => Side::Undecided,
-            () if self.below == seeds => Side::Below,
-            () if self.level == seeds => Side::Level,
-            () if self.above == seeds => Side::Above,
-            () => Side::Undecided,
+            () if seeds < Self::LEAST => SignOfSeeds::Undecided,
+            () if self.below == seeds => SignOfSeeds::Below,
+            () if self.level == seeds => SignOfSeeds::Level,
+            () if self.above == seeds => SignOfSeeds::Above,
+            () => SignOfSeeds::Undecided,
         }
     }
 
@@ -114,7 +114,7 @@ impl Sides {
 ///
 /// # Errors
 /// When their number is none, or the workload has no seed.
-pub(super) fn each(file: &File) -> Result<Vec<Option<u64>>, ScenarioError> {
+pub(super) fn each(file: &ScenarioFile) -> Result<Vec<Option<u64>>, ScenarioError> {
     if !(1..=MOST).contains(&file.seeds) {
         return Err(ScenarioError::key("seeds", file.seeds, format!("a number from 1 to {MOST}")));
     }
@@ -135,7 +135,7 @@ pub(super) fn each(file: &File) -> Result<Vec<Option<u64>>, ScenarioError> {
 }
 
 /// The file with this seed.
-pub(super) fn put(file: &mut File, seed: u64) {
+pub(super) fn put(file: &mut ScenarioFile, seed: u64) {
     file.workload.parameters.insert(PARAMETER.to_owned(), Value::Integer(seed as i64));
 }
 
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn a_sign_that_flips_or_has_few_seeds_is_undecided() {
         let of = |ratios: &[f64]| Sides::of(ratios.iter().copied());
-        assert_eq!(of(&[0.9, 0.99, 0.5, 0.1, 0.7]).side(), Side::Below);
-        assert_eq!(of(&[1.1; 9]).side(), Side::Above);
-        assert_eq!(of(&[1.0; 5]).side(), Side::Level);
-        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.001]).side(), Side::Undecided);
-        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.0]).side(), Side::Undecided, "level is no sign");
-        assert_eq!(of(&[0.9; 4]).side(), Side::Undecided, "too few");
+        assert_eq!(of(&[0.9, 0.99, 0.5, 0.1, 0.7]).side(), SignOfSeeds::Below);
+        assert_eq!(of(&[1.1; 9]).side(), SignOfSeeds::Above);
+        assert_eq!(of(&[1.0; 5]).side(), SignOfSeeds::Level);
+        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.001]).side(), SignOfSeeds::Undecided);
+        assert_eq!(of(&[0.9, 0.9, 0.9, 0.9, 1.0]).side(), SignOfSeeds::Undecided, "level is no sign");
+        assert_eq!(of(&[0.9; 4]).side(), SignOfSeeds::Undecided, "too few");
         let mixed = of(&[0.9, 1.1, 1.2]);
         assert_eq!((mixed.on_side_of(0.5), mixed.on_side_of(2.0), mixed.seeds()), (1, 2, 3));
     }
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_median_is_in_the_middle_and_the_ends_are_told() {
         let spread =
-            |figures: &[f64]| Spread::of(figures.iter().copied()).map(|spread| (spread.median, spread.least, spread.most));
+            |figures: &[f64]| SeedSpread::of(figures.iter().copied()).map(|spread| (spread.median, spread.least, spread.most));
         assert_eq!(spread(&[3.0, 1.0, 9.0]), Some((3.0, 1.0, 9.0)));
         assert_eq!(spread(&[4.0, 1.0, 9.0, 2.0]), Some((3.0, 1.0, 9.0)));
         assert_eq!((spread(&[7.0]), spread(&[])), (Some((7.0, 7.0, 7.0)), None));

@@ -46,7 +46,7 @@ pub(super) fn scenario(text: &str, set: &[(&str, Value)], sweep: Option<&str>) -
 /// All runs of a scenario, by point and tiering.
 pub(super) struct Runs {
     scenario: Scenario,
-    pub(super) runs: Vec<Vec<Run>>,
+    pub(super) runs: Vec<Vec<TieringRun>>,
 }
 
 impl Runs {
@@ -60,7 +60,7 @@ impl Runs {
 
     pub(super) fn all(scenario: Scenario) -> Self {
         let one = |point: &Point| {
-            let Source::Generated(spec) = &point.source else { panic!("a scenario of ours makes its trace") };
+            let WorkloadSource::Generated(spec) = &point.source else { panic!("a scenario of ours makes its trace") };
             let trace = generate(spec).unwrap();
             point.tierings.iter().map(|tiering| run(tiering, &trace).unwrap()).collect()
         };
@@ -68,7 +68,7 @@ impl Runs {
         Self { scenario, runs }
     }
 
-    pub(super) fn get(&self, name: &str, point: usize) -> &Run {
+    pub(super) fn get(&self, name: &str, point: usize) -> &TieringRun {
         let tierings = &self.scenario.points[point].tierings;
         &self.runs[point][tierings.iter().position(|tiering| tiering.name == name).unwrap()]
     }
@@ -78,7 +78,7 @@ impl Runs {
         (metric.of)(self.get(name, point)).unwrap_or(f64::NAN)
     }
 
-    pub(super) fn comparisons(&self) -> Vec<Comparison> {
+    pub(super) fn comparisons(&self) -> Vec<PublishedFigure> {
         let published = &self.scenario.published[0];
         published.compare(1, |name, point, _| (published.metric.of)(self.get(name, point)))
     }
@@ -198,7 +198,7 @@ fn several_seeds_are_points_of_a_value_one_after_another() {
     let swept = scenario(SMALL, std::slice::from_ref(&three), Some("machine.ram=8M,16M")).unwrap();
     let seen: Vec<_> = swept.points.iter().map(|point| (point.at.as_deref().unwrap(), point.seed.unwrap())).collect();
     assert_eq!((seen, swept.seeds), (vec![("8M", 1), ("8M", 2), ("8M", 3), ("16M", 1), ("16M", 2), ("16M", 3)], 3));
-    let Source::Generated(spec) = &swept.points[1].source else { panic!() };
+    let WorkloadSource::Generated(spec) = &swept.points[1].source else { panic!() };
     assert!(spec.contains("seed=2"), "{spec}");
     let from = scenario(SMALL, &[three.clone(), ("workload.with.seed", Value::Integer(7))], None).unwrap();
     assert_eq!(from.points.iter().map(|point| point.seed).collect::<Vec<_>>(), [Some(7), Some(8), Some(9)]);
@@ -222,7 +222,7 @@ fn ours_beside_what_was_published_is_the_median_of_ratios_within_a_seed() {
     let scenario = scenario(&format!("{SMALL}{published}"), &[("seeds", Value::Integer(3))], None).unwrap();
     let times = [[10.0, 5.0], [20.0, 10.0], [4.0, 3.0]];
     let rows = scenario.published[0].compare(3, |name, _, seed| Some(times[seed][usize::from(name == "zswap")]));
-    assert_eq!(rows[1].ours, Spread { median: 0.5, least: 0.5, most: 0.75 });
+    assert_eq!(rows[1].ours, SeedSpread { median: 0.5, least: 0.5, most: 0.75 });
     assert_eq!((rows[0].ours.least, rows[0].ours.most, rows[1].difference()), (1.0, 1.0, 0.0));
 }
 
@@ -248,7 +248,7 @@ fn what_is_typed_and_what_stands_in_a_file_are_the_same() {
         policies: Vec::new(),
         ram: Some(Size::Pages(2048)),
         one_ram: false,
-        source: Source::Generated("hold:pages=3000,reads=1,same=0,poor=0,size=1000".into()),
+        source: WorkloadSource::Generated("hold:pages=3000,reads=1,same=0,poor=0,size=1000".into()),
         sleeps: false,
         base: Some(BaseSpec::new(swaptune_kernel::v(6, 12), Size::Pages(1))),
         now: None,
@@ -263,7 +263,7 @@ fn what_is_typed_and_what_stands_in_a_file_are_the_same() {
 
 #[test]
 fn other_figures_are_those_of_what_is_named_and_not_described() {
-    let mut figures = crate::model::Figures::default();
+    let mut figures = crate::model::ModelFigures::default();
     figures.zswap.iter_mut().for_each(|codec| codec.compress = 7);
     figures.costs.scan = 8;
     let device = crate::model::NamedDevice { name: "this".into(), times: crate::model::DeviceTimes::HDD, rotational: true };
@@ -296,11 +296,11 @@ fn scale_divides_pages_and_accesses_and_nothing_else() {
         (settings(&full).ram / 2, settings(&full).areas[0].slots / 2)
     );
     assert_eq!((settings(&half).costs, settings(&half).devices), (settings(&full).costs, settings(&full).devices));
-    let Source::Generated(spec) = &half.points[0].source else { panic!() };
+    let WorkloadSource::Generated(spec) = &half.points[0].source else { panic!() };
     assert!(spec.contains("pages=1500") && spec.contains("reads=1"), "{spec}");
     let trace = SMALL.replace("generator = \"hold\"", "trace = \"a.csv\"");
     let trace = trace.lines().filter(|line| !line.starts_with("with")).collect::<Vec<_>>().join("\n");
-    assert_eq!(scenario(&trace, &[], None).unwrap().points[0].source, Source::Trace("a.csv".into()));
+    assert_eq!(scenario(&trace, &[], None).unwrap().points[0].source, WorkloadSource::Trace("a.csv".into()));
     assert!(scenario(&trace, &[("scale", Value::Integer(2))], None).is_err(), "a trace cannot be made smaller");
 }
 

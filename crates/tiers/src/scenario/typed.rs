@@ -3,8 +3,8 @@
 use swaptune_kernel::KernelVersion;
 use toml::Value;
 
-use super::file::{BaseSpec, DeviceSpec, File, MachineSpec, SweepFile, TieringSpec, Workload};
-use super::{Changes, ScenarioError, Size, Source, grammar};
+use super::file::{BaseSpec, DeviceSpec, MachineSpec, ScenarioFile, SweepFile, TieringSpec, Workload};
+use super::{Changes, ScenarioError, Size, WorkloadSource, grammar};
 use crate::policies::POLICIES;
 
 /// Shares of the workload that RAM has unless they are given.
@@ -24,7 +24,7 @@ pub struct Typed {
     /// Whether something else than RAM is varied, so that there is one size of it.
     pub one_ram: bool,
     /// The workload.
-    pub source: Source,
+    pub source: WorkloadSource,
     /// Whether it sleeps and wakes.
     pub sleeps: bool,
     /// The machine besides RAM, where it was looked at.
@@ -38,22 +38,22 @@ impl Typed {
     ///
     /// # Errors
     /// The first thing that is wrong, with what could stand there.
-    pub(super) fn file(&self) -> Result<File, ScenarioError> {
+    pub(super) fn file(&self) -> Result<ScenarioFile, ScenarioError> {
         let tierings = self.tierings()?;
         let what = match &self.source {
-            Source::Generated(text) | Source::Trace(text) => text,
+            WorkloadSource::Generated(text) | WorkloadSource::Trace(text) => text,
         };
         let compared = if tierings.len() == 1 { "a tiering".to_owned() } else { format!("{} tierings", tierings.len()) };
         let ram = self.ram.unwrap_or(MIDDLE);
         let base = self.now.as_ref().map(|now| &now.base).or(self.base.as_ref());
         let sweep = SweepFile { key: "machine.ram".to_owned(), values: SHARES.to_vec().into() };
-        Ok(File {
+        Ok(ScenarioFile {
             title: format!("{what}: what {compared} would make of it"),
             report: self.report(&tierings).into_iter().map(str::to_owned).collect(),
             workload: workload(&self.source)?,
             device: tierings.iter().flat_map(copies).chain(self.now.iter().flat_map(|now| now.devices.clone())).collect(),
             sweep: (self.ram.is_none() && !self.one_ram).then_some(sweep),
-            ..File::new(
+            ..ScenarioFile::new(
                 base.map_or(BaseSpec::new(KernelVersion::ASSUMED, ram), |base| BaseSpec { ram, ..base.clone() }),
                 tierings,
             )
@@ -152,10 +152,10 @@ fn copies(tiering: &TieringSpec) -> impl Iterator<Item = (String, DeviceSpec)> {
     })
 }
 
-fn workload(source: &Source) -> Result<Workload, ScenarioError> {
+fn workload(source: &WorkloadSource) -> Result<Workload, ScenarioError> {
     let spec = match source {
-        Source::Trace(path) => return Ok(Workload { trace: Some(path.clone()), ..Workload::default() }),
-        Source::Generated(spec) => spec,
+        WorkloadSource::Trace(path) => return Ok(Workload { trace: Some(path.clone()), ..Workload::default() }),
+        WorkloadSource::Generated(spec) => spec,
     };
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
     let mut workload = Workload { generator: Some(name.trim().to_owned()), ..Workload::default() };
@@ -174,7 +174,7 @@ mod tests {
     use swaptune_kernel::v;
 
     use super::*;
-    use crate::model::{Backing, Figures, Settings};
+    use crate::model::{Backing, ModelFigures, ModelSettings};
     use crate::scenario::{AreaSpec, NoFiles, Scenario, ZswapSpec};
 
     fn typed(tierings: &[&str], policies: &[&str]) -> Typed {
@@ -184,7 +184,7 @@ mod tests {
             policies: owned(policies),
             ram: Some(Size::Pages(262_144)),
             one_ram: false,
-            source: Source::Generated("zipf:pages=100,seed=2".into()),
+            source: WorkloadSource::Generated("zipf:pages=100,seed=2".into()),
             sleeps: false,
             base: None,
             now: None,
@@ -211,7 +211,7 @@ mod tests {
             says(&typed(&["zswap:zstd,disk"], &["lru"])).contains("policy of write-back: found `lru`, expected one of limit")
         );
         assert!(says(&typed(&["disk", "disk"], &[])).contains("found \"disk\" twice"));
-        let bare = Typed { source: Source::Generated("zipf:pages".into()), ..typed(&["disk"], &[]) };
+        let bare = Typed { source: WorkloadSource::Generated("zipf:pages".into()), ..typed(&["disk"], &[]) };
         assert_eq!(says(&bare), "workload zipf: found `pages`, expected NAME=VALUE");
     }
 
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn now_is_the_machine_in_proportion_to_ram_and_its_keys_can_be_set() {
-        let source = || Source::Generated("hold:pages=3000".into());
+        let source = || WorkloadSource::Generated("hold:pages=3000".into());
         let asked = |ram| Typed {
             ram: Some(Size::Pages(ram)),
             now: Some(now()),
@@ -257,12 +257,12 @@ mod tests {
             scenario.points[0].tierings[0].settings.clone()
         };
         let whole = settings(4096, &[]);
-        assert_eq!(whole, Settings { seed: whole.seed, ..now().settings(&Figures::default()).unwrap() });
-        let slots = |settings: &Settings| settings.areas.iter().map(|area| area.slots).collect::<Vec<_>>();
+        assert_eq!(whole, ModelSettings { seed: whole.seed, ..now().settings(&ModelFigures::default()).unwrap() });
+        let slots = |settings: &ModelSettings| settings.areas.iter().map(|area| area.slots).collect::<Vec<_>>();
         assert_eq!((slots(&whole), slots(&settings(2048, &[]))), (vec![2048, 8192, 1111], vec![1024, 4096, 556]));
         assert!(matches!(whole.areas[0].backing, Backing::Zram { mem_limit: Some(1024), .. }));
         assert!(matches!(whole.areas[1].backing, Backing::Disk { rotational: true, .. }));
-        let limit = |settings: Settings| settings.zswap.unwrap().max_pool_percent;
+        let limit = |settings: ModelSettings| settings.zswap.unwrap().max_pool_percent;
         assert_eq!((limit(whole), limit(settings(4096, &[("tiering.as it is.zswap.limit", 7)]))), (35, 7));
         let text = asked(4096).text(&Changes::default()).unwrap();
         let read = Scenario::read(&text, &Changes::default(), &NoFiles).unwrap();

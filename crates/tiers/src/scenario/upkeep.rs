@@ -1,6 +1,6 @@
 //! `upkeep`, `recompress` and `writeback` of a zram area.
 
-use super::build::Builder;
+use super::build::ScenarioBuilder;
 use super::file::{AreaSpec, RecompressFile, WritebackFile};
 use super::{ScenarioError, scale};
 use crate::model::{Recompress, Second, Upkeep, Which, Writeback};
@@ -20,7 +20,7 @@ const SHARE: f64 = 0.77;
 
 /// Upkeep of a zram area; `device` gives the index of a disk by its name.
 pub(super) fn build(
-    builder: &Builder,
+    builder: &ScenarioBuilder,
     key: &str,
     area: &AreaSpec,
     ram: u64,
@@ -36,7 +36,7 @@ pub(super) fn build(
     Ok(Some(Box::new(Upkeep { interval, recompress, writeback })))
 }
 
-fn recompress(builder: &Builder, key: &str, given: &RecompressFile) -> Result<Recompress, ScenarioError> {
+fn recompress(builder: &ScenarioBuilder, key: &str, given: &RecompressFile) -> Result<Recompress, ScenarioError> {
     let which = which(&format!("{key}: recompress.type"), given.which.as_deref(), &TYPES[..4])?;
     let measured = builder.sizes(Some(&given.algorithm), true, |line| line.second)?;
     let share = given.share.unwrap_or(SHARE);
@@ -53,7 +53,7 @@ fn recompress(builder: &Builder, key: &str, given: &RecompressFile) -> Result<Re
 }
 
 fn writeback(
-    builder: &Builder,
+    builder: &ScenarioBuilder,
     key: &str,
     given: &WritebackFile,
     ram: u64,

@@ -13,10 +13,10 @@
 
 use std::io::{self, Write};
 
-use super::columns::{Builder, Column, Keep, Times, Trace};
-use super::error::{EVENTS_MAX, Place, TraceError, too_long};
+use super::columns::{Column, EventTimes, KeptColumns, Trace, TraceBuilder};
+use super::error::{EVENTS_MAX, TraceError, TracePlace, too_long};
 use super::event::{Event, Op};
-use super::source::Source;
+use super::source::TraceSource;
 
 /// The first bytes of a file.
 pub const MAGIC: [u8; 8] = *b"swtrace\0";
@@ -42,8 +42,8 @@ impl Columns {
     /// Those that this trace needs.
     fn of(trace: &Trace) -> Self {
         let (times, step) = match trace.times {
-            Times::Every(step) => (0, step),
-            Times::Each(_) => (TIMES, 0),
+            EventTimes::Every(step) => (0, step),
+            EventTimes::Each(_) => (TIMES, 0),
         };
         let cgroups = if trace.cgroups == Column::Same(0) { 0 } else { CGROUPS };
         let ops = if trace.ops == Column::Same(Op::Read) { 0 } else { OPS };
@@ -62,7 +62,7 @@ impl Columns {
 
 /// Writes events as they come.
 #[derive(Debug)]
-pub struct Writer<W: Write> {
+pub struct BinaryWriter<W: Write> {
     out: W,
     columns: Columns,
     block: Vec<Event>,
@@ -71,7 +71,7 @@ pub struct Writer<W: Write> {
     pages: u64,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> BinaryWriter<W> {
     /// Begins a file with these columns.
     ///
     /// # Errors
@@ -157,14 +157,14 @@ fn put(out: &mut impl Write, count: u32, body: &[u8]) -> io::Result<()> {
 /// When writing fails.
 pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     let renumbered = Renumbered::new(trace);
-    let mut writer = Writer::new(out, Columns::of(trace))?;
+    let mut writer = BinaryWriter::new(out, Columns::of(trace))?;
     for event in trace.iter() {
         writer.push(Event { page: renumbered.page(event.page), ..event })?;
     }
     writer.finish(&renumbered.sizes(trace)).map(|_| ())
 }
 
-/// Pages in the order of their first event, as a [`Writer`] wants them; most traces are like that already.
+/// Pages in the order of their first event, as a [`BinaryWriter`] wants them; most traces are like that already.
 struct Renumbered {
     numbers: Vec<u32>,
     count: u32,
@@ -203,16 +203,17 @@ impl Renumbered {
 ///
 /// # Errors
 /// When the source fails, is cut off or damaged, or is of a version that is not known here.
-pub fn read(source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
-    let mut reader = Reader { source, place: Place::Header };
+pub fn read(source: TraceSource<'_>, keep: KeptColumns) -> Result<Trace, TraceError> {
+    let mut reader = BinaryReader { source, place: TracePlace::Header };
     let columns = reader.header()?;
-    let mut builder = Builder::new(keep);
-    if keep == Keep::Everything {
-        builder.trace_mut().times = if columns.has(TIMES) { Times::Each(Vec::new()) } else { Times::Every(columns.step) };
+    let mut builder = TraceBuilder::new(keep);
+    if keep == KeptColumns::Everything {
+        builder.trace_mut().times =
+            if columns.has(TIMES) { EventTimes::Each(Vec::new()) } else { EventTimes::Every(columns.step) };
     }
     let mut body = vec![0; BLOCK_MAX * columns.width()];
     for number in 1.. {
-        reader.place = Place::Block(number);
+        reader.place = TracePlace::Block(number);
         let (count, checksum) = reader.block_head()?;
         if count == 0 {
             return reader.closing(checksum, builder);
@@ -225,12 +226,12 @@ pub fn read(source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
     unreachable!("the closing block or an error ends the loop")
 }
 
-struct Reader<'a> {
-    source: Source<'a>,
-    place: Place,
+struct BinaryReader<'a> {
+    source: TraceSource<'a>,
+    place: TracePlace,
 }
 
-impl Reader<'_> {
+impl BinaryReader<'_> {
     fn header(&mut self) -> Result<Columns, TraceError> {
         let mut header = [0; HEADER];
         self.exact(&mut header)?;
@@ -259,12 +260,12 @@ impl Reader<'_> {
         Ok((count, u32_at(&head, 4)))
     }
 
-    fn events(&self, builder: &mut Builder, columns: Columns, count: usize, body: &[u8]) -> Result<(), TraceError> {
+    fn events(&self, builder: &mut TraceBuilder, columns: Columns, count: usize, body: &[u8]) -> Result<(), TraceError> {
         let before = builder.len();
         if (before + count) as u64 > self.source.most() {
             return Err(too_long(self.source.most()));
         }
-        let everything = builder.keep() == Keep::Everything;
+        let everything = builder.keep() == KeptColumns::Everything;
         let (pages, mut rest) = body.split_at(count * 4);
         builder.extend_pages(pages.chunks_exact(4).map(|page| u32_at(page, 0)));
         let mut column = |bit: u16, width: usize| {
@@ -275,7 +276,7 @@ impl Reader<'_> {
         let (times, cgroups, ops) = (column(TIMES, 8), column(CGROUPS, 2), column(OPS, 1));
         let trace = builder.trace_mut();
         if everything {
-            if let Times::Each(values) = &mut trace.times {
+            if let EventTimes::Each(values) = &mut trace.times {
                 values.extend(times.chunks_exact(8).map(|time| u64_at(time, 0)));
             }
             for (i, cgroup) in cgroups.chunks_exact(2).enumerate() {
@@ -291,7 +292,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn closing(mut self, checksum: u32, mut builder: Builder) -> Result<Trace, TraceError> {
+    fn closing(mut self, checksum: u32, mut builder: TraceBuilder) -> Result<Trace, TraceError> {
         let mut counts = [0; 16];
         self.exact(&mut counts)?;
         let (events, pages, sizes) = (u64_at(&counts, 0), u32_at(&counts, 8), u32_at(&counts, 12));

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
-    read(Source::new(bytes).unwrap(), Keep::Everything)
+    read(TraceSource::new(bytes).unwrap(), KeptColumns::Everything)
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -13,7 +13,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// A trace whose pages are numbered in the order of their first event, and the bytes of its file.
 fn sample(events: &[Event], sized: bool) -> (Trace, Vec<u8>) {
-    let (mut builder, mut seen) = (Builder::new(Keep::Everything), Vec::new());
+    let (mut builder, mut seen) = (TraceBuilder::new(KeptColumns::Everything), Vec::new());
     for event in events {
         let page = seen.iter().position(|&page| page == event.page).unwrap_or_else(|| {
             seen.push(event.page);
@@ -55,7 +55,7 @@ proptest! {
 
 #[test]
 fn several_blocks_and_regular_times_take_little_room() {
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     let events = BLOCK_MAX * 2 + 5;
     for i in 0..events {
         builder.push(Event { page: (i % 1000) as u32, time: i as u64 * 10, ..Event::default() }).unwrap();
@@ -83,7 +83,7 @@ fn faults_are_named_with_their_place() {
 
 #[test]
 fn pages_that_are_not_in_order_of_appearance_are_renumbered_with_their_sizes() {
-    let mut builder = Builder::new(Keep::Everything);
+    let mut builder = TraceBuilder::new(KeptColumns::Everything);
     for page in [2, 0, 2, 1] {
         builder.push(Event { page, ..Event::default() }).unwrap();
     }

@@ -1,6 +1,6 @@
 //! A trace in memory: one column per property, and a column whose values are all alike takes no room.
 
-use super::error::{EVENTS_MAX, Place, TraceError, too_long};
+use super::error::{EVENTS_MAX, TraceError, TracePlace, too_long};
 use super::event::{Event, Op};
 
 /// Values of all events.
@@ -49,14 +49,14 @@ impl<T: Copy + PartialEq> Column<T> {
 
 /// Moments of all events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Times {
+pub(crate) enum EventTimes {
     /// Event number i, from 0, happens at i times this many nanoseconds.
     Every(u64),
     /// One for each event, in nanoseconds.
     Each(Vec<u64>),
 }
 
-impl Times {
+impl EventTimes {
     #[inline]
     fn get(&self, index: usize) -> u64 {
         match self {
@@ -92,7 +92,7 @@ impl Times {
 
 /// Which properties of events are kept. Page and operation always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum KeptColumns {
     /// All of them.
     Everything,
     /// Only what a replay without costs needs: no times and no cgroups, which saves up to ten bytes an event.
@@ -106,7 +106,7 @@ pub enum Keep {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     pub(crate) pages: Vec<u32>,
-    pub(crate) times: Times,
+    pub(crate) times: EventTimes,
     pub(crate) cgroups: Column<u16>,
     pub(crate) ops: Column<Op>,
     pub(crate) page_count: u32,
@@ -142,7 +142,7 @@ impl Trace {
     /// moment is beyond what can be counted, and the cgroup.
     pub(crate) fn plain_reads(&self) -> Option<(u64, u16)> {
         match (&self.times, &self.cgroups, &self.ops) {
-            (&Times::Every(step), &Column::Same(cgroup), Column::Same(Op::Read)) => {
+            (&EventTimes::Every(step), &Column::Same(cgroup), Column::Same(Op::Read)) => {
                 (self.len() as u64).checked_mul(step).map(|_end| (step, cgroup))
             }
             _ => None,
@@ -188,19 +188,19 @@ impl Trace {
 
 /// Makes a [`Trace`] out of events whose pages are numbered without gaps.
 #[derive(Debug)]
-pub struct Builder {
+pub struct TraceBuilder {
     trace: Trace,
-    keep: Keep,
+    keep: KeptColumns,
     most: u64,
 }
 
-impl Builder {
+impl TraceBuilder {
     /// An empty trace.
     #[must_use]
-    pub fn new(keep: Keep) -> Self {
+    pub fn new(keep: KeptColumns) -> Self {
         let trace = Trace {
             pages: Vec::new(),
-            times: Times::Every(0),
+            times: EventTimes::Every(0),
             cgroups: Column::Same(0),
             ops: Column::Same(Op::Read),
             page_count: 0,
@@ -225,7 +225,7 @@ impl Builder {
         }
         self.trace.pages.push(event.page);
         self.trace.ops.push(index, event.op);
-        if self.keep == Keep::Everything {
+        if self.keep == KeptColumns::Everything {
             self.trace.times.push(index, event.time);
             self.trace.cgroups.push(index, event.cgroup);
         }
@@ -243,7 +243,7 @@ impl Builder {
         }
         self.trace.pages.extend_from_slice(pages);
         self.trace.ops.extend(index, events.iter().map(|event| event.op));
-        if self.keep == Keep::Everything {
+        if self.keep == KeptColumns::Everything {
             self.trace.times.extend(index, events.iter().map(|event| event.time));
             self.trace.cgroups.extend(index, events.iter().map(|event| event.cgroup));
         }
@@ -277,15 +277,15 @@ impl Builder {
         let needed = highest.map_or(0, |page| u64::from(page) + 1);
         let count = page_count.map_or(needed, u64::from);
         if needed > count {
-            return Err(TraceError::malformed(Place::Whole, format!("page {}", needed - 1), format!("pages below {count}")));
+            return Err(TraceError::malformed(TracePlace::Whole, format!("page {}", needed - 1), format!("pages below {count}")));
         }
         if count > self.trace.pages.len() as u64 {
             let expected = "no more pages than events, numbered from 0 without gaps";
-            return Err(TraceError::malformed(Place::Whole, format!("{count} pages in {} events", self.len()), expected));
+            return Err(TraceError::malformed(TracePlace::Whole, format!("{count} pages in {} events", self.len()), expected));
         }
         if !self.trace.sizes.is_empty() && self.trace.sizes.len() as u64 != count {
             let found = format!("compressed sizes of {} pages", self.trace.sizes.len());
-            return Err(TraceError::malformed(Place::Whole, found, format!("sizes of {count} pages")));
+            return Err(TraceError::malformed(TracePlace::Whole, found, format!("sizes of {count} pages")));
         }
         if self.trace.ops == Column::Same(Op::Free) {
             self.trace.ops = Column::Each(vec![Op::Free; self.len()]);
@@ -304,7 +304,7 @@ impl Builder {
         &mut self.trace
     }
 
-    pub(crate) fn keep(&self) -> Keep {
+    pub(crate) fn keep(&self) -> KeptColumns {
         self.keep
     }
 }

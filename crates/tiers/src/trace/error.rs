@@ -5,7 +5,7 @@ use std::io;
 
 /// Where in its source something was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TracePlace {
     /// A line of text, from 1.
     Line(u64),
     /// A record of a fixed size, from 1.
@@ -18,7 +18,7 @@ pub enum Place {
     Whole,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
@@ -37,7 +37,7 @@ pub enum TraceError {
     #[error("{place}: found {found}, expected {expected}")]
     Malformed {
         /// Line, block or byte of the source.
-        place: Place,
+        place: TracePlace,
         /// What stands there.
         found: String,
         /// What should.
@@ -53,7 +53,7 @@ pub enum TraceError {
     #[error("{place}: {source}")]
     Read {
         /// How far reading had come.
-        place: Place,
+        place: TracePlace,
         /// What failed.
         source: io::Error,
     },
@@ -61,7 +61,7 @@ pub enum TraceError {
 
 impl TraceError {
     /// Something at `place` that is not what was expected there.
-    pub fn malformed(place: Place, found: impl fmt::Display, expected: impl fmt::Display) -> Self {
+    pub fn malformed(place: TracePlace, found: impl fmt::Display, expected: impl fmt::Display) -> Self {
         Self::Malformed { place, found: found.to_string(), expected: expected.to_string() }
     }
 }

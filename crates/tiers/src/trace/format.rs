@@ -2,15 +2,15 @@
 
 use std::io::{self, Read, Write};
 
-use super::columns::{Keep, Trace};
-use super::error::{EVENTS_MAX, Place, TraceError};
-use super::layout::Layout;
-use super::source::{Source, is_json};
+use super::columns::{KeptColumns, Trace};
+use super::error::{EVENTS_MAX, TraceError, TracePlace};
+use super::layout::FieldLayout;
+use super::source::{TraceSource, is_json};
 use super::{binary, damo, oracle, perf, sample_line, text};
 
 /// A form that traces are stored in. Each may be zstd-compressed when it is read; some can only be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum TraceFormat {
     /// swaptune's own.
     Swaptune,
     /// Text, CSV.
@@ -23,14 +23,14 @@ pub enum Format {
     Damo,
 }
 
-type ReadFn = fn(Source<'_>, &Reading) -> Result<Trace, TraceError>;
+type ReadFn = fn(TraceSource<'_>, &TraceReading) -> Result<Trace, TraceError>;
 type WriteFn = fn(&Trace, &mut dyn Write) -> io::Result<()>;
 
 /// A row of the table of formats.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatRow {
     /// Which one.
-    pub format: Format,
+    pub format: TraceFormat,
     /// Its name on the command line.
     pub name: &'static str,
     /// Ends of file names that tell it, in lower case; none for what is only read.
@@ -52,7 +52,7 @@ impl FormatRow {
 /// All formats.
 pub static FORMATS: [FormatRow; 5] = [
     FormatRow {
-        format: Format::Swaptune,
+        format: TraceFormat::Swaptune,
         name: "swaptune",
         endings: &[".swtrace"],
         doc: "columns in blocks with checksums; keeps everything an event has",
@@ -60,7 +60,7 @@ pub static FORMATS: [FormatRow; 5] = [
         write: Some(|trace, mut out| binary::write(trace, &mut out)),
     },
     FormatRow {
-        format: Format::Text,
+        format: TraceFormat::Text,
         name: "text",
         endings: &[".csv", ".txt", ".text", ".tsv"],
         doc: "one event a line: a page, or time, page, operation, cgroup, or columns that the first line names",
@@ -68,7 +68,7 @@ pub static FORMATS: [FormatRow; 5] = [
         write: Some(|trace, mut out| text::write(trace, &mut out)),
     },
     FormatRow {
-        format: Format::OracleGeneral,
+        format: TraceFormat::OracleGeneral,
         name: "oracle-general",
         endings: &[".oraclegeneral", ".oraclegeneral.bin"],
         doc: "records of 24 bytes, as libCacheSim publishes its traces",
@@ -76,7 +76,7 @@ pub static FORMATS: [FormatRow; 5] = [
         write: Some(|trace, mut out| oracle::write(trace, &mut out)),
     },
     FormatRow {
-        format: Format::Perf,
+        format: TraceFormat::Perf,
         name: "perf",
         endings: &[],
         doc: "page faults, loads or stores with their addresses, as perf script prints them",
@@ -84,7 +84,7 @@ pub static FORMATS: [FormatRow; 5] = [
         write: None,
     },
     FormatRow {
-        format: Format::Damo,
+        format: TraceFormat::Damo,
         name: "damo",
         endings: &[],
         doc: "regions of memory and how often DAMON saw them accessed, as damo records and reports them",
@@ -93,7 +93,7 @@ pub static FORMATS: [FormatRow; 5] = [
     },
 ];
 
-impl Format {
+impl TraceFormat {
     /// The format of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
@@ -143,20 +143,20 @@ impl Format {
 
 /// How a trace is to be read.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct TraceReading {
     /// Its format; for `None`, what its first bytes tell.
-    pub format: Option<Format>,
+    pub format: Option<TraceFormat>,
     /// Where in a line of text things stand; for `None`, as [`text`] says.
-    pub layout: Option<Layout>,
+    pub layout: Option<FieldLayout>,
     /// What is kept of it.
-    pub keep: Keep,
+    pub keep: KeptColumns,
 }
 
 /// Reads a trace, zstd-compressed or not.
 ///
 /// # Errors
 /// When the source fails or is not of the format; the error names the line, record or block.
-pub fn read(input: impl Read, reading: &Reading) -> Result<Trace, TraceError> {
+pub fn read(input: impl Read, reading: &TraceReading) -> Result<Trace, TraceError> {
     read_at_most(input, reading, EVENTS_MAX)
 }
 
@@ -164,12 +164,12 @@ pub fn read(input: impl Read, reading: &Reading) -> Result<Trace, TraceError> {
 ///
 /// # Errors
 /// As [`read`], and when there are more.
-pub fn read_at_most(input: impl Read, reading: &Reading, most: u64) -> Result<Trace, TraceError> {
-    let fail = |source: io::Error| TraceError::Read { place: Place::Header, source };
-    let mut source = Source::new(input).map_err(fail)?.at_most(most);
+pub fn read_at_most(input: impl Read, reading: &TraceReading, most: u64) -> Result<Trace, TraceError> {
+    let fail = |source: io::Error| TraceError::Read { place: TracePlace::Header, source };
+    let mut source = TraceSource::new(input).map_err(fail)?.at_most(most);
     let format = match reading.format {
         Some(format) => format,
-        None => Format::of_head(source.peek().map_err(fail)?),
+        None => TraceFormat::of_head(source.peek().map_err(fail)?),
     };
     (format.row().read)(source, reading)
 }
@@ -178,7 +178,7 @@ pub fn read_at_most(input: impl Read, reading: &Reading, most: u64) -> Result<Tr
 ///
 /// # Errors
 /// When writing fails, or the format is one that is only read.
-pub fn write(trace: &Trace, format: Format, out: &mut impl Write) -> io::Result<()> {
+pub fn write(trace: &Trace, format: TraceFormat, out: &mut impl Write) -> io::Result<()> {
     let row = format.row();
     let only_read = || io::Error::new(io::ErrorKind::Unsupported, format!("the format {} is only read", row.name));
     row.write.ok_or_else(only_read)?(trace, out)
@@ -189,15 +189,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::{Builder, Event};
+    use crate::trace::{Event, TraceBuilder};
 
-    fn guess() -> Reading {
-        Reading { format: None, layout: None, keep: Keep::Pages }
+    fn guess() -> TraceReading {
+        TraceReading { format: None, layout: None, keep: KeptColumns::Pages }
     }
 
     #[test]
     fn every_format_is_told_by_its_bytes_packed_or_not() {
-        let mut builder = Builder::new(Keep::Pages);
+        let mut builder = TraceBuilder::new(KeptColumns::Pages);
         for page in [0, 1, 2, 0, 3, 1] {
             builder.push(Event { page, ..Event::default() }).unwrap();
         }
@@ -208,20 +208,20 @@ mod tests {
             assert_eq!(read(&bytes[..], &guess()).unwrap().pages(), trace.pages(), "{}", row.name);
             let packed = zstd::encode_all(&bytes[..], 1).unwrap();
             assert_eq!(read(&packed[..], &guess()).unwrap().pages(), trace.pages(), "{} packed", row.name);
-            assert_eq!(Format::named(row.name), Some(row.format));
+            assert_eq!(TraceFormat::named(row.name), Some(row.format));
             for ending in row.endings {
-                assert_eq!(Format::of_name(&format!("X{}.zst", ending.to_uppercase())), Some(row.format));
+                assert_eq!(TraceFormat::of_name(&format!("X{}.zst", ending.to_uppercase())), Some(row.format));
             }
         }
-        assert_eq!(Format::of_name("trace.bin"), None);
+        assert_eq!(TraceFormat::of_name("trace.bin"), None);
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
-        let error = write(&trace, Format::Perf, &mut Vec::new()).unwrap_err();
+        let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
     }
 
     #[test]
     fn no_more_events_are_taken_than_may_be() {
-        let mut builder = Builder::new(Keep::Pages);
+        let mut builder = TraceBuilder::new(KeptColumns::Pages);
         (0..50_000).for_each(|page| builder.push(Event { page, ..Event::default() }).unwrap());
         let (trace, most) = (builder.finish(None).unwrap(), 49_999);
         for row in FORMATS.iter().filter(|row| row.is_written()) {

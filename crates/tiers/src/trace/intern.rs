@@ -111,12 +111,12 @@ fn number_direct(direct: &mut [u32], next: &mut u32, id: u64) -> u32 {
 /// A hash table with linear probing; its length is a power of two, and at most three quarters of it are in use.
 #[derive(Debug, Default)]
 struct Table {
-    slots: Vec<Slot>,
+    slots: Vec<InternSlot>,
     filled: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct InternSlot {
     id: u64,
     /// Number + 1; 0 for an empty slot.
     number: u32,
@@ -153,7 +153,7 @@ impl Table {
         let slot = &mut self.slots[place];
         if slot.number == 0 {
             *next += 1;
-            *slot = Slot { id, number: *next };
+            *slot = InternSlot { id, number: *next };
             self.filled += 1;
         }
         slot.number - 1
@@ -161,7 +161,7 @@ impl Table {
 
     fn double(&mut self) {
         let old = std::mem::take(&mut self.slots);
-        self.slots = vec![Slot::default(); (old.len() * 2).max(1024)];
+        self.slots = vec![InternSlot::default(); (old.len() * 2).max(1024)];
         for slot in old.into_iter().filter(|slot| slot.number != 0) {
             let place = self.slot(slot.id);
             self.slots[place] = slot;

@@ -1,36 +1,36 @@
 //! Where in a line of text the properties of an event stand.
 
 use super::digits::{decimal, integer};
-use super::error::{Place, TraceError};
+use super::error::{TraceError, TracePlace};
 use super::event::{Event, Op};
 
 /// Names of columns that are understood: what they hold, and for times how many nanoseconds their unit has.
-const NAMES: [(&str, Holds); 20] = [
-    ("page", Holds::Page),
-    ("time_ns", Holds::Time(1)),
-    ("time_us", Holds::Time(1_000)),
-    ("time_ms", Holds::Time(1_000_000)),
-    ("time", Holds::Time(1_000_000_000)),
-    ("time_s", Holds::Time(1_000_000_000)),
-    ("timestamp", Holds::Time(1_000_000_000)),
-    ("clock_time", Holds::Time(1_000_000_000)),
-    ("op", Holds::Op),
-    ("cgroup", Holds::Cgroup),
-    ("id", Holds::Page),
-    ("obj_id", Holds::Page),
-    ("object", Holds::Page),
-    ("key", Holds::Page),
-    ("lbn", Holds::Page),
-    ("operation", Holds::Op),
-    ("rw", Holds::Op),
-    ("type", Holds::Op),
-    ("group", Holds::Cgroup),
-    ("application", Holds::Cgroup),
+const NAMES: [(&str, ColumnKind); 20] = [
+    ("page", ColumnKind::Page),
+    ("time_ns", ColumnKind::Time(1)),
+    ("time_us", ColumnKind::Time(1_000)),
+    ("time_ms", ColumnKind::Time(1_000_000)),
+    ("time", ColumnKind::Time(1_000_000_000)),
+    ("time_s", ColumnKind::Time(1_000_000_000)),
+    ("timestamp", ColumnKind::Time(1_000_000_000)),
+    ("clock_time", ColumnKind::Time(1_000_000_000)),
+    ("op", ColumnKind::Op),
+    ("cgroup", ColumnKind::Cgroup),
+    ("id", ColumnKind::Page),
+    ("obj_id", ColumnKind::Page),
+    ("object", ColumnKind::Page),
+    ("key", ColumnKind::Page),
+    ("lbn", ColumnKind::Page),
+    ("operation", ColumnKind::Op),
+    ("rw", ColumnKind::Op),
+    ("type", ColumnKind::Op),
+    ("group", ColumnKind::Cgroup),
+    ("application", ColumnKind::Cgroup),
 ];
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Holds {
+enum ColumnKind {
     Page,
     Time(u64),
     Op,
@@ -39,7 +39,7 @@ enum Holds {
 
 /// Fields, from 0, of the properties of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct FieldLayout {
     page: usize,
     /// Field and nanoseconds of its unit.
     time: Option<(usize, u64)>,
@@ -60,7 +60,7 @@ impl Fault {
         Self { found: found.into(), expected: expected.into() }
     }
 
-    pub(super) fn at(self, place: Place) -> TraceError {
+    pub(super) fn at(self, place: TracePlace) -> TraceError {
         TraceError::Malformed { place, found: self.found, expected: self.expected }
     }
 }
@@ -94,7 +94,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-impl Layout {
+impl FieldLayout {
     /// A page and nothing else.
     const PAGE: Self = Self { page: 0, time: None, op: None, cgroup: None };
 
@@ -103,8 +103,8 @@ impl Layout {
     /// # Errors
     /// When a name is not known, a field is not a number from 1, or there is no page.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
-        let fault = |found: String, expected: &str| TraceError::malformed(Place::Header, found, expected);
-        let mut found = Found::default();
+        let fault = |found: String, expected: &str| TraceError::malformed(TracePlace::Header, found, expected);
+        let mut found = NamedColumns::default();
         for part in text.split(',') {
             let Some((name, field)) = part.split_once('=') else {
                 return Err(fault(format!("`{part}`"), "NAME=FIELD, for example page=2"));
@@ -124,7 +124,7 @@ impl Layout {
         if fields(line).all(|field| holds(&String::from_utf8_lossy(field)).is_none()) {
             return None;
         }
-        let mut found = Found::default();
+        let mut found = NamedColumns::default();
         for (field, name) in fields(line).enumerate() {
             if let Some(holds) = holds(&String::from_utf8_lossy(name)) {
                 found.add(holds, field);
@@ -173,7 +173,7 @@ struct LineFields<'a> {
 }
 
 impl LineFields<'_> {
-    fn take(&mut self, layout: &Layout, number: usize, field: &[u8]) -> Result<(), Fault> {
+    fn take(&mut self, layout: &FieldLayout, number: usize, field: &[u8]) -> Result<(), Fault> {
         let text = || String::from_utf8_lossy(field).into_owned();
         if number == layout.page {
             let fault = || Fault::new(format!("page `{}`", text()), "a number, decimal or hexadecimal after 0x");
@@ -195,29 +195,29 @@ impl LineFields<'_> {
 
 /// Columns that were named so far.
 #[derive(Default)]
-struct Found {
+struct NamedColumns {
     page: Option<usize>,
     time: Option<(usize, u64)>,
     op: Option<usize>,
     cgroup: Option<usize>,
 }
 
-impl Found {
+impl NamedColumns {
     /// The first column of a kind counts.
-    fn add(&mut self, holds: Holds, field: usize) {
+    fn add(&mut self, holds: ColumnKind, field: usize) {
         match holds {
-            Holds::Page => _ = self.page.get_or_insert(field),
-            Holds::Time(unit) => _ = self.time.get_or_insert((field, unit)),
-            Holds::Op => _ = self.op.get_or_insert(field),
-            Holds::Cgroup => _ = self.cgroup.get_or_insert(field),
+            ColumnKind::Page => _ = self.page.get_or_insert(field),
+            ColumnKind::Time(unit) => _ = self.time.get_or_insert((field, unit)),
+            ColumnKind::Op => _ = self.op.get_or_insert(field),
+            ColumnKind::Cgroup => _ = self.cgroup.get_or_insert(field),
         }
     }
 
-    fn layout(self) -> Option<Layout> {
-        Some(Layout { page: self.page?, time: self.time, op: self.op.map(|field| (field, false)), cgroup: self.cgroup })
+    fn layout(self) -> Option<FieldLayout> {
+        Some(FieldLayout { page: self.page?, time: self.time, op: self.op.map(|field| (field, false)), cgroup: self.cgroup })
     }
 }
 
-fn holds(name: &str) -> Option<Holds> {
+fn holds(name: &str) -> Option<ColumnKind> {
     NAMES.iter().find(|(known, _)| name.trim().eq_ignore_ascii_case(known)).map(|&(_, holds)| holds)
 }

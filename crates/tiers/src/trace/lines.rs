@@ -1,7 +1,7 @@
 //! Lines of a source, each a view into what was read: no line is copied unless it lies across two reads.
 
-use super::error::{Place, TraceError};
-use super::source::Source;
+use super::error::{TraceError, TracePlace};
+use super::source::TraceSource;
 
 /// Longest line that is read.
 const LINE_MAX: usize = 4096;
@@ -10,7 +10,7 @@ const BUFFER: usize = 1 << 18;
 
 /// The lines of a source, numbered from 1.
 pub(super) struct Lines<'a> {
-    source: Source<'a>,
+    source: TraceSource<'a>,
     buffer: Vec<u8>,
     /// What of the buffer is read but not given out.
     from: usize,
@@ -20,12 +20,12 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(source: Source<'a>) -> Self {
+    pub(super) fn new(source: TraceSource<'a>) -> Self {
         Self { source, buffer: vec![0; BUFFER], from: 0, to: 0, number: 0, ended: false }
     }
 
     /// The next line without its line feed, and where it stands; `None` after the last.
-    pub(super) fn next(&mut self) -> Result<Option<(Place, &[u8])>, TraceError> {
+    pub(super) fn next(&mut self) -> Result<Option<(TracePlace, &[u8])>, TraceError> {
         self.number += 1;
         let mut seen = 0;
         let length = loop {
@@ -40,7 +40,7 @@ impl<'a> Lines<'a> {
         };
         if length > LINE_MAX {
             return Err(TraceError::malformed(
-                Place::Line(self.number),
+                TracePlace::Line(self.number),
                 "a line without end",
                 format!("at most {LINE_MAX} bytes"),
             ));
@@ -50,7 +50,7 @@ impl<'a> Lines<'a> {
         }
         let start = self.from;
         self.from = (start + length + 1).min(self.to);
-        Ok(Some((Place::Line(self.number), &self.buffer[start..start + length])))
+        Ok(Some((TracePlace::Line(self.number), &self.buffer[start..start + length])))
     }
 
     /// Moves what is left to the front and fills the rest.
@@ -58,7 +58,7 @@ impl<'a> Lines<'a> {
         self.buffer.copy_within(self.from..self.to, 0);
         self.to -= self.from;
         self.from = 0;
-        let place = Place::Line(self.number);
+        let place = TracePlace::Line(self.number);
         let room = &mut self.buffer[self.to..];
         let count = self.source.fill(room).map_err(|source| TraceError::Read { place, source })?;
         self.ended = count < room.len();
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     fn all(text: &[u8]) -> Vec<Vec<u8>> {
-        let mut lines = Lines::new(Source::new(text).unwrap());
+        let mut lines = Lines::new(TraceSource::new(text).unwrap());
         let mut all = Vec::new();
         while let Some((_, line)) = lines.next().unwrap() {
             all.push(line.to_vec());
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(all(text.as_bytes()).len(), 3);
         for end in ["", "\n2"] {
             let text = ["1\n".to_owned(), "x".repeat(LINE_MAX + 1), end.to_owned()].concat();
-            let mut lines = Lines::new(Source::new(text.as_bytes()).unwrap());
+            let mut lines = Lines::new(TraceSource::new(text.as_bytes()).unwrap());
             assert!(lines.next().unwrap().is_some());
             assert_eq!(lines.next().unwrap_err().to_string(), "line 2: found a line without end, expected at most 4096 bytes");
         }

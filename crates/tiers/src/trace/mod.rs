@@ -28,9 +28,9 @@ mod sample_line;
 mod source;
 pub mod text;
 
-pub use columns::{Builder, Keep, Trace};
-pub use error::{EVENTS_MAX, Place, TraceError};
+pub use columns::{KeptColumns, Trace, TraceBuilder};
+pub use error::{EVENTS_MAX, TraceError, TracePlace};
 pub use event::{Event, Op};
-pub use format::{FORMATS, Format, FormatRow, Reading, read, read_at_most, write};
-pub use layout::Layout;
-pub use source::Source;
+pub use format::{FORMATS, FormatRow, TraceFormat, TraceReading, read, read_at_most, write};
+pub use layout::FieldLayout;
+pub use source::TraceSource;

@@ -1,6 +1,6 @@
 //! Events whose pages have ids of any kind: they get their numbers many at a time, which hides the wait for the table of ids.
 
-use super::columns::{Builder, Keep, Trace};
+use super::columns::{KeptColumns, Trace, TraceBuilder};
 use super::error::TraceError;
 use super::event::Event;
 use super::intern::Interner;
@@ -11,7 +11,7 @@ const BATCH: usize = 4096;
 /// A trace that is being made of such events.
 pub(super) struct Numbered {
     interner: Interner,
-    builder: Builder,
+    builder: TraceBuilder,
     ids: Vec<u64>,
     events: Vec<Event>,
     pages: Vec<u32>,
@@ -21,10 +21,10 @@ pub(super) struct Numbered {
 
 impl Numbered {
     /// Of at most this many events.
-    pub(super) fn new(keep: Keep, most: u64) -> Self {
+    pub(super) fn new(keep: KeptColumns, most: u64) -> Self {
         Self {
             interner: Interner::default(),
-            builder: Builder::new(keep).at_most(most),
+            builder: TraceBuilder::new(keep).at_most(most),
             ids: Vec::with_capacity(BATCH),
             events: Vec::with_capacity(BATCH),
             pages: Vec::with_capacity(BATCH),

@@ -6,10 +6,10 @@
 
 use std::io::{self, Write};
 
-use super::columns::{Builder, Keep, Trace};
-use super::error::{Place, TraceError, too_long};
+use super::columns::{KeptColumns, Trace, TraceBuilder};
+use super::error::{TraceError, TracePlace, too_long};
 use super::intern::Interner;
-use super::source::Source;
+use super::source::TraceSource;
 
 /// Bytes of a record.
 pub const RECORD: usize = 24;
@@ -22,14 +22,15 @@ const BATCH: usize = 4096;
 ///
 /// # Errors
 /// When the source fails or ends inside a record.
-pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
+pub fn read(mut source: TraceSource<'_>, keep: KeptColumns) -> Result<Trace, TraceError> {
     let mut buffer = vec![0; BATCH * RECORD];
     let most = source.most();
-    let (mut interner, mut builder) = (Interner::default(), Builder::new(keep));
+    let (mut interner, mut builder) = (Interner::default(), TraceBuilder::new(keep));
     let (mut ids, mut start) = (Vec::with_capacity(BATCH), None);
     loop {
         let done = builder.len() as u64;
-        let filled = source.fill(&mut buffer).map_err(|source| TraceError::Read { place: Place::Record(done + 1), source })?;
+        let filled =
+            source.fill(&mut buffer).map_err(|source| TraceError::Read { place: TracePlace::Record(done + 1), source })?;
         let records = &buffer[..filled - filled % RECORD];
         ids.clear();
         ids.extend(records.chunks_exact(RECORD).map(|record| u64::from_le_bytes(array(record, 4))));
@@ -38,14 +39,14 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
         }
         let trace = builder.trace_mut();
         interner.number_all(&ids, &mut trace.pages);
-        if keep == Keep::Everything {
+        if keep == KeptColumns::Everything {
             let seconds = records.chunks_exact(RECORD).map(|record| u32::from_le_bytes(array(record, 0)));
             let start = *start.get_or_insert_with(|| seconds.clone().next().unwrap_or(0));
             let times = seconds.map(|seconds| u64::from(seconds.saturating_sub(start)) * 1_000_000_000);
             trace.times.extend(done as usize, times);
         }
         if filled % RECORD != 0 {
-            let place = Place::Record(done + ids.len() as u64 + 1);
+            let place = TracePlace::Record(done + ids.len() as u64 + 1);
             return Err(TraceError::malformed(
                 place,
                 format!("{} bytes and the end", filled % RECORD),
@@ -105,30 +106,30 @@ mod tests {
         [&time.to_le_bytes()[..], &id.to_le_bytes(), &4096u32.to_le_bytes(), &(-1i64).to_le_bytes()].concat()
     }
 
-    fn parse(bytes: &[u8], keep: Keep) -> Result<Trace, TraceError> {
-        read(Source::new(bytes).unwrap(), keep)
+    fn parse(bytes: &[u8], keep: KeptColumns) -> Result<Trace, TraceError> {
+        read(TraceSource::new(bytes).unwrap(), keep)
     }
 
     #[test]
     fn objects_become_pages_and_time_starts_at_zero() {
         let bytes = [record(100, 77), record(100, 1 << 60), record(103, 77)].concat();
-        let trace = parse(&bytes, Keep::Everything).unwrap();
+        let trace = parse(&bytes, KeptColumns::Everything).unwrap();
         let seen: Vec<(u32, u64)> = trace.iter().map(|event| (event.page, event.time)).collect();
         assert_eq!(seen, [(0, 0), (1, 0), (0, 3_000_000_000)]);
-        assert_eq!((trace.page_count(), parse(&bytes, Keep::Pages).unwrap().end()), (2, 0));
-        assert!(parse(&[], Keep::Pages).unwrap().is_empty());
+        assert_eq!((trace.page_count(), parse(&bytes, KeptColumns::Pages).unwrap().end()), (2, 0));
+        assert!(parse(&[], KeptColumns::Pages).unwrap().is_empty());
     }
 
     #[test]
     fn a_cut_record_is_named() {
         let bytes = [record(1, 1), record(1, 2), vec![0; 11]].concat();
-        let error = parse(&bytes, Keep::Pages).unwrap_err().to_string();
+        let error = parse(&bytes, KeptColumns::Pages).unwrap_err().to_string();
         assert_eq!(error, "record 3: found 11 bytes and the end, expected 24 bytes");
     }
 
     #[test]
     fn what_is_written_has_the_next_access_and_is_read_back() {
-        let mut builder = Builder::new(Keep::Everything);
+        let mut builder = TraceBuilder::new(KeptColumns::Everything);
         for (i, page) in [0, 1, 0, 0, 2].into_iter().enumerate() {
             builder.push(Event { page, time: i as u64 * 500_000_000, ..Event::default() }).unwrap();
         }
@@ -138,6 +139,6 @@ mod tests {
         assert_eq!(field(16), [3, -1, 4, -1, -1]);
         assert_eq!(field(4), [1, 2, 1, 1, 3]);
         assert_eq!(bytes.chunks(RECORD).map(|r| r[0]).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
-        assert_eq!(parse(&bytes, Keep::Pages).unwrap().pages(), trace.pages());
+        assert_eq!(parse(&bytes, KeptColumns::Pages).unwrap().pages(), trace.pages());
     }
 }

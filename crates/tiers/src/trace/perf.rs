@@ -12,14 +12,14 @@
 
 use std::collections::HashMap;
 
-use super::columns::{Keep, Trace};
+use super::columns::{KeptColumns, Trace};
 use super::digits::hexadecimal;
-use super::error::{Place, TraceError};
+use super::error::{TraceError, TracePlace};
 use super::event::{Event, Op};
 use super::lines::Lines;
 use super::numbered::Numbered;
 use super::sample_line::{SampleLine, tokens};
-use super::source::Source;
+use super::source::TraceSource;
 
 /// How perf's own file begins.
 pub(super) const BINARY: &[u8] = b"PERFILE2";
@@ -38,14 +38,14 @@ const EXPECTED: &str = "the address of the data (perf record -d, then perf scrip
 ///
 /// # Errors
 /// When the source fails, a line is not a sample, or a sample has no address.
-pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
-    let fail = |source| TraceError::Read { place: Place::Header, source };
+pub fn read(mut source: TraceSource<'_>, keep: KeptColumns) -> Result<Trace, TraceError> {
+    let fail = |source| TraceError::Read { place: TracePlace::Header, source };
     if source.peek().map_err(fail)?.starts_with(BINARY) {
         let expected = "its text: perf script -i FILE -F comm,pid,tid,time,event,addr";
-        return Err(TraceError::malformed(Place::Header, "perf's binary file", expected));
+        return Err(TraceError::malformed(TracePlace::Header, "perf's binary file", expected));
     }
     let mut trace = Numbered::new(keep, source.most());
-    let (mut lines, mut processes) = (Lines::new(source), Processes::default());
+    let (mut lines, mut processes) = (Lines::new(source), PerfProcesses::default());
     while let Some((place, line)) = lines.next()? {
         if matches!(line.trim_ascii_start().first(), None | Some(b'#')) || line[0] == b'\t' {
             continue;
@@ -100,13 +100,13 @@ fn store(stored: bool) -> Op {
 
 /// Numbers of processes, in the order in which they appear.
 #[derive(Default)]
-struct Processes {
+struct PerfProcesses {
     numbers: HashMap<u64, u16>,
     /// Most samples are of the process that the one before was of.
     last: Option<(u64, u16)>,
 }
 
-impl Processes {
+impl PerfProcesses {
     fn number(&mut self, process: u64) -> Option<u16> {
         if let Some((_, number)) = self.last.filter(|(last, _)| *last == process) {
             return Some(number);

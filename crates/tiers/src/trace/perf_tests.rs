@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::{Format, Reading};
+use crate::trace::{TraceFormat, TraceReading};
 
 const FAULTS: &str = include_str!("../../tests/traces/page_fault_user.perf.txt");
 const COUNTED: &str = include_str!("../../tests/traces/page-faults.perf.txt");
 
 fn parse(text: &str) -> Result<Trace, TraceError> {
-    read(Source::new(text.as_bytes()).unwrap(), Keep::Everything)
+    read(TraceSource::new(text.as_bytes()).unwrap(), KeptColumns::Everything)
 }
 
 fn events(text: &str) -> Vec<(u64, u32, Op, u16)> {
@@ -95,7 +95,7 @@ fn faults_are_named_with_their_line_and_what_to_type() {
 
 #[test]
 fn the_format_is_told_by_its_content() {
-    let reading = Reading { format: None, layout: None, keep: Keep::Pages };
+    let reading = TraceReading { format: None, layout: None, keep: KeptColumns::Pages };
     for text in [FAULTS, COUNTED] {
         assert_eq!(crate::trace::read(text.as_bytes(), &reading).unwrap().len(), parse(text).unwrap().len());
     }
@@ -103,7 +103,7 @@ fn the_format_is_told_by_its_content() {
     assert_eq!(crate::trace::read(long.as_bytes(), &reading).unwrap().len(), 1);
     let error = crate::trace::read(&b"PERFILE2\0\0"[..], &reading).unwrap_err();
     assert!(error.to_string().contains("perf script"), "{error}");
-    assert_eq!(Format::named("perf"), Some(Format::Perf));
+    assert_eq!(TraceFormat::named("perf"), Some(TraceFormat::Perf));
 }
 
 proptest! {

@@ -17,13 +17,13 @@ const BUFFER: usize = 1 << 16;
 const HEAD: usize = 4096;
 
 /// A source whose first bytes have been looked at.
-pub struct Source<'a> {
+pub struct TraceSource<'a> {
     input: Box<dyn BufRead + 'a>,
     /// Most events that are taken from it: a source without end must not take all memory.
     most: u64,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TraceSource<'a> {
     /// Looks at the start of `input` and unpacks it if it is packed.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8]) -> io::Result<Vec<u8>> {
-        let mut source = Source::new(bytes)?;
+        let mut source = TraceSource::new(bytes)?;
         let mut out = vec![0; 1 << 20];
         let count = source.fill(&mut out)?;
         out.truncate(count);

@@ -6,18 +6,18 @@
 
 use std::io::{self, Write};
 
-use super::columns::{Keep, Trace};
+use super::columns::{KeptColumns, Trace};
 use super::error::TraceError;
-use super::layout::{Layout, fields};
+use super::layout::{FieldLayout, fields};
 use super::lines::Lines;
 use super::numbered::Numbered;
-use super::source::Source;
+use super::source::TraceSource;
 
 /// Reads lines until the source ends. Pages are numbered in the order of their first event, cgroups are taken as they are.
 ///
 /// # Errors
 /// When the source fails, or a line is not an event.
-pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Trace, TraceError> {
+pub fn read(source: TraceSource<'_>, keep: KeptColumns, layout: Option<FieldLayout>) -> Result<Trace, TraceError> {
     let mut trace = Numbered::new(keep, source.most());
     let (mut lines, mut layout, mut first) = (Lines::new(source), layout, true);
     while let Some((place, line)) = lines.next()? {
@@ -25,13 +25,13 @@ pub fn read(source: Source<'_>, keep: Keep, layout: Option<Layout>) -> Result<Tr
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
-        let named = if std::mem::take(&mut first) { Layout::of_header(content) } else { None };
+        let named = if std::mem::take(&mut first) { FieldLayout::of_header(content) } else { None };
         if let Some(named) = named {
             let named = named.map_err(|fault| fault.at(place))?;
             layout.get_or_insert(named);
             continue;
         }
-        let layout = layout.get_or_insert_with(|| Layout::of_count(fields(content).count()));
+        let layout = layout.get_or_insert_with(|| FieldLayout::of_count(fields(content).count()));
         let (id, event) = layout.event(content).map_err(|fault| fault.at(place))?;
         trace.push(id, event)?;
     }
@@ -54,13 +54,13 @@ pub fn write(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::columns::Builder;
+    use super::super::columns::TraceBuilder;
     use super::super::event::{Event, Op};
     use super::super::intern::Interner;
     use super::*;
 
     fn parse(text: &str) -> Result<Trace, TraceError> {
-        read(Source::new(text.as_bytes()).unwrap(), Keep::Everything, None)
+        read(TraceSource::new(text.as_bytes()).unwrap(), KeptColumns::Everything, None)
     }
 
     fn events(text: &str) -> Vec<(u64, u32, Op, u16)> {
@@ -87,11 +87,11 @@ mod tests {
 
     #[test]
     fn columns_can_be_given() {
-        let layout = Layout::parse("page=3,time_us=1").unwrap();
-        let trace = read(Source::new(&b"5 x 9\n8 y 9\n"[..]).unwrap(), Keep::Everything, Some(layout)).unwrap();
+        let layout = FieldLayout::parse("page=3,time_us=1").unwrap();
+        let trace = read(TraceSource::new(&b"5 x 9\n8 y 9\n"[..]).unwrap(), KeptColumns::Everything, Some(layout)).unwrap();
         assert_eq!((trace.pages(), trace.end()), (&[0, 0][..], 3000));
         for (text, found) in [("page=0", "`0`"), ("time=1", "`time=1`"), ("page=1,colour=2", "`colour`"), ("page", "`page`")] {
-            assert!(Layout::parse(text).unwrap_err().to_string().contains(found), "{text}");
+            assert!(FieldLayout::parse(text).unwrap_err().to_string().contains(found), "{text}");
         }
     }
 
@@ -118,7 +118,7 @@ mod tests {
 
         #[test]
         fn what_is_written_is_read_back(list in prop::collection::vec((0..9u32, 0..1u64 << 40, 0..3u8, any::<u16>()), 0..40)) {
-            let (mut builder, mut interner, mut page) = (Builder::new(Keep::Everything), Interner::default(), Vec::new());
+            let (mut builder, mut interner, mut page) = (TraceBuilder::new(KeptColumns::Everything), Interner::default(), Vec::new());
             let start = list.first().map_or(0, |first| first.1);
             for (id, time, kind, cgroup) in list {
                 page.clear();

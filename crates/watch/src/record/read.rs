@@ -31,7 +31,7 @@ pub enum End {
 
 /// The samples of a recording, oldest first, up to the first frame that is not whole.
 #[derive(Debug)]
-pub struct Reader {
+pub struct RecordReader {
     file: BufReader<File>,
     length: u64,
     at: u64,
@@ -39,7 +39,7 @@ pub struct Reader {
     end: Option<End>,
 }
 
-impl Reader {
+impl RecordReader {
     /// Opens a recording.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Reader {
     }
 }
 
-impl Iterator for Reader {
+impl Iterator for RecordReader {
     type Item = Sample;
 
     fn next(&mut self) -> Option<Sample> {

@@ -10,12 +10,12 @@ fn sample(number: u64) -> Sample {
 }
 
 fn recording(path: &Path, samples: std::ops::Range<u64>) {
-    let mut recorder = Recorder::open(path).unwrap();
+    let mut recorder = SampleRecorder::open(path).unwrap();
     samples.for_each(|number| recorder.append(&sample(number)).unwrap());
 }
 
 fn read(path: &Path) -> (Vec<Sample>, End) {
-    let mut reader = Reader::open(path).unwrap();
+    let mut reader = RecordReader::open(path).unwrap();
     let samples: Vec<Sample> = reader.by_ref().collect();
     (samples, reader.end())
 }
@@ -37,7 +37,7 @@ fn cut_at_any_byte_all_whole_frames_are_kept_and_recording_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.swrec");
     let mut ends = vec![MAGIC.len()];
-    let mut recorder = Recorder::open(&path).unwrap();
+    let mut recorder = SampleRecorder::open(&path).unwrap();
     for number in 0..4 {
         recorder.append(&sample(number)).unwrap();
         ends.push(usize::try_from(path.metadata().unwrap().len()).unwrap());
@@ -65,7 +65,7 @@ fn a_changed_byte_in_the_middle_is_damage_and_nothing_is_appended_behind_it() {
     bytes[MAGIC.len() + HEAD + 4] ^= 1;
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(read(&path), (Vec::new(), End::Damaged { at: MAGIC.len() as u64 }));
-    assert!(matches!(Recorder::open(&path), Err(RecordError::Damaged { at: 17, .. })));
+    assert!(matches!(SampleRecorder::open(&path), Err(RecordError::Damaged { at: 17, .. })));
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
@@ -75,8 +75,8 @@ fn another_file_is_left_as_it_is() {
     for text in ["short", "a long text that is no recording at all\n"] {
         let path = dir.path().join("notes.txt");
         std::fs::write(&path, text).unwrap();
-        assert!(matches!(Recorder::open(&path), Err(RecordError::Other { .. })));
-        assert!(matches!(Reader::open(&path), Err(RecordError::Other { .. })));
+        assert!(matches!(SampleRecorder::open(&path), Err(RecordError::Other { .. })));
+        assert!(matches!(RecordReader::open(&path), Err(RecordError::Other { .. })));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

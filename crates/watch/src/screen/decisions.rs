@@ -1,15 +1,15 @@
 //! What of the daemon is on the screen: two lines among the others, and a page of its laws and decisions.
 
 use ratatui::text::{Line, Span};
-use swaptune_core::control::Report;
-use swaptune_core::metrics::Look;
+use swaptune_core::control::DaemonReport;
+use swaptune_core::metrics::SampleLook;
 
 use super::draw::{WORD, cut, wrapped};
 use super::view::View;
 use crate::daemon::{decision, state, sums};
 
 /// What it does and did last; nothing where none runs or should.
-pub(super) fn lines(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
+pub(super) fn lines(view: &View, look: &SampleLook<'_>, width: usize) -> Vec<Line<'static>> {
     let Some(report) = look.now.daemon.value() else { return Vec::new() };
     let line = |word: &str, text: &str| {
         let text = cut(&view.marks.text(text), width.saturating_sub(WORD));
@@ -21,7 +21,7 @@ pub(super) fn lines(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'sta
 }
 
 /// The page: its state, what each law says now, its last decisions, the newest first.
-pub(super) fn page(view: &View, look: Option<&Look<'_>>, width: usize) -> Vec<Line<'static>> {
+pub(super) fn page(view: &View, look: Option<&SampleLook<'_>>, width: usize) -> Vec<Line<'static>> {
     match look.map(|look| &look.now.daemon) {
         None => vec![Line::from("waiting for the first sample")],
         Some(daemon) => match daemon.value() {
@@ -31,7 +31,7 @@ pub(super) fn page(view: &View, look: Option<&Look<'_>>, width: usize) -> Vec<Li
     }
 }
 
-fn of(view: &View, report: &Report, width: usize) -> Vec<Line<'static>> {
+fn of(view: &View, report: &DaemonReport, width: usize) -> Vec<Line<'static>> {
     let mut lines = labelled(view, "daemon", state(report.mode), width);
     for (law, works, says) in report.laws() {
         let says = if works { says.to_owned() } else { format!("off: {says}") };

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use swaptune_core::metrics::{Look, Unit, UnitUse, find};
+use swaptune_core::metrics::{MetricUnit, SampleLook, UnitUse, find};
 use swaptune_core::{Bytes, Fact};
 
 use super::decisions;
@@ -59,7 +59,7 @@ fn keys(view: &View) -> Line<'static> {
     Line::styled(text, view.marks.heading())
 }
 
-fn body(view: &View, look: &Look<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
+fn body(view: &View, look: &SampleLook<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines = memory(view, look, width);
     lines.extend(decisions::lines(view, look, width));
     lines.extend(RATES.iter().enumerate().map(|(index, _)| history(view, look, index, width)));
@@ -71,7 +71,7 @@ fn body(view: &View, look: &Look<'_>, width: usize, height: usize) -> Vec<Line<'
 }
 
 /// The value of a row in its unit, or a dash.
-fn value(look: &Look<'_>, name: &str, label: &str) -> String {
+fn value(look: &SampleLook<'_>, name: &str, label: &str) -> String {
     let found = find(name).and_then(|metric| {
         let readings = metric.readings(look);
         let reading = readings.iter().find(|reading| reading.label == label)?;
@@ -81,12 +81,12 @@ fn value(look: &Look<'_>, name: &str, label: &str) -> String {
 }
 
 /// The rate of a row, or a dash.
-fn speed(look: &Look<'_>, name: &str, label: &str) -> String {
-    let unit = find(name).map_or(Unit::None, |metric| metric.unit);
+fn speed(look: &SampleLook<'_>, name: &str, label: &str) -> String {
+    let unit = find(name).map_or(MetricUnit::None, |metric| metric.unit);
     per_second(look, name, label).map_or_else(|| "-".to_owned(), |value| rate(value, unit))
 }
 
-fn memory(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
+fn memory(view: &View, look: &SampleLook<'_>, width: usize) -> Vec<Line<'static>> {
     let marks = view.marks;
     let Some(ram) = look.map.ram.value() else { return vec![Line::from("RAM           -")] };
     let parts = [
@@ -111,7 +111,7 @@ fn memory(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
     vec![Line::from(bar), Line::from(legend), pool(view, look, width), saved(look)]
 }
 
-fn pool(view: &View, look: &Look<'_>, width: usize) -> Line<'static> {
+fn pool(view: &View, look: &SampleLook<'_>, width: usize) -> Line<'static> {
     let pool = match &look.map.zswap {
         Fact::Known { value, .. } => value,
         Fact::Absent { .. } => return Line::from(format!("{:<WORD$}-", "zswap")),
@@ -137,7 +137,7 @@ fn pool(view: &View, look: &Look<'_>, width: usize) -> Line<'static> {
     ])
 }
 
-fn saved(look: &Look<'_>) -> Line<'static> {
+fn saved(look: &SampleLook<'_>) -> Line<'static> {
     Line::from(format!(
         "{:<WORD$}{}   effective {} : 1   incompressible {}",
         "saved",
@@ -147,7 +147,7 @@ fn saved(look: &Look<'_>) -> Line<'static> {
     ))
 }
 
-fn history(view: &View, look: &Look<'_>, index: usize, width: usize) -> Line<'static> {
+fn history(view: &View, look: &SampleLook<'_>, index: usize, width: usize) -> Line<'static> {
     let (word, metric, label) = RATES[index];
     let values = &view.history[index];
     let graph = view.marks.history(values.iter().copied(), width.saturating_sub(WORD + VALUE + 2));
@@ -155,7 +155,7 @@ fn history(view: &View, look: &Look<'_>, index: usize, width: usize) -> Line<'st
     Line::from(vec![Span::raw(format!("{word:<WORD$}{speed:>VALUE$}  ")), Span::styled(graph, view.marks.part_style(0))])
 }
 
-fn areas(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
+fn areas(view: &View, look: &SampleLook<'_>, width: usize) -> Vec<Line<'static>> {
     let name = width.saturating_sub(62).max(18);
     let row = |cells: [String; 7]| {
         let [area, rest @ ..] = cells;
@@ -180,7 +180,7 @@ fn areas(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-fn devices(view: &View, look: &Look<'_>, width: usize) -> Vec<Line<'static>> {
+fn devices(view: &View, look: &SampleLook<'_>, width: usize) -> Vec<Line<'static>> {
     let devices: Vec<_> = look.map.zram.iter().filter(|device| device.disksize.0 > 0).collect();
     if devices.is_empty() {
         return Vec::new();
@@ -203,7 +203,7 @@ fn more(lines: &mut Vec<Line<'static>>, count: usize) {
 }
 
 /// Units at the left, processes at the right.
-fn users(view: &View, look: &Look<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
+fn users(view: &View, look: &SampleLook<'_>, width: usize, height: usize) -> Vec<Line<'static>> {
     if height < 2 {
         return Vec::new();
     }
@@ -217,7 +217,7 @@ fn users(view: &View, look: &Look<'_>, width: usize, height: usize) -> Vec<Line<
     lines
 }
 
-fn units(view: &View, look: &Look<'_>, width: usize, most: usize) -> Vec<String> {
+fn units(view: &View, look: &SampleLook<'_>, width: usize, most: usize) -> Vec<String> {
     let name = width.saturating_sub(30);
     let row = |cells: [&str; 4]| format!("{:<name$}{:>9}{:>9}{:>10}", cut(cells[0], name), cells[1], cells[2], cells[3]);
     let by = |sort: Sort| if view.sort == sort { format!("*{}", sort.word()) } else { sort.word().to_owned() };
@@ -234,7 +234,7 @@ fn units(view: &View, look: &Look<'_>, width: usize, most: usize) -> Vec<String>
     let refault = |unit: &UnitUse| {
         let reading = refaults.iter().find(|reading| reading.label == unit.name);
         let speed = reading.and_then(|reading| reading.per_second.as_ref()?.value().copied());
-        speed.map_or_else(|| "-".to_owned(), |speed| rate(speed, Unit::Bytes))
+        speed.map_or_else(|| "-".to_owned(), |speed| rate(speed, MetricUnit::Bytes))
     };
     let mut ranked: Vec<(u64, &UnitUse)> =
         units.iter().map(|unit| (weight(view.sort, unit), unit)).filter(|(weight, _)| *weight > 0).collect();
@@ -251,7 +251,7 @@ fn weight(sort: Sort, unit: &UnitUse) -> u64 {
     }
 }
 
-fn processes(look: &Look<'_>, width: usize, most: usize) -> Vec<String> {
+fn processes(look: &SampleLook<'_>, width: usize, most: usize) -> Vec<String> {
     let name = width.saturating_sub(10);
     let row = |process: &str, swap: &str| format!("{:<name$}{swap:>9}", cut(process, name));
     let mut lines = vec![row("PROCESS", "SWAP")];
@@ -270,7 +270,7 @@ fn processes(look: &Look<'_>, width: usize, most: usize) -> Vec<String> {
 }
 
 /// The words, each with its sentence, from a line on.
-fn help(view: &View, look: Option<&Look<'_>>, from: usize, width: usize, height: usize) -> Vec<Line<'static>> {
+fn help(view: &View, look: Option<&SampleLook<'_>>, from: usize, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for word in WORDS {
         let text = view.marks.text(&word.explained(look));

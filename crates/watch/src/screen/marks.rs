@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// How the screen is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Marks {
+pub struct ScreenMarks {
     /// Colours may be used: `NO_COLOR` is not set.
     pub colour: bool,
     /// Only ASCII: the locale is not UTF-8.
@@ -21,7 +21,7 @@ const PARTS: [char; 6] = ['█', '▓', '▒', '░', '▚', '·'];
 const ASCII_PARTS: [char; 6] = ['#', '%', '+', '-', '=', '.'];
 const COLOURS: [Color; 6] = [Color::Blue, Color::Yellow, Color::Cyan, Color::Magenta, Color::Gray, Color::DarkGray];
 
-impl Marks {
+impl ScreenMarks {
     /// What the environment says of the terminal (`NO_COLOR`, and the locale in `LC_ALL`, `LC_CTYPE`, `LANG`).
     #[must_use]
     pub fn of_environment() -> Self {
@@ -116,17 +116,17 @@ mod tests {
 
     #[test]
     fn history_is_scaled_to_its_largest_and_keeps_gaps() {
-        let marks = Marks { colour: false, ascii: false };
+        let marks = ScreenMarks { colour: false, ascii: false };
         let values = [Some(9.0), None, Some(0.0), Some(4.0), Some(8.0)];
         assert_eq!(marks.history(values.into_iter(), 4), " ▁▅█");
-        assert_eq!(Marks { ascii: true, ..marks }.history(values.into_iter(), 4), " _+#");
+        assert_eq!(ScreenMarks { ascii: true, ..marks }.history(values.into_iter(), 4), " _+#");
         assert_eq!(marks.history([Some(0.0)].into_iter(), 9), "▁");
     }
 
     #[test]
     fn parts_of_a_bar_differ_without_colour() {
         for ascii in [false, true] {
-            let marks = Marks { colour: false, ascii };
+            let marks = ScreenMarks { colour: false, ascii };
             let parts: std::collections::BTreeSet<char> = (0..6).map(|index| marks.part(index)).collect();
             assert_eq!(parts.len(), 6);
             assert!((0..6).all(|index| marks.part_style(index) == Style::new()));

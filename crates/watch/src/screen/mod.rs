@@ -16,13 +16,13 @@ use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifier
 use ratatui::DefaultTerminal;
 use swaptune_host::stop::Stop;
 
-use crate::record::Recorder;
-use crate::{Pace, Source};
+use crate::record::SampleRecorder;
+use crate::{Pace, SampleSource};
 
 pub use draw::draw;
-pub use marks::Marks;
-pub use view::{Key, Sort, View};
-pub use words::{WORDS, Word};
+pub use marks::ScreenMarks;
+pub use view::{KeyAction, Sort, View};
+pub use words::{ScreenWord, WORDS};
 
 /// Longest time without a look at the flag of signals: the terminal's own wait does not end with them.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -31,7 +31,13 @@ const GLANCE: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// What the terminal says. The terminal is as it was in any case.
-pub fn run(source: &mut Source<'_>, view: View, interval: Duration, recording: Recording, stop: &Stop) -> io::Result<()> {
+pub fn run(
+    source: &mut SampleSource<'_>,
+    view: View,
+    interval: Duration,
+    recording: RecordingState,
+    stop: &Stop,
+) -> io::Result<()> {
     let mut terminal = ratatui::try_init()?;
     let mut screen = Screen { source, view, recording, has_ended: false };
     let ended = screen.turn(&mut terminal, Pace::new(interval), stop);
@@ -41,17 +47,17 @@ pub fn run(source: &mut Source<'_>, view: View, interval: Duration, recording: R
 
 /// Where samples are recorded to, and whether they are now.
 #[derive(Debug)]
-pub struct Recording {
+pub struct RecordingState {
     /// The file that `r` records to.
     pub path: PathBuf,
     /// Recorded from the beginning on.
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<SampleRecorder>,
 }
 
 struct Screen<'a, 'b> {
-    source: &'a mut Source<'b>,
+    source: &'a mut SampleSource<'b>,
     view: View,
-    recording: Recording,
+    recording: RecordingState,
     has_ended: bool,
 }
 
@@ -67,8 +73,8 @@ impl Screen<'_, '_> {
             if event::poll(pace.left().min(GLANCE))? {
                 is_new = true;
                 match key(&event::read()?) {
-                    Some(Key::Quit) => return Ok(()),
-                    Some(Key::Record) => self.record(),
+                    Some(KeyAction::Quit) => return Ok(()),
+                    Some(KeyAction::Record) => self.record(),
                     Some(key) => self.view.press(key),
                     None => {}
                 }
@@ -106,7 +112,7 @@ impl Screen<'_, '_> {
             self.view.complaint = Some("only a running machine is recorded".to_owned());
             return;
         }
-        match Recorder::open(&self.recording.path) {
+        match SampleRecorder::open(&self.recording.path) {
             Ok(recorder) => {
                 (self.view.recording, self.view.complaint) = (Some(shown(recorder.path())), None);
                 self.recording.recorder = Some(recorder);
@@ -127,20 +133,20 @@ fn shown(path: &Path) -> String {
 }
 
 /// What a key means; keys without a meaning, and everything that is no key, only draw anew.
-fn key(event: &Event) -> Option<Key> {
+fn key(event: &Event) -> Option<KeyAction> {
     let Event::Key(KeyEvent { code, modifiers, kind: KeyEventKind::Press, .. }) = event else { return None };
     match code {
-        KeyCode::Char('c' | 'd') if modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
-        KeyCode::Char('q') => Some(Key::Quit),
-        KeyCode::Char('r') => Some(Key::Record),
-        KeyCode::Char('p' | ' ') => Some(Key::Pause),
-        KeyCode::Char('s') => Some(Key::Sort),
-        KeyCode::Char('d') => Some(Key::Decisions),
-        KeyCode::Char('?' | 'h') => Some(Key::Help),
-        KeyCode::Down | KeyCode::Char('j') => Some(Key::Scroll(1)),
-        KeyCode::Up | KeyCode::Char('k') => Some(Key::Scroll(-1)),
-        KeyCode::PageDown => Some(Key::Scroll(20)),
-        KeyCode::PageUp => Some(Key::Scroll(-20)),
+        KeyCode::Char('c' | 'd') if modifiers.contains(KeyModifiers::CONTROL) => Some(KeyAction::Quit),
+        KeyCode::Char('q') => Some(KeyAction::Quit),
+        KeyCode::Char('r') => Some(KeyAction::Record),
+        KeyCode::Char('p' | ' ') => Some(KeyAction::Pause),
+        KeyCode::Char('s') => Some(KeyAction::Sort),
+        KeyCode::Char('d') => Some(KeyAction::Decisions),
+        KeyCode::Char('?' | 'h') => Some(KeyAction::Help),
+        KeyCode::Down | KeyCode::Char('j') => Some(KeyAction::Scroll(1)),
+        KeyCode::Up | KeyCode::Char('k') => Some(KeyAction::Scroll(-1)),
+        KeyCode::PageDown => Some(KeyAction::Scroll(20)),
+        KeyCode::PageUp => Some(KeyAction::Scroll(-20)),
         _ => None,
     }
 }

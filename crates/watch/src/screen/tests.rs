@@ -8,7 +8,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
-use swaptune_core::control::{Report, Totals, Wanted};
+use swaptune_core::control::{DaemonReport, Totals, WantedLaws};
 use swaptune_core::facts::{Pressure, SwapArea, SwapKind, ZramDevice, ZramMmStat, ZswapFacts};
 use swaptune_core::metrics::{ProcessUse, Sample, UnitUse};
 use swaptune_core::parse::block_stat::BlockStat;
@@ -86,16 +86,16 @@ fn sample(step: u64) -> Sample {
 }
 
 /// A daemon that has probed a unit at each step.
-fn daemon(step: u64) -> Report {
+fn daemon(step: u64) -> DaemonReport {
     let totals = Totals { taken: Bytes::from_mib(step), drained: Bytes::from_mib(25), ..Totals::default() };
-    let mut report = Report {
+    let mut report = DaemonReport {
         out: Some(Bytes::from_mib(step / 2)),
-        works: Wanted { limit: true, pacing: false, reclaim: true, zram: false },
+        works: WantedLaws { limit: true, pacing: false, reclaim: true, zram: false },
         limit: "the pool is far from its limit".into(),
         pacing: "zswap's shrinker is on".into(),
         reclaim: "2 of 3 units are idle, and none of them has memory to give now".into(),
         totals,
-        ..Report::default()
+        ..DaemonReport::default()
     };
     report.unix_ms = 1000 * step;
     report.log("limit", "43 % → 45 %".into(), "RAM is not short");
@@ -104,9 +104,9 @@ fn daemon(step: u64) -> Report {
     report
 }
 
-const PLAIN: Marks = Marks { colour: false, ascii: false };
+const PLAIN: ScreenMarks = ScreenMarks { colour: false, ascii: false };
 
-fn view(marks: Marks, steps: u64) -> View {
+fn view(marks: ScreenMarks, steps: u64) -> View {
     let mut view = View::new(marks, "web1".into());
     (1..=steps).for_each(|step| view.push(sample(step)));
     view
@@ -143,12 +143,12 @@ fn the_screen_at_two_sizes() {
 
 #[test]
 fn in_ascii_there_is_nothing_else() {
-    let marks = Marks { ascii: true, ..PLAIN };
+    let marks = ScreenMarks { ascii: true, ..PLAIN };
     let mut view = view(marks, 30);
     let drawn = text(&view, 80, 24);
     assert!(drawn.is_ascii(), "{drawn}");
     check("80x24-ascii.txt", &drawn);
-    view.press(Key::Help);
+    view.press(KeyAction::Help);
     assert!(text(&view, 80, 200).is_ascii());
 }
 
@@ -156,11 +156,11 @@ fn in_ascii_there_is_nothing_else() {
 fn the_help_explains_every_word_that_the_screen_shows() {
     let mut view = view(PLAIN, 3);
     check("80x24-help.txt", &{
-        view.press(Key::Help);
+        view.press(KeyAction::Help);
         text(&view, 80, 24)
     });
     let help = text(&view, 120, 200);
-    view.press(Key::Help);
+    view.press(KeyAction::Help);
     let screen = text(&view, 120, 40);
     for word in WORDS {
         assert!(help.contains(word.word), "{} is not explained", word.word);
@@ -181,21 +181,21 @@ fn the_help_explains_every_word_that_the_screen_shows() {
 #[test]
 fn a_key_shows_what_the_daemon_decided_and_what_its_laws_say() {
     let mut view = view(PLAIN, 30);
-    view.press(Key::Decisions);
+    view.press(KeyAction::Decisions);
     let drawn = text(&view, 80, 24);
     for part in ["at work", "off: zswap's shrinker is on", "2 of 3 units are idle", "12 s ago", "43 % → 45 %", "idle for 601 s"]
     {
         assert!(drawn.contains(part), "{part}\n{drawn}");
     }
     assert!(!drawn.contains("stores"), "{drawn}");
-    view.press(Key::Help);
+    view.press(KeyAction::Help);
     assert!(view.help.is_some() && !view.decisions, "one page at a time");
-    view.press(Key::Decisions);
-    view.press(Key::Decisions);
+    view.press(KeyAction::Decisions);
+    view.press(KeyAction::Decisions);
     assert!(text(&view, 80, 24).contains("stores"));
     view.push(Sample { daemon: Fact::absent("no daemon has run"), ..sample(31) });
     assert!(!text(&view, 80, 24).contains("decided"), "no line without a daemon");
-    view.press(Key::Decisions);
+    view.press(KeyAction::Decisions);
     assert!(text(&view, 80, 24).contains("no daemon has run"));
 }
 
@@ -210,11 +210,11 @@ fn any_size_can_be_drawn() {
 
 #[test]
 fn without_colour_no_cell_has_one_and_with_it_the_text_is_the_same() {
-    let colours = |marks: Marks| {
+    let colours = |marks: ScreenMarks| {
         let terminal = terminal(&view(marks, 30), 80, 24);
         terminal.backend().buffer().content().iter().any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
     };
-    let coloured = Marks { colour: true, ..PLAIN };
+    let coloured = ScreenMarks { colour: true, ..PLAIN };
     assert!(!colours(PLAIN) && colours(coloured));
     assert_eq!(text(&view(PLAIN, 30), 80, 24), text(&view(coloured, 30), 80, 24));
 }
@@ -228,12 +228,17 @@ fn keys_sort_and_units_follow() {
         drawn.lines().nth(at + 1).unwrap().split_whitespace().next().unwrap().to_owned()
     };
     assert_eq!(first(&view), "database.service");
-    view.press(Key::Sort);
+    view.press(KeyAction::Sort);
     assert_eq!(first(&view), "web.service");
     assert!(view.wanted().pool && !view.wanted().refaults, "only what is shown is read");
-    for (code, expect) in
-        [('q', Key::Quit), ('r', Key::Record), ('p', Key::Pause), ('?', Key::Help), ('s', Key::Sort), ('d', Key::Decisions)]
-    {
+    for (code, expect) in [
+        ('q', KeyAction::Quit),
+        ('r', KeyAction::Record),
+        ('p', KeyAction::Pause),
+        ('?', KeyAction::Help),
+        ('s', KeyAction::Sort),
+        ('d', KeyAction::Decisions),
+    ] {
         assert_eq!(key(&Event::Key(KeyEvent::new(KeyCode::Char(code), KeyModifiers::NONE))), Some(expect));
     }
     assert_eq!(key(&Event::Resize(80, 24)), None);

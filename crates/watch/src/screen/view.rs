@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use swaptune_core::Fact;
-use swaptune_core::metrics::{Look, Sample, find};
-use swaptune_host::sampling::Wanted;
+use swaptune_core::metrics::{Sample, SampleLook, find};
+use swaptune_host::sampling::SampledParts;
 
-use super::marks::Marks;
+use super::marks::ScreenMarks;
 use super::words::RATES;
 
 /// Values of each rate that are kept: more than any terminal is wide.
@@ -46,7 +46,7 @@ impl Sort {
 
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key {
+pub enum KeyAction {
     /// End.
     Quit,
     /// Begin or end a recording.
@@ -67,7 +67,7 @@ pub enum Key {
 #[derive(Debug)]
 pub struct View {
     /// Characters and colours.
-    pub marks: Marks,
+    pub marks: ScreenMarks,
     /// What is watched: `/` or a folder, or the name of a recording.
     pub title: String,
     /// The last sample and the one before it.
@@ -91,7 +91,7 @@ pub struct View {
 impl View {
     /// Nothing yet.
     #[must_use]
-    pub fn new(marks: Marks, title: String) -> Self {
+    pub fn new(marks: ScreenMarks, title: String) -> Self {
         Self {
             marks,
             title,
@@ -121,39 +121,39 @@ impl View {
 
     /// The newest look.
     #[must_use]
-    pub fn look(&self) -> Option<Look<'_>> {
+    pub fn look(&self) -> Option<SampleLook<'_>> {
         look(&self.samples)
     }
 
     /// What of units and processes is worth reading: what the screen is sorted by.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> SampledParts {
         if self.recording.is_some() {
-            return Wanted::ALL;
+            return SampledParts::ALL;
         }
-        Wanted { swap: true, pool: self.sort == Sort::Pool, refaults: self.sort == Sort::Refaults, processes: true }
+        SampledParts { swap: true, pool: self.sort == Sort::Pool, refaults: self.sort == Sort::Refaults, processes: true }
     }
 
     /// Does what a key asks for, as far as it is about the screen.
-    pub fn press(&mut self, key: Key) {
+    pub fn press(&mut self, key: KeyAction) {
         match key {
-            Key::Pause => self.paused = !self.paused,
-            Key::Sort => self.sort = self.sort.next(),
-            Key::Help => (self.help, self.decisions) = (if self.help.is_some() { None } else { Some(0) }, false),
-            Key::Decisions => (self.help, self.decisions) = (None, !self.decisions),
-            Key::Scroll(lines) => self.help = self.help.map(|line| line.saturating_add_signed(lines)),
-            Key::Quit | Key::Record => {}
+            KeyAction::Pause => self.paused = !self.paused,
+            KeyAction::Sort => self.sort = self.sort.next(),
+            KeyAction::Help => (self.help, self.decisions) = (if self.help.is_some() { None } else { Some(0) }, false),
+            KeyAction::Decisions => (self.help, self.decisions) = (None, !self.decisions),
+            KeyAction::Scroll(lines) => self.help = self.help.map(|line| line.saturating_add_signed(lines)),
+            KeyAction::Quit | KeyAction::Record => {}
         }
     }
 }
 
-fn look(samples: &(Option<Sample>, Option<Sample>)) -> Option<Look<'_>> {
-    samples.0.as_ref().map(|now| Look::new(now, samples.1.as_ref()))
+fn look(samples: &(Option<Sample>, Option<Sample>)) -> Option<SampleLook<'_>> {
+    samples.0.as_ref().map(|now| SampleLook::new(now, samples.1.as_ref()))
 }
 
 /// The rate of a row: of one of its labels, or of all of them together.
 #[must_use]
-pub fn per_second(look: &Look<'_>, metric: &str, label: &str) -> Option<f64> {
+pub fn per_second(look: &SampleLook<'_>, metric: &str, label: &str) -> Option<f64> {
     let readings = find(metric)?.readings(look);
     let chosen = readings.iter().filter(|reading| label.is_empty() || reading.label == label);
     chosen.filter_map(|reading| reading.per_second.as_ref().and_then(Fact::value).copied()).reduce(|a, b| a + b)

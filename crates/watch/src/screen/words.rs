@@ -1,11 +1,11 @@
 //! THE words of the screen: each with the row of the metric table that it shows, or a sentence of its own. `?` lists them.
 
 use swaptune_core::Fact;
-use swaptune_core::metrics::{Look, find};
+use swaptune_core::metrics::{SampleLook, find};
 
 /// One word.
 #[derive(Clone, Copy, Debug)]
-pub struct Word {
+pub struct ScreenWord {
     /// As it stands on the screen.
     pub word: &'static str,
     /// The row that it shows; none for words that only name a thing.
@@ -26,16 +26,16 @@ pub const RATES: &[(&str, &str, &str)] = &[
     ("stalled", "memory_stall_some_seconds", ""),
 ];
 
-const fn row(word: &'static str, metric: &'static str) -> Word {
-    Word { word, metric, sentence: "" }
+const fn row(word: &'static str, metric: &'static str) -> ScreenWord {
+    ScreenWord { word, metric, sentence: "" }
 }
 
-const fn own(word: &'static str, sentence: &'static str) -> Word {
-    Word { word, metric: "", sentence }
+const fn own(word: &'static str, sentence: &'static str) -> ScreenWord {
+    ScreenWord { word, metric: "", sentence }
 }
 
 /// Every word.
-pub const WORDS: &[Word] = &[
+pub const WORDS: &[ScreenWord] = &[
     row("RAM", "ram_total_bytes"),
     row("apps", "ram_applications_bytes"),
     row("pool", "ram_compressed_pool_bytes"),
@@ -78,10 +78,10 @@ pub const WORDS: &[Word] = &[
     own("PROCESS", "A process with memory in swap (VmSwap); the kernel counts the pool and refaults by unit only"),
 ];
 
-impl Word {
+impl ScreenWord {
     /// What it means, and why there is no value where there is none.
     #[must_use]
-    pub fn explained(&self, look: Option<&Look<'_>>) -> String {
+    pub fn explained(&self, look: Option<&SampleLook<'_>>) -> String {
         let Some(metric) = find(self.metric) else { return self.sentence.to_owned() };
         let absent = look.and_then(|look| metric.readings(look).into_iter().find_map(|reading| reason(reading.value)));
         absent.map_or_else(|| metric.help.to_owned(), |why| format!("{}; none here: {why}", metric.help))

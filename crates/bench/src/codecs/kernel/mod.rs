@@ -15,15 +15,15 @@ use std::time::Duration;
 use swaptune_core::measurement::{AllocatorFigures, CodecFigures, CodecPath, PoolFigures};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
-use swaptune_host::sys::Region;
+use swaptune_host::sys::OwnRegion;
 use swaptune_host::temporary::TemporarySettings;
 
 pub use error::KernelError;
 pub use predict::Predicted;
 
-use super::kernel_has::{Place, in_zram, in_zswap};
-use super::pages::Pages;
-use super::rounds::{Rates, Work, processor_time};
+use super::kernel_has::{CodecPresence, in_zram, in_zswap};
+use super::pages::BenchPages;
+use super::rounds::{CodecWork, Rates, processor_time};
 
 /// How often each takes its turn.
 const ROUNDS: usize = 5;
@@ -53,7 +53,7 @@ pub struct KernelRow {
 
 /// A codec that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct CodecLeftOut {
     /// `zram`, `zswap`.
     pub user: &'static str,
     /// The kernel's name of the codec.
@@ -64,7 +64,7 @@ pub struct LeftOut {
 
 /// What one turn showed.
 #[derive(Clone, Debug)]
-struct Turn {
+struct CodecTurn {
     store: Duration,
     load: Duration,
     /// Original bytes that are in the pool.
@@ -76,12 +76,12 @@ struct Turn {
 }
 
 /// One codec and its turns so far.
-struct Entry {
+struct CodecTurns {
     path: CodecPath,
     name: String,
-    place: Place,
+    place: CodecPresence,
     rates: Rates,
-    turn: Option<Turn>,
+    turn: Option<CodecTurn>,
     failed: Option<String>,
 }
 
@@ -93,13 +93,13 @@ struct Entry {
 pub fn measure_kernel(
     machine: &Machine,
     facts: &Facts,
-    pages: &Pages,
+    pages: &BenchPages,
     plan: &KernelPlan,
     mut tell: impl FnMut(&str, usize, usize),
-) -> Result<(Vec<KernelRow>, Vec<LeftOut>), KernelError> {
+) -> Result<(Vec<KernelRow>, Vec<CodecLeftOut>), KernelError> {
     let (mut entries, mut left_out) = entries(facts, plan);
     let mut temporary = TemporarySettings::open(machine, "bench codecs --kernel")?;
-    let mut bench = Bench { machine, temporary: &mut temporary, source: copy(pages)?, page_size: pages.page_size() };
+    let mut bench = KernelBench { machine, temporary: &mut temporary, source: copy(pages)?, page_size: pages.page_size() };
     if entries.iter().any(|entry| entry.path == CodecPath::Zswap) {
         bench.prepare_zswap(&plan.folder)?;
     }
@@ -112,9 +112,9 @@ pub fn measure_kernel(
     }
     temporary.close()?;
     left_out.extend(
-        entries
-            .iter()
-            .filter_map(|entry| Some(LeftOut { user: user(entry.path), name: entry.name.clone(), why: entry.failed.clone()? })),
+        entries.iter().filter_map(|entry| {
+            Some(CodecLeftOut { user: user(entry.path), name: entry.name.clone(), why: entry.failed.clone()? })
+        }),
     );
     Ok((entries.into_iter().filter_map(|entry| entry.row(facts, pages)).collect(), left_out))
 }
@@ -124,7 +124,7 @@ fn user(path: CodecPath) -> &'static str {
 }
 
 /// What is there to be measured, and what is not there.
-fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<Entry>, Vec<LeftOut>) {
+fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<CodecTurns>, Vec<CodecLeftOut>) {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
     for path in [CodecPath::Zram, CodecPath::Zswap] {
@@ -132,9 +132,9 @@ fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<Entry>, Vec<LeftOut>) {
             let place = if path == CodecPath::Zram { in_zram(name, facts) } else { in_zswap(name, facts) };
             let name = name.to_owned();
             if place.availability.usable() {
-                entries.push(Entry { path, name, place, rates: Rates::default(), turn: None, failed: None });
+                entries.push(CodecTurns { path, name, place, rates: Rates::default(), turn: None, failed: None });
             } else {
-                left_out.push(LeftOut { user: user(path), name, why: place.source });
+                left_out.push(CodecLeftOut { user: user(path), name, why: place.source });
             }
         }
     }
@@ -142,23 +142,23 @@ fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<Entry>, Vec<LeftOut>) {
 }
 
 /// The pages in memory that direct writes can take: it begins with a page.
-fn copy(pages: &Pages) -> Result<Region, KernelError> {
-    let mut region = Region::new(pages.bytes().len()).map_err(|source| KernelError::io("memory for the pages", source))?;
+fn copy(pages: &BenchPages) -> Result<OwnRegion, KernelError> {
+    let mut region = OwnRegion::new(pages.bytes().len()).map_err(|source| KernelError::io("memory for the pages", source))?;
     region.bytes_mut().copy_from_slice(pages.bytes());
     Ok(region)
 }
 
 /// What the turns work on.
-struct Bench<'a> {
+struct KernelBench<'a> {
     machine: &'a Machine,
     temporary: &'a mut TemporarySettings,
-    source: Region,
+    source: OwnRegion,
     page_size: usize,
 }
 
-impl Bench<'_> {
+impl KernelBench<'_> {
     /// One turn, put back afterwards. A codec that the kernel does not give at the first turn has failed, and nothing else.
-    fn take_turn(&mut self, entry: &mut Entry) -> Result<(), KernelError> {
+    fn take_turn(&mut self, entry: &mut CodecTurns) -> Result<(), KernelError> {
         let mark = self.temporary.mark()?;
         let turn = match entry.path {
             CodecPath::Zram => self.zram(&entry.name),
@@ -168,8 +168,8 @@ impl Bench<'_> {
         match turn {
             Ok(turn) => {
                 let bytes = self.source.bytes_len() as u64;
-                entry.rates.compress.push(Work { bytes, time: turn.store }.rate());
-                entry.rates.decompress.push(Work { bytes, time: turn.load }.rate());
+                entry.rates.compress.push(CodecWork { bytes, time: turn.store }.rate());
+                entry.rates.decompress.push(CodecWork { bytes, time: turn.load }.rate());
                 entry.turn.get_or_insert(turn);
                 Ok(())
             }
@@ -182,8 +182,8 @@ impl Bench<'_> {
     }
 }
 
-impl Entry {
-    fn row(self, facts: &Facts, pages: &Pages) -> Option<KernelRow> {
+impl CodecTurns {
+    fn row(self, facts: &Facts, pages: &BenchPages) -> Option<KernelRow> {
         let turn = self.turn?;
         let ratio = turn.original.0 as f64 / turn.compressed.unwrap_or(turn.used).0.max(1) as f64;
         let allocator = if self.path == CodecPath::Zram { "zsmalloc" } else { zswap::zpool(facts) };

@@ -7,16 +7,16 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use rustix::fs::OFlags;
 use swaptune_core::Bytes;
 use swaptune_core::parse::mm_stat;
-use swaptune_host::sys::Region;
+use swaptune_host::sys::OwnRegion;
 
-use super::{Bench, KernelError, Turn, timed};
+use super::{CodecTurn, KernelBench, KernelError, timed};
 
 /// Bytes of one write or read: a device of RAM takes them page by page in any case.
 const CHUNK: usize = 1 << 20;
 
-impl Bench<'_> {
+impl KernelBench<'_> {
     /// Writes all pages to a new device, reads its counters, reads them all back.
-    pub(super) fn zram(&mut self, algorithm: &str) -> Result<Turn, KernelError> {
+    pub(super) fn zram(&mut self, algorithm: &str) -> Result<CodecTurn, KernelError> {
         let path = self.temporary.zram(algorithm, Bytes(self.source.bytes_len() as u64), None)?;
         let failed = |source| KernelError::io(path.clone(), source);
         let direct = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();
@@ -28,7 +28,7 @@ impl Bench<'_> {
         let text = self.machine.read_text(&format!("/sys/block/{}/mm_stat", path.trim_start_matches("/dev/")))?;
         let unreadable = || KernelError::Counters { what: path.clone(), why: format!("mm_stat is `{}`", text.trim()) };
         let stat = mm_stat::parse(&text).ok_or_else(unreadable)?;
-        let mut back = Region::new(self.source.bytes_len()).map_err(failed)?;
+        let mut back = OwnRegion::new(self.source.bytes_len()).map_err(failed)?;
         // Touched before, so that no page fault is counted.
         back.bytes_mut().fill(0xaa);
         let (load, ()) = timed(|| {
@@ -37,11 +37,11 @@ impl Bench<'_> {
         })?;
         self.same(&path, &back)?;
         let original = Bytes(stat.orig_data_size.0 - stat.same_pages * self.page_size as u64);
-        Ok(Turn { store, load, original, used: stat.mem_used_total, compressed: Some(stat.compr_data_size) })
+        Ok(CodecTurn { store, load, original, used: stat.mem_used_total, compressed: Some(stat.compr_data_size) })
     }
 
     /// Looks whether every page is as it was.
-    pub(super) fn same(&self, what: &str, back: &Region) -> Result<(), KernelError> {
+    pub(super) fn same(&self, what: &str, back: &OwnRegion) -> Result<(), KernelError> {
         let mut pairs = self.source.bytes().chunks(self.page_size).zip(back.bytes().chunks(self.page_size));
         match pairs.position(|(page, back)| page != back) {
             None => Ok(()),

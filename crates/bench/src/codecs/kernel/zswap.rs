@@ -7,10 +7,10 @@ use std::path::Path;
 use swaptune_core::knobs;
 use swaptune_core::parse::{choice, keyed};
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::sys::{Advice, Region};
+use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_host::temporary::TOP_PRIORITY;
 
-use super::{Bench, KernelError, Turn, timed};
+use super::{CodecTurn, KernelBench, KernelError, timed};
 
 /// Bytes of one call: reclaim works in small steps, and nothing else on the machine waits long for it.
 const CHUNK: usize = 2 << 20;
@@ -26,7 +26,7 @@ pub(super) fn zpool(facts: &Facts) -> &str {
     facts.zswap.value().and_then(|zswap| zswap.parameter("zpool")).unwrap_or("zsmalloc")
 }
 
-impl Bench<'_> {
+impl KernelBench<'_> {
     /// What all compressors need: an area that is used first, single loads, a pool that is large enough, nothing written back.
     pub(super) fn prepare_zswap(&mut self, folder: &Path) -> Result<(), KernelError> {
         let size = Bytes(self.source.bytes_len() as u64 + SPARE);
@@ -43,15 +43,15 @@ impl Bench<'_> {
     }
 
     /// Pushes all pages out, reads the counters, brings them all back.
-    pub(super) fn zswap(&mut self, compressor: &str) -> Result<Turn, KernelError> {
+    pub(super) fn zswap(&mut self, compressor: &str) -> Result<CodecTurn, KernelError> {
         self.set("zswap.compressor", compressor)?;
         self.set("zswap.enabled", "Y")?;
         let what = format!("zswap with {compressor}");
         let length = self.source.bytes_len();
         let failed = |source| KernelError::io(what.clone(), source);
-        let mut pages = Region::new(length).map_err(failed)?;
+        let mut pages = OwnRegion::new(length).map_err(failed)?;
         // EINVAL from a kernel without huge pages, which then has none to avoid.
-        let _ = pages.advise(0, length, Advice::NoHugePage);
+        let _ = pages.advise(0, length, MadviseAdvice::NoHugePage);
         pages.bytes_mut().copy_from_slice(self.source.bytes());
         let before = self.pool()?;
         let (store, ()) = timed(|| (0..PUSHES).try_for_each(|_| push(&pages)).map_err(failed))?;
@@ -67,7 +67,7 @@ impl Bench<'_> {
             let why = format!("{original} of {} are in the pool", Bytes(length as u64));
             return Err(KernelError::Counters { what, why });
         }
-        Ok(Turn { store, load, original, used, compressed: None })
+        Ok(CodecTurn { store, load, original, used, compressed: None })
     }
 
     /// Original size and RAM of everything in zswap.
@@ -94,7 +94,7 @@ impl Bench<'_> {
     }
 }
 
-fn push(pages: &Region) -> std::io::Result<()> {
+fn push(pages: &OwnRegion) -> std::io::Result<()> {
     let length = pages.bytes_len();
-    (0..length).step_by(CHUNK).try_for_each(|at| pages.advise(at, CHUNK.min(length - at), Advice::PageOut))
+    (0..length).step_by(CHUNK).try_for_each(|at| pages.advise(at, CHUNK.min(length - at), MadviseAdvice::PageOut))
 }

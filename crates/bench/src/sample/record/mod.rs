@@ -19,14 +19,14 @@ use serde::Serialize;
 use swaptune_core::Bytes;
 use swaptune_host::machine::Machine;
 use swaptune_host::processes::cold::BITMAP;
-use swaptune_host::processes::watch::{Watched, Watcher};
-use swaptune_host::processes::{self, Choice, Process, Unseen, page_bytes};
+use swaptune_host::processes::watch::{WatchedProcess, Watcher};
+use swaptune_host::processes::{self, Process, ProcessChoice, Unseen, page_bytes};
 use swaptune_host::stop::Stop;
-use swaptune_tiers::trace::binary::{Columns, Writer};
+use swaptune_tiers::trace::binary::{BinaryWriter, Columns};
 use swaptune_tiers::trace::{Event, Op};
 use thiserror::Error;
 
-use self::pages::{Access, Basis, Ids, Pages};
+use self::pages::{AccessBasis, FollowedPages, Ids, PageAccess};
 use super::{GroupKind, SampleError, group_of_process};
 
 /// How long a wish to stop may go unnoticed.
@@ -34,9 +34,9 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 /// What to record.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct RecordRequest {
     /// Which processes.
-    pub choice: Choice,
+    pub choice: ProcessChoice,
     /// One control group of the trace a systemd unit, where a process belongs to one; else one a process.
     pub by_unit: bool,
     /// From one look to the next.
@@ -47,7 +47,7 @@ pub struct Request {
 
 /// Why nothing was recorded.
 #[derive(Debug, Error)]
-pub enum RecordError {
+pub enum AccessRecordError {
     /// There is nothing to look at.
     #[error(transparent)]
     Nothing(#[from] SampleError),
@@ -61,7 +61,7 @@ pub enum RecordError {
 
 /// What was recorded, and how far it can be believed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Recording {
+pub struct AccessRecording {
     /// Which processes were meant.
     pub of: String,
     /// From the first look to the last.
@@ -95,7 +95,7 @@ pub struct Recording {
     /// What happened.
     pub events: Events,
     /// Control groups of the trace: the first has number 0.
-    pub groups: Vec<Recorded>,
+    pub groups: Vec<RecordedGroup>,
 }
 
 /// Events of a trace by kind.
@@ -122,21 +122,21 @@ impl Events {
         self.held + self.made + self.writes + self.reads + self.frees
     }
 
-    fn count(&mut self, access: Access) {
+    fn count(&mut self, access: PageAccess) {
         *match (access.basis, access.op) {
-            (Basis::Gone, _) => &mut self.frees,
-            (Basis::Held, _) => &mut self.held,
-            (Basis::Made, _) => &mut self.made,
+            (AccessBasis::Gone, _) => &mut self.frees,
+            (AccessBasis::Held, _) => &mut self.held,
+            (AccessBasis::Made, _) => &mut self.made,
             (_, Op::Write) => &mut self.writes,
             _ => &mut self.reads,
         } += 1;
-        self.assumed += u64::from(access.basis == Basis::Assumed);
+        self.assumed += u64::from(access.basis == AccessBasis::Assumed);
     }
 }
 
 /// A control group of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Recorded {
+pub struct RecordedGroup {
     /// Name of the unit, or name and number of the process.
     pub name: String,
     /// Which of both.
@@ -148,42 +148,46 @@ pub struct Recorded {
 /// A process that is followed.
 struct Followed {
     started: u64,
-    watched: Watched,
-    pages: Pages,
+    watched: WatchedProcess,
+    pages: FollowedPages,
     group: u16,
 }
 
-struct Recorder<W: Write> {
+struct AccessRecorder<W: Write> {
     watcher: Watcher,
-    writer: Writer<W>,
+    writer: BinaryWriter<W>,
     ids: Ids,
     followed: BTreeMap<u32, Followed>,
     /// Number and start of processes that cannot be looked at.
     unseen: HashSet<(u32, u64)>,
     numbers: BTreeMap<String, u16>,
-    recording: Recording,
+    recording: AccessRecording,
 }
 
 /// Records until the time is over, until it is told to stop, or until the last of the processes that were named by number has
 /// ended. Tells `on` how far it is. Gives back what was written to.
 ///
 /// # Errors
-/// [`RecordError`] when there is no process to look at, or when writing fails.
+/// [`AccessRecordError`] when there is no process to look at, or when writing fails.
 pub fn record<W: Write>(
     machine: &Machine,
-    request: &Request,
+    request: &RecordRequest,
     out: W,
     stop: &Stop,
-    on: &mut dyn FnMut(Duration, &Recording),
-) -> Result<(Recording, W), RecordError> {
-    let mut recorder = Recorder {
+    on: &mut dyn FnMut(Duration, &AccessRecording),
+) -> Result<(AccessRecording, W), AccessRecordError> {
+    let mut recorder = AccessRecorder {
         watcher: Watcher::new(Path::new(BITMAP))?,
-        writer: Writer::new(out, Columns::ALL)?,
+        writer: BinaryWriter::new(out, Columns::ALL)?,
         ids: Ids::default(),
         followed: BTreeMap::new(),
         unseen: HashSet::new(),
         numbers: BTreeMap::new(),
-        recording: Recording { of: request.choice.to_string(), page_size: page_bytes() as u64, ..Recording::default() },
+        recording: AccessRecording {
+            of: request.choice.to_string(),
+            page_size: page_bytes() as u64,
+            ..AccessRecording::default()
+        },
     };
     let start = Instant::now();
     let mut next = Duration::ZERO;
@@ -212,15 +216,15 @@ pub fn record<W: Write>(
     recorder.finish(request)
 }
 
-impl<W: Write> Recorder<W> {
+impl<W: Write> AccessRecorder<W> {
     /// Processes named by number have no replacement.
-    fn is_over(&self, request: &Request) -> bool {
+    fn is_over(&self, request: &RecordRequest) -> bool {
         let choice = &request.choice;
         self.followed.is_empty() && !choice.is_everything() && choice.units.is_empty() && choice.cgroups.is_empty()
     }
 
     /// Looks at every process that is meant.
-    fn look(&mut self, machine: &Machine, request: &Request, at: Duration, stop: &Stop) -> Result<(), RecordError> {
+    fn look(&mut self, machine: &Machine, request: &RecordRequest, at: Duration, stop: &Stop) -> Result<(), AccessRecordError> {
         let listing = processes::list(machine, &request.choice).map_err(SampleError::from)?;
         let time = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
         let is_first = self.recording.looks == 0;
@@ -247,14 +251,14 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Looks at one process.
-    fn follow(&mut self, process: &Process, by_unit: bool, time: u64) -> Result<(), RecordError> {
+    fn follow(&mut self, process: &Process, by_unit: bool, time: u64) -> Result<(), AccessRecordError> {
         let (pid, started) = (process.pid, process.started);
         if self.unseen.contains(&(pid, started)) {
             return Ok(());
         }
         let known = self.followed.remove(&pid);
         let is_new = known.is_none();
-        let new = || Followed { started, watched: Watched::new(pid), pages: Pages::default(), group: 0 };
+        let new = || Followed { started, watched: WatchedProcess::new(pid), pages: FollowedPages::default(), group: 0 };
         let mut followed = known.unwrap_or_else(new);
         let look = match self.watcher.look(&mut followed.watched) {
             Ok(look) => look,
@@ -276,14 +280,14 @@ impl<W: Write> Recorder<W> {
     }
 
     /// The number of the control group of a process.
-    fn group(&mut self, process: &Process, by_unit: bool) -> Result<u16, RecordError> {
+    fn group(&mut self, process: &Process, by_unit: bool) -> Result<u16, AccessRecordError> {
         let (name, kind) = group_of_process(process, by_unit);
         if let Some(number) = self.numbers.get(&name) {
             return Ok(*number);
         }
-        let number = u16::try_from(self.recording.groups.len()).map_err(|_| RecordError::Groups)?;
+        let number = u16::try_from(self.recording.groups.len()).map_err(|_| AccessRecordError::Groups)?;
         self.numbers.insert(name.clone(), number);
-        self.recording.groups.push(Recorded { name, kind, events: Events::default() });
+        self.recording.groups.push(RecordedGroup { name, kind, events: Events::default() });
         Ok(number)
     }
 
@@ -301,13 +305,13 @@ impl<W: Write> Recorder<W> {
     }
 
     /// A process is there no longer: its pages go.
-    fn end(&mut self, followed: Followed, time: u64) -> Result<(), RecordError> {
+    fn end(&mut self, followed: Followed, time: u64) -> Result<(), AccessRecordError> {
         self.recording.ended += 1;
         let (writer, recording, group) = (&mut self.writer, &mut self.recording, followed.group);
         Ok(followed.pages.end(&mut self.ids, &mut |access| put(writer, recording, group, time, access))?)
     }
 
-    fn finish(mut self, request: &Request) -> Result<(Recording, W), RecordError> {
+    fn finish(mut self, request: &RecordRequest) -> Result<(AccessRecording, W), AccessRecordError> {
         let sight = self.watcher.sight();
         let recording = &mut self.recording;
         (recording.each_page, recording.writes_seen) = (sight.each_page, sight.writes);
@@ -318,7 +322,13 @@ impl<W: Write> Recorder<W> {
     }
 }
 
-fn put(writer: &mut Writer<impl Write>, recording: &mut Recording, group: u16, time: u64, access: Access) -> io::Result<()> {
+fn put(
+    writer: &mut BinaryWriter<impl Write>,
+    recording: &mut AccessRecording,
+    group: u16,
+    time: u64,
+    access: PageAccess,
+) -> io::Result<()> {
     recording.events.count(access);
     if let Some(recorded) = recording.groups.get_mut(usize::from(group)) {
         recorded.events.count(access);

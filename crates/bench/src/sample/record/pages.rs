@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::io;
 
-use swaptune_host::processes::watch::{Counted, Look, Seen};
+use swaptune_host::processes::watch::{ProcessLook, SeenPage, TouchedPages};
 use swaptune_tiers::trace::Op;
 
 /// Numbers of pages, without gaps; those of pages that went are given again.
@@ -29,7 +29,7 @@ impl Ids {
 
 /// How an access is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Basis {
+pub(super) enum AccessBasis {
     /// The page was there when we first looked at the process.
     Held,
     /// It was made since the last look.
@@ -44,16 +44,16 @@ pub(super) enum Basis {
 
 /// An access of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Access {
+pub(super) struct PageAccess {
     pub(super) page: u32,
     pub(super) op: Op,
-    pub(super) basis: Basis,
+    pub(super) basis: AccessBasis,
 }
 
 /// A page that is followed.
 #[derive(Clone, Copy, Debug)]
-struct Page {
-    seen: Seen,
+struct FollowedPage {
+    seen: SeenPage,
     id: u32,
     /// Number of the look that last saw it used.
     last: u32,
@@ -61,14 +61,14 @@ struct Page {
 
 /// The pages of one process as the last look saw them, in the order of addresses.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
-    pages: Vec<Page>,
+pub(super) struct FollowedPages {
+    pages: Vec<FollowedPage>,
     began: bool,
 }
 
-impl Pages {
+impl FollowedPages {
     /// The process has ended: all its pages go.
-    pub(super) fn end(self, ids: &mut Ids, put: &mut impl FnMut(Access) -> io::Result<()>) -> io::Result<()> {
+    pub(super) fn end(self, ids: &mut Ids, put: &mut impl FnMut(PageAccess) -> io::Result<()>) -> io::Result<()> {
         self.pages.iter().try_for_each(|page| free(page, ids, put))
     }
 
@@ -76,25 +76,25 @@ impl Pages {
     /// that the look tells which pages were touched, and not only how many of each mapping.
     pub(super) fn step(
         &mut self,
-        look: &Look,
+        look: &ProcessLook,
         each_page: bool,
         number: u32,
         ids: &mut Ids,
-        put: &mut impl FnMut(Access) -> io::Result<()>,
+        put: &mut impl FnMut(PageAccess) -> io::Result<()>,
     ) -> io::Result<()> {
-        let came = if self.began { Basis::Made } else { Basis::Held };
+        let came = if self.began { AccessBasis::Made } else { AccessBasis::Held };
         let mut uses = self.follow(&look.pages, came, ids, put)?;
         let trusted = if each_page { vec![true; uses.len()] } else { self.count(&look.counted, &mut uses) };
         self.began = true;
         for ((page, basis), trusted) in self.pages.iter_mut().zip(uses).zip(trusted) {
             let Some(basis) = basis else { continue };
-            let is_new = matches!(basis, Basis::Made | Basis::Held);
+            let is_new = matches!(basis, AccessBasis::Made | AccessBasis::Held);
             if is_new {
                 page.id = ids.take();
             }
             page.last = number;
             let op = if is_new || trusted && page.seen.is_written() { Op::Write } else { Op::Read };
-            put(Access { page: page.id, op, basis })?;
+            put(PageAccess { page: page.id, op, basis })?;
         }
         Ok(())
     }
@@ -102,11 +102,11 @@ impl Pages {
     /// Takes the pages of a look in place of those before; says which are known to have been used, and how.
     fn follow(
         &mut self,
-        seen: &[Seen],
-        came: Basis,
+        seen: &[SeenPage],
+        came: AccessBasis,
         ids: &mut Ids,
-        put: &mut impl FnMut(Access) -> io::Result<()>,
-    ) -> io::Result<Vec<Option<Basis>>> {
+        put: &mut impl FnMut(PageAccess) -> io::Result<()>,
+    ) -> io::Result<Vec<Option<AccessBasis>>> {
         let mut before = std::mem::take(&mut self.pages).into_iter().peekable();
         let mut uses = Vec::with_capacity(seen.len());
         for &seen in seen {
@@ -117,18 +117,18 @@ impl Pages {
             let is_back = known.is_some_and(|page| !page.seen.is_in_ram() && seen.is_in_ram());
             uses.push(match known {
                 None => Some(came),
-                Some(_) if is_back || seen.is_touched() => Some(Basis::Known),
+                Some(_) if is_back || seen.is_touched() => Some(AccessBasis::Known),
                 Some(_) => None,
             });
             let (id, last) = known.map_or((u32::MAX, 0), |page| (page.id, page.last));
-            self.pages.push(Page { seen, id, last });
+            self.pages.push(FollowedPage { seen, id, last });
         }
         before.try_for_each(|gone| free(&gone, ids, put))?;
         Ok(uses)
     }
 
     /// Adds the uses that only counts and soft-dirty marks tell of; says of which pages the marks can be trusted.
-    fn count(&self, counted: &[Counted], uses: &mut [Option<Basis>]) -> Vec<bool> {
+    fn count(&self, counted: &[TouchedPages], uses: &mut [Option<AccessBasis>]) -> Vec<bool> {
         let mut trusted = vec![true; uses.len()];
         for mapping in counted {
             let place = |address: u64| self.pages.partition_point(|page| page.seen.address() < address);
@@ -143,7 +143,7 @@ impl Pages {
         }
         for ((page, used), trusted) in self.pages.iter().zip(&mut *uses).zip(&trusted) {
             if *trusted && page.seen.is_written() && used.is_none() {
-                *used = Some(Basis::Known);
+                *used = Some(AccessBasis::Known);
             }
         }
         for mapping in counted {
@@ -154,22 +154,22 @@ impl Pages {
 
     /// Pages of a mapping that were touched, of which some are known. The others are taken to be those that were used last, in
     /// the order of addresses among equals: a program that goes on doing what it did.
-    fn spread(&self, mapping: &Counted, uses: &mut [Option<Basis>]) {
+    fn spread(&self, mapping: &TouchedPages, uses: &mut [Option<AccessBasis>]) {
         let place = |address: u64| self.pages.partition_point(|page| page.seen.address() < address);
         let range = place(mapping.start)..place(mapping.end);
         let in_ram = || range.clone().filter(|at| self.pages[*at].seen.is_in_ram());
         let known = in_ram().filter(|at| uses[*at].is_some()).count() as u64;
         let missing = usize::try_from(mapping.touched.saturating_sub(known)).unwrap_or(usize::MAX);
         let mut candidates: Vec<usize> = in_ram().filter(|at| uses[*at].is_none()).collect();
-        let basis = if candidates.len() <= missing { Basis::Known } else { Basis::Assumed };
+        let basis = if candidates.len() <= missing { AccessBasis::Known } else { AccessBasis::Assumed };
         candidates.sort_by_key(|at| Reverse(self.pages[*at].last));
         candidates.iter().take(missing).for_each(|at| uses[*at] = Some(basis));
     }
 }
 
-fn free(page: &Page, ids: &mut Ids, put: &mut impl FnMut(Access) -> io::Result<()>) -> io::Result<()> {
+fn free(page: &FollowedPage, ids: &mut Ids, put: &mut impl FnMut(PageAccess) -> io::Result<()>) -> io::Result<()> {
     ids.free.push(page.id);
-    put(Access { page: page.id, op: Op::Free, basis: Basis::Gone })
+    put(PageAccess { page: page.id, op: Op::Free, basis: AccessBasis::Gone })
 }
 
 #[cfg(test)]
@@ -181,15 +181,15 @@ mod tests {
     /// A process and what became of its pages, as `page op basis`.
     #[derive(Default)]
     struct Follower {
-        pages: Pages,
+        pages: FollowedPages,
         ids: Ids,
         looks: u32,
     }
 
     impl Follower {
-        fn look(&mut self, pages: &[Seen], counted: &[Counted], each_page: bool) -> Vec<String> {
-            let (look, mut said) = (Look { pages: pages.to_vec(), counted: counted.to_vec() }, Vec::new());
-            let mut put = |access: Access| {
+        fn look(&mut self, pages: &[SeenPage], counted: &[TouchedPages], each_page: bool) -> Vec<String> {
+            let (look, mut said) = (ProcessLook { pages: pages.to_vec(), counted: counted.to_vec() }, Vec::new());
+            let mut put = |access: PageAccess| {
                 said.push(format!("{} {:?} {:?}", access.page, access.op, access.basis));
                 Ok(())
             };
@@ -199,16 +199,16 @@ mod tests {
         }
     }
 
-    fn ram(number: u64) -> Seen {
-        Seen::new(number * PAGE, true)
+    fn ram(number: u64) -> SeenPage {
+        SeenPage::new(number * PAGE, true)
     }
 
-    fn swap(number: u64) -> Seen {
-        Seen::new(number * PAGE, false)
+    fn swap(number: u64) -> SeenPage {
+        SeenPage::new(number * PAGE, false)
     }
 
-    fn touched(start: u64, end: u64, touched: u64) -> Counted {
-        Counted { start: start * PAGE, end: end * PAGE, touched }
+    fn touched(start: u64, end: u64, touched: u64) -> TouchedPages {
+        TouchedPages { start: start * PAGE, end: end * PAGE, touched }
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         // Page 1 was moved to swap, which is no access; 2 came back, which is one; 5 went; 7 is new and gets its number.
         assert_eq!(follower.look(&[swap(1), ram(2), ram(7)], &[], true), ["2 Free Gone", "1 Read Known", "2 Write Made"]);
         let mut gone = Vec::new();
-        let mut put = |access: Access| {
+        let mut put = |access: PageAccess| {
             gone.push((access.page, access.op));
             Ok(())
         };

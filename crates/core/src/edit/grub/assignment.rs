@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::super::cmdline::Piece;
-use super::super::{Line, lines};
+use super::super::cmdline::CmdlinePiece;
+use super::super::{TextLine, lines};
 use super::{DEFAULT, GrubError, LINUX};
 
 /// One plain assignment.
@@ -54,10 +54,10 @@ impl Assignment {
     }
 
     /// A piece of the edited value.
-    pub fn text_of<'a>(&'a self, piece: &'a Piece) -> &'a str {
+    pub fn text_of<'a>(&'a self, piece: &'a CmdlinePiece) -> &'a str {
         match piece {
-            Piece::Kept(range) => &self.value[range.clone()],
-            Piece::New(new) => new,
+            CmdlinePiece::Kept(range) => &self.value[range.clone()],
+            CmdlinePiece::New(new) => new,
         }
     }
 
@@ -131,7 +131,7 @@ fn error(line: usize, variable: &str, found: &str, hint: &str) -> GrubError {
 }
 
 /// Reads a line that starts as an assignment of one of the two variables, and where it ends; `None` for any other line.
-fn read(text: &str, line: &Line, start: usize) -> Result<Option<(Assignment, usize)>, GrubError> {
+fn read(text: &str, line: &TextLine, start: usize) -> Result<Option<(Assignment, usize)>, GrubError> {
     let content = line.content;
     let mut rest = content.trim_start_matches([' ', '\t']);
     if let Some(exported) = rest.strip_prefix("export").filter(|rest| rest.starts_with([' ', '\t'])) {
@@ -152,16 +152,16 @@ fn read(text: &str, line: &Line, start: usize) -> Result<Option<(Assignment, usi
     }
     let quote = text[at..].chars().next().filter(|c| *c == '"' || *c == '\'');
     at += usize::from(quote.is_some());
-    let mut reader = Reader { text, at, quote, ..Reader::default() };
+    let mut reader = AssignmentReader { text, at, quote, ..AssignmentReader::default() };
     reader.value().map_err(|found| refuse(&found))?;
     reader.end().map_err(refuse)?;
-    let Reader { at, value, places, references, .. } = reader;
+    let AssignmentReader { at, value, places, references, .. } = reader;
     Ok(Some((Assignment { variable, line: line.number, appends, quote, value, places, references }, at)))
 }
 
 /// Reads the value of one assignment.
 #[derive(Default)]
-struct Reader<'a> {
+struct AssignmentReader<'a> {
     text: &'a str,
     at: usize,
     quote: Option<char>,
@@ -170,7 +170,7 @@ struct Reader<'a> {
     references: Vec<(Range<usize>, &'static str)>,
 }
 
-impl Reader<'_> {
+impl AssignmentReader<'_> {
     /// Reads up to and with the closing quote, or up to the blank that ends a bare word.
     fn value(&mut self) -> Result<(), String> {
         while let Some(c) = self.rest().chars().next() {
@@ -302,7 +302,7 @@ impl Shell {
     }
 
     /// Passes over a line; gives the variable that it sets in a way that is not plain.
-    fn pass(&mut self, line: &Line) -> Option<&'static str> {
+    fn pass(&mut self, line: &TextLine) -> Option<&'static str> {
         let was_plain = self.is_plain();
         let code = self.scan(line.content);
         if was_plain && !self.is_plain() {

@@ -8,7 +8,7 @@ mod assignment;
 
 use assignment::{Assignment, assignments, bare_is_safe};
 
-use super::cmdline::{Piece, pieces, render, same_name};
+use super::cmdline::{CmdlinePiece, pieces, render, same_name};
 use super::{Edit, apply};
 
 /// Arguments of every boot entry, the rescue entries included.
@@ -150,20 +150,20 @@ fn join(words: &[(&str, &str)]) -> String {
 }
 
 /// The edit of one value, `None` when nothing changes.
-fn edit(text: &str, old: &Assignment, pieces: &[Piece]) -> Result<Option<Edit>, GrubError> {
+fn edit(text: &str, old: &Assignment, pieces: &[CmdlinePiece]) -> Result<Option<Edit>, GrubError> {
     let new: String = pieces.iter().map(|piece| old.text_of(piece)).collect();
     if new == old.value {
         return Ok(None);
     }
     let requoted = old.quote.is_none() && !bare_is_safe(&new);
-    if old.quote == Some('\'') && pieces.iter().any(|piece| matches!(piece, Piece::New(new) if new.contains('\''))) {
+    if old.quote == Some('\'') && pieces.iter().any(|piece| matches!(piece, CmdlinePiece::New(new) if new.contains('\''))) {
         return Err(old.error("single quotes around the value, and an argument with one in it", "use double quotes there"));
     }
     let raw = pieces.iter().map(|piece| match piece {
-        Piece::Kept(range) if requoted => old.double_quoted(range.clone()),
-        Piece::Kept(range) => text[old.raw(range.clone())].to_owned(),
-        Piece::New(new) if requoted || old.quote == Some('"') => double_quoted(new),
-        Piece::New(new) => new.clone(),
+        CmdlinePiece::Kept(range) if requoted => old.double_quoted(range.clone()),
+        CmdlinePiece::Kept(range) => text[old.raw(range.clone())].to_owned(),
+        CmdlinePiece::New(new) if requoted || old.quote == Some('"') => double_quoted(new),
+        CmdlinePiece::New(new) => new.clone(),
     });
     let raw: String = raw.collect();
     let with = if requoted { format!("\"{raw}\"") } else { raw };

@@ -6,8 +6,8 @@ fn initramfs(facts: &mut Facts, names: &[&str]) {
     facts.initramfs.contents = Fact::known(names, "/boot/initrd.img");
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "boot-compressor-not-loadable",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -62,7 +62,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "boot-zpool-not-loadable",
         base: |f| {
             kernel(f, "6.1.176");
@@ -82,7 +82,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("the last kernel that reads the word", |f| kernel(f, "6.17.9"), "z3fold")],
     },
-    Case {
+    FindingCase {
         code: "boot-words-pending",
         base: |f| {
             cmdline(f, "quiet zswap.enabled=0");
@@ -97,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("one that goes", |f| configured(f, "quiet"), "zswap.enabled in /etc/default/grub")],
     },
-    Case {
+    FindingCase {
         code: "boot-grub-not-plain",
         base: |f| {
             f.boot.loader = Fact::known(BootLoader::Grub, "/etc/default/grub");

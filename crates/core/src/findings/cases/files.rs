@@ -30,15 +30,15 @@ fn mount(facts: &mut Facts, at: &str, filesystem: &str) {
     facts.mounts.push(Mount { at: at.into(), filesystem: filesystem.into(), ..Mount::default() });
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "fstab-broken-line",
         base: |f| fstab(f, "# ok\n/dev/vda1 /\n"),
         says: &["line 2 of /etc/fstab has 2 of the three fields", "findmnt --verify"],
         but_not: &[("all is well", |f| fstab(f, "/dev/vda1 / ext4\n")), ("there is no file", |f| f.files.clear())],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "fstab-missing-device",
         base: |f| {
             swap_partition(f);
@@ -85,7 +85,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "fstab-optional-missing",
         base: |f| {
             swap_partition(f);
@@ -99,7 +99,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "fstab-no-nofail",
         base: |f| fstab(f, "UUID=1-2 none swap sw 0 0\n"),
         says: &["UUID=1-2 has no nofail", "swaptune apply --boot"],
@@ -111,7 +111,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "fstab-duplicate",
         base: |f| {
             swap_partition(f);
@@ -134,7 +134,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "fstab-swap-off",
         base: |f| {
             swap_partition(f);
@@ -159,7 +159,7 @@ pub(super) const CASES: &[Case] = &[
             "is not on",
         )],
     },
-    Case {
+    FindingCase {
         code: "fstab-file-copy-on-write",
         base: |f| {
             mount(f, "/", "ext4");
@@ -184,7 +184,7 @@ pub(super) const CASES: &[Case] = &[
             "lies on overlay",
         )],
     },
-    Case {
+    FindingCase {
         code: "crypttab-random-key-by-uuid",
         base: |f| crypttab(f, "cryptswap UUID=1-2 /dev/urandom swap,plain\n"),
         says: &["cryptswap is found by UUID=1-2", "lsblk"],
@@ -199,7 +199,7 @@ pub(super) const CASES: &[Case] = &[
             ("a link by label", |f| crypttab(f, "c /dev/disk/by-label/1 /dev/urandom swap\n"), "by-label"),
         ],
     },
-    Case {
+    FindingCase {
         code: "crypttab-random-key-by-name",
         base: |f| crypttab(f, "cryptswap /dev/sda3 /dev/urandom swap\n"),
         says: &["cryptswap formats /dev/sda3 at each boot"],
@@ -211,7 +211,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("NVMe", |f| crypttab(f, "c /dev/nvme0n1p3 /dev/urandom swap\n"), "nvme0n1p3")],
     },
-    Case {
+    FindingCase {
         code: "crypttab-random-key-without-swap",
         base: |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom plain\n"),
         says: &["lacks the option swap", "sed -i '/^cryptswap[[:blank:]]/s/$/,swap/'"],
@@ -222,7 +222,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "crypttab-random-key-luks",
         base: |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom luks,swap\n"),
         says: &["can never be opened"],
@@ -232,7 +232,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "hibernation-only-zram",
         base: |f| {
             cmdline(f, "resume=UUID=7");
@@ -247,7 +247,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "hibernation-random-key",
         base: |f| {
             cmdline(f, "resume=/dev/mapper/cryptswap");
@@ -265,7 +265,7 @@ pub(super) const CASES: &[Case] = &[
             "sed -i 's/ *resume=\\/dev\\/mapper\\/cryptswap//' /etc/default/grub",
         )],
     },
-    Case {
+    FindingCase {
         code: "hibernation-device-missing",
         base: |f| {
             swap_partition(f);

@@ -4,7 +4,7 @@ use super::*;
 
 macro_rules! signature {
     ($code:literal, $line:literal $(, also $other:literal)* $(, not $near:literal)*) => {
-        Case {
+        FindingCase {
             code: $code,
             base: |f| log(f, $line),
             says: &["kernel log at 1.5 s: ", $line],
@@ -14,7 +14,7 @@ macro_rules! signature {
     };
 }
 
-pub(super) const CASES: &[Case] = &[
+pub(super) const CASES: &[FindingCase] = &[
     signature!(
         "log-zram-backend",
         "zram: Cannot initialise zstd compressing backend",

@@ -28,7 +28,7 @@ use crate::{Bytes, Fact, KernelVersion};
 type Change = fn(&mut Facts);
 
 /// What is expected of one row.
-struct Case {
+struct FindingCase {
     code: &'static str,
     base: Change,
     /// Texts that the sentence, the cure or an exhibit must hold.
@@ -37,7 +37,7 @@ struct Case {
     also: &'static [(&'static str, Change, &'static str)],
 }
 
-fn cases() -> impl Iterator<Item = &'static Case> {
+fn cases() -> impl Iterator<Item = &'static FindingCase> {
     [
         zswap_words::CASES,
         zswap::CASES,
@@ -66,7 +66,7 @@ fn whole(found: &Found) -> String {
 }
 
 /// What is wrong with one case.
-fn faults(case: &Case) -> Vec<String> {
+fn faults(case: &FindingCase) -> Vec<String> {
     let code = case.code;
     let mut faults = Vec::new();
     let mut expect = |why: &str, found: Option<Found>, texts: &[&str]| match found {

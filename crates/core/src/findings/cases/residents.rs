@@ -39,8 +39,8 @@ fn limited() -> Fact<String> {
     Fact::known("LimitedSwap".into(), format!("{FILE}:4"))
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "kubelet-fails-on-swap",
         base: |f| kubelet(f, Fact::absent(format!("{FILE}: no failSwapOn, and the default is true")), limited()),
         says: &["does not start where swap is on", "no failSwapOn", "editor /var/lib/kubelet/config.yaml", "/dev/vda3"],
@@ -52,7 +52,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("it is said", |f| kubelet(f, Fact::known(true, format!("{FILE}:9")), limited()), "config.yaml:9")],
     },
-    Case {
+    FindingCase {
         code: "kubelet-pods-without-swap",
         base: |f| kubelet(f, Fact::known(false, "x:1"), Fact::absent(format!("{FILE}: no memorySwap.swapBehavior"))),
         says: &["everything but its pods", "no memorySwap.swapBehavior", "expected LimitedSwap"],
@@ -64,28 +64,28 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("it is said", |f| kubelet(f, Fact::known(false, "x:1"), Fact::known("NoSwap".into(), "x:7")), "NoSwap (x:7)")],
     },
-    Case {
+    FindingCase {
         code: "elasticsearch-swappable",
         base: |f| resident(f, "elasticsearch"),
         says: &["does not lock its memory", "/etc/elasticsearch/elasticsearch.yml", "/dev/vda3"],
         but_not: &[("it is gone", gone), ("no swap", no_areas), ("its memory is locked", locked)],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "opensearch-swappable",
         base: |f| resident(f, "opensearch"),
         says: &["opensearch runs beside swap", "/etc/opensearch/opensearch.yml"],
         but_not: &[("it is gone", gone), ("no swap", no_areas), ("its memory is locked", locked)],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "cassandra-swappable",
         base: |f| resident(f, "cassandra"),
         says: &["cassandra runs beside swap", "swapoff /dev/vda3"],
         but_not: &[("it is gone", gone), ("no swap", no_areas)],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "redis-overcommit",
         base: |f| {
             resident(f, "redis");
@@ -95,7 +95,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("it is gone", gone), ("it is set", |f| knob(f, "vm.overcommit_memory", "1"))],
         also: &[("without swap", no_areas, "redis"), ("valkey", |f| f.system.residents[0].name = "valkey".into(), "valkey runs")],
     },
-    Case {
+    FindingCase {
         code: "redis-huge-pages",
         base: |f| {
             resident(f, "redis");
@@ -105,7 +105,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("it is gone", gone), ("on request", |f| knob(f, "transparent_hugepage.enabled", "madvise"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "mongodb-swappiness",
         base: |f| {
             resident(f, "mongodb");
@@ -115,7 +115,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("it is gone", gone), ("no swap", no_areas), ("it is set", |f| knob(f, "vm.swappiness", "1"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "postgresql-overcommit",
         base: |f| {
             resident(f, "postgresql");

@@ -9,8 +9,8 @@ fn asleep(facts: &mut Facts) {
     facts.system.managers.iter_mut().for_each(|manager| manager.active = false);
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "managers-two",
         base: |f| {
             manager(f, "zram-generator");
@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
             ("the generator second", |f| f.system.managers.swap(0, 1), "systemd-zram-setup@zram0.service"),
         ],
     },
-    Case {
+    FindingCase {
         code: "managers-zswap-and-zram",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -65,7 +65,7 @@ pub(super) const CASES: &[Case] = &[
             "sets zram up",
         )],
     },
-    Case {
+    FindingCase {
         code: "managers-fight-swaptune",
         base: |f| {
             file(f, "/etc/systemd/system/swaptune.service", "x");
@@ -79,7 +79,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "managers-knob-writer",
         base: |f| {
             file(f, "/etc/swaptune/applied.toml", "[knobs]\n\"vm.swappiness\" = 160\n");
@@ -133,7 +133,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "managers-tuned-wins",
         base: |f| {
             manager(f, "tuned");
@@ -147,14 +147,14 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "managers-oomd-without-swap",
         base: |f| manager(f, "systemd-oomd"),
         says: &["systemd-oomd is active and there is no swap"],
         but_not: &[("there is swap", |f| f.swaps = vec![area("/dev/vda3", 1)]), ("it does not act", asleep)],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "managers-two-oom-daemons",
         base: |f| {
             manager(f, "systemd-oomd");
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("one does not act", |f| f.system.managers[1].active = false)],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-overridden",
         base: |f| {
             sysctl(f, "vm.swappiness", OURS, "100");
@@ -191,7 +191,7 @@ pub(super) const CASES: &[Case] = &[
             "kernel.x is 1",
         )],
     },
-    Case {
+    FindingCase {
         code: "sysctl-live-differs",
         base: |f| {
             sysctl(f, "vm.swappiness", OURS, "100");
@@ -233,7 +233,7 @@ pub(super) const CASES: &[Case] = &[
             ("tuned", |f| manager(f, "tuned"), "tuned is active"),
         ],
     },
-    Case {
+    FindingCase {
         code: "sysctl-swappiness-zero",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -249,7 +249,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-swappiness-high-for-disk",
         base: |f| {
             f.swaps = vec![area("/dev/vda3", 1)];
@@ -264,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-watermark-scale-factor",
         base: |f| {
             knob(f, "vm.watermark_scale_factor", "125");
@@ -274,7 +274,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("it is the default", |f| knob(f, "vm.watermark_scale_factor", "10"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-overcommit-always",
         base: |f| knob(f, "vm.overcommit_memory", "1"),
         says: &["saves nothing", "overcommit_memory=0"],
@@ -284,7 +284,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-overcommit-ratio",
         base: |f| {
             knob(f, "vm.overcommit_memory", "1");
@@ -294,21 +294,21 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("it counts", |f| knob(f, "vm.overcommit_memory", "2")), ("nobody sets it", |f| f.sysctl_sources.clear())],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-min-ttl",
         base: |f| knob(f, "lru_gen.min_ttl_ms", "1000"),
         says: &["is 1000", "OOM killer"],
         but_not: &[("it is off", |f| knob(f, "lru_gen.min_ttl_ms", "0"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-vfs-cache-pressure-zero",
         base: |f| knob(f, "vm.vfs_cache_pressure", "0"),
         says: &["never given back"],
         but_not: &[("it is not", |f| knob(f, "vm.vfs_cache_pressure", "50"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "sysctl-page-cluster",
         base: |f| {
             knob(f, "vm.page-cluster", "3");
@@ -324,7 +324,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "memory-oom",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("max_pool_percent", "71")]);
@@ -371,7 +371,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "memory-psi-off",
         base: |f| {
             cmdline(f, "quiet");
@@ -388,7 +388,7 @@ pub(super) const CASES: &[Case] = &[
             ("a word", |f| cmdline(f, "psi=0"), "switches it off"),
         ],
     },
-    Case {
+    FindingCase {
         code: "memory-cgroup-v1",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -398,7 +398,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("zswap is off", off), ("it is 2", |f| f.system.cgroup_version = Fact::known(2, "x"))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "memory-container",
         base: |f| f.system.container = Fact::known(Container { kind: "docker".into() }, "/.dockerenv"),
         says: &["a docker container", "/.dockerenv"],

@@ -8,8 +8,8 @@ fn virtual_disk(facts: &mut Facts) {
     facts.swaps = vec![area("/dev/vda3", 10)];
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "swap-inverted-priority",
         base: |f| f.swaps = vec![area("/dev/zram0", 5), area("/dev/vda3", 10), area("/dev/zram1", 100), area("/dev/vdb1", 1)],
         says: &["/dev/zram0 has priority 5, /dev/vda3 has 10: pages go to the disk first"],
@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("equal ones", |f| f.swaps[0].priority = 10, "to both in turn")],
     },
-    Case {
+    FindingCase {
         code: "swap-default-priority",
         base: |f| {
             kernel(f, "6.12.1");
@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case] = &[
             ("a newer kernel", |f| kernel(f, "6.19.0"), "this kernel fills them in turn"),
         ],
     },
-    Case {
+    FindingCase {
         code: "swap-virtual-rotational",
         base: |f| {
             kernel(f, "6.12.1");
@@ -51,7 +51,7 @@ pub(super) const CASES: &[Case] = &[
             ("a newer kernel", |f| kernel(f, "6.15.0"), "single pages in turn"),
         ],
     },
-    Case {
+    FindingCase {
         code: "swap-mixed-disks",
         base: |f| {
             disk(f, "sda", Transport::Scsi, true);
@@ -68,7 +68,7 @@ pub(super) const CASES: &[Case] = &[
             ("equal priorities", |f| f.swaps[0].priority = 10, "as slow as the slowest"),
         ],
     },
-    Case {
+    FindingCase {
         code: "swap-same-disk",
         base: |f| {
             kernel(f, "6.12.1");
@@ -97,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
             ("seeks", |f| kernel(f, "6.15.1"), "the disk seeks each time"),
         ],
     },
-    Case {
+    FindingCase {
         code: "swap-striping-unit",
         base: |f| {
             kernel(f, "6.12.1");
@@ -123,7 +123,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "swap-full",
         base: |f| meminfo(f, &[("SwapTotal", 1000), ("SwapFree", 100)]),
         says: &["100 MiB of 1000 MiB of swap are free"],
@@ -133,7 +133,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "swap-file-copy-on-write",
         base: |f| {
             f.swaps = vec![area("/var/swap/file", 1)];
@@ -146,7 +146,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("the top of the tree", |f| f.swaps[0].path = "/swapfile".into(), "btrfs subvolume show /")],
     },
-    Case {
+    FindingCase {
         code: "swap-on-zvol",
         base: |f| f.swaps = vec![area("/dev/zd16", 1)],
         says: &["/dev/zd16 is a ZFS volume", "swapoff /dev/zd16"],
@@ -156,7 +156,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "swap-not-encrypted",
         base: |f| f.swaps = vec![area("/dev/vda3", 1), area("/dev/zram0", 5)],
         says: &["/dev/vda3 is not encrypted"],
@@ -168,7 +168,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "swap-none",
         base: |f| kernel(f, "6.12.1"),
         says: &["there is no swap"],

@@ -4,8 +4,8 @@ fn fill(facts: &mut Facts, used_mib: u64) {
     facts.swaps[0].used = Bytes::from_mib(used_mib);
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "zram-lru-inversion",
         base: |f| {
             f.swaps = vec![area("/dev/zram0", 100), area("/dev/vda3", 10)];
@@ -20,7 +20,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zram-full",
         base: |f| {
             f.swaps = vec![area("/dev/zram0", 100)];
@@ -43,7 +43,7 @@ pub(super) const CASES: &[Case] = &[
             "is full",
         )],
     },
-    Case {
+    FindingCase {
         code: "zram-limit",
         base: |f| {
             zram_device(f);
@@ -66,7 +66,7 @@ pub(super) const CASES: &[Case] = &[
             "95 MiB of the 100 MiB",
         )],
     },
-    Case {
+    FindingCase {
         code: "zram-too-large",
         base: |f| {
             zram_device(f);
@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zram-incompressible",
         base: |f| {
             zram_device(f);
@@ -117,7 +117,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "zram-few-algorithms",
         base: |f| {
             zram_device(f);
@@ -131,7 +131,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zram-algorithm-differs",
         base: |f| {
             zram_device(f);
@@ -151,7 +151,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zram-writeback-unused",
         base: |f| {
             zram_device(f);
@@ -168,7 +168,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zram-swappiness",
         base: |f| {
             zram_device(f);

@@ -1,7 +1,7 @@
 use super::*;
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "zswap-no-swap",
         base: |f| zswap(f, &[("enabled", "Y")]),
         says: &["there is no swap area", "/proc/swaps: empty"],
@@ -12,7 +12,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-over-zram",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("zswap is off", off), ("swap is a disk", |f| f.swaps = vec![area("/dev/vda3", 10)])],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-exclusive-loads",
         base: |f| {
             kernel(f, "6.6.13");
@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
             ("the first kernel with it", |f| kernel(f, "6.5.0"), "6.5.0"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-blocks-large-swapin",
         base: |f| {
             kernel(f, "6.12.1");
@@ -67,7 +67,7 @@ pub(super) const CASES: &[Case] = &[
             "enabled: Y",
         )],
     },
-    Case {
+    FindingCase {
         code: "zswap-zsmalloc-no-writeback",
         base: |f| {
             kernel(f, "6.1.176");
@@ -83,7 +83,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-old-pool-blocks",
         base: |f| {
             kernel(f, "6.1.176");
@@ -100,7 +100,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-memcg-off",
         base: |f| {
             kernel(f, "6.12.1");
@@ -130,7 +130,7 @@ pub(super) const CASES: &[Case] = &[
             ("no known loader", |f| f.boot.arguments = Fact::absent("none"), "grep -rn"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-thp-bypass",
         base: |f| {
             kernel(f, "6.12.1");
@@ -161,7 +161,7 @@ pub(super) const CASES: &[Case] = &[
             ("the fact alone", |f| drop(f.knobs.remove("transparent_hugepage.enabled")), "always"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-percent-range",
         base: |f| zswap(f, &[("enabled", "Y"), ("max_pool_percent", "150"), ("accept_threshold_percent", "90")]),
         says: &["max_pool_percent is 150", "all memory"],
@@ -177,7 +177,7 @@ pub(super) const CASES: &[Case] = &[
             ("no threshold", |f| zswap(f, &[("max_pool_percent", "20"), ("accept_threshold_percent", "0")]), "until it is empty"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-shrinker-on",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "Y")]);
@@ -193,7 +193,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-shrinker-no-effect",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("shrinker_enabled", "Y")]);
@@ -210,7 +210,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-readahead-stays",
         base: |f| {
             kernel(f, "6.16.0");
@@ -234,7 +234,7 @@ pub(super) const CASES: &[Case] = &[
             ("a file that sets it", |f| sysctl(f, "vm.page-cluster", "/etc/sysctl.d/a.conf", "3"), "/etc/sysctl.d/a.conf line 3"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-unused",
         base: |f| {
             zswap(f, &[("enabled", "Y")]);
@@ -257,7 +257,7 @@ pub(super) const CASES: &[Case] = &[
             "stored nothing",
         )],
     },
-    Case {
+    FindingCase {
         code: "zswap-off-holds-pages",
         base: |f| {
             zswap(f, &[("enabled", "N")]);

@@ -19,7 +19,7 @@ fn zram_instead(facts: &mut Facts) {
 fn counted(facts: &mut Facts, zswap: &[(&str, u64)], vmstat: &[(&str, u64)]) {
     let map = |list: &[(&str, u64)]| list.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
     let (by, at) = ("apply 20261121-054801-a1b2".to_owned(), "2026-11-21T05:48:01Z".to_owned());
-    let counted = crate::facts::Counted { by, at, boot: "x".into(), zswap: map(zswap), vmstat: map(vmstat) };
+    let counted = crate::facts::CountersSinceBoot { by, at, boot: "x".into(), zswap: map(zswap), vmstat: map(vmstat) };
     facts.memory.counted = Fact::known(counted, "/run/swaptune/counters.json");
 }
 
@@ -48,8 +48,8 @@ fn what_was_counted_before_the_apply_is_no_fault_of_it() {
     assert!(found.what.contains("3 times since apply 20261121-054801-a1b2 at 2026-11-21T05:48:01Z"), "{}", found.what);
 }
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "zswap-pool-stuck",
         base: |f| {
             machine(f, 1500);
@@ -102,7 +102,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-pool-near-limit",
         base: |f| machine(f, 1500),
         says: &["1.5 GiB of 1.6 GiB", "the hottest first"],
@@ -142,7 +142,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-limit-hit",
         base: |f| {
             machine(f, 800);
@@ -156,7 +156,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-rejects",
         base: |f| {
             machine(f, 800);
@@ -178,7 +178,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("just enough", |f| vmstat(f, &[("pswpout", 5_096)]), "16 MiB went")],
     },
-    Case {
+    FindingCase {
         code: "zswap-passed",
         base: |f| {
             machine(f, 800);
@@ -192,7 +192,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-incompressible",
         base: |f| {
             machine(f, 800);
@@ -229,7 +229,7 @@ pub(super) const CASES: &[Case] = &[
             ("a small part stored raw", |f| counters(f, &[("stored_incompressible_pages", 2_250)]), "2.3 MiB did"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-writeback-failing",
         base: |f| {
             machine(f, 800);
@@ -243,7 +243,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("just enough", |f| counters(f, &[("reject_reclaim_fail", 256), ("written_back_pages", 0)]), "256 times")],
     },
-    Case {
+    FindingCase {
         code: "zswap-no-memory",
         base: |f| {
             machine(f, 800);
@@ -253,7 +253,7 @@ pub(super) const CASES: &[Case] = &[
         but_not: &[("zswap is off", off), ("it was seldom", |f| counters(f, &[("reject_alloc_fail", 199)]))],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-decompress-fail",
         base: |f| counters(f, &[("decompress_fail", 2)]),
         says: &["2 pages could not", "compressor=lzo"],

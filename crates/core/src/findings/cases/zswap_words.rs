@@ -1,7 +1,7 @@
 use super::*;
 
-pub(super) const CASES: &[Case] = &[
-    Case {
+pub(super) const CASES: &[FindingCase] = &[
+    FindingCase {
         code: "zswap-compressor-fallback",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("compressor", "lzo")]);
@@ -44,7 +44,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-compressor-late",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("compressor", "zstd")]);
@@ -58,7 +58,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-zpool-fallback",
         base: |f| {
             zswap(f, &[("enabled", "Y"), ("zpool", "zbud")]);
@@ -74,7 +74,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-no-pool",
         base: |f| {
             zswap(f, &[("enabled", "N")]);
@@ -102,7 +102,7 @@ pub(super) const CASES: &[Case] = &[
             "no pool configured",
         )],
     },
-    Case {
+    FindingCase {
         code: "zswap-compressor-unchecked",
         base: |f| {
             kernel(f, "6.12.1");
@@ -131,7 +131,7 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-stale-word",
         base: |f| {
             kernel(f, "6.18.2");
@@ -159,7 +159,7 @@ pub(super) const CASES: &[Case] = &[
             ("nonsense", |f| cmdline(f, "zswap.colour=1"), "does not have it"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-allocator-gone",
         base: |f| {
             kernel(f, "6.17.1");
@@ -177,7 +177,7 @@ pub(super) const CASES: &[Case] = &[
             ("zbud", |f| cmdline(f, "zswap.zpool=zbud"), "zbud"),
         ],
     },
-    Case {
+    FindingCase {
         code: "zswap-word-contradicted",
         base: |f| {
             zswap(f, &[("enabled", "N"), ("max_pool_percent", "20")]);
@@ -195,7 +195,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[("another value", |f| cmdline(f, "zswap.max_pool_percent=30"), "max_pool_percent=30")],
     },
-    Case {
+    FindingCase {
         code: "zswap-asked-but-absent",
         base: |f| {
             no_zswap(f);
@@ -209,7 +209,7 @@ pub(super) const CASES: &[Case] = &[
         ],
         also: &[],
     },
-    Case {
+    FindingCase {
         code: "zswap-cloud-kernel",
         base: |f| {
             kernel(f, "6.12.1-cloud-amd64");

@@ -1,9 +1,9 @@
 //! A swap area that is there already, taken into the configuration; nothing on it is touched.
 
 use super::super::draft::{Draft, Why};
-use super::super::{Plan, Request, When};
-use super::lines::{self, Area};
-use super::{KeyFile, Wish, begin, finish};
+use super::super::{Plan, PlanRequest, When};
+use super::lines::{self, BootArea};
+use super::{DeviceWish, KeyFile, begin, finish};
 use crate::change::{Change, SwapState};
 use crate::facts::{BlockDevice, Encryption, Holds, SwapKind};
 use crate::parse::crypttab;
@@ -11,7 +11,7 @@ use crate::settings::EncryptRule;
 
 /// Plans to take an area as it is.
 #[must_use]
-pub fn adopt(request: &Request<'_>, wish: &Wish<'_>) -> Plan {
+pub fn adopt(request: &PlanRequest<'_>, wish: &DeviceWish<'_>) -> Plan {
     let mut draft = begin(request, "device adopt");
     if !draft.is_refused() {
         take(&mut draft, wish);
@@ -19,7 +19,7 @@ pub fn adopt(request: &Request<'_>, wish: &Wish<'_>) -> Plan {
     finish(draft)
 }
 
-fn take(draft: &mut Draft<'_>, wish: &Wish<'_>) {
+fn take(draft: &mut Draft<'_>, wish: &DeviceWish<'_>) {
     let facts = draft.facts();
     let Some(device) = facts.device_named(wish.device) else {
         return draft.refuse(wish.device, "no block device of this name is there", "`lsblk -f` shows what is there");
@@ -43,7 +43,7 @@ fn take(draft: &mut Draft<'_>, wish: &Wish<'_>) {
     }
     let spec = if device.dm_crypt().is_some() { device.node() } else { format!("UUID={uuid}") };
     let partition = device.partuuid.as_ref().filter(|_| wish.optional && device.dm_name.is_none());
-    let area = Area {
+    let area = BootArea {
         spec,
         name: partition.map_or_else(|| device.node(), |partuuid| format!("PARTUUID={partuuid}")),
         priority: wish.priority,
@@ -66,7 +66,7 @@ fn rule(device: &BlockDevice) -> EncryptRule {
     }
 }
 
-fn swap_uuid(draft: &Draft<'_>, device: &BlockDevice, wish: &Wish<'_>) -> Option<String> {
+fn swap_uuid(draft: &Draft<'_>, device: &BlockDevice, wish: &DeviceWish<'_>) -> Option<String> {
     let place = draft.facts().swap_places.iter().find(|place| place.path == wish.device);
     match place.and_then(|place| place.holds.value()) {
         Some(Holds::Swap { uuid, .. }) => Some(uuid.clone()),
@@ -80,7 +80,7 @@ type Line = (String, String);
 
 /// The line of crypttab that an encrypted mapping lacks: one that nothing opens would be missing from the next boot on. `Err` after a
 /// refusal.
-fn crypttab_line(draft: &mut Draft<'_>, device: &BlockDevice, wish: &Wish<'_>) -> Result<Option<Line>, ()> {
+fn crypttab_line(draft: &mut Draft<'_>, device: &BlockDevice, wish: &DeviceWish<'_>) -> Result<Option<Line>, ()> {
     let name = device.dm_name.clone().unwrap_or_default();
     let known = crypttab::parse(draft.facts().file(lines::CRYPTTAB).unwrap_or_default());
     let is_listed = known.iter().any(|mapping| mapping.name == name);
@@ -116,7 +116,7 @@ fn source(draft: &Draft<'_>, device: &BlockDevice) -> String {
 }
 
 /// Found by the partition where there is one, else by the volume's own UUID, which no swap header erases. Discards go through as they do now.
-fn volume_line(draft: &Draft<'_>, device: &BlockDevice, wish: &Wish<'_>, name: &str, key: &str) -> Line {
+fn volume_line(draft: &Draft<'_>, device: &BlockDevice, wish: &DeviceWish<'_>, name: &str, key: &str) -> Line {
     let below = device.lies_on.first().and_then(|name| draft.facts().block_device(name));
     let by = |tag: &str, id: &Option<String>| id.as_ref().map(|id| format!("{tag}={id}"));
     let spec = below.and_then(|below| by("PARTUUID", &below.partuuid).or_else(|| by("UUID", &below.uuid)));

@@ -12,7 +12,7 @@ pub(super) const FSTAB: &str = "/etc/fstab";
 pub(super) const CRYPTTAB: &str = "/etc/crypttab";
 
 /// An area that a boot shall bring up.
-pub(super) struct Area {
+pub(super) struct BootArea {
     /// What fstab calls it.
     pub spec: String,
     /// What a configuration calls it.
@@ -25,7 +25,7 @@ pub(super) struct Area {
     pub partuuid: Option<String>,
 }
 
-impl Area {
+impl BootArea {
     fn wanted(&self) -> SwapWanted {
         SwapWanted {
             path: self.name.clone(),
@@ -37,12 +37,12 @@ impl Area {
         }
     }
 
-    fn line(&self) -> fstab::SwapLine {
+    fn line(&self) -> fstab::FstabSwapLine {
         let mut options = areas::options(&SwapWanted { discard_once: self.discard, ..self.wanted() });
         if self.optional {
             options += &format!(",{DEVICE_TIMEOUT}");
         }
-        fstab::SwapLine { spec: self.spec.clone(), options }
+        fstab::FstabSwapLine { spec: self.spec.clone(), options }
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn mapping_options(first: &str, discard: bool, optional: bool) -> Str
 }
 
 /// The lines of an area.
-pub(super) fn add(draft: &mut Draft<'_>, area: &Area, mapping: Option<(&str, String)>) {
+pub(super) fn add(draft: &mut Draft<'_>, area: &BootArea, mapping: Option<(&str, String)>) {
     if let Some((name, line)) = mapping {
         let why =
             "the mapping is opened at each boot; its partition is found by PARTUUID, which nothing that is written to it erases";
@@ -77,7 +77,7 @@ pub(super) fn add(draft: &mut Draft<'_>, area: &Area, mapping: Option<(&str, Str
 }
 
 /// What a boot has given up comes up all the same when it appears after that, and so does what is plugged in.
-fn arrival(draft: &mut Draft<'_>, area: &Area) {
+fn arrival(draft: &mut Draft<'_>, area: &BootArea) {
     let comes_late = area.optional && draft.facts().system.has_systemd();
     let Some(partuuid) = area.partuuid.as_ref().filter(|_| comes_late) else { return };
     for (path, target) in arrival_links(partuuid, &area.spec) {
@@ -88,7 +88,7 @@ fn arrival(draft: &mut Draft<'_>, area: &Area) {
 }
 
 /// A section where the configuration lists areas, and one in the record of the last apply, so that the plan stays empty.
-fn sections(draft: &mut Draft<'_>, area: &Area) {
+fn sections(draft: &mut Draft<'_>, area: &BootArea) {
     let mut section = String::new();
     let listed = configuration(draft);
     let encrypt = listed.as_ref().map(|_| area.encrypt);
@@ -114,7 +114,7 @@ pub(super) fn remove(
     draft: &mut Draft<'_>,
     partuuid: Option<&str>,
     is_area: &dyn Fn(&str) -> bool,
-    is_mapping: &dyn Fn(&crate::parse::crypttab::Mapping) -> bool,
+    is_mapping: &dyn Fn(&crate::parse::crypttab::CryptMapping) -> bool,
 ) {
     let entries = fstab::entries(draft.facts().file(FSTAB).unwrap_or_default());
     let gone = entries.into_iter().flatten().filter(|entry| entry.is_swap() && entry.is_optional() && is_area(&entry.spec));

@@ -10,7 +10,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use super::{Draft, Plan, Request};
+use super::{Draft, Plan, PlanRequest};
 use crate::settings::EncryptRule;
 use crate::units::Bytes;
 
@@ -21,7 +21,7 @@ pub(super) use target::in_use;
 
 /// How much of a disk becomes swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
+pub enum DiskShare {
     /// A share of what a table can hold.
     Percent(u64),
     /// A size.
@@ -50,11 +50,11 @@ pub struct KeyFile {
 
 /// What is wanted of a device.
 #[derive(Clone, Debug)]
-pub struct Wish<'a> {
+pub struct DeviceWish<'a> {
     /// The device as it was typed.
     pub device: &'a str,
     /// How much of a whole disk becomes swap: all, or 60 % beside a cache.
-    pub swap: Option<Share>,
+    pub swap: Option<DiskShare>,
     /// Make a second partition of the rest, for a cache.
     pub cache: bool,
     /// How it is encrypted.
@@ -70,7 +70,7 @@ pub struct Wish<'a> {
 }
 
 /// A draft of a plan for a device; `None` with the refusal where no device can be touched.
-fn begin<'a>(request: &'a Request<'a>, what: &str) -> Draft<'a> {
+fn begin<'a>(request: &'a PlanRequest<'a>, what: &str) -> Draft<'a> {
     let mut draft = Draft::new(request);
     draft.rename(what);
     if let Some(container) = request.facts.system.container.value() {

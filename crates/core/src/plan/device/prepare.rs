@@ -1,10 +1,10 @@
 //! A device made ready: partitioned, encrypted, with a swap header, on, and found again by every boot.
 
 use super::super::draft::{Draft, Why, uuid};
-use super::super::{Plan, Request, When, areas};
-use super::lines::{self, Area};
+use super::super::{Plan, PlanRequest, When, areas};
+use super::lines::{self, BootArea};
 use super::target::{self, Target};
-use super::{Wish, begin, finish};
+use super::{DeviceWish, begin, finish};
 use crate::change::{Change, DeviceFormat, MappingKey, MappingState, SwapHeaderState, SwapState};
 use crate::device::{key_file, mapping_name};
 use crate::measurement::{CipherFigures, recommend};
@@ -16,7 +16,7 @@ const LOST: &str = "what the device carries now is lost; the ends that are overw
 
 /// Plans to make a device swap.
 #[must_use]
-pub fn prepare(request: &Request<'_>, wish: &Wish<'_>) -> Plan {
+pub fn prepare(request: &PlanRequest<'_>, wish: &DeviceWish<'_>) -> Plan {
     let mut draft = begin(request, "device prepare");
     if let Some(target) = target::of(&mut draft, wish).filter(|_| !draft.is_refused()) {
         if let Some(device) = draft.facts().device_named(wish.device) {
@@ -37,7 +37,7 @@ fn is_wiped(draft: &Draft<'_>) -> bool {
     !draft.request.wipe.is_empty()
 }
 
-fn table(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
+fn table(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, target: &Target) {
     let Some(table) = target.table.clone() else { return };
     let wipe = is_wiped(draft);
     let path = draft.facts().device_named(wish.device).map_or_else(|| wish.device.to_owned(), crate::facts::BlockDevice::node);
@@ -52,7 +52,7 @@ fn table(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
 }
 
 /// What goes into the partition; says what swapon takes.
-fn contents(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) -> String {
+fn contents(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, target: &Target) -> String {
     let name = mapping_name(&target.partuuid);
     let swap = SwapHeaderState { uuid: uuid(draft.request.seed, &format!("{} swap", target.node)), label: name.clone() };
     let key = match wish.encrypt {
@@ -135,7 +135,7 @@ fn cipher(draft: &Draft<'_>) -> (String, u32, String, String) {
 }
 
 /// The lines for each boot.
-fn last(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
+fn last(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, target: &Target) {
     let name = mapping_name(&target.partuuid);
     let options = |first: &str| lines::mapping_options(first, target.discard, wish.optional);
     let source = format!("PARTUUID={}", target.partuuid);
@@ -152,7 +152,7 @@ fn last(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
     let is_plain = wish.encrypt == EncryptRule::None;
     let swap_uuid = uuid(draft.request.seed, &format!("{} swap", target.node));
     let by_partition = if wish.optional { source } else { target.node.clone() };
-    let area = Area {
+    let area = BootArea {
         spec: if is_plain { format!("UUID={swap_uuid}") } else { format!("/dev/mapper/{name}") },
         name: if is_plain { by_partition } else { format!("/dev/mapper/{name}") },
         priority: wish.priority,
@@ -164,7 +164,7 @@ fn last(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
     lines::add(draft, &area, mapping.map(|line| (name.as_str(), line)));
 }
 
-fn notes(draft: &mut Draft<'_>, wish: &Wish<'_>, target: &Target) {
+fn notes(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, target: &Target) {
     let what = match wish.encrypt {
         EncryptRule::None => "what is swapped out is written in clear text and stays readable on the device after power-off",
         EncryptRule::Random => {

@@ -1,30 +1,30 @@
 //! A device taken out: off, closed, no line of it left, its keys destroyed.
 
 use super::super::draft::{Draft, Why};
-use super::super::{Plan, Request, When, areas};
+use super::super::{Plan, PlanRequest, When, areas};
 use super::lines::{self, CRYPTTAB, FSTAB};
-use super::{Wish, begin, without_capacity};
+use super::{DeviceWish, begin, without_capacity};
 use crate::change::{Change, DeviceFormat, MappingKey, MappingState, SwapHeaderState, SwapState};
 use crate::device::KEY_DIR;
 use crate::edit::fstab;
 use crate::facts::{BlockDevice, Encryption, SwapArea, SwapKind};
-use crate::parse::crypttab::{self, Mapping};
+use crate::parse::crypttab::{self, CryptMapping};
 
 /// What there is of an area.
-struct Found<'a> {
+struct FoundArea<'a> {
     /// The partition or disk; `None` when it is not there.
     below: Option<&'a BlockDevice>,
     /// The mapping on it that is open.
     mapping: Option<&'a BlockDevice>,
     /// Its line in crypttab.
-    line: Option<Mapping>,
+    line: Option<CryptMapping>,
     /// The area that is on.
     area: Option<&'a SwapArea>,
 }
 
 /// Plans to take a device out of use.
 #[must_use]
-pub fn retire(request: &Request<'_>, wish: &Wish<'_>) -> Plan {
+pub fn retire(request: &PlanRequest<'_>, wish: &DeviceWish<'_>) -> Plan {
     let mut draft = begin(request, "device retire");
     if draft.is_refused() {
         return without_capacity(draft);
@@ -44,13 +44,13 @@ pub fn retire(request: &Request<'_>, wish: &Wish<'_>) -> Plan {
 }
 
 /// The areas on a device: on itself, or on its partitions.
-fn find<'a>(draft: &Draft<'a>, spec: &str) -> Vec<Found<'a>> {
+fn find<'a>(draft: &Draft<'a>, spec: &str) -> Vec<FoundArea<'a>> {
     let facts = draft.facts();
     let Some(device) = facts.device_named(spec) else {
         let name = spec.strip_prefix("/dev/mapper/").unwrap_or(spec);
         let lines = crypttab::parse(facts.file(CRYPTTAB).unwrap_or_default());
         let line = lines.into_iter().find(|line| line.name == name || line.source == spec);
-        return vec![Found { below: None, mapping: None, line, area: None }];
+        return vec![FoundArea { below: None, mapping: None, line, area: None }];
     };
     let is_below = |other: &&BlockDevice| match &device.dm_name {
         Some(_) => device.lies_on.contains(&other.name),
@@ -59,7 +59,7 @@ fn find<'a>(draft: &Draft<'a>, spec: &str) -> Vec<Found<'a>> {
     facts.block_devices.iter().filter(is_below).map(|below| on(draft, below)).collect()
 }
 
-fn on<'a>(draft: &Draft<'a>, below: &'a BlockDevice) -> Found<'a> {
+fn on<'a>(draft: &Draft<'a>, below: &'a BlockDevice) -> FoundArea<'a> {
     let facts = draft.facts();
     let lines = crypttab::parse(facts.file(CRYPTTAB).unwrap_or_default());
     let line = lines.into_iter().find(|line| below.is_named(&line.source));
@@ -67,10 +67,10 @@ fn on<'a>(draft: &Draft<'a>, below: &'a BlockDevice) -> Found<'a> {
     let mapping = facts.block_devices.iter().find(is_mapping);
     let name = mapping.map_or(&below.name, |mapping| &mapping.name);
     let area = facts.swaps.iter().find(|area| area.kind == SwapKind::Partition && area.device.value() == Some(name));
-    Found { below: Some(below), mapping, line, area }
+    FoundArea { below: Some(below), mapping, line, area }
 }
 
-fn one(draft: &mut Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) {
+fn one(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, found: &FoundArea<'_>) {
     let is_swap = found.area.is_some() || is_listed(draft, wish, found) || holds_swap(found);
     if !is_swap {
         return;
@@ -93,31 +93,31 @@ fn one(draft: &mut Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) {
 }
 
 /// True for every name of the area: of its partition, of its mapping, open or not.
-fn is_named(found: &Found<'_>, wish: &Wish<'_>, spec: &str) -> bool {
+fn is_named(found: &FoundArea<'_>, wish: &DeviceWish<'_>, spec: &str) -> bool {
     let by_line = found.line.as_ref().is_some_and(|line| spec == format!("/dev/mapper/{}", line.name));
     let by_device = [found.below, found.mapping].iter().flatten().any(|device| device.is_named(spec));
     by_line || by_device || found.below.is_none() && spec == wish.device
 }
 
-fn is_listed(draft: &Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) -> bool {
+fn is_listed(draft: &Draft<'_>, wish: &DeviceWish<'_>, found: &FoundArea<'_>) -> bool {
     let entries = fstab::entries(draft.facts().file(FSTAB).unwrap_or_default());
     entries.iter().flatten().any(|entry| entry.is_swap() && is_named(found, wish, &entry.spec))
         || found.line.as_ref().is_some_and(|line| line.options.iter().any(|option| option == "swap"))
 }
 
-fn holds_swap(found: &Found<'_>) -> bool {
+fn holds_swap(found: &FoundArea<'_>) -> bool {
     let device = found.mapping.or(found.below);
     device.is_some_and(|device| device.contents.value().is_some_and(|kind| kind == "swap"))
 }
 
-fn off(draft: &mut Draft<'_>, found: &Found<'_>) {
+fn off(draft: &mut Draft<'_>, found: &FoundArea<'_>) {
     let Some((area, device)) = found.area.zip(found.mapping.or(found.below)) else { return };
     let before = Some(SwapState { priority: area.priority, discard_once: false });
     let why = Why::rule("its pages come back first; refused where they do not fit", "swapoff(2)");
     draft.step(When::Now, Change::Swap { path: device.node(), before, after: None }, why);
 }
 
-fn close(draft: &mut Draft<'_>, found: &Found<'_>) {
+fn close(draft: &mut Draft<'_>, found: &FoundArea<'_>) {
     let (Some(mapping), Some(below)) = (found.mapping, found.below) else { return };
     let key = match (&found.line, mapping.dm_crypt()) {
         (Some(line), Some(Encryption::Luks { .. })) => MappingKey::File { path: line.key.clone() },
@@ -131,20 +131,20 @@ fn close(draft: &mut Draft<'_>, found: &Found<'_>) {
     draft.step(When::Now, Change::Mapping { name, before: Some(state), after: None }, why);
 }
 
-fn option<'a>(line: Option<&'a Mapping>, key: &str) -> Option<&'a str> {
+fn option<'a>(line: Option<&'a CryptMapping>, key: &str) -> Option<&'a str> {
     line?.options.iter().find_map(|option| option.strip_prefix(key)?.strip_prefix('='))
 }
 
-fn cipher(line: Option<&Mapping>) -> String {
+fn cipher(line: Option<&CryptMapping>) -> String {
     option(line, "cipher").unwrap_or("aes-xts-plain64").to_owned()
 }
 
-fn bits(line: Option<&Mapping>) -> u32 {
+fn bits(line: Option<&CryptMapping>) -> u32 {
     option(line, "size").and_then(|bits| bits.parse().ok()).unwrap_or(512)
 }
 
 /// What makes the contents readable. Of a random key nothing is left once the mapping is closed.
-fn destroy(draft: &mut Draft<'_>, found: &Found<'_>) {
+fn destroy(draft: &mut Draft<'_>, found: &FoundArea<'_>) {
     let key = found.line.as_ref().map(|line| line.key.as_str()).filter(|key| key.starts_with(KEY_DIR));
     if let Some((below, kind)) = found.below.and_then(|below| Some((below, below.contents.value()?.as_str()))) {
         let uuid = below.uuid.clone().unwrap_or_default();
@@ -177,7 +177,7 @@ fn destroy(draft: &mut Draft<'_>, found: &Found<'_>) {
     }
 }
 
-fn notes(draft: &mut Draft<'_>, wish: &Wish<'_>, found: &Found<'_>) {
+fn notes(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, found: &FoundArea<'_>) {
     let Some(below) = found.below else {
         let text =
             "the device is not there: its lines go, what is on it stays as it is; an encrypted one is unreadable without its key";

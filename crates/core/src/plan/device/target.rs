@@ -1,7 +1,7 @@
 //! What a device is, what speaks against overwriting it, and how a disk is divided.
 
 use super::super::draft::{Draft, uuid};
-use super::{Share, Wish};
+use super::{DeviceWish, DiskShare};
 use crate::change::{DeviceFormat, PartitionState};
 use crate::device::{ALIGNMENT, DATA_TYPE, SWAP_TYPE, partition_name};
 use crate::facts::{BlockDevice, Facts, Holds, SwapKind, Transport};
@@ -25,7 +25,7 @@ pub(super) struct Target {
 }
 
 /// The target of a wish; `None` when it is refused.
-pub(super) fn of(draft: &mut Draft<'_>, wish: &Wish<'_>) -> Option<Target> {
+pub(super) fn of(draft: &mut Draft<'_>, wish: &DeviceWish<'_>) -> Option<Target> {
     let facts = draft.facts();
     let Some(device) = facts.device_named(wish.device) else {
         draft.refuse(wish.device, "no block device of this name is there", "`lsblk -o NAME,SIZE,PARTUUID` shows what is there");
@@ -89,7 +89,7 @@ fn listed(facts: &Facts, device: &BlockDevice) -> Option<(&'static str, String)>
 }
 
 /// What is on it and would be lost; `--wipe` lifts it.
-fn contents(facts: &Facts, device: &BlockDevice, wish: &Wish<'_>) -> Option<String> {
+fn contents(facts: &Facts, device: &BlockDevice, wish: &DeviceWish<'_>) -> Option<String> {
     if facts.block_devices.iter().any(|other| other.parent.as_deref() == Some(&device.name)) {
         return Some("it has a partition table, and a new one would lose what is in its partitions".into());
     }
@@ -106,7 +106,7 @@ fn contents(facts: &Facts, device: &BlockDevice, wish: &Wish<'_>) -> Option<Stri
     Some(format!("it carries {kind}, which would be lost"))
 }
 
-fn programs(draft: &mut Draft<'_>, wish: &Wish<'_>, is_disk: bool) {
+fn programs(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, is_disk: bool) {
     let encrypts = wish.encrypt != EncryptRule::None;
     let missing = [
         (is_disk && !wish.programs.sfdisk, "sfdisk is not there, which makes the partitions", "apt install fdisk util-linux"),
@@ -122,7 +122,7 @@ fn programs(draft: &mut Draft<'_>, wish: &Wish<'_>, is_disk: bool) {
     }
 }
 
-fn partition(draft: &mut Draft<'_>, wish: &Wish<'_>, device: &BlockDevice, node: String) -> Option<Target> {
+fn partition(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, device: &BlockDevice, node: String) -> Option<Target> {
     if wish.swap.is_some() || wish.cache {
         draft.refuse(&node, "it is a partition, and --swap and --rest divide whole disks", "leave them out, or name the disk");
         return None;
@@ -135,12 +135,12 @@ fn partition(draft: &mut Draft<'_>, wish: &Wish<'_>, device: &BlockDevice, node:
     is_large_enough(draft, &node, device.size).then_some(Target { node, partuuid, table: None, discard })
 }
 
-fn disk(draft: &mut Draft<'_>, wish: &Wish<'_>, device: &BlockDevice, node: String) -> Option<Target> {
+fn disk(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, device: &BlockDevice, node: String) -> Option<Target> {
     // Whole MiB between the two tables.
     let usable = Bytes::from_mib(device.size.0.saturating_sub(2 * ALIGNMENT.0) >> 20);
-    let swap = match wish.swap.unwrap_or(if wish.cache { Share::Percent(60) } else { Share::Percent(100) }) {
-        Share::Percent(percent) => Bytes::from_mib(usable.percent(percent).mib()),
-        Share::Size(size) => Bytes::from_mib(size.0.div_ceil(1 << 20)),
+    let swap = match wish.swap.unwrap_or(if wish.cache { DiskShare::Percent(60) } else { DiskShare::Percent(100) }) {
+        DiskShare::Percent(percent) => Bytes::from_mib(usable.percent(percent).mib()),
+        DiskShare::Size(size) => Bytes::from_mib(size.0.div_ceil(1 << 20)),
     };
     if swap > usable {
         draft.refuse(&node, format!("{swap} of swap are wanted, and a table on it holds {usable}"), "a smaller --swap");

@@ -10,8 +10,8 @@ use crate::settings::Settings;
 
 const ALL: Programs = Programs { sfdisk: true, cryptsetup: true, crypttab: true };
 
-fn wish(device: &str) -> Wish<'_> {
-    Wish {
+fn wish(device: &str) -> DeviceWish<'_> {
+    DeviceWish {
         device,
         swap: None,
         cache: false,
@@ -23,7 +23,7 @@ fn wish(device: &str) -> Wish<'_> {
     }
 }
 
-fn prepared(facts: &Facts, wish: &Wish<'_>, wipe: bool) -> Plan {
+fn prepared(facts: &Facts, wish: &DeviceWish<'_>, wipe: bool) -> Plan {
     let named = [wish.device.to_owned()];
     prepare(&request(facts, &Settings::default(), if wipe { &named } else { &[] }), wish)
 }
@@ -114,7 +114,7 @@ fn a_virtual_disk_is_corrected_before_its_mapping_is_made() {
 
 #[test]
 fn a_disk_is_divided() {
-    let sizes = |wish: &Wish<'_>| {
+    let sizes = |wish: &DeviceWish<'_>| {
         let plan = prepared(&server(), wish, false);
         let table = plan.steps.iter().find_map(|step| match &step.change {
             Change::Format { after: Some(DeviceFormat::Gpt { partitions, .. }), .. } => Some(partitions.clone()),
@@ -123,18 +123,18 @@ fn a_disk_is_divided() {
         table.unwrap_or_default().iter().map(|part| (part.name.clone(), part.start.mib(), part.size.mib())).collect::<Vec<_>>()
     };
     let (swap, cache) = ("swaptune-swap".to_owned(), "swaptune-cache".to_owned());
-    let divided = Wish { cache: true, ..wish("/dev/vdb") };
+    let divided = DeviceWish { cache: true, ..wish("/dev/vdb") };
     // 4096 MiB less one at either end: 60 % of 4094.
     assert_eq!(sizes(&divided), [(swap.clone(), 1, 2456), (cache.clone(), 2457, 1638)]);
-    let half = Wish { swap: Some(Share::Percent(50)), ..divided.clone() };
+    let half = DeviceWish { swap: Some(DiskShare::Percent(50)), ..divided.clone() };
     assert_eq!(sizes(&half), [(swap.clone(), 1, 2047), (cache, 2048, 2047)]);
-    let sized = Wish { swap: Some(Share::Size(Bytes::from_gib(1))), ..wish("/dev/vdb") };
+    let sized = DeviceWish { swap: Some(DiskShare::Size(Bytes::from_gib(1))), ..wish("/dev/vdb") };
     assert_eq!(sizes(&sized), [(swap, 1, 1024)]);
 }
 
 #[test]
 fn a_volume_gets_a_key_that_no_line_shows() {
-    let plan = prepared(&server(), &Wish { encrypt: EncryptRule::Luks, optional: false, ..wish("/dev/vdb") }, false);
+    let plan = prepared(&server(), &DeviceWish { encrypt: EncryptRule::Luks, optional: false, ..wish("/dev/vdb") }, false);
     let texts = shown(&plan).join("\n");
     assert!(
         texts.contains(".key: a random key, for root only\nformat /dev/vdb1: LUKS2, aes-xts-plain64, 512 bits\nopen "),
@@ -208,11 +208,11 @@ fn what_is_missing_to_do_it_with_is_named() {
         (Programs { cryptsetup: false, ..ALL }, EncryptRule::Luks, "cryptsetup is not there"),
         (Programs { crypttab: false, ..ALL }, EncryptRule::Random, "systemd-cryptsetup-generator"),
     ] {
-        let plan = prepared(&server(), &Wish { programs, encrypt, ..wish("/dev/vdb") }, false);
+        let plan = prepared(&server(), &DeviceWish { programs, encrypt, ..wish("/dev/vdb") }, false);
         assert!(refused(&plan, why) && plan.steps.is_empty(), "{why}: {:?}", plan.refusals);
     }
     let none = Programs { sfdisk: true, cryptsetup: false, crypttab: false };
-    let plan = prepared(&server(), &Wish { programs: none, encrypt: EncryptRule::None, ..wish("/dev/vdb") }, false);
+    let plan = prepared(&server(), &DeviceWish { programs: none, encrypt: EncryptRule::None, ..wish("/dev/vdb") }, false);
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
 }
 
@@ -233,7 +233,7 @@ fn the_plan_stays_empty_and_retiring_leaves_no_line() {
     for encrypt in EncryptRule::ALL {
         let mut before = server();
         applied(&mut before);
-        let wish = Wish { encrypt, priority: 77, ..wish("/dev/vdb") };
+        let wish = DeviceWish { encrypt, priority: 77, ..wish("/dev/vdb") };
         let plan = prepared(&before, &wish, false);
         assert!(plan.refusals.is_empty(), "{encrypt:?}: {:?}", plan.refusals);
         let there = after(before.clone(), &plan);
@@ -327,7 +327,7 @@ fn key(unfit: Option<&str>) -> Option<KeyFile> {
 fn a_volume_that_nothing_opens_is_adopted_with_its_key() {
     let facts = volume("LUKS2");
     let settings = Settings::default();
-    let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file: key(None), ..wish("/dev/mapper/vault") });
+    let plan = adopt(&request(&facts, &settings, &[]), &DeviceWish { key_file: key(None), ..wish("/dev/mapper/vault") });
     assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
     let line = "vault PARTUUID=4-4 /root/swap.key luks,headless=true,nofail,discard,x-systemd.device-timeout=10s\n";
     assert_eq!(file(&plan, "/etc/crypttab"), Some(line));
@@ -335,7 +335,7 @@ fn a_volume_that_nothing_opens_is_adopted_with_its_key() {
     let by_uuid = |facts: &mut Facts| (facts.block_devices[3].partuuid, facts.block_devices[3].uuid) = (None, Some("v-1".into()));
     let mut facts = facts;
     by_uuid(&mut facts);
-    let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file: key(None), ..wish("/dev/mapper/vault") });
+    let plan = adopt(&request(&facts, &settings, &[]), &DeviceWish { key_file: key(None), ..wish("/dev/mapper/vault") });
     assert!(file(&plan, "/etc/crypttab").unwrap().starts_with("vault UUID=v-1 "));
 }
 
@@ -359,7 +359,7 @@ fn a_key_that_does_not_fit_changes_nothing() {
             listed(&mut facts);
         }
         let settings = Settings::default();
-        let plan = adopt(&request(&facts, &settings, &[]), &Wish { key_file, ..wish(device) });
+        let plan = adopt(&request(&facts, &settings, &[]), &DeviceWish { key_file, ..wish(device) });
         assert!(refused(&plan, why) && plan.refusals[0].hint.contains(hint), "{kind} {device}: {:?}", plan.refusals);
         assert!(plan.steps.is_empty(), "{kind} {device}: {:?}", shown(&plan));
     }

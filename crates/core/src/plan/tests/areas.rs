@@ -53,7 +53,7 @@ fn an_area_in_use_is_not_moved_now() {
     let again = plan_with(&facts, "", &[]);
     assert!(again.is_empty() && !again.is_in_effect(), "nothing is left to do, and it is not as wanted");
     let settings = resolved(&facts, "");
-    let at_boot = Request { now: false, ..request(&facts, &settings, &[]) };
+    let at_boot = PlanRequest { now: false, ..request(&facts, &settings, &[]) };
     assert!(super::plan(&at_boot).is_in_effect(), "for the next boot it is");
     facts.swaps[0].priority = 10;
     facts.block_devices.iter_mut().for_each(|device| device.rotational = Fact::known(false, "t"));

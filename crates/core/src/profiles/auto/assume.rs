@@ -8,7 +8,7 @@ use crate::units::Bytes;
 
 /// Names in order of preference.
 #[derive(Debug, Deserialize)]
-pub(super) struct Choice {
+pub(super) struct PreferredNames {
     pub(super) names: Vec<String>,
     pub(super) reason: String,
     pub(super) source: String,
@@ -35,7 +35,7 @@ pub(super) struct PageCluster {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Pool {
+pub(super) struct PoolRules {
     pub(super) min_percent: u64,
     pub(super) max_percent: u64,
     /// The upper bound of machines so small that `left` would ask for less.
@@ -51,7 +51,7 @@ pub(super) struct Pool {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Shrinker {
+pub(super) struct ShrinkerRules {
     pub(super) enabled: bool,
     pub(super) reason: String,
     pub(super) source: String,
@@ -64,7 +64,7 @@ pub(super) struct Watermark {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct SwapFile {
+pub(super) struct SwapFileRules {
     pub(super) path: String,
     /// Slots that there should be, percent of RAM.
     pub(super) slots_percent: u64,
@@ -77,7 +77,7 @@ pub(super) struct SwapFile {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Zram {
+pub(super) struct ZramRules {
     pub(super) percent: u64,
     #[serde(deserialize_with = "size")]
     pub(super) max: Bytes,
@@ -86,7 +86,7 @@ pub(super) struct Zram {
 
 /// How measurements are used.
 #[derive(Debug, Deserialize)]
-pub(super) struct Measured {
+pub(super) struct MeasurementRules {
     pub(super) density_tolerance_percent: u64,
     pub(super) density_tolerance_percent_one_cpu: u64,
     pub(super) gain_percent: u64,
@@ -96,24 +96,24 @@ pub(super) struct Measured {
 
 /// How simulations are used.
 #[derive(Debug, Deserialize)]
-pub(super) struct Simulated {
+pub(super) struct SimulationRules {
     pub(super) gain_percent: u64,
     pub(super) gain_percent_assumed: u64,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Assumed {
-    pub(super) compressors: Choice,
-    pub(super) compressors_one_cpu: Choice,
+    pub(super) compressors: PreferredNames,
+    pub(super) compressors_one_cpu: PreferredNames,
     pub(super) speed_ratio: SpeedRatio,
     pub(super) page_cluster: PageCluster,
-    pub(super) pool: Pool,
-    pub(super) shrinker: Shrinker,
+    pub(super) pool: PoolRules,
+    pub(super) shrinker: ShrinkerRules,
     pub(super) watermark: Watermark,
-    pub(super) swap_file: SwapFile,
-    pub(super) zram: Zram,
-    pub(super) measured: Measured,
-    pub(super) simulated: Simulated,
+    pub(super) swap_file: SwapFileRules,
+    pub(super) zram: ZramRules,
+    pub(super) measured: MeasurementRules,
+    pub(super) simulated: SimulationRules,
 }
 
 fn size<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {

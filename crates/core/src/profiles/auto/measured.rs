@@ -1,9 +1,9 @@
 //! What measurements of this machine put in the place of assumed figures.
 
 use super::density_tolerance_percent;
-use crate::codec_choice::{Candidate, Choice, choose};
+use crate::codec_choice::{CandidateCodec, CodecChoice, choose};
 use crate::facts::Facts;
-use crate::measurement::{Evidence, Measured, PageCost};
+use crate::measurement::{Evidence, MeasuredAnswer, PageCost};
 
 /// A choice of compressor that rests on results.
 pub(super) struct Chosen {
@@ -25,15 +25,15 @@ pub(super) fn compressor(facts: &Facts, evidence: &Evidence, names: &[String], u
     if here.clone().count() < usable.len().min(2) || here.next() != usable.first() {
         return None;
     }
-    let candidate = |(name, ratio, cost): &(String, Measured<f64>, Option<Measured<PageCost>>)| Candidate {
+    let candidate = |(name, ratio, cost): &(String, MeasuredAnswer<f64>, Option<MeasuredAnswer<PageCost>>)| CandidateCodec {
         codec: name.clone(),
         stored: ratio.value,
         cost: cost.as_ref().map(|cost| cost.value.both()),
         usable: usable.contains(name),
     };
-    let candidates: Vec<Candidate> = known.iter().map(candidate).collect();
+    let candidates: Vec<CandidateCodec> = known.iter().map(candidate).collect();
     let cpus = facts.kernel.cpus.value().copied();
-    let Choice::Take { codec, why, better } = choose(&candidates, density_tolerance_percent(cpus))? else {
+    let CodecChoice::Take { codec, why, better } = choose(&candidates, density_tolerance_percent(cpus))? else {
         return None;
     };
     let (_, ratio, cost) = known.into_iter().find(|(name, ..)| *name == codec)?;
@@ -47,12 +47,12 @@ pub(super) fn compressor(facts: &Facts, evidence: &Evidence, names: &[String], u
 /// How many times as fast a page comes back from compressed swap, its way out included, as a page of a file from the disk.
 pub(super) fn speed_ratio(
     evidence: &Evidence,
-    cost: Option<Measured<PageCost>>,
+    cost: Option<MeasuredAnswer<PageCost>>,
     disk: Option<&str>,
-) -> Option<Measured<(f64, String)>> {
+) -> Option<MeasuredAnswer<(f64, String)>> {
     let (cost, read) = (cost?, evidence.page_read(disk)?);
     let ratio = read.value.0 as f64 / cost.value.both().0.max(1) as f64;
     let reason =
         format!("a page goes out and back in {}, a page of a file comes from the disk in {}", cost.value.both(), read.value);
-    Some(Measured { value: (ratio, reason), source: format!("{}, {}", cost.source, read.source) })
+    Some(MeasuredAnswer { value: (ratio, reason), source: format!("{}, {}", cost.source, read.source) })
 }

@@ -13,15 +13,15 @@ pub mod tiering;
 mod unfit;
 
 use crate::facts::Facts;
-use crate::forecast::{Candidate, Forecast, Part, Tier, Verdict};
-use crate::measurement::{Evidence, Measured, PageCost};
+use crate::forecast::{BackingTier, Candidate, Forecast, ForecastVerdict, Part};
+use crate::measurement::{Evidence, MeasuredAnswer, PageCost};
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
 use crate::units::Bytes;
 
-use assume::{ASSUMED, Choice};
+use assume::{ASSUMED, PreferredNames};
 pub use pool::{largest_pool, pool_percent_max};
 pub use slots::shortage;
-pub use tiering::Tiering;
+pub use tiering::TieringDecision;
 
 /// Priority of disk areas, below zram's.
 pub const DISK_PRIORITY: i32 = 10;
@@ -53,17 +53,17 @@ pub fn simulated_gain_percent(measured: bool) -> u64 {
 
 /// What the rules look at.
 #[derive(Clone, Copy)]
-struct Ground<'a> {
+struct RuleGround<'a> {
     facts: &'a Facts,
     evidence: &'a Evidence,
     above: &'a Settings,
-    tiering: &'a Tiering,
+    tiering: &'a TieringDecision,
     forecast: Option<&'a Forecast>,
 }
 
 /// A compressor that the rules take, as a plan and a sample say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Advice {
+pub struct CompressorAdvice {
     /// The kernel's name.
     pub codec: String,
     /// Why, as one sentence.
@@ -77,18 +77,18 @@ pub struct Advice {
 /// The compressor that a plan for this machine takes unless the user names another: the one rule for it. `None` where no tier compresses,
 /// or the kernel has none of those that the rules know.
 #[must_use]
-pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<Advice> {
+pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<CompressorAdvice> {
     let above = Settings::default();
     let tiering = tiering::decide(facts, evidence, None, &above);
-    if matches!(tiering.tier, Tier::Disk | Tier::Nothing) {
+    if matches!(tiering.tier, BackingTier::Disk | BackingTier::Nothing) {
         return None;
     }
-    let ground = Ground { facts, evidence, above: &above, tiering: &tiering, forecast: None };
+    let ground = RuleGround { facts, evidence, above: &above, tiering: &tiering, forecast: None };
     let setting = ground.compressors_by_rule();
     let codec = setting.value.iter().find(|name| ground.has(name))?.clone();
     let reason = setting.provenance.reasoning().map(|(reason, _)| reason.to_owned()).unwrap_or_default();
     let chosen = ground.measured_compressor();
-    Some(Advice { codec, reason, measured: chosen.is_some(), better: chosen.and_then(|chosen| chosen.better) })
+    Some(CompressorAdvice { codec, reason, measured: chosen.is_some(), better: chosen.and_then(|chosen| chosen.better) })
 }
 
 /// The settings for this machine below what the user configured.
@@ -96,26 +96,26 @@ pub fn compressor(facts: &Facts, evidence: &Evidence) -> Option<Advice> {
 pub fn derive(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, above: &Settings) -> Settings {
     let tiering = tiering::decide(facts, evidence, forecast, above);
     let mut settings = Settings::default();
-    if tiering.tier == Tier::Nothing {
+    if tiering.tier == BackingTier::Nothing {
         return settings;
     }
-    let ground = Ground { facts, evidence, above, tiering: &tiering, forecast };
+    let ground = RuleGround { facts, evidence, above, tiering: &tiering, forecast };
     let compressors = ground.compressors();
     settings.zswap = ground.zswap(&compressors);
     settings.swap = Some(ground.swap());
-    settings.zram = (tiering.tier == Tier::Zram && above.zram.is_none()).then(|| ground.zram(&compressors)).flatten();
+    settings.zram = (tiering.tier == BackingTier::Zram && above.zram.is_none()).then(|| ground.zram(&compressors)).flatten();
     settings.knobs = reclaim::knobs(&ground, &compressors);
     settings.boot = boot(facts);
     settings
 }
 
-impl Ground<'_> {
+impl RuleGround<'_> {
     fn zswap(&self, compressors: &Setting<Vec<String>>) -> ZswapSettings {
         let tiering = self.tiering;
         if self.facts.zswap.value().is_none() {
             return ZswapSettings::default();
         }
-        let on = tiering.tier == Tier::Zswap;
+        let on = tiering.tier == BackingTier::Zswap;
         let zswap = ZswapSettings::default().with("enabled", Some(Setting::new(on, tiering.provenance())));
         if !on {
             return zswap;
@@ -157,11 +157,11 @@ impl Ground<'_> {
             return setting;
         };
         match verdict {
-            Verdict::Follow(candidate, reason) => match value(&candidate, &setting) {
+            ForecastVerdict::Follow(candidate, reason) => match value(&candidate, &setting) {
                 Some(value) => Setting::new(value, Provenance::Simulated { reason, evidence: forecast.source() }),
                 None => setting,
             },
-            Verdict::Keep(said) => Setting { provenance: setting.provenance.and_evidence(&said), ..setting },
+            ForecastVerdict::Keep(said) => Setting { provenance: setting.provenance.and_evidence(&said), ..setting },
         }
     }
 
@@ -191,21 +191,21 @@ impl Ground<'_> {
     /// What results say, where there are enough.
     fn measured_compressor(&self) -> Option<measured::Chosen> {
         let choice = self.assumed_compressors();
-        let zram = self.tiering.tier == Tier::Zram;
+        let zram = self.tiering.tier == BackingTier::Zram;
         measured::compressor(self.facts, self.evidence, &choice.names, &self.usable(choice), zram)
     }
 
-    fn usable(&self, choice: &Choice) -> Vec<String> {
+    fn usable(&self, choice: &PreferredNames) -> Vec<String> {
         choice.names.iter().filter(|name| self.has(name)).cloned().collect()
     }
 
-    fn assumed_compressors(&self) -> &'static Choice {
+    fn assumed_compressors(&self) -> &'static PreferredNames {
         if self.facts.kernel.cpus.value() == Some(&1) { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
     }
 
     /// Whether the tier can use this compressor. zram's are known only once there is a device.
     fn has(&self, name: &String) -> bool {
-        if self.tiering.tier != Tier::Zram {
+        if self.tiering.tier != BackingTier::Zram {
             return self.facts.first_usable(std::slice::from_ref(name)).is_some();
         }
         self.facts.zram.devices.iter().all(|device| device.algorithms.is_empty() || device.algorithms.contains(name))
@@ -229,7 +229,7 @@ impl Ground<'_> {
     /// Whether the areas that are there are enough.
     fn why_these_areas(&self) -> String {
         let areas = &self.tiering.areas;
-        let is_on = |area: &tiering::Area| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
+        let is_on = |area: &tiering::DiskArea| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
         match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
                 "a page in the pool keeps its slot, and the disk takes what pool and RAM do not hold: {} more, {} in all",
@@ -241,11 +241,11 @@ impl Ground<'_> {
     }
 
     /// What a page costs with the compressor that will be taken.
-    fn cost(&self, compressors: &Setting<Vec<String>>) -> Option<Measured<PageCost>> {
+    fn cost(&self, compressors: &Setting<Vec<String>>) -> Option<MeasuredAnswer<PageCost>> {
         match self.tiering.tier {
-            Tier::Zswap => self.evidence.zswap_cost(&self.first(compressors)),
-            Tier::Zram => self.evidence.zram_cost(compressors.value.iter().find(|name| self.has(name))?),
-            Tier::Disk | Tier::Nothing => None,
+            BackingTier::Zswap => self.evidence.zswap_cost(&self.first(compressors)),
+            BackingTier::Zram => self.evidence.zram_cost(compressors.value.iter().find(|name| self.has(name))?),
+            BackingTier::Disk | BackingTier::Nothing => None,
         }
     }
 
@@ -286,8 +286,8 @@ pub fn existing_areas(facts: &Facts) -> Vec<SwapWanted> {
     wanted_areas(&tiering::active_areas(facts))
 }
 
-fn wanted_areas(areas: &[tiering::Area]) -> Vec<SwapWanted> {
-    let wanted = |area: &tiering::Area| SwapWanted {
+fn wanted_areas(areas: &[tiering::DiskArea]) -> Vec<SwapWanted> {
+    let wanted = |area: &tiering::DiskArea| SwapWanted {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
         priority: area.optional.unwrap_or(DISK_PRIORITY),

@@ -9,14 +9,14 @@
 //! Below the ratio at which that was seen the limit falls to the kernel's own at 1 : 1, where a pool holds no more than the RAM it takes and
 //! each access to it costs a fault. The figures are in `auto.toml`.
 
-use super::assume::{ASSUMED, Pool};
-use super::{Ground, derived, measured, tiering};
+use super::assume::{ASSUMED, PoolRules};
+use super::{RuleGround, derived, measured, tiering};
 use crate::memory_map::PlanningRatio;
 use crate::settings::{PoolLimit, Setting};
 use crate::units::Bytes;
 
 /// The largest share of `ram` that the pool may take when pages compress so, percent.
-fn largest(figures: &Pool, ratio: f64, ram: Bytes) -> u64 {
+fn largest(figures: &PoolRules, ratio: f64, ram: Bytes) -> u64 {
     let (least, most) = (figures.min_percent, most(figures, ram));
     let saved = ((ratio - 1.0) / (figures.full_ratio - 1.0)).clamp(0.0, 1.0);
     // `as` drops what is beyond a whole percent.
@@ -24,7 +24,7 @@ fn largest(figures: &Pool, ratio: f64, ram: Bytes) -> u64 {
 }
 
 /// The upper bound: what the kernel keeps for itself is a larger share of a small machine.
-fn most(figures: &Pool, ram: Bytes) -> u64 {
+fn most(figures: &PoolRules, ram: Bytes) -> u64 {
     let left = figures.left.percent_of(ram).unwrap_or(100).min(100);
     (100 - left).clamp(figures.max_percent_small, figures.max_percent)
 }
@@ -43,14 +43,14 @@ pub fn largest_pool(ratio: Option<f64>, ram: Bytes) -> u64 {
 }
 
 /// Why a limit is the largest that is allowed.
-fn allowed(figures: &Pool, percent: u64, ram: Bytes) -> String {
+fn allowed(figures: &PoolRules, percent: u64, ram: Bytes) -> String {
     if percent >= most(figures, ram) {
         return format!("which is the most: {}", figures.most);
     }
     format!("less than the most, {} %: {}", most(figures, ram), figures.less)
 }
 
-impl Ground<'_> {
+impl RuleGround<'_> {
     /// The largest limit that leaves RAM to run in.
     pub(super) fn pool(&self, compressor: &str) -> Setting<PoolLimit> {
         let figures = &ASSUMED.pool;

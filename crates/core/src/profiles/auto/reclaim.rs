@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::assume::ASSUMED;
-use super::tiering::Tiering;
-use super::{Ground, derived, measured};
+use super::tiering::TieringDecision;
+use super::{RuleGround, derived, measured};
 use crate::facts::{Facts, Transport};
-use crate::forecast::Tier;
+use crate::forecast::BackingTier;
 use crate::settings::Setting;
 use swaptune_kernel::behaviours;
 
 /// The derived knobs.
-pub(super) fn knobs(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> BTreeMap<String, Setting<String>> {
+pub(super) fn knobs(ground: &RuleGround<'_>, compressors: &Setting<Vec<String>>) -> BTreeMap<String, Setting<String>> {
     let (facts, tiering) = (ground.facts, ground.tiering);
     let rows = [
         ("vm.swappiness", swappiness(ground, compressors)),
@@ -29,7 +29,7 @@ pub fn swappiness_for(ratio: f64) -> u64 {
     (200.0 * ratio / (ratio + 1.0)) as u64
 }
 
-fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option<Setting<String>> {
+fn swappiness(ground: &RuleGround<'_>, compressors: &Setting<Vec<String>>) -> Option<Setting<String>> {
     let (facts, tiering) = (ground.facts, ground.tiering);
     let disk = tiering.disk.as_deref();
     if let Some(known) = super::measured::speed_ratio(ground.evidence, ground.cost(compressors), disk) {
@@ -46,8 +46,8 @@ fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option
     }
     let table = &ASSUMED.speed_ratio;
     let (ratio, what) = match (tiering.tier, tiering.transport) {
-        (Tier::Disk | Tier::Nothing, _) => return None,
-        (Tier::Zram, _) => (table.zram_only, "zram"),
+        (BackingTier::Disk | BackingTier::Nothing, _) => return None,
+        (BackingTier::Zram, _) => (table.zram_only, "zram"),
         (_, _) if tiering.spinning => (table.rotational, "zswap over a spinning disk"),
         (_, Some(Transport::Nvme)) => (table.nvme, "zswap over NVMe"),
         (_, Some(Transport::Virtual)) => (table.virtual_disk, "zswap over a virtual disk"),
@@ -62,15 +62,15 @@ fn swappiness(ground: &Ground<'_>, compressors: &Setting<Vec<String>>) -> Option
 
 /// Read-ahead only where it was measured to bring more pages a second by more than such measurements scatter. Where zswap's stays in RAM
 /// no measurement speaks for it: the benchmark uses all that it reads ahead, idle applications do not.
-fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
+fn page_cluster(ground: &RuleGround<'_>) -> Option<Setting<String>> {
     let tiering = ground.tiering;
-    if tiering.tier == Tier::Zswap && ground.facts.zswap_read_ahead_stays() {
+    if tiering.tier == BackingTier::Zswap && ground.facts.zswap_read_ahead_stays() {
         let reason = "reclaim of this kernel cannot evict what was read ahead from zswap and is not used, so that idle applications swap in \
                       more the more is read: with 3 nearly twice as much";
         let evidence = "mm/vmscan.c, pageout() (6.16 and later); docs/evidence/simulations.md, idle with zswap";
         return Some(derived("0".into(), reason, evidence));
     }
-    let known = ground.evidence.read_ahead(tiering.tier == Tier::Zswap).filter(|_| tiering.tier != Tier::Zram);
+    let known = ground.evidence.read_ahead(tiering.tier == BackingTier::Zswap).filter(|_| tiering.tier != BackingTier::Zram);
     if let Some(known) = known {
         let (best, enough) = (known.value, 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0);
         // Idle applications come back in order here and there, and at random: neither may pay for the other.
@@ -85,15 +85,15 @@ fn page_cluster(ground: &Ground<'_>) -> Option<Setting<String>> {
     }
     let table = &ASSUMED.page_cluster;
     let (value, reason) = match tiering.tier {
-        Tier::Zram => (table.zram_only, "zram needs no read-ahead, and what lies below it is used rarely"),
+        BackingTier::Zram => (table.zram_only, "zram needs no read-ahead, and what lies below it is used rarely"),
         _ if tiering.spinning => (table.rotational, "a spinning disk: a few pages a seek"),
         _ => (table.solid_state, "read-ahead saves no seek here: each page is read, or decompressed, when it is needed"),
     };
     Some(derived(value.to_string(), reason, table.source.clone()))
 }
 
-fn watermark(tiering: &Tiering) -> Option<Setting<String>> {
-    if tiering.tier == Tier::Disk {
+fn watermark(tiering: &TieringDecision) -> Option<Setting<String>> {
+    if tiering.tier == BackingTier::Disk {
         return None;
     }
     let reason = "kswapd starts earlier: compression happens in the background, not in an application's fault";
@@ -101,9 +101,9 @@ fn watermark(tiering: &Tiering) -> Option<Setting<String>> {
 }
 
 /// Huge pages for those that ask; a machine that turned them off altogether is left alone.
-fn huge_pages(facts: &Facts, tiering: &Tiering) -> Option<Setting<String>> {
+fn huge_pages(facts: &Facts, tiering: &TieringDecision) -> Option<Setting<String>> {
     let off = facts.knob("transparent_hugepage.enabled").is_none_or(|value| value == "never");
-    if tiering.tier != Tier::Zswap || off {
+    if tiering.tier != BackingTier::Zswap || off {
         return None;
     }
     let version = *facts.kernel.version.value()?;

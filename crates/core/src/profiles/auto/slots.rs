@@ -1,7 +1,7 @@
 //! Whether disk swap has slots for the demand that is planned for, and why a plan adds none.
 
 use super::assume::ASSUMED;
-use super::tiering::{self, Area, demand};
+use super::tiering::{self, DiskArea, demand};
 use super::unfit;
 use crate::facts::Facts;
 use crate::settings::SwapWanted;
@@ -27,7 +27,7 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
 
 /// Why no swap file makes up for it; `None` where the user chose the areas.
 fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
-    let on: Vec<Area> = tiering::active_areas(facts);
+    let on: Vec<DiskArea> = tiering::active_areas(facts);
     if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
         return None;
     }

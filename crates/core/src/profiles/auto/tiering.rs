@@ -6,8 +6,8 @@
 
 use crate::edit::fstab;
 use crate::facts::{BlockDevice, Encryption, Facts, Mount, SwapArea, SwapKind, Transport};
-use crate::forecast::{Forecast, Part, Tier, Verdict};
-use crate::measurement::{Estimate, Evidence, Measured, Spread};
+use crate::forecast::{BackingTier, Forecast, ForecastVerdict, Part};
+use crate::measurement::{AreaSpread, Estimate, Evidence, MeasuredAnswer};
 use crate::settings::{Provenance, Settings, SwapWanted};
 use crate::units::Bytes;
 
@@ -16,7 +16,7 @@ use super::unfit;
 
 /// One disk area behind the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Area {
+pub struct DiskArea {
     /// Device or file.
     pub path: String,
     /// Size that it has or shall have.
@@ -29,11 +29,11 @@ pub struct Area {
 
 /// The decision and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiering {
+pub struct TieringDecision {
     /// The tier.
-    pub tier: Tier,
+    pub tier: BackingTier,
     /// Disk areas.
-    pub areas: Vec<Area>,
+    pub areas: Vec<DiskArea>,
     /// The whole disk behind the first area, by its kernel name.
     pub disk: Option<String>,
     /// How the disk behind the areas is attached; `None` without a disk.
@@ -48,7 +48,7 @@ pub struct Tiering {
     pub simulated: bool,
 }
 
-impl Tiering {
+impl TieringDecision {
     /// Who decided.
     #[must_use]
     pub fn provenance(&self) -> Provenance {
@@ -59,7 +59,7 @@ impl Tiering {
 
 /// Decides for this machine below what the user configured.
 #[must_use]
-pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, above: &Settings) -> Tiering {
+pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, above: &Settings) -> TieringDecision {
     if let Some(container) = facts.system.container.value() {
         let reason = format!("this is a {} container: swap belongs to its host", container.kind);
         return nothing(reason, facts.system.container.source());
@@ -78,17 +78,17 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
         let (mut tier, mut reason, mut evidence, mut simulated) = (tier, reason, evidence, false);
         if let Some((forecast, verdict)) = forecast.and_then(|forecast| Some((forecast, forecast.verdict(Part::Tier)?))) {
             match verdict {
-                Verdict::Follow(candidate, why) => {
+                ForecastVerdict::Follow(candidate, why) => {
                     (tier, reason, evidence, simulated) = (candidate.tier, why, forecast.source(), true);
                 }
-                Verdict::Keep(said) => evidence = format!("{evidence}; {said}"),
+                ForecastVerdict::Keep(said) => evidence = format!("{evidence}; {said}"),
             }
         }
-        Tiering { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
+        TieringDecision { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
     };
     if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled().is_none_or(|on| on.value) {
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
-        return decided(Tier::Zswap, reason.into(), facts.zswap.source().into());
+        return decided(BackingTier::Zswap, reason.into(), facts.zswap.source().into());
     }
     if zram {
         let reason = if wants_zram {
@@ -102,7 +102,7 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
             format!("no disk here is fit for swap, so compressed pages stay in RAM (zram){}", unfit::reasons(facts))
         };
         let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
-        return decided(Tier::Zram, reason, evidence.into());
+        return decided(BackingTier::Zram, reason, evidence.into());
     }
     if areas.is_empty() && !sized {
         let reason = "its /etc/fstab lists no swap area, and a zram device needs the size of RAM, which an image does not know";
@@ -113,15 +113,15 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
         return nothing(reason, facts.zram.driver.source());
     }
     decided(
-        Tier::Disk,
+        BackingTier::Disk,
         format!("neither zswap nor zram here ({}): plain disk swap", facts.zswap.source()),
         facts.zswap.source().into(),
     )
 }
 
-fn nothing(reason: String, evidence: &str) -> Tiering {
-    Tiering {
-        tier: Tier::Nothing,
+fn nothing(reason: String, evidence: &str) -> TieringDecision {
+    TieringDecision {
+        tier: BackingTier::Nothing,
         areas: Vec::new(),
         disk: None,
         transport: None,
@@ -134,12 +134,12 @@ fn nothing(reason: String, evidence: &str) -> Tiering {
 
 /// The user's areas, else the areas that are on with a file beside them where they are too small, else those in fstab, else a file to be
 /// made on the root disk.
-fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
+fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<DiskArea> {
     if let Some(wanted) = &above.swap {
         let area = |area: &SwapWanted| {
             // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
             let size = Bytes(size_of(facts, area).unwrap_or(0));
-            Area { path: area.path.clone(), size, create: area.size.is_some(), optional: None }
+            DiskArea { path: area.path.clone(), size, create: area.size.is_some(), optional: None }
         };
         return wanted.value.iter().map(area).collect();
     }
@@ -159,13 +159,13 @@ fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<Area> {
 
 /// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not beside a spinning
 /// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
-fn with_enough(facts: &Facts, mut on: Vec<Area>) -> Vec<Area> {
+fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
     let spins = disk_of(facts, &on).is_some_and(BlockDevice::spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
     let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
     let size = in_steps(Bytes(missing).min(file.size));
     if size >= ASSUMED.swap_file.min && facts.swaps.iter().all(is_plain) {
-        on.push(Area { size, ..file });
+        on.push(DiskArea { size, ..file });
     }
     on
 }
@@ -187,22 +187,22 @@ pub(super) fn in_steps(size: Bytes) -> Bytes {
 }
 
 /// The areas that an image will switch on by itself. How large they are only their machine knows.
-fn listed_areas(facts: &Facts) -> Vec<Area> {
+fn listed_areas(facts: &Facts) -> Vec<DiskArea> {
     let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
     specs
         .filter(|spec| !spec.starts_with("/dev/zram"))
-        .map(|path| Area { path, size: Bytes(0), create: false, optional: None })
+        .map(|path| DiskArea { path, size: Bytes(0), create: false, optional: None })
         .collect()
 }
 
 /// One file, or as many as were measured to be clearly faster on its disk.
-fn divide(facts: &Facts, evidence: &Evidence, file: Area) -> Vec<Area> {
+fn divide(facts: &Facts, evidence: &Evidence, file: DiskArea) -> Vec<DiskArea> {
     let disk = disk_of(facts, std::slice::from_ref(&file));
     let several = evidence.spread(disk.map(|disk| disk.name.as_str())).filter(|known| pays(known.value.gain));
     let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
     let size = Bytes::from_mib(file.size.mib() / count);
     let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
-    (0..count).map(|number| Area { path: path(number), size, create: true, optional: None }).collect()
+    (0..count).map(|number| DiskArea { path: path(number), size, create: true, optional: None }).collect()
 }
 
 /// A gain that is certain, and more than a shared machine scatters.
@@ -211,24 +211,24 @@ fn pays(gain: Estimate) -> bool {
 }
 
 /// What measurements say about the number of areas that are made, as a sentence.
-pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[Area]) -> Option<Measured<String>> {
+pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[DiskArea]) -> Option<MeasuredAnswer<String>> {
     let disk = disk_of(facts, areas)?;
     let known = evidence.spread(Some(&disk.name)).filter(|_| areas.iter().all(|area| area.create))?;
-    let Spread { areas: count, gain } = known.value;
+    let AreaSpread { areas: count, gain } = known.value;
     let verdict = if pays(gain) { "so there are several" } else { "so one is enough" };
     let value = format!(
         "{count} areas on {} did {:.2} times the operations of one ({:.2} to {:.2}): {verdict}",
         disk.name, gain.value, gain.low, gain.high
     );
-    Some(Measured { value, source: known.source })
+    Some(MeasuredAnswer { value, source: known.source })
 }
 
 /// The disk areas that are on.
-pub(super) fn active_areas(facts: &Facts) -> Vec<Area> {
+pub(super) fn active_areas(facts: &Facts) -> Vec<DiskArea> {
     let area = |area: &SwapArea| {
         let optional = listed_as_optional(facts, area).then_some(area.priority);
         let path = lasting_name(facts, area, optional.is_some());
-        Area { path, size: whole_size(facts, area), create: area.kind == SwapKind::File, optional }
+        DiskArea { path, size: whole_size(facts, area), create: area.kind == SwapKind::File, optional }
     };
     facts.swaps.iter().filter(|area| !area.is_zram()).map(area).collect()
 }
@@ -236,7 +236,7 @@ pub(super) fn active_areas(facts: &Facts) -> Vec<Area> {
 /// True when its line in fstab lets a boot go on without it after a short wait.
 fn listed_as_optional(facts: &Facts, area: &SwapArea) -> bool {
     let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| area.kind == SwapKind::Partition);
-    let is_it = |entry: &fstab::Entry| entry.spec == area.path || device.is_some_and(|device| device.is_named(&entry.spec));
+    let is_it = |entry: &fstab::FstabEntry| entry.spec == area.path || device.is_some_and(|device| device.is_named(&entry.spec));
     let entries = fstab::entries(facts.file("/etc/fstab").unwrap_or_default());
     entries.iter().flatten().any(|entry| entry.is_swap() && entry.is_optional() && is_it(entry))
 }
@@ -266,14 +266,14 @@ pub fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
 }
 
 /// A swap file on the root file system, where that can hold one.
-fn swap_file(facts: &Facts) -> Option<Area> {
+fn swap_file(facts: &Facts) -> Option<DiskArea> {
     let figures = &ASSUMED.swap_file;
     let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
     let disk = root.device.value().and_then(|name| facts.disk_of(name));
     if disk.is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
         return None;
     }
-    Some(Area { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
+    Some(DiskArea { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
 }
 
 /// What a swap file on this file system would get: enough slots ([`demand`]).
@@ -284,7 +284,7 @@ pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
 }
 
 /// The whole disk behind the first area.
-pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[Area]) -> Option<&'a BlockDevice> {
+pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[DiskArea]) -> Option<&'a BlockDevice> {
     let area = areas.first()?;
     let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
     let device = active

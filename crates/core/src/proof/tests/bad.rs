@@ -157,7 +157,7 @@ fn bad_machines() -> Vec<Bad> {
             name: "slots on the slower area",
             machine: on(v(6, 18), false, DISK),
             edit: |observation| {
-                let fast = Area { path: "/dev/nvme0n1p3".into(), zram: false, priority: 20, free: Bytes::from_gib(1) };
+                let fast = ActiveArea { path: "/dev/nvme0n1p3".into(), zram: false, priority: 20, free: Bytes::from_gib(1) };
                 observation.behaviour.areas.insert(0, fast);
             },
             verdict: Verdict::Proved,
@@ -169,7 +169,7 @@ fn bad_machines() -> Vec<Bad> {
             name: "zram was first, but is not used",
             machine: on(v(6, 18), false, DISK),
             edit: |observation| {
-                let fast = Area { path: ZRAM.into(), zram: true, priority: 100, free: Bytes::from_gib(1) };
+                let fast = ActiveArea { path: ZRAM.into(), zram: true, priority: 100, free: Bytes::from_gib(1) };
                 observation.behaviour.areas.insert(0, fast);
             },
             codes: &["elsewhere", "wrong-area"],
@@ -182,7 +182,7 @@ fn bad_machines() -> Vec<Bad> {
 #[test]
 fn bad_machines_are_explained() {
     for bad in bad_machines() {
-        let mut observation = bad.machine.observe(vec![bad.machine.class(Class::Text, bad.store, bad.load)]);
+        let mut observation = bad.machine.observe(vec![bad.machine.class(CanaryClass::Text, bad.store, bad.load)]);
         (bad.edit)(&mut observation);
         let proof = judge(&observation);
         assert_eq!(proof.verdict, bad.verdict, "{}: {proof:#?}", bad.name);

@@ -8,7 +8,7 @@ pub(super) struct Good {
     pub(super) store: [&'static [(&'static str, i64)]; 3],
     pub(super) load: [&'static [(&'static str, i64)]; 3],
     pub(super) places: [Destination; 3],
-    pub(super) incompressible: Incompressible,
+    pub(super) incompressible: IncompressiblePages,
     pub(super) ratio: Option<&'static str>,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn machines() -> Vec<Good> {
             ],
             load: [&[], &[], &[("vmstat.pswpin", NPAGES)]],
             places: [Zswap, Zswap, Disk],
-            incompressible: Incompressible::WrittenToDisk,
+            incompressible: IncompressiblePages::WrittenToDisk,
             ratio: Some("2.00"),
         },
         // 6.1: rejects of the compressor are counted nowhere.
@@ -47,7 +47,7 @@ pub(super) fn machines() -> Vec<Good> {
             ],
             load: [&[("vmstat.zswpin", NPAGES)], &[("vmstat.zswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
             places: [Zswap, Zswap, Disk],
-            incompressible: Incompressible::WrittenToDisk,
+            incompressible: IncompressiblePages::WrittenToDisk,
             ratio: Some("4.00"),
         },
         Good {
@@ -68,7 +68,7 @@ pub(super) fn machines() -> Vec<Good> {
                 &[("vmstat.pswpin", NPAGES)],
             ],
             places: [ZeroMark, Zswap, Disk],
-            incompressible: Incompressible::WrittenToDisk,
+            incompressible: IncompressiblePages::WrittenToDisk,
             ratio: Some("4.00"),
         },
         Good {
@@ -76,7 +76,7 @@ pub(super) fn machines() -> Vec<Good> {
             store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
             load: [&[("vmstat.swpin_zero", NPAGES)], ZSWAP_LOAD, ZSWAP_LOAD],
             places: [ZeroMark, Zswap, Zswap],
-            incompressible: Incompressible::StoredRaw,
+            incompressible: IncompressiblePages::StoredRaw,
             ratio: Some("4.00"),
         },
         Good {
@@ -84,7 +84,7 @@ pub(super) fn machines() -> Vec<Good> {
             store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
             load: [&[("vmstat.swpin_zero", NPAGES)], ZSWAP_LOAD, ZSWAP_LOAD],
             places: [ZeroMark, Zswap, Zswap],
-            incompressible: Incompressible::StoredRaw,
+            incompressible: IncompressiblePages::StoredRaw,
             ratio: Some("4.00"),
         },
         // zswap off: plain disk.
@@ -93,7 +93,7 @@ pub(super) fn machines() -> Vec<Good> {
             store: [&[("vmstat.swpout_zero", NPAGES)], &[("vmstat.pswpout", NPAGES)], &[("vmstat.pswpout", NPAGES)]],
             load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
             places: [ZeroMark, Disk, Disk],
-            incompressible: Incompressible::WrittenToDisk,
+            incompressible: IncompressiblePages::WrittenToDisk,
             ratio: None,
         },
         // zram: all through the block layer, its own statistics beside it.
@@ -106,7 +106,7 @@ pub(super) fn machines() -> Vec<Good> {
             ],
             load: [&[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
             places: [Zram, Zram, Zram],
-            incompressible: Incompressible::StoredInZram,
+            incompressible: IncompressiblePages::StoredInZram,
             ratio: Some("2.00"),
         },
         Good {
@@ -114,7 +114,7 @@ pub(super) fn machines() -> Vec<Good> {
             store: [&[("vmstat.swpout_zero", NPAGES)], ZRAM_TEXT, ZRAM_RAW],
             load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.pswpin", NPAGES)], &[("vmstat.pswpin", NPAGES)]],
             places: [ZeroMark, Zram, Zram],
-            incompressible: Incompressible::StoredInZram,
+            incompressible: IncompressiblePages::StoredInZram,
             ratio: Some("2.00"),
         },
         // zram under zswap: zswap takes all, zram only has its slots.
@@ -123,7 +123,7 @@ pub(super) fn machines() -> Vec<Good> {
             store: [&[("vmstat.swpout_zero", NPAGES)], ZSWAP_TEXT, ZSWAP_RAW],
             load: [&[("vmstat.swpin_zero", NPAGES)], &[("vmstat.zswpin", NPAGES)], &[("vmstat.zswpin", NPAGES)]],
             places: [ZeroMark, Zswap, Zswap],
-            incompressible: Incompressible::StoredRaw,
+            incompressible: IncompressiblePages::StoredRaw,
             ratio: Some("4.00"),
         },
     ]
@@ -147,7 +147,7 @@ const ZRAM_RAW: &[(&str, i64)] =
 #[test]
 fn good_machines_are_proved_on_every_kernel() {
     for good in machines() {
-        let classes = Class::PROVED.iter().enumerate();
+        let classes = CanaryClass::PROVED.iter().enumerate();
         let classes = classes.map(|(i, class)| good.machine.class(*class, good.store[i], good.load[i])).collect();
         let proof = judge(&good.machine.observe(classes));
         let name = format!("{} zswap {} on {}", good.machine.version, good.machine.zswap, good.machine.area);

@@ -3,18 +3,18 @@
 use swaptune_core::change::SwapState;
 use swaptune_core::parse::swaps::SwapLine;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
 use crate::transaction::room;
 
-pub(super) struct Area<'a> {
+pub(super) struct AreaHandler<'a> {
     pub path: &'a str,
     pub before: Option<SwapState>,
     pub after: Option<SwapState>,
 }
 
-impl ChangeHandler for Area<'_> {
+impl ChangeHandler for AreaHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let real = cx.run.real(self.path)?;
         let found = state(cx.run.area(&real)?);
@@ -37,7 +37,7 @@ impl ChangeHandler for Area<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Area { at, state: saved } = recorded.saved else { return Err(mismatch(self.path)) };
         let real = &self.place(cx, at)?;
         let found = state(cx.run.area(real)?);
@@ -52,14 +52,14 @@ impl ChangeHandler for Area<'_> {
         if half || same(found, self.after) { Ok(UndoState::Ours) } else { Ok(UndoState::Other(words(found))) }
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Area { at, state } = recorded.saved else { return Err(mismatch(self.path)) };
         become_state(cx, &self.place(cx, at)?, *state)?;
         Ok(Restored::Whole)
     }
 }
 
-impl Area<'_> {
+impl AreaHandler<'_> {
     /// Where the area is now: a mapping keeps its name, and has another number after a reboot.
     fn place(&self, cx: StepContext<'_>, saved: &str) -> Result<String, StepError> {
         if self.path.starts_with("/dev/mapper/") { cx.run.real(self.path) } else { Ok(saved.to_owned()) }

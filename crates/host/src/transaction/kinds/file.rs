@@ -1,18 +1,18 @@
 //! Text files, as a whole.
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
 use crate::transaction::run::FileAttributes;
 
-pub(super) struct File<'a> {
+pub(super) struct FileHandler<'a> {
     pub path: &'a str,
     pub before: Option<&'a str>,
     pub after: Option<&'a str>,
     pub mode: u32,
 }
 
-impl ChangeHandler for File<'_> {
+impl ChangeHandler for FileHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let found = cx.run.read(&cx.run.real(self.path)?)?;
         let is = |side: Option<&str>| found.as_deref() == side.map(str::as_bytes);
@@ -45,7 +45,7 @@ impl ChangeHandler for File<'_> {
         Ok(Completed::changed(words(self.before.map(str::as_bytes)), words(self.after.map(str::as_bytes))))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::File { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         if cx.is_saved(real, file.as_ref())? {
             return Ok(UndoState::Saved);
@@ -55,7 +55,7 @@ impl ChangeHandler for File<'_> {
         Ok(if ours { UndoState::Ours } else { UndoState::Other(words(found.as_deref())) })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::File { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         cx.restore_file(recorded.state, real, file.as_ref())?;
         Ok(Restored::Whole)

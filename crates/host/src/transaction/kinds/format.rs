@@ -9,7 +9,7 @@ use swaptune_core::change::DeviceFormat;
 use swaptune_core::parse::{gpt, signature};
 
 use super::header::{open, open_to_overwrite, partitions, refuse_if_used, refused};
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::record::SavedRange;
 use crate::journal::{Journal, Saved, fingerprint};
 use crate::swap_header::{self, END};
@@ -20,14 +20,14 @@ use crate::transaction::run::Run;
 const LUKS_HEADER: u64 = swaptune_core::device::LUKS_HEADER.0;
 const DESTROYED: &str = "what was on it is destroyed for good, as it was asked";
 
-pub(super) struct Format<'a> {
+pub(super) struct FormatHandler<'a> {
     pub path: &'a str,
     pub before: Option<&'a DeviceFormat>,
     pub after: Option<&'a DeviceFormat>,
     pub wipe: bool,
 }
 
-impl ChangeHandler for Format<'_> {
+impl ChangeHandler for FormatHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let real = cx.run.real(self.path)?;
         if !cx.run.exists(&real) {
@@ -77,7 +77,7 @@ impl ChangeHandler for Format<'_> {
         Ok(Completed::changed("as captured", after.uuid()))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Device { at: real, ranges, partitions: parts } = recorded.saved else { return Err(mismatch(self.path)) };
         if !cx.run.exists(real) {
             return Ok(UndoState::Away);
@@ -103,7 +103,7 @@ impl ChangeHandler for Format<'_> {
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Device { at: real, ranges, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         if self.after.is_none() {
             return Ok(Restored::Kept(DESTROYED.into()));
@@ -120,7 +120,7 @@ impl ChangeHandler for Format<'_> {
     }
 }
 
-impl Format<'_> {
+impl FormatHandler<'_> {
     /// The ends of a device of this size that the format takes.
     fn ends(&self, size: u64) -> Vec<(u64, u64)> {
         let is_luks = [self.before, self.after].iter().flatten().any(|side| matches!(side, DeviceFormat::Luks { .. }));
@@ -164,7 +164,7 @@ impl Format<'_> {
     }
 
     /// Whether this identity was there before, or is the one that was to be made.
-    fn is_of(&self, recorded: &Recorded<'_>, ranges: &[SavedRange], id: &str) -> bool {
+    fn is_of(&self, recorded: &RecordedStep<'_>, ranges: &[SavedRange], id: &str) -> bool {
         let head = ranges.first().and_then(|range| recorded.state.load(&range.blob).ok()).unwrap_or_default();
         self.after.is_some_and(|after| after.uuid() == id) || identities(&head).iter().any(|known| known == id)
     }

@@ -3,11 +3,11 @@
 //! There is nothing to compare before the command runs. Going back restores the captured bytes, unless the command
 //! was run again since: then the files may list newer kernels, and the caller runs it again after their sources are back.
 
-use crate::journal::record::{Output, StepOutcome};
+use crate::journal::record::{GeneratorOutput, StepOutcome};
 use crate::journal::{Journal, Saved, fingerprint};
 use crate::transaction::error::StepError;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 
 /// Why a plan cannot ask for captured files: only a rollback has them.
 const FORWARD_ONLY: &str = "captured files come back only by a rollback";
@@ -57,21 +57,22 @@ impl ChangeHandler for Generated<'_> {
         Ok(Completed { outcome, outputs })
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Outputs { files } = recorded.saved else { return Err(mismatch(self.what)) };
-        let saved: Vec<Output> = files.iter().map(|(at, file)| output(at, file.as_ref().map(|f| &f.blob.print))).collect();
+        let saved: Vec<GeneratorOutput> =
+            files.iter().map(|(at, file)| output(at, file.as_ref().map(|f| &f.blob.print))).collect();
         let reals: Vec<String> = files.iter().map(|(real, _)| real.clone()).collect();
         let found = prints(cx, &reals)?;
         if found == saved {
             return Ok(UndoState::Saved);
         }
         // A rollback that was cut short has brought some of them back.
-        let is_known = |output: &Output| recorded.log.outputs.contains(output) || saved.contains(output);
+        let is_known = |output: &GeneratorOutput| recorded.log.outputs.contains(output) || saved.contains(output);
         let ours = recorded.log.outputs.is_empty() || found.iter().all(is_known);
         Ok(if ours { UndoState::Ours } else { UndoState::Other("made again since".into()) })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Outputs { files } = recorded.saved else { return Err(mismatch(self.what)) };
         for (real, file) in files {
             if !cx.is_saved(real, file.as_ref())? {
@@ -97,7 +98,7 @@ impl Generated<'_> {
     }
 }
 
-fn prints(cx: StepContext<'_>, reals: &[String]) -> Result<Vec<Output>, StepError> {
+fn prints(cx: StepContext<'_>, reals: &[String]) -> Result<Vec<GeneratorOutput>, StepError> {
     let print = |real: &String| {
         let print = cx.run.read(real)?.map(|bytes| fingerprint(&bytes));
         Ok(output(real, print.as_ref()))
@@ -105,6 +106,6 @@ fn prints(cx: StepContext<'_>, reals: &[String]) -> Result<Vec<Output>, StepErro
     reals.iter().map(print).collect()
 }
 
-fn output(at: &str, print: Option<&String>) -> Output {
-    Output { at: at.to_owned(), print: print.cloned() }
+fn output(at: &str, print: Option<&String>) -> GeneratorOutput {
+    GeneratorOutput { at: at.to_owned(), print: print.cloned() }
 }

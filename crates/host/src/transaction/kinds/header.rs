@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use swaptune_core::change::{Change, SwapHeaderState};
 use swaptune_core::parse::mountinfo;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::record::SavedRange;
 use crate::journal::{Journal, Saved, fingerprint};
 use crate::swap_header::{self, END, INFO};
@@ -17,14 +17,14 @@ use crate::transaction::run::Run;
 /// Bytes and where they go.
 type Piece = (u64, Vec<u8>);
 
-pub(super) struct Header<'a> {
+pub(super) struct HeaderHandler<'a> {
     pub path: &'a str,
     pub before: Option<&'a SwapHeaderState>,
     pub after: Option<&'a SwapHeaderState>,
     pub wipe: bool,
 }
 
-impl ChangeHandler for Header<'_> {
+impl ChangeHandler for HeaderHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let real = cx.run.real(self.path)?;
         if !cx.run.exists(&real) {
@@ -67,7 +67,7 @@ impl ChangeHandler for Header<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Ranges { at: real, ranges } = recorded.saved else { return Err(mismatch(self.path)) };
         let is_zram = real.starts_with("/dev/zram");
         if !cx.run.exists(real) {
@@ -99,7 +99,7 @@ impl ChangeHandler for Header<'_> {
         if ours { Ok(UndoState::Ours) } else { Ok(UndoState::Other(words(header.as_ref()))) }
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Ranges { at: real, ranges } = recorded.saved else { return Err(mismatch(self.path)) };
         refuse_if_used(&cx.run, real)?;
         let load = |range: &SavedRange| Ok((range.at, recorded.state.load(&range.blob)?));
@@ -112,7 +112,7 @@ impl ChangeHandler for Header<'_> {
     }
 }
 
-impl Header<'_> {
+impl HeaderHandler<'_> {
     /// The bytes to be written, by where they go, and the file to be read.
     fn new_bytes(&self, cx: StepContext<'_>, real: &str) -> Result<(File, Vec<Piece>), StepError> {
         let Some(after) = self.after else {
@@ -145,7 +145,7 @@ impl Header<'_> {
     fn is_torn(
         &self,
         cx: StepContext<'_>,
-        recorded: Recorded<'_>,
+        recorded: RecordedStep<'_>,
         (ranges, found): (&[SavedRange], &[Vec<u8>]),
         size: u64,
     ) -> Result<bool, StepError> {

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use swaptune_core::device::KEY_DIR;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
 use crate::transaction::run::is_missing;
@@ -13,23 +13,23 @@ use crate::transaction::run::is_missing;
 /// As long as the key of any cipher that dm-crypt has for swap.
 pub(in crate::transaction) const LENGTH: usize = 64;
 
-pub(super) struct KeyFile<'a> {
+pub(super) struct KeyFileHandler<'a> {
     pub path: &'a str,
     pub before: bool,
     pub after: bool,
 }
 
-impl ChangeHandler for KeyFile<'_> {
+impl ChangeHandler for KeyFileHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let found = state(cx, &cx.run.real(self.path)?)?;
         Ok(match found {
-            Found::None if !self.after => Observed::After,
-            Found::None if !self.before => Observed::Before,
-            Found::Key if self.before => Observed::Before,
+            KeyFileState::None if !self.after => Observed::After,
+            KeyFileState::None if !self.before => Observed::Before,
+            KeyFileState::Key if self.before => Observed::Before,
             // A key that the plan did not expect opens something that the plan does not know.
-            Found::Key => Observed::Other("a key file".into()),
-            Found::None => Observed::Other("no file".into()),
-            Found::Other(what) => Observed::Other(what),
+            KeyFileState::Key => Observed::Other("a key file".into()),
+            KeyFileState::None => Observed::Other("no file".into()),
+            KeyFileState::Other(what) => Observed::Other(what),
         })
     }
 
@@ -54,18 +54,18 @@ impl ChangeHandler for KeyFile<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Key { at: real, there, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         Ok(match (state(cx, real)?, *there) {
-            (Found::None, false) | (Found::Key, true) => UndoState::Saved,
-            (Found::None, true) | (Found::Key, false) => UndoState::Ours,
+            (KeyFileState::None, false) | (KeyFileState::Key, true) => UndoState::Saved,
+            (KeyFileState::None, true) | (KeyFileState::Key, false) => UndoState::Ours,
             // Destroyed half-way: overwritten, not yet deleted.
-            (Found::Other(_), true) if recorded.torn => UndoState::Ours,
-            (Found::Other(what), _) => UndoState::Other(what),
+            (KeyFileState::Other(_), true) if recorded.torn => UndoState::Ours,
+            (KeyFileState::Other(what), _) => UndoState::Other(what),
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Key { at: real, there, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         if *there {
             return Ok(Restored::Kept("the key is destroyed for good, as it was asked".into()));
@@ -75,17 +75,17 @@ impl ChangeHandler for KeyFile<'_> {
     }
 }
 
-enum Found {
+enum KeyFileState {
     None,
     Key,
     Other(String),
 }
 
-fn state(cx: StepContext<'_>, real: &str) -> Result<Found, StepError> {
+fn state(cx: StepContext<'_>, real: &str) -> Result<KeyFileState, StepError> {
     match fs::symlink_metadata(cx.run.host(real)) {
-        Err(error) if is_missing(&error) => Ok(Found::None),
+        Err(error) if is_missing(&error) => Ok(KeyFileState::None),
         Err(error) => Err(StepError::io("look at", real, error)),
-        Ok(found) if found.is_file() && found.len() == LENGTH as u64 && found.mode() & 0o077 == 0 => Ok(Found::Key),
-        Ok(found) => Ok(Found::Other(format!("a file of {} bytes that is no key of ours", found.len()))),
+        Ok(found) if found.is_file() && found.len() == LENGTH as u64 && found.mode() & 0o077 == 0 => Ok(KeyFileState::Key),
+        Ok(found) => Ok(KeyFileState::Other(format!("a file of {} bytes that is no key of ours", found.len()))),
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 
 use swaptune_core::knobs;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::error_chain;
 use crate::journal::record::StepOutcome;
 use crate::journal::{Journal, Saved};
@@ -20,7 +20,7 @@ const REPLACED: [&str; 2] = ["zswap.compressor", "zswap.zpool"];
 /// What the kernel counts down while it works, so that less than what was written is still ours.
 const COUNTS_DOWN: &str = "zram.writeback_limit";
 
-pub(super) struct Knob<'a> {
+pub(super) struct KnobHandler<'a> {
     pub name: &'a str,
     pub path: &'a str,
     pub before: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Knob<'a> {
     pub fallbacks: &'a [String],
 }
 
-impl ChangeHandler for Knob<'_> {
+impl ChangeHandler for KnobHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         Ok(match read(&cx.run, self.path)? {
             None if is_of_device(self.path) => Observed::Gone(format!("{} is not there any more", self.path)),
@@ -57,7 +57,7 @@ impl ChangeHandler for Knob<'_> {
         Ok(Completed { outcome, outputs: Vec::new() })
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Value { value, partner } = recorded.saved else { return Err(mismatch(self.name)) };
         // A device that has gone has taken its settings along.
         let Some(found) = read(&cx.run, self.path)? else { return Ok(UndoState::Saved) };
@@ -82,7 +82,7 @@ impl ChangeHandler for Knob<'_> {
         }
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let result = match recorded.saved {
             Saved::Value { value, partner: Some((path, other)) } if value.trim() == "0" && other.trim() != "0" => {
                 turn(&cx.run, "", path, other)

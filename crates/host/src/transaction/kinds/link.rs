@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
 use crate::transaction::run::is_missing;
@@ -41,7 +41,7 @@ impl ChangeHandler for Link<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Link { at: real, target, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         Ok(match read(cx, real)?.as_deref() {
             found if found == target.as_deref() => UndoState::Saved,
@@ -50,7 +50,7 @@ impl ChangeHandler for Link<'_> {
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Link { at: real, target, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         put(cx, real, target.as_deref())?;
         Ok(Restored::Whole)

@@ -6,19 +6,19 @@
 use swaptune_core::change::{MappingKey, MappingState};
 
 use super::header::{current, names};
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::journal::{Journal, Saved};
 use crate::swap_header;
 use crate::transaction::error::StepError;
 use crate::transaction::run::Run;
 
-pub(super) struct Mapping<'a> {
+pub(super) struct MappingHandler<'a> {
     pub name: &'a str,
     pub before: Option<&'a MappingState>,
     pub after: Option<&'a MappingState>,
 }
 
-impl ChangeHandler for Mapping<'_> {
+impl ChangeHandler for MappingHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let found = open(&cx.run, self.name)?;
         Ok(match found.as_ref() {
@@ -43,7 +43,7 @@ impl ChangeHandler for Mapping<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Mapping { open: saved } = recorded.saved else { return Err(mismatch(self.name)) };
         let found = open(&cx.run, self.name)?;
         Ok(match (found.as_ref(), *saved) {
@@ -55,14 +55,14 @@ impl ChangeHandler for Mapping<'_> {
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Mapping { open: saved } = recorded.saved else { return Err(mismatch(self.name)) };
         self.become_state(cx, if *saved { self.before } else { None })?;
         Ok(Restored::Whole)
     }
 }
 
-impl Mapping<'_> {
+impl MappingHandler<'_> {
     fn become_state(&self, cx: StepContext<'_>, wanted: Option<&MappingState>) -> Result<(), StepError> {
         let found = open(&cx.run, self.name)?;
         let Some(wanted) = wanted else {
@@ -94,7 +94,7 @@ impl Mapping<'_> {
 }
 
 /// A mapping as sysfs shows it.
-struct Open {
+struct OpenMapping {
     uuid: String,
     below: Vec<String>,
 }
@@ -103,19 +103,19 @@ fn path(name: &str) -> String {
     format!("/dev/mapper/{name}")
 }
 
-fn open(run: &Run<'_>, name: &str) -> Result<Option<Open>, StepError> {
+fn open(run: &Run<'_>, name: &str) -> Result<Option<OpenMapping>, StepError> {
     for device in names(run, "/sys/class/block").into_iter().filter(|device| device.starts_with("dm-")) {
         let folder = format!("/sys/class/block/{device}");
         if run.read_setting(&format!("{folder}/dm/name"))?.as_deref() == Some(name) {
             let uuid = run.read_setting(&format!("{folder}/dm/uuid"))?.unwrap_or_default();
-            return Ok(Some(Open { uuid, below: names(run, &format!("{folder}/slaves")) }));
+            return Ok(Some(OpenMapping { uuid, below: names(run, &format!("{folder}/slaves")) }));
         }
     }
     Ok(None)
 }
 
 /// Whether what is open is of the wanted kind and lies on the wanted device.
-fn is(run: &Run<'_>, open: &Open, wanted: Option<&MappingState>) -> Result<bool, StepError> {
+fn is(run: &Run<'_>, open: &OpenMapping, wanted: Option<&MappingState>) -> Result<bool, StepError> {
     let Some(wanted) = wanted else { return Ok(false) };
     let kind = match &wanted.key {
         MappingKey::Random { .. } => "CRYPT-PLAIN-",
@@ -133,7 +133,7 @@ fn has_swap(run: &Run<'_>, name: &str, wanted: &MappingState) -> Result<bool, St
     Ok(found.is_some_and(|found| any || found.uuid.eq_ignore_ascii_case(&wanted.swap.uuid)))
 }
 
-fn words(found: Option<&Open>) -> String {
+fn words(found: Option<&OpenMapping>) -> String {
     match found {
         None => "closed".into(),
         Some(open) => format!("open as {} on {}", open.uuid, open.below.join(", ")),

@@ -21,7 +21,7 @@ use swaptune_core::change::Change;
 pub(crate) use header::{check_overwrite, is_made_by, must_be_made, not_made_here};
 pub(crate) use knob::{fall_back, read as read_knob, same as same_knob};
 
-use crate::journal::record::{Output, SavedFile, StepOutcome};
+use crate::journal::record::{GeneratorOutput, SavedFile, StepOutcome};
 use crate::journal::{Journal, Saved, StateDir, StepLog};
 use crate::transaction::error::StepError;
 use crate::transaction::run::Run;
@@ -65,7 +65,7 @@ pub(crate) enum Restored {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Completed {
     pub outcome: StepOutcome,
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<GeneratorOutput>,
 }
 
 /// What a kind of change works with: the machine, and the step that is made or undone.
@@ -78,7 +78,7 @@ pub(crate) struct StepContext<'a> {
 
 /// What the journal records of a step that is to be undone.
 #[derive(Clone, Copy)]
-pub(crate) struct Recorded<'a> {
+pub(crate) struct RecordedStep<'a> {
     pub log: &'a StepLog,
     pub saved: &'a Saved,
     pub state: &'a StateDir,
@@ -98,35 +98,39 @@ pub(crate) trait ChangeHandler {
     fn make(&self, cx: StepContext<'_>) -> Result<Completed, StepError>;
 
     /// Compares what is there with what was saved and with what was made.
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError>;
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError>;
 
     /// Brings back what was saved.
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError>;
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError>;
 }
 
 /// The handler of a change.
 pub(crate) fn handler(change: &Change) -> Box<dyn ChangeHandler + '_> {
     match change {
-        Change::Knob { name, path, before, after, fallbacks } => Box::new(knob::Knob { name, path, before, after, fallbacks }),
+        Change::Knob { name, path, before, after, fallbacks } => {
+            Box::new(knob::KnobHandler { name, path, before, after, fallbacks })
+        }
         Change::File { path, before, after, mode } => {
-            Box::new(file::File { path, before: before.as_deref(), after: after.as_deref(), mode: *mode })
+            Box::new(file::FileHandler { path, before: before.as_deref(), after: after.as_deref(), mode: *mode })
         }
         Change::Link { path, before, after } => Box::new(link::Link { path, before: before.as_deref(), after: after.as_deref() }),
         Change::SwapFile { path, before, after } => {
-            Box::new(swap_file::SwapFile { path, before: before.as_ref(), after: after.as_ref() })
+            Box::new(swap_file::SwapFileHandler { path, before: before.as_ref(), after: after.as_ref() })
         }
         Change::SwapHeader { path, before, after, wipe } => {
-            Box::new(header::Header { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
+            Box::new(header::HeaderHandler { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
         }
-        Change::Swap { path, before, after } => Box::new(area::Area { path, before: *before, after: *after }),
-        Change::Zram { name, before, after } => Box::new(zram::Zram { name, before: before.as_ref(), after: after.as_ref() }),
+        Change::Swap { path, before, after } => Box::new(area::AreaHandler { path, before: *before, after: *after }),
+        Change::Zram { name, before, after } => {
+            Box::new(zram::ZramHandler { name, before: before.as_ref(), after: after.as_ref() })
+        }
         Change::Module { name, before, after } => Box::new(module::Module { name, before: *before, after: *after }),
         Change::Format { path, before, after, wipe } => {
-            Box::new(format::Format { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
+            Box::new(format::FormatHandler { path, before: before.as_ref(), after: after.as_ref(), wipe: *wipe })
         }
-        Change::KeyFile { path, before, after } => Box::new(key_file::KeyFile { path, before: *before, after: *after }),
+        Change::KeyFile { path, before, after } => Box::new(key_file::KeyFileHandler { path, before: *before, after: *after }),
         Change::Mapping { name, before, after } => {
-            Box::new(mapping::Mapping { name, before: before.as_ref(), after: after.as_ref() })
+            Box::new(mapping::MappingHandler { name, before: before.as_ref(), after: after.as_ref() })
         }
         Change::Generated { what, command, outputs, after, .. } => {
             Box::new(generated::Generated { what, command, outputs, made: *after })

@@ -1,6 +1,6 @@
 //! Kernel modules.
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::error_chain;
 use crate::journal::{Journal, Saved};
 use crate::transaction::error::StepError;
@@ -30,12 +30,12 @@ impl ChangeHandler for Module<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Module { loaded } = recorded.saved else { return Err(mismatch(self.name)) };
         Ok(if is_loaded(cx, self.name) == *loaded { UndoState::Saved } else { UndoState::Ours })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Module { loaded } = recorded.saved else { return Err(mismatch(self.name)) };
         match put(cx, self.name, *loaded) {
             // A module that something else has begun to use stays.

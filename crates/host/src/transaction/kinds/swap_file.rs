@@ -5,7 +5,7 @@ use std::fs;
 use swaptune_core::Bytes;
 use swaptune_core::change::SwapFileState;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch, saved_attributes};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch, saved_attributes};
 use crate::journal::record::SavedSwapFile;
 use crate::journal::{Journal, Saved};
 use crate::swap_header;
@@ -16,13 +16,13 @@ use crate::transaction::run::{FileAttributes, is_missing};
 /// Only root may read what was in memory.
 const MODE: u32 = 0o600;
 
-pub(super) struct SwapFile<'a> {
+pub(super) struct SwapFileHandler<'a> {
     pub path: &'a str,
     pub before: Option<&'a SwapFileState>,
     pub after: Option<&'a SwapFileState>,
 }
 
-impl ChangeHandler for SwapFile<'_> {
+impl ChangeHandler for SwapFileHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let found = size(cx, &cx.run.real(self.path)?)?;
         let is_before = found == self.before.map(|side| side.size);
@@ -70,7 +70,7 @@ impl ChangeHandler for SwapFile<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::SwapFile { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         let found = size(cx, real)?;
         Ok(match found {
@@ -85,7 +85,7 @@ impl ChangeHandler for SwapFile<'_> {
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::SwapFile { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         if size(cx, real)?.is_some() {
             delete(cx, real)?;
@@ -103,9 +103,9 @@ impl ChangeHandler for SwapFile<'_> {
     }
 }
 
-impl SwapFile<'_> {
+impl SwapFileHandler<'_> {
     /// Whether the file that was there is one that a rollback does not make again.
-    fn is_given_up(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<bool, StepError> {
+    fn is_given_up(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<bool, StepError> {
         let Saved::SwapFile { file: Some(file), .. } = recorded.saved else { return Ok(false) };
         Ok(!swap_header::is_header(&recorded.state.load(&file.head.blob)?, cx.run.kernel.page_size()))
     }

@@ -11,7 +11,7 @@ use swaptune_core::change::ZramState;
 use swaptune_core::knobs;
 use swaptune_core::parse::choice;
 
-use super::{ChangeHandler, Completed, Observed, Recorded, Restored, StepContext, UndoState, mismatch};
+use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::error_chain;
 use crate::journal::{Journal, Saved};
 use crate::swap_header;
@@ -19,13 +19,13 @@ use crate::transaction::error::StepError;
 
 const CONTROL: &str = "/sys/class/zram-control";
 
-pub(super) struct Zram<'a> {
+pub(super) struct ZramHandler<'a> {
     pub name: &'a str,
     pub before: Option<&'a ZramState>,
     pub after: Option<&'a ZramState>,
 }
 
-impl ChangeHandler for Zram<'_> {
+impl ChangeHandler for ZramHandler<'_> {
     fn observe(&self, cx: StepContext<'_>) -> Result<Observed, StepError> {
         let found = state(cx, self.name)?;
         Ok(match found.as_ref() {
@@ -67,7 +67,7 @@ impl ChangeHandler for Zram<'_> {
         Ok(Completed::changed(words(self.before), words(self.after)))
     }
 
-    fn undo_state(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<UndoState, StepError> {
+    fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::Zram { device, driver, algorithm: saved_algorithm, state: saved, head } = recorded.saved else {
             return Err(mismatch(self.name));
         };
@@ -88,7 +88,7 @@ impl ChangeHandler for Zram<'_> {
         })
     }
 
-    fn restore(&self, cx: StepContext<'_>, recorded: Recorded<'_>) -> Result<Restored, StepError> {
+    fn restore(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<Restored, StepError> {
         let Saved::Zram { driver, device, algorithm: saved, state, head } = recorded.saved else {
             return Err(mismatch(self.name));
         };
@@ -124,7 +124,7 @@ impl ChangeHandler for Zram<'_> {
     }
 }
 
-impl Zram<'_> {
+impl ZramHandler<'_> {
     fn device(&self, cx: StepContext<'_>) -> Result<String, StepError> {
         cx.run.real(&format!("/dev/{}", self.name))
     }

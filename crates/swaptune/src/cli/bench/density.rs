@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use swaptune_bench::density::KINDS;
-use swaptune_bench::space::Wish;
+use swaptune_bench::space::SpaceWish;
 use swaptune_bench::variant::BUILT_IN;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
@@ -115,7 +115,7 @@ impl LimitArg {
     }
 }
 
-impl From<LimitArg> for Wish {
+impl From<LimitArg> for SpaceWish {
     fn from(limit: LimitArg) -> Self {
         match limit {
             LimitArg::Best => Self::Best,

@@ -2,32 +2,32 @@
 
 use swaptune_bench::cipher::{self, CIPHERS, CipherError};
 use swaptune_bench::conditions;
-use swaptune_core::measurement::{CipherFigures, Evidence, Figures, recommend};
+use swaptune_core::measurement::{CipherFigures, Evidence, ResultFigures, recommend};
 
 use super::{install, needs_live, recorder, store};
 use crate::cli::ResultsArgs;
 use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure};
 use crate::output;
-use crate::output::cipher::Report;
-use crate::output::progress::Progress;
+use crate::output::cipher::CipherReport;
+use crate::output::progress::ProgressLine;
 
 /// Measures the ciphers that this kernel has, and keeps the results.
 pub fn run(context: &Context, results: &ResultsArgs) -> Result<u8, Failure> {
     needs_live(context)?;
     let disk = evidence(context, results)?.disk_speed();
     let mut recorder = recorder(context, results, "swaptune bench cipher");
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let ciphers = cipher::run(&mut recorder, &mut |done, what| progress.show(what, done as usize, CIPHERS.len()));
     drop(progress);
     let ciphers = ciphers?;
     let figures = ciphers.measured.iter().filter_map(|measurement| match &measurement.figures {
-        Figures::Cipher(cipher) => Some(cipher.clone()),
+        ResultFigures::Cipher(cipher) => Some(cipher.clone()),
         _ => None,
     });
     let rows: Vec<CipherFigures> = figures.collect();
     let choice = recommend(&rows, cipher::has_aes(&context.machine));
-    let report = Report { rows: &rows, unavailable: &ciphers.unavailable, choice: choice.as_ref(), disk: disk.as_ref() };
+    let report = CipherReport { rows: &rows, unavailable: &ciphers.unavailable, choice: choice.as_ref(), disk: disk.as_ref() };
     if context.json {
         output::json_versioned(&report.json(&ciphers.measured))?;
     } else {

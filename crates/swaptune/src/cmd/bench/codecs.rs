@@ -4,27 +4,28 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use serde::Serialize;
-use swaptune_bench::codec::{CODECS, Setting, SettingError};
+use swaptune_bench::codec::{CODECS, CodecSetting, SettingError};
 use swaptune_bench::codecs::{
-    BenchError, KernelError, KernelPlan, KernelRow, LeftOut, NAMES, Pages, PagesError, Plan, Source, SourceError, USUAL, measure,
-    measure_kernel, verdicts,
+    BenchError, BenchPages, CodecLeftOut, CodecsPlan, KernelError, KernelPlan, KernelRow, NAMES, PageSource, PagesError,
+    SourceError, USUAL, measure, measure_kernel, verdicts,
 };
-use swaptune_core::measurement::Figures;
+use swaptune_core::measurement::ResultFigures;
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 
 use super::recorder;
 use crate::cli::{CodecsArgs, ResultsArgs};
 use crate::cmd::{Context, temporary};
 use crate::failure::{Failure, REFUSED, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, codecs, codecs_kernel, text};
 
 /// Codecs whose speed on several threads is shown when none are named.
 const SCALED: &[&str] = &["memcpy", "lz4", "zstd"];
 
 /// Only the parts that say which codecs the kernel has.
-const SCOPE: Scope = Scope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
+const SCOPE: InspectScope =
+    InspectScope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
 
 /// Measures, keeps, and prints a table.
 pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Result<u8, Failure> {
@@ -37,25 +38,25 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     }
     let pool: Bytes = args.pool.parse().map_err(|error| Failure::new(USAGE, format!("--pool: {error}")))?;
     let (plan, kernel_plan) = (plan(args)?, kernel_plan(args)?);
-    let source: Source = args.pages_of.parse()?;
-    let pages = Pages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
+    let source: PageSource = args.pages_of.parse()?;
+    let pages = BenchPages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
     let facts = inspect(&context.machine, SCOPE);
     let mut recorder = recorder(context, results, &command(args));
     let rows = {
-        let progress = Progress::start();
+        let progress = ProgressLine::start();
         measure(&plan, &pages, &facts, |job, done, of| {
             progress.show(&format!("{} on {}", job.setting, text::count(job.threads, "thread")), done, of);
         })?
     };
-    let measurements = recorder.record_all(rows.iter().map(|row| Figures::Codec(row.figures.clone())))?;
+    let measurements = recorder.record_all(rows.iter().map(|row| ResultFigures::Codec(row.figures.clone())))?;
     let verdicts = verdicts(&rows[..plan.settings.len()]);
     let kernel = kernel_plan.map(|plan| in_kernel(context, &facts, &pages, &plan)).transpose()?;
-    let of_kernel = kernel.iter().flat_map(|(rows, _)| rows).map(|row| Figures::Codec(row.figures.clone()));
+    let of_kernel = kernel.iter().flat_map(|(rows, _)| rows).map(|row| ResultFigures::Codec(row.figures.clone()));
     let kernel_measurements = recorder.record_all(of_kernel)?;
     if context.json {
         let library = codecs::json(&pages, &measurements, &verdicts);
         let kernel = kernel.as_ref().map(|(rows, left_out)| codecs_kernel::json(rows, &kernel_measurements, left_out));
-        return output::json_versioned(&Json { library, kernel }).map(|()| 0);
+        return output::json_versioned(&CodecBenchJson { library, kernel }).map(|()| 0);
     }
     let kernel = kernel.map_or_else(String::new, |(rows, left_out)| codecs_kernel::table(&rows, &left_out));
     output::data(&(codecs::table(&pages, &rows, &verdicts, pool) + &kernel))?;
@@ -64,18 +65,18 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
 
 /// What is printed for programs.
 #[derive(Serialize)]
-struct Json<'a> {
+struct CodecBenchJson<'a> {
     #[serde(flatten)]
-    library: codecs::Json<'a>,
+    library: codecs::CodecsJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    kernel: Option<codecs_kernel::Json<'a>>,
+    kernel: Option<codecs_kernel::KernelCodecsJson<'a>>,
 }
 
-type KernelResult = (Vec<KernelRow>, Vec<LeftOut>);
+type KernelResult = (Vec<KernelRow>, Vec<CodecLeftOut>);
 
-fn in_kernel(context: &Context, facts: &Facts, pages: &Pages, plan: &KernelPlan) -> Result<KernelResult, Failure> {
+fn in_kernel(context: &Context, facts: &Facts, pages: &BenchPages, plan: &KernelPlan) -> Result<KernelResult, Failure> {
     temporary::recover(context)?;
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let tell = |what: &str, done, of| progress.show(&format!("{what} in the kernel"), done, of);
     Ok(measure_kernel(&context.machine, facts, pages, plan, tell)?)
 }
@@ -85,7 +86,7 @@ fn only_in_kernel(name: &str) -> bool {
     NAMES.contains(&name) && CODECS.iter().all(|codec| codec.name != name)
 }
 
-fn plan(args: &CodecsArgs) -> Result<Plan, Failure> {
+fn plan(args: &CodecsArgs) -> Result<CodecsPlan, Failure> {
     let asked: Vec<&str> = args.codec.iter().map(String::as_str).filter(|name| !only_in_kernel(name)).collect();
     if let Some(name) = args.codec.iter().find(|name| only_in_kernel(name)).filter(|_| !args.kernel) {
         let message = format!("--codec {name}: only the kernel has it");
@@ -95,11 +96,16 @@ fn plan(args: &CodecsArgs) -> Result<Plan, Failure> {
     let time = Duration::try_from_secs_f64(args.seconds).ok().filter(|time| *time <= Duration::from_secs(3600));
     let no_time = || Failure::new(USAGE, format!("--seconds {}: expected 0 to 3600", args.seconds));
     let most = args.threads.map_or_else(|| available_parallelism().map_or(1, usize::from), |threads| threads as usize);
-    Ok(Plan { settings: settings(names)?, threads: counts(most), scaled: settings(scaled)?, time: time.ok_or_else(no_time)? })
+    Ok(CodecsPlan {
+        settings: settings(names)?,
+        threads: counts(most),
+        scaled: settings(scaled)?,
+        time: time.ok_or_else(no_time)?,
+    })
 }
 
-fn settings(names: &[&str]) -> Result<Vec<Setting>, Failure> {
-    let parsed: Result<Vec<Setting>, SettingError> = names.iter().map(|name| name.parse()).collect();
+fn settings(names: &[&str]) -> Result<Vec<CodecSetting>, Failure> {
+    let parsed: Result<Vec<CodecSetting>, SettingError> = names.iter().map(|name| name.parse()).collect();
     parsed.map_err(|error| Failure::new(USAGE, error).hint("a codec and its level are written lz4:17 or zstd:1"))
 }
 
@@ -108,7 +114,7 @@ fn kernel_plan(args: &CodecsArgs) -> Result<Option<KernelPlan>, Failure> {
     if !args.kernel {
         return Ok(None);
     }
-    let own = |name: &String| match name.parse::<Setting>() {
+    let own = |name: &String| match name.parse::<CodecSetting>() {
         Ok(setting) => setting.is_default().then(|| setting.codec().zswap.or(setting.codec().zram)).flatten().map(str::to_owned),
         Err(_) => Some(name.clone()),
     };

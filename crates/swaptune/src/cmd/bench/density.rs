@@ -1,16 +1,16 @@
 //! `swaptune bench density`.
 
 use swaptune_bench::density::{
-    DensityError, KINDS, Launch, Options, check, run as measure, run_in_place, sample_service, try_service,
+    DensityError, DensityOptions, KINDS, Launch, check, run as measure, run_in_place, sample_service, try_service,
 };
-use swaptune_bench::results::Recorder;
+use swaptune_bench::results::ResultRecorder;
 use swaptune_bench::sample::fresh_seed;
 use swaptune_bench::space::SpaceError;
 use swaptune_bench::variant::{BUILT_IN, NOW, Spec, SpecError, Variant, VariantOutcome, pose, split};
-use swaptune_core::measurement::{DensityFigures, Evidence, Figures, Measurement};
+use swaptune_core::measurement::{DensityFigures, Evidence, Measurement, ResultFigures};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::daemon_status;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
 use super::{helper, needs_live, recorder, typed};
@@ -18,7 +18,7 @@ use crate::cli::{DensityArgs, ResultsArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, density};
 
 /// Memory of the services where nothing else is said.
@@ -29,7 +29,7 @@ const QUICK: (u32, u32) = (60, 20);
 /// Measures, keeps, and prints how many services fitted.
 pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Result<u8, Failure> {
     needs_live(context)?;
-    let facts = inspect(&context.machine, Scope::PLAN);
+    let facts = inspect(&context.machine, InspectScope::PLAN);
     if !args.in_place {
         check(&context.machine, &facts)?;
     }
@@ -45,7 +45,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
-    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(Figures::Density))?;
+    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(ResultFigures::Density))?;
     print(context, &outcome, &measurements)?;
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }
@@ -55,12 +55,12 @@ fn as_it_is(
     context: &Context,
     facts: &Facts,
     launch: &Launch,
-    options: &Options,
+    options: &DensityOptions,
     stop: &Stop,
 ) -> Result<VariantOutcome<DensityFigures>, Failure> {
     let daemon = || daemon_status::look(&context.machine).value().filter(|report| report.mode.is_running()).cloned();
     let before = daemon();
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let mut outcome = run_in_place(&context.machine, facts, launch, options, stop, &mut |now| {
         progress.show(&density::progress(now), now.done, now.of);
     })?;
@@ -78,7 +78,7 @@ fn compared(
     args: &DensityArgs,
     facts: &Facts,
     launch: &Launch,
-    options: &Options,
+    options: &DensityOptions,
     stop: &Stop,
 ) -> Result<VariantOutcome<DensityFigures>, Failure> {
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
@@ -86,14 +86,14 @@ fn compared(
         Some(sample) => {
             output::message(&density::sampled(&sample));
             evidence.and(
-                Recorder::start(&context.machine, None, "swaptune bench density", env!("SWAPTUNE_VERSION"))
-                    .record(Figures::Sample(sample))?,
+                ResultRecorder::start(&context.machine, None, "swaptune bench density", env!("SWAPTUNE_VERSION"))
+                    .record(ResultFigures::Sample(sample))?,
             )
         }
         None => evidence,
     };
     let variants = variants(args, &pose(facts, options.memory), &evidence)?;
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     Ok(measure(&context.machine, (facts, &evidence), (&variants, launch), options, stop, &mut |now| {
         progress.show(&density::progress(now), now.done, now.of);
     })?)
@@ -123,10 +123,10 @@ fn launch(args: &DensityArgs) -> Result<Launch, Failure> {
     Ok(Launch::kind(kind, programs, args.heap, args.work)?)
 }
 
-fn options(args: &DensityArgs, facts: &Facts) -> Options {
+fn options(args: &DensityArgs, facts: &Facts) -> DensityOptions {
     let available = facts.memory.get("MemAvailable").unwrap_or(USUAL);
     let (wakes, step_percent) = if args.quick { QUICK } else { (args.wakes, args.step) };
-    Options {
+    DensityOptions {
         memory: args.memory.unwrap_or(if args.in_place { available } else { USUAL.min(available) }),
         limit: args.limit.into(),
         bound: args.bound,

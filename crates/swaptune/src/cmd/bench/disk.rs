@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
-use swaptune_bench::disk::{Area, Bench, DiskError, Fio, FioError, Options, PlaceError, Placed};
+use swaptune_bench::disk::{DiskBench, DiskError, DiskOptions, Fio, FioError, LoadedArea, PlaceError, Placed};
 use swaptune_core::facts::SwapKind;
-use swaptune_core::measurement::{DiskFigures, Figures, Measurement};
+use swaptune_core::measurement::{DiskFigures, Measurement, ResultFigures};
 use swaptune_core::{Bytes, Facts};
-use swaptune_host::inspect::{self, Scope};
+use swaptune_host::inspect::{self, InspectScope};
 
 use super::recorder;
 use crate::cli::{DiskArgs, ResultsArgs};
 use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use crate::output::disk::Report;
-use crate::output::progress::Progress;
+use crate::output::disk::DiskReport;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, text};
 
 /// A cluster of swap slots: areas are whole ones.
@@ -25,23 +25,23 @@ const CLUSTER: u64 = 2 << 20;
 pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<u8, Failure> {
     super::needs_live(context)?;
     let mut fio = Fio::find()?;
-    let facts = inspect::inspect(&context.machine, Scope::STATUS);
+    let facts = inspect::inspect(&context.machine, InspectScope::STATUS);
     let areas = areas(context, &facts, args)?;
     let time = Duration::from_secs_f64(args.seconds);
-    let options = Options { jobs: args.jobs.clone(), time, rounds: args.rounds, size: args.size.0 };
-    let bench = Bench::new(&areas, &options)?;
+    let options = DiskOptions { jobs: args.jobs.clone(), time, rounds: args.rounds, size: args.size.0 };
+    let bench = DiskBench::new(&areas, &options)?;
     let mut recorder = recorder(context, results, &command(args, &facts));
     let (runs, seconds) = (bench.runs(), f64::from(bench.runs()) * args.seconds);
     output::message(&format!("{} of fio on {}, about {seconds:.0} s", text::count(runs as usize, "run"), bench.size()));
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let measured = bench.run(&mut fio, &mut recorder, &mut |done, what| progress.show(what, done as usize, runs as usize));
     drop(progress);
     let measured = measured?;
     let rows: Vec<&DiskFigures> = measured.iter().filter_map(figures).collect();
     let began = measured.first().map(|first| first.conditions.clone()).unwrap_or_default();
-    let report = Report::new(&rows, &began, args.p99);
+    let report = DiskReport::new(&rows, &began, args.p99);
     if context.json {
-        output::json_versioned(&Output { fio: &fio.version, measurements: &measured, report: &report })?;
+        output::json_versioned(&DiskOutput { fio: &fio.version, measurements: &measured, report: &report })?;
     } else {
         output::data(&report.text(&fio.version, &facts))?;
     }
@@ -49,15 +49,15 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
+struct DiskOutput<'a> {
     fio: &'a str,
     measurements: &'a [Measurement],
     #[serde(flatten)]
-    report: &'a Report<'a>,
+    report: &'a DiskReport<'a>,
 }
 
 fn figures(measurement: &Measurement) -> Option<&DiskFigures> {
-    if let Figures::Disk(disk) = &measurement.figures { Some(disk) } else { None }
+    if let ResultFigures::Disk(disk) = &measurement.figures { Some(disk) } else { None }
 }
 
 /// Opens everything that is to be measured.
@@ -66,12 +66,12 @@ fn areas(context: &Context, facts: &Facts, args: &DiskArgs) -> Result<Vec<Placed
     let mut place = 0;
     for (devices, give_up) in [(&args.device, false), (&args.wipe, true)] {
         for path in devices {
-            found.push(Placed { area: Area::device(facts, path, give_up)?, place, is_part: false });
+            found.push(Placed { area: LoadedArea::device(facts, path, give_up)?, place, is_part: false });
             place += 1;
         }
     }
     for dir in folders(args, facts) {
-        let scratch = Area::scratch(&context.machine, facts, &dir, &sizes(args.size.0, args.areas))?;
+        let scratch = LoadedArea::scratch(&context.machine, facts, &dir, &sizes(args.size.0, args.areas))?;
         found.extend(scratch.into_iter().enumerate().map(|(index, area)| Placed { area, place, is_part: index > 0 }));
         place += 1;
     }

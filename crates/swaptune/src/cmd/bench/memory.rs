@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use swaptune_bench::memory::{self, Event, Hog, MemoryError, Options, Program, Turn};
-use swaptune_core::measurement::{Figures, Measurement, MemoryData, MemoryOrder};
+use swaptune_bench::memory::{self, HelperProgram, Hog, MemoryError, MemoryEvent, MemoryOptions, MemoryTurn};
+use swaptune_core::measurement::{Measurement, MemoryData, MemoryOrder, ResultFigures};
 
 use super::{needs_live, recorder, typed};
 use crate::cli::{DataArg, MemoryArgs, MemoryHelperArgs, OrderArg, ResultsArgs};
@@ -20,9 +20,9 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &MemoryArgs) -> Resul
     let (mut measured, mut killed): (Vec<Measurement>, _) = (Vec::new(), 0);
     memory::run(&context.machine, &options, &program(), &mut |event| {
         match event {
-            Event::Begin { number, of, turn } => progress(number, of, turn),
-            Event::Measured(figures) => measured.push(recorder.record(Figures::Memory(*figures))?),
-            Event::Killed { turn, why } => {
+            MemoryEvent::Begin { number, of, turn } => progress(number, of, turn),
+            MemoryEvent::Measured(figures) => measured.push(recorder.record(ResultFigures::Memory(*figures))?),
+            MemoryEvent::Killed { turn, why } => {
                 killed += 1;
                 output::message(&format!("warning: {}: {why}", words(turn)));
             }
@@ -50,14 +50,14 @@ pub fn helper(args: &MemoryHelperArgs) -> Result<u8, Failure> {
 }
 
 /// This program again; the link stands for it even when its file was replaced.
-fn program() -> Program {
-    Program { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), "memory-helper".into()] }
+fn program() -> HelperProgram {
+    HelperProgram { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), "memory-helper".into()] }
 }
 
-fn options(args: &MemoryArgs) -> Result<Options, Failure> {
+fn options(args: &MemoryArgs) -> Result<MemoryOptions, Failure> {
     let swap = args.swap.as_deref().map(str::parse).transpose();
     let seconds = Duration::try_from_secs_f64(args.seconds).ok().filter(|time| !time.is_zero());
-    Ok(Options {
+    Ok(MemoryOptions {
         size: args.size,
         data: args.data.iter().map(|data| (*data).into()).collect(),
         orders: args.order.iter().map(|order| (*order).into()).collect(),
@@ -72,13 +72,13 @@ fn options(args: &MemoryArgs) -> Result<Options, Failure> {
     })
 }
 
-fn progress(number: usize, of: usize, turn: &Turn) {
+fn progress(number: usize, of: usize, turn: &MemoryTurn) {
     if io::stderr().is_terminal() {
         output::message(&format!("{number}/{of}  {}", words(turn)));
     }
 }
 
-fn words(turn: &Turn) -> String {
+fn words(turn: &MemoryTurn) -> String {
     let (pattern, how) = (&turn.pattern, if turn.pressed { "under pressure" } else { "in RAM" });
     let access = if pattern.write { "writes" } else { "reads" };
     let (data, order, block) = (output::memory::data(pattern.data), output::memory::order(pattern.order), pattern.block);

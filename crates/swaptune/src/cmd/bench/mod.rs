@@ -12,8 +12,8 @@ mod workload;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use swaptune_bench::process::Program;
-use swaptune_bench::results::{Recorder, Store, StoreError};
+use swaptune_bench::process::HelperProgram;
+use swaptune_bench::results::{ResultRecorder, Store, StoreError};
 use swaptune_host::child;
 
 use super::Context;
@@ -43,9 +43,9 @@ pub fn store(context: &Context, args: &ResultsArgs) -> Store {
 }
 
 /// A run that keeps its results as the flags say; `command` is what to type to repeat it.
-pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Recorder<'a> {
+pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> ResultRecorder<'a> {
     let store = (!args.no_save).then(|| store(context, args));
-    Recorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
+    ResultRecorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
 }
 
 /// Refuses a folder in the place of a machine.
@@ -55,8 +55,8 @@ pub fn needs_live(context: &Context) -> Result<(), Failure> {
 }
 
 /// This program again with a hidden command; the link stands for it even when its file was replaced.
-pub fn helper(what: &str) -> Program {
-    Program { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), what.into()] }
+pub fn helper(what: &str) -> HelperProgram {
+    HelperProgram { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), what.into()] }
 }
 
 /// Becomes a command that dies with its parent and goes first when memory ends; why it could not.

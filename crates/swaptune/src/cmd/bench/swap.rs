@@ -2,18 +2,18 @@
 
 use std::thread::available_parallelism;
 
-use swaptune_bench::swap::{Outcome, Place, Plan, SwapError, Wish, check, jobs, run as measure};
+use swaptune_bench::swap::{DiskPlace, SwapError, SwapOutcome, SwapPlan, SwapWish, check, jobs, run as measure};
 use swaptune_core::Facts;
-use swaptune_core::measurement::{Figures, Measurement};
-use swaptune_core::proof::Class;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_core::measurement::{Measurement, ResultFigures};
+use swaptune_core::proof::CanaryClass;
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
 use super::recorder;
 use crate::cli::{ClassArg, ResultsArgs, SwapArgs, TierArg};
 use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure, REFUSED};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, swap};
 
 /// Pages of a quick look.
@@ -21,7 +21,7 @@ const QUICK: (u64, u64) = (2048, 512);
 
 /// Measures, keeps, and prints the ladder.
 pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<u8, Failure> {
-    let facts = inspect(&context.machine, Scope { log: false, config: true, ..Scope::STATUS });
+    let facts = inspect(&context.machine, InspectScope { log: false, config: true, ..InspectScope::STATUS });
     check(&context.machine, &facts)?;
     let plan = plan(args, &facts);
     if plan.jobs.is_empty() {
@@ -31,34 +31,34 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<
     let mut recorder = recorder(context, results, &command(args));
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let outcome = {
-        let progress = Progress::start();
+        let progress = ProgressLine::start();
         measure(&context.machine, &plan, &stop, &mut |what, done, of| progress.show(what, done, of))?
     };
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
-    let figures = outcome.figures.iter().cloned().map(Figures::Swap);
+    let figures = outcome.figures.iter().cloned().map(ResultFigures::Swap);
     let measurements = recorder.record_all(figures)?;
     print(context, &outcome, &measurements)?;
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }
 
-fn print(context: &Context, outcome: &Outcome, measurements: &[Measurement]) -> Result<(), Failure> {
+fn print(context: &Context, outcome: &SwapOutcome, measurements: &[Measurement]) -> Result<(), Failure> {
     if context.json {
-        let Outcome { missed, stopped, .. } = outcome;
+        let SwapOutcome { missed, stopped, .. } = outcome;
         let json = serde_json::json!({ "measurements": measurements, "missed": missed, "stopped": stopped });
         return output::json_versioned(&json);
     }
     output::data(&swap::table(outcome))
 }
 
-fn plan(args: &SwapArgs, facts: &Facts) -> Plan {
+fn plan(args: &SwapArgs, facts: &Facts) -> SwapPlan {
     let wants = |tier| args.tier.contains(&tier) || args.tier.contains(&TierArg::All);
     let (pages, disk_pages) = if args.quick { QUICK } else { (args.pages, args.disk_pages) };
     let cpus = available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(1));
     let mut threads = if args.threads.is_empty() { vec![1, cpus] } else { args.threads.clone() };
     threads.dedup();
-    let wish = Wish {
+    let wish = SwapWish {
         zswap: wants(TierArg::Zswap),
         zram: wants(TierArg::Zram),
         disk: wants(TierArg::Disk),
@@ -70,16 +70,16 @@ fn plan(args: &SwapArgs, facts: &Facts) -> Plan {
         pages,
         disk_pages,
     };
-    let place = args.device.clone().map_or_else(|| Place::Folder(args.dir.clone()), Place::Area);
-    Plan { jobs: jobs(&wish, facts), rounds: if args.quick { 1 } else { args.rounds }, place }
+    let place = args.device.clone().map_or_else(|| DiskPlace::Folder(args.dir.clone()), DiskPlace::Area);
+    SwapPlan { jobs: jobs(&wish, facts), rounds: if args.quick { 1 } else { args.rounds }, place }
 }
 
-fn class(class: ClassArg) -> Class {
+fn class(class: ClassArg) -> CanaryClass {
     match class {
-        ClassArg::Text => Class::Text,
-        ClassArg::Random => Class::Random,
-        ClassArg::Same => Class::Same,
-        ClassArg::Zero => Class::Zero,
+        ClassArg::Text => CanaryClass::Text,
+        ClassArg::Random => CanaryClass::Random,
+        ClassArg::Same => CanaryClass::Same,
+        ClassArg::Zero => CanaryClass::Zero,
     }
 }
 

@@ -15,7 +15,7 @@ use super::Context;
 use crate::cli::{FleetArgs, FleetCommand};
 use crate::failure::{Failure, USAGE};
 use crate::output::fleet::Unread;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 
 /// Does what was asked for.
 pub fn run(context: &Context, args: &FleetArgs) -> Result<u8, Failure> {
@@ -58,7 +58,7 @@ fn sum<Sum: Default + Send, One>(
     one: impl Fn(&Path) -> Result<One, String> + Sync,
     add: impl Fn(&mut Sum, &str, One) + Sync,
 ) -> Result<(Sum, Vec<Unread>), Failure> {
-    let (next, progress) = (AtomicUsize::new(0), Progress::start());
+    let (next, progress) = (AtomicUsize::new(0), ProgressLine::start());
     let summed = Mutex::new((Sum::default(), Vec::<Unread>::new()));
     let work = || {
         while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use swaptune_core::facts::{Facts, SCHEMA};
-use swaptune_core::fleet::{Fleet, Group};
+use swaptune_core::fleet::{Fleet, MachineGroup};
 use swaptune_core::forecast::Gain;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, Request, assume, plan};
+use swaptune_core::plan::{Plan, PlanRequest, assume, plan};
 use swaptune_core::profiles::resolve;
 use swaptune_core::settings::Settings;
 
@@ -18,7 +18,7 @@ use crate::configuration;
 use crate::failure::{FINDINGS, Failure};
 use crate::output;
 use crate::output::fleet::plan as shown;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 
 /// The number of groups, the largest first, of which it is simulated what their plan brings.
 const SIMULATED: usize = 20;
@@ -31,7 +31,7 @@ pub(super) fn run(context: &Context, args: &FleetPlanArgs) -> Result<u8, Failure
     let (fleet, unread) = sum(&files, "planning", one, |fleet: &mut Fleet, name, (_, plan)| fleet.add(name, &plan))?;
     let groups = simulated(fleet.groups(), &files, &layers);
     let is_our_own = layers.iter().cloned().fold(Settings::default(), Settings::overlay) == Settings::default();
-    let report = shown::Report { machines: files.len() as u64, is_our_own, groups, unread };
+    let report = shown::FleetPlanReport { machines: files.len() as u64, is_our_own, groups, unread };
     if context.json {
         output::json_versioned(&report)?;
     } else {
@@ -59,7 +59,7 @@ fn planned(facts: &Facts, layers: &[Settings]) -> Result<(Settings, Plan), Strin
     let mut facts = facts.clone();
     assume(&mut facts, &layers.iter().cloned().fold(Settings::default(), Settings::overlay));
     let settings = resolve(layers.to_vec(), &facts, &evidence, None).map_err(|error| error.to_string())?;
-    let plan = plan(&Request {
+    let plan = plan(&PlanRequest {
         facts: &facts,
         settings: &settings,
         evidence: &evidence,
@@ -76,24 +76,24 @@ fn planned(facts: &Facts, layers: &[Settings]) -> Result<(Settings, Plan), Strin
 }
 
 /// The groups with what their plan brings, for the largest.
-fn simulated(groups: Vec<Group>, files: &[PathBuf], layers: &[Settings]) -> Vec<shown::Row> {
-    let progress = Progress::start();
+fn simulated(groups: Vec<MachineGroup>, files: &[PathBuf], layers: &[Settings]) -> Vec<shown::GroupRow> {
+    let progress = ProgressLine::start();
     let of = groups.iter().filter(|group| group.is_change()).count().min(SIMULATED);
     let mut done = 0;
-    let row = |group: Group| {
+    let row = |group: MachineGroup| {
         let is_simulated = group.is_change() && done < SIMULATED;
         let gain = is_simulated.then(|| {
             progress.show("simulating a machine of each plan", done, of);
             done += 1;
             brings(&group, files, layers)
         });
-        shown::Row { group, gain: gain.flatten() }
+        shown::GroupRow { group, gain: gain.flatten() }
     };
     groups.into_iter().map(row).collect()
 }
 
 /// What the plan of a group brings on the first of its machines.
-fn brings(group: &Group, files: &[PathBuf], layers: &[Settings]) -> Option<Gain> {
+fn brings(group: &MachineGroup, files: &[PathBuf], layers: &[Settings]) -> Option<Gain> {
     let first = group.examples.first()?;
     let facts = facts(files.iter().find(|path| name(path) == *first)?).ok()?;
     let (settings, _) = planned(&facts, layers).ok()?;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use swaptune_core::fleet::State;
+use swaptune_core::fleet::FleetState;
 use swaptune_core::memory_map::MemoryMap;
 
 use super::{files, kept, sum};
@@ -16,8 +16,8 @@ use crate::output::{self, report};
 pub(super) fn run(context: &Context, args: &FleetReportArgs) -> Result<u8, Failure> {
     let files = files(&args.status, "`swaptune status --json > NAME.json` on each machine")?;
     let one = |path: &Path| kept::<MemoryMap>(path, "status");
-    let (state, unread) = sum(&files, "reading", one, |state: &mut State, name, map| state.add(name, &map))?;
-    let all = shown::Report { state, unread };
+    let (state, unread) = sum(&files, "reading", one, |state: &mut FleetState, name, map| state.add(name, &map))?;
+    let all = shown::FleetReport { state, unread };
     if context.json {
         output::json_versioned(&all)?;
     } else {

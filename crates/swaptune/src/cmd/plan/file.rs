@@ -11,9 +11,9 @@ use swaptune_core::change::Change;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, Step, When, assume};
 use swaptune_core::settings::{read_toml, to_toml};
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 
-use super::{Basis, Made, Record, for_settings, look_if_needed};
+use super::{Made, PlanBasis, RecordResolved, for_settings, look_if_needed};
 use crate::cli::WhenArgs;
 use crate::cmd::Context;
 use crate::failure::{Failure, REFUSED, USAGE};
@@ -100,13 +100,13 @@ pub fn read(context: &Context, path: &Path) -> Result<Plan, Failure> {
 /// What follows from the same settings on this machine as it is.
 fn again(context: &Context, path: &Path, reviewed: &Reviewed) -> Result<Plan, Failure> {
     let settings = read_toml(&path.display().to_string(), &reviewed.settings, None)?;
-    let mut facts = inspect(&context.machine, Scope::PLAN);
+    let mut facts = inspect(&context.machine, InspectScope::PLAN);
     assume(&mut facts, &settings);
     look_if_needed(context, &mut facts, Some(&settings));
     let when = WhenArgs { now: reviewed.now, boot: reviewed.boot };
     let evidence = Evidence::default();
-    let basis = Basis { seed: reviewed.seed, ..Basis::recorded(context, &settings, &evidence) };
-    Ok(for_settings(context, &facts, basis, &when, Record(true), &reviewed.wipe))
+    let basis = PlanBasis { seed: reviewed.seed, ..PlanBasis::recorded(context, &settings, &evidence) };
+    Ok(for_settings(context, &facts, basis, &when, RecordResolved(true), &reviewed.wipe))
 }
 
 /// A change without the comments that it writes, and when it is made.

@@ -12,9 +12,9 @@ use swaptune_core::facts::Facts;
 use swaptune_core::findings::examine;
 use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, Request, SYSCTL_FILE, Step, When, plan};
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, PlanRequest, SYSCTL_FILE, Step, When, plan};
 use swaptune_core::settings::{Setting, Settings};
-use swaptune_host::inspect::{Scope, inspect, look_at_places, look_into_initramfs};
+use swaptune_host::inspect::{InspectScope, inspect, look_at_places, look_into_initramfs};
 
 use crate::cli::{PlanArgs, SimulatedArgs, WantedArgs, WhenArgs};
 use crate::cmd::Context;
@@ -75,7 +75,7 @@ pub fn make(
     when: &WhenArgs,
     wipe: &[String],
 ) -> Result<Made, Failure> {
-    let mut facts = inspect(&context.machine, Scope::PLAN);
+    let mut facts = inspect(&context.machine, InspectScope::PLAN);
     if facts.image.is_some() && when.now {
         let message = "live changes need a running kernel, and --root is not one";
         return Err(Failure::new(REFUSED, message).hint("leave out --now: an image takes what takes effect when it boots"));
@@ -90,16 +90,16 @@ pub fn make(
     }
     look_if_needed(context, &mut facts, Some(&settings));
     let seed = fresh_seed(context);
-    let basis = Basis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref(), seed };
-    let mut plan = for_settings(context, &facts, basis, when, Record(true), wipe);
+    let basis = PlanBasis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref(), seed };
+    let mut plan = for_settings(context, &facts, basis, when, RecordResolved(true), wipe);
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
         plan.gain = plan.gain.or_else(|| predict::gain(&facts, &evidence, &settings));
         let is_worth_it = plan.gain.as_ref().is_none_or(Gain::is_worth_it);
         let applied = if is_worth_it { None } else { configuration::applied(&facts)? };
         if let Some((applied, _)) = applied {
-            let basis = Basis { seed, ..Basis::recorded(context, &applied, &evidence) };
-            let kept = for_settings(context, &facts, basis, when, Record(true), wipe).without(only_comments_differ);
+            let basis = PlanBasis { seed, ..PlanBasis::recorded(context, &applied, &evidence) };
+            let kept = for_settings(context, &facts, basis, when, RecordResolved(true), wipe).without(only_comments_differ);
             if !kept.is_in_effect() {
                 (settings, plan) = (applied, kept);
                 plan.notes.extend(unread);
@@ -161,7 +161,7 @@ pub fn look_if_needed(context: &Context, facts: &mut Facts, settings: Option<&Se
 
 /// What a plan rests on beside the facts.
 #[derive(Clone, Copy, Debug)]
-pub struct Basis<'a> {
+pub struct PlanBasis<'a> {
     /// What is wanted, resolved.
     pub settings: &'a Settings,
     /// What was measured.
@@ -172,7 +172,7 @@ pub struct Basis<'a> {
     pub seed: u64,
 }
 
-impl<'a> Basis<'a> {
+impl<'a> PlanBasis<'a> {
     /// Settings that were resolved and written down by an earlier apply.
     pub fn recorded(context: &Context, settings: &'a Settings, evidence: &'a Evidence) -> Self {
         Self { settings, evidence, forecast: None, seed: fresh_seed(context) }
@@ -181,21 +181,21 @@ impl<'a> Basis<'a> {
 
 /// Whether a plan writes down what was resolved, for `verify` and the boot service.
 #[derive(Clone, Copy, Debug)]
-pub struct Record(pub bool);
+pub struct RecordResolved(pub bool);
 
 /// The plan for settings that are resolved already.
 pub fn for_settings(
     context: &Context,
     facts: &Facts,
-    basis: Basis<'_>,
+    basis: PlanBasis<'_>,
     when: &WhenArgs,
-    Record(record): Record,
+    RecordResolved(record): RecordResolved,
     wipe: &[String],
 ) -> Plan {
-    let Basis { settings, evidence, forecast, seed } = basis;
+    let PlanBasis { settings, evidence, forecast, seed } = basis;
     let (binary, installed) = installed_at(context);
     let facts = &with_places(context, facts, settings);
-    plan(&Request {
+    plan(&PlanRequest {
         facts,
         settings,
         evidence,

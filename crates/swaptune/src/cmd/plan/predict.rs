@@ -1,6 +1,6 @@
 //! `plan --simulate`: what the model makes of the alternatives, before the plan is made.
 
-use swaptune_bench::predict::{PredictError, Request, predict};
+use swaptune_bench::predict::{ForecastRequest, PredictError, predict};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
@@ -9,7 +9,7 @@ use swaptune_tiers::page_set::PageSet;
 
 use crate::cli::SimulatedArgs;
 use crate::failure::{Failure, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 
 /// What a simulation says of the settings that the rules propose, and of others.
 pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &SimulatedArgs) -> Result<Forecast, Failure> {
@@ -26,8 +26,8 @@ pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &
         None => None,
     };
     let page_set = set.as_ref().map(|(set, name)| (set, name.as_str()));
-    let request = Request { page_set, ..Request::usual(facts, evidence, settings, args.app_size, args.seeds) };
-    let progress = Progress::start();
+    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, evidence, settings, args.app_size, args.seeds) };
+    let progress = ProgressLine::start();
     predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)
 }
 
@@ -40,7 +40,7 @@ pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<G
     if facts.image.is_some() {
         return None;
     }
-    let request = Request { alternatives: false, ..Request::usual(facts, evidence, settings, None, QUICK_SEEDS) };
+    let request = ForecastRequest { alternatives: false, ..ForecastRequest::usual(facts, evidence, settings, None, QUICK_SEEDS) };
     predict(&request, &|_, _| ()).ok()?.gain()
 }
 

@@ -4,30 +4,30 @@ mod prompt;
 
 use serde::Serialize;
 use swaptune_bench::predict;
-use swaptune_bench::sample::{self, Pools, Request, USUAL};
+use swaptune_bench::sample::{self, EstimatedPools, SampleRequest, USUAL};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::{CandidateForecast, Forecast, Gain};
-use swaptune_core::measurement::{Evidence, Figures};
+use swaptune_core::measurement::{Evidence, ResultFigures};
 use swaptune_core::plan::{Plan, When};
 use swaptune_core::proof::{Proof, Verdict};
 use swaptune_core::settings::Settings;
 use swaptune_host::counted;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::journal::{StateDir, pending};
-use swaptune_host::processes::Choice as Processes;
-use swaptune_host::prove::{Options, prove};
+use swaptune_host::processes::ProcessChoice as Processes;
+use swaptune_host::prove::{ProofOptions, prove};
 use swaptune_host::service;
 use swaptune_host::stop::Stop;
 use swaptune_host::transaction::{ApplyError, ApplyReport, execute, rollback};
 
 use super::apply::{not_installed, refuse};
 use super::change::{kernel, needs_root, options};
-use super::plan::{Basis, Record, for_settings, fresh_seed};
+use super::plan::{PlanBasis, RecordResolved, for_settings, fresh_seed};
 use super::sample::show;
 use super::{Context, temporary};
 use crate::cli::{INTERRUPTED, QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::{configuration, output};
 
 /// Pages that are sampled: intervals of a few percent, within seconds.
@@ -47,7 +47,7 @@ struct Offer {
 
 /// What came of it, for programs.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct QuickstartJson<'a> {
     gain: Option<Gain>,
     tried: &'a ApplyReport,
     proof: &'a Proof,
@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &QuickstartArgs) -> Result<u8, Failure> {
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let evidence = measure(context)?;
     going_on(&stop)?;
-    let facts = inspect(&context.machine, Scope::PLAN);
+    let facts = inspect(&context.machine, InspectScope::PLAN);
     let forecast = forecast(context, &facts, &evidence)?;
     let offers = offers(context, &facts, &evidence, &forecast)?;
     going_on(&stop)?;
@@ -112,7 +112,7 @@ fn going_on(stop: &Stop) -> Result<(), Failure> {
 /// A sample of all processes, kept as a result. Too few pages to sample are no reason to stop: assumed figures take their place.
 fn measure(context: &Context) -> Result<Evidence, Failure> {
     let facts = inspect(&context.machine, super::sample::SCOPE);
-    let request = Request {
+    let request = SampleRequest {
         choice: Processes::default(),
         pages: PAGES,
         cold_seconds: None,
@@ -120,19 +120,19 @@ fn measure(context: &Context) -> Result<Evidence, Failure> {
         codecs: USUAL.iter().filter_map(|name| name.parse().ok()).collect(),
         by_unit: true,
     };
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let sample = sample::take(&context.machine, &request, &mut |step| show(&progress, step))?;
-    if let Some(figures) = sample.figures(&Pools::of(&facts.kernel)) {
+    if let Some(figures) = sample.figures(&EstimatedPools::of(&facts.kernel)) {
         let command = format!("swaptune sample --all --pages {PAGES}");
-        super::bench::recorder(context, &ResultsArgs::default(), &command).record(Figures::Sample(figures))?;
+        super::bench::recorder(context, &ResultsArgs::default(), &command).record(ResultFigures::Sample(figures))?;
     }
     Ok(configuration::evidence(&context.machine, &WantedArgs::default())?.0)
 }
 
 fn forecast(context: &Context, facts: &Facts, evidence: &Evidence) -> Result<Forecast, Failure> {
     let settings = configuration::resolve(&context.machine, facts, evidence, None, &WantedArgs::default())?;
-    let request = predict::Request::usual(facts, evidence, &settings, None, SEEDS);
-    let progress = Progress::start();
+    let request = predict::ForecastRequest::usual(facts, evidence, &settings, None, SEEDS);
+    let progress = ProgressLine::start();
     predict::predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(|error| {
         Failure::new(REFUSED, format!("there is nothing to offer: {error}"))
             .hint("`swaptune plan` shows what the configuration asks for")
@@ -146,8 +146,8 @@ fn offers(context: &Context, facts: &Facts, evidence: &Evidence, forecast: &Fore
     for row in forecast.choices() {
         let followed = forecast.clone().choosing(&row.candidate);
         let settings = configuration::resolve(&context.machine, facts, evidence, Some(&followed), &WantedArgs::default())?;
-        let basis = Basis { settings: &settings, evidence, forecast: Some(&followed), seed: fresh_seed(context) };
-        let plan = |when: &WhenArgs| for_settings(context, facts, basis, when, Record(true), &[]);
+        let basis = PlanBasis { settings: &settings, evidence, forecast: Some(&followed), seed: fresh_seed(context) };
+        let plan = |when: &WhenArgs| for_settings(context, facts, basis, when, RecordResolved(true), &[]);
         let (mut live, whole) = (plan(&WhenArgs { now: true, boot: false }), plan(&WhenArgs::default()));
         live.gain = followed.gain();
         match refuse(&whole, "swaptune plan").and_then(|()| not_installed(context, &whole)) {
@@ -201,7 +201,7 @@ fn pick(answer: &str, offers: usize) -> Pick {
 }
 
 /// What to do with what is tried.
-enum Keep {
+enum KeepAnswer {
     Always,
     UntilBoot,
     No,
@@ -224,9 +224,9 @@ impl Sitting<'_> {
             Err(error) => return self.back(&id).and(Err(error)),
         };
         match self.keep() {
-            Keep::Always => {
+            KeepAnswer::Always => {
                 let kept = self.for_every_boot(offer).inspect_err(|_| output::message(&until_boot(&id)))?;
-                let answer = Answer { gain: offer.live.gain.clone(), tried: &tried, proof: &proof, kept: &kept };
+                let answer = QuickstartJson { gain: offer.live.gain.clone(), tried: &tried, proof: &proof, kept: &kept };
                 if self.context.json {
                     output::json_versioned(&answer)?;
                 } else {
@@ -235,8 +235,8 @@ impl Sitting<'_> {
                     )?;
                 }
             }
-            Keep::UntilBoot => output::data(&(until_boot(&id) + "\n"))?,
-            Keep::No => {
+            KeepAnswer::UntilBoot => output::data(&(until_boot(&id) + "\n"))?,
+            KeepAnswer::No => {
                 self.back(&id)?;
                 output::message("taken back: everything is as before");
             }
@@ -257,7 +257,7 @@ impl Sitting<'_> {
 
     /// Canary pages through what was set up.
     fn proved(&self) -> Result<Proof, Failure> {
-        let proof = prove(&self.context.machine, &Options::default()).map_err(|error| Failure::new(FINDINGS, error))?;
+        let proof = prove(&self.context.machine, &ProofOptions::default()).map_err(|error| Failure::new(FINDINGS, error))?;
         output::message(&output::text::wrap(&format!("Proof: {}", proof.summary), 0));
         if proof.verdict == Verdict::Proved {
             Ok(proof)
@@ -266,32 +266,32 @@ impl Sitting<'_> {
         }
     }
 
-    fn keep(&self) -> Keep {
+    fn keep(&self) -> KeepAnswer {
         if self.stop.is_asked() {
-            return Keep::No;
+            return KeepAnswer::No;
         }
         if self.yes {
-            return Keep::Always;
+            return KeepAnswer::Always;
         }
         loop {
             let Some(answer) = prompt::ask("Keep it? (a)t every boot, (u)ntil the next boot, (n)o, take it back [n] ", self.stop)
             else {
-                return Keep::No;
+                return KeepAnswer::No;
             };
             match answer.as_str() {
-                "a" | "always" => return Keep::Always,
-                "u" | "until" => return Keep::UntilBoot,
-                "" | "n" | "no" => return Keep::No,
+                "a" | "always" => return KeepAnswer::Always,
+                "u" | "until" => return KeepAnswer::UntilBoot,
+                "" | "n" | "no" => return KeepAnswer::No,
                 _ => output::message(&format!("`{answer}` is none of these")),
             }
         }
     }
 
     fn for_every_boot(&self, offer: &Offer) -> Result<ApplyReport, Failure> {
-        let facts = inspect(&self.context.machine, Scope::PLAN);
+        let facts = inspect(&self.context.machine, InspectScope::PLAN);
         let seed = fresh_seed(self.context);
-        let basis = Basis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed), seed };
-        let plan = for_settings(self.context, &facts, basis, &WhenArgs::default(), Record(true), &[]);
+        let basis = PlanBasis { settings: &offer.settings, evidence: self.evidence, forecast: Some(&offer.followed), seed };
+        let plan = for_settings(self.context, &facts, basis, &WhenArgs::default(), RecordResolved(true), &[]);
         refuse(&plan, "swaptune plan")?;
         self.execute(&plan)
     }

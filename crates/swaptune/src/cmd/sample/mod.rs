@@ -5,23 +5,23 @@ mod record;
 use std::fs;
 use std::path::Path;
 
-use swaptune_bench::codec::{Setting, SettingError};
-use swaptune_bench::sample::{self, Pools, Request, Sample, SampleError, Step, USUAL};
-use swaptune_core::measurement::{Evidence, Figures, Measurement, SampleFigures};
-use swaptune_host::inspect::{Scope, inspect};
-use swaptune_host::processes::Choice;
+use swaptune_bench::codec::{CodecSetting, SettingError};
+use swaptune_bench::sample::{self, EstimatedPools, MemorySample, SampleError, SampleRequest, SampleStep, USUAL};
+use swaptune_core::measurement::{Evidence, Measurement, ResultFigures, SampleFigures};
+use swaptune_host::inspect::{InspectScope, inspect};
+use swaptune_host::processes::ProcessChoice;
 
 use super::bench::{recorder, store};
 use crate::cli::{GroupBy, SampleArgs};
 use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
 use crate::output;
-use crate::output::progress::Progress;
-use crate::output::sample::{Basis, Report};
+use crate::output::progress::ProgressLine;
+use crate::output::sample::{SampleBasis, SampleReport};
 
 /// Only the parts that say what the pool would be and which codecs the kernel has.
-pub const SCOPE: Scope =
-    Scope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
+pub const SCOPE: InspectScope =
+    InspectScope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
 
 /// Samples, keeps, and prints a table.
 pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
@@ -36,19 +36,19 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     let facts = inspect(&context.machine, SCOPE);
     let mut recorder = recorder(context, &args.results, &command(args));
     let mut sample = {
-        let progress = Progress::start();
+        let progress = ProgressLine::start();
         sample::take(&context.machine, &request, &mut |step| show(&progress, step))?
     };
-    let pools = Pools::of(&facts.kernel);
+    let pools = EstimatedPools::of(&facts.kernel);
     let few = || Failure::new(1, "too few pages for any estimate").hint("name more processes, or none for all of them");
     let figures = sample.figures(&pools).ok_or_else(few)?;
-    let measurement = recorder.record(Figures::Sample(figures.clone()))?;
+    let measurement = recorder.record(ResultFigures::Sample(figures.clone()))?;
     if let Some(file) = &args.save {
         save(&mut sample, &measurement, file)?;
     }
     let evidence = evidence(context, args, &measurement);
     let watching = sample::watching(&context.machine);
-    let basis = Basis {
+    let basis = SampleBasis {
         sample: &sample,
         facts: &facts,
         pools: &pools,
@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
         root: context.machine.is_root(),
         kept: !args.results.no_save,
     };
-    let report = Report::new(&measurement.run, figures, &basis);
+    let report = SampleReport::new(&measurement.run, figures, &basis);
     if context.json {
         output::json_versioned(&report)?;
     } else {
@@ -76,7 +76,7 @@ fn evidence(context: &Context, args: &SampleArgs, measurement: &Measurement) -> 
     let mut measurements = store(context, &args.results).read().unwrap_or_default().measurements;
     measurements.retain(|known| known.run != measurement.run);
     let mut newest = measurement.clone();
-    if let Figures::Sample(sample) = &mut newest.figures {
+    if let ResultFigures::Sample(sample) = &mut newest.figures {
         // The advice is on the pages that were asked for.
         SampleFigures::ALL.clone_into(&mut sample.of);
     }
@@ -85,17 +85,17 @@ fn evidence(context: &Context, args: &SampleArgs, measurement: &Measurement) -> 
 }
 
 /// Which processes are meant.
-fn choice(args: &SampleArgs) -> Choice {
-    Choice { pids: args.pid.clone(), units: args.unit.clone(), cgroups: args.cgroup.clone() }
+fn choice(args: &SampleArgs) -> ProcessChoice {
+    ProcessChoice { pids: args.pid.clone(), units: args.unit.clone(), cgroups: args.cgroup.clone() }
 }
 
-fn request(args: &SampleArgs) -> Result<Request, Failure> {
+fn request(args: &SampleArgs) -> Result<SampleRequest, Failure> {
     let choice = choice(args);
     let asked: Vec<&str> = args.codec.iter().map(String::as_str).collect();
     let names = if asked.is_empty() { USUAL } else { &asked };
-    let codecs: Result<Vec<Setting>, SettingError> = names.iter().map(|name| name.parse()).collect();
+    let codecs: Result<Vec<CodecSetting>, SettingError> = names.iter().map(|name| name.parse()).collect();
     let by_unit = args.by.map_or(choice.is_everything(), |by| by == GroupBy::Unit);
-    Ok(Request {
+    Ok(SampleRequest {
         choice,
         pages: u64::from(args.pages),
         cold_seconds: args.cold.map(u64::from),
@@ -106,11 +106,11 @@ fn request(args: &SampleArgs) -> Result<Request, Failure> {
 }
 
 /// Shows how far it has come.
-pub fn show(progress: &Progress, step: Step) {
+pub fn show(progress: &ProgressLine, step: SampleStep) {
     let (what, done, of) = match step {
-        Step::Locating { done, of } => ("locating pages", done, of),
-        Step::Reading { done, of } => ("reading pages", done, of),
-        Step::Watching { done, of } => ("watching which pages are touched", done, of),
+        SampleStep::Locating { done, of } => ("locating pages", done, of),
+        SampleStep::Reading { done, of } => ("reading pages", done, of),
+        SampleStep::Watching { done, of } => ("watching which pages are touched", done, of),
     };
     progress.show(what, usize::try_from(done).unwrap_or(usize::MAX), usize::try_from(of).unwrap_or(usize::MAX));
 }
@@ -132,7 +132,7 @@ fn command(args: &SampleArgs) -> String {
     words.join(" ")
 }
 
-fn save(sample: &mut Sample, measurement: &Measurement, file: &Path) -> Result<(), Failure> {
+fn save(sample: &mut MemorySample, measurement: &Measurement, file: &Path) -> Result<(), Failure> {
     let origin = &mut sample.set.origin;
     origin.at.clone_from(&measurement.at);
     origin.command.clone_from(&measurement.command);

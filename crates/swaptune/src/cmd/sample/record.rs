@@ -5,14 +5,14 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use swaptune_bench::sample::record::{RecordError, Recording, Request, record};
+use swaptune_bench::sample::record::{AccessRecordError, AccessRecording, RecordRequest, record};
 use swaptune_host::stop::Stop;
 
 use super::choice;
 use crate::cli::{GroupBy, SampleArgs};
 use crate::cmd::Context;
 use crate::failure::{Failure, REFUSED, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 use crate::output::{self, record as page, text};
 
 /// Records into `file` and prints what it holds.
@@ -23,13 +23,13 @@ pub fn run(context: &Context, args: &SampleArgs, file: &Path) -> Result<u8, Fail
     }
     let choice = choice(args);
     let by_unit = args.by.map_or(choice.is_everything(), |by| by == GroupBy::Unit);
-    let request = Request { choice, by_unit, interval: args.interval, length: args.length };
+    let request = RecordRequest { choice, by_unit, interval: args.interval, length: args.length };
     let failed = |error: io::Error| Failure::new(1, format!("--record {}: {error}", file.display()));
     let stop = Stop::on_signals().map_err(failed)?;
     let (partial, out) = Partial::beside(file).map_err(failed)?;
     let (recording, out) = {
-        let progress = Progress::start();
-        let mut on = |at: Duration, so_far: &Recording| show(&progress, &request, at, so_far);
+        let progress = ProgressLine::start();
+        let mut on = |at: Duration, so_far: &AccessRecording| show(&progress, &request, at, so_far);
         record(&context.machine, &request, out, &stop, &mut on).map_err(|error| failure(error, file))?
     };
     out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all()).map_err(failed)?;
@@ -42,18 +42,18 @@ pub fn run(context: &Context, args: &SampleArgs, file: &Path) -> Result<u8, Fail
     Ok(0)
 }
 
-fn show(progress: &Progress, request: &Request, at: Duration, so_far: &Recording) {
+fn show(progress: &ProgressLine, request: &RecordRequest, at: Duration, so_far: &AccessRecording) {
     let millis = |time: Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
     let events = usize::try_from(so_far.events.all()).unwrap_or(usize::MAX);
     let what = format!("recording: {}, {}", text::count(so_far.looks as usize, "look"), text::count(events, "event"));
     progress.show(&what, millis(at), millis(request.length));
 }
 
-fn failure(error: RecordError, file: &Path) -> Failure {
+fn failure(error: AccessRecordError, file: &Path) -> Failure {
     match error {
-        RecordError::Nothing(nothing) => Failure::from(nothing),
-        RecordError::Groups => Failure::new(USAGE, error).hint("name fewer processes, or --by unit"),
-        RecordError::Io(error) => Failure::new(1, format!("--record {}: {error}", file.display())),
+        AccessRecordError::Nothing(nothing) => Failure::from(nothing),
+        AccessRecordError::Groups => Failure::new(USAGE, error).hint("name fewer processes, or --by unit"),
+        AccessRecordError::Io(error) => Failure::new(1, format!("--record {}: {error}", file.display())),
     }
 }
 

@@ -1,10 +1,10 @@
 //! `simulate fit`: how many applications fit, for each tiering of each scenario.
 
 use swaptune_bench::predict::PAGES;
-use swaptune_tiers::scenario::{Changes, Look, Scenario, Search, Sweep, fill};
+use swaptune_tiers::scenario::{Changes, FitLook, Scenario, Search, Sweep, fill};
 
-use super::jobs::{Job, work};
-use super::request::{Origin, Request, share_of_growing};
+use super::jobs::{ScenarioJob, work};
+use super::request::{ScenarioOrigin, SimulateRequest, share_of_growing};
 use crate::cli::FitArgs;
 use crate::cmd::Context;
 use crate::failure::{Failure, USAGE};
@@ -17,7 +17,7 @@ const SCALE: &str = "scale";
 
 /// Searches and prints.
 pub fn run(context: &Context, args: &FitArgs) -> Result<u8, Failure> {
-    let request = Request::fit(context, args)?;
+    let request = SimulateRequest::fit(context, args)?;
     let mut done = Vec::new();
     for origin in &request.origins {
         done.push(search(&request, origin, args)?);
@@ -35,9 +35,9 @@ pub fn run(context: &Context, args: &FitArgs) -> Result<u8, Failure> {
 }
 
 /// The searches of one scenario, all tierings in step: they share the workloads.
-fn search(request: &Request, origin: &Origin, args: &FitArgs) -> Result<page::Fitted, Failure> {
+fn search(request: &SimulateRequest, origin: &ScenarioOrigin, args: &FitArgs) -> Result<page::Fitted, Failure> {
     let mut changes = request.changes.clone();
-    if matches!(origin, Origin::Flags(typed) if !typed.sleeps) {
+    if matches!(origin, ScenarioOrigin::Flags(typed) if !typed.sleeps) {
         return Err(no_applications(origin));
     }
     let first = at(request, origin, &changes, &[1])?;
@@ -73,21 +73,21 @@ fn search(request: &Request, origin: &Origin, args: &FitArgs) -> Result<page::Fi
         let mut places = Vec::new();
         for (number, point) in numbers.iter().zip(&scenario.points) {
             for (index, tiering) in point.tierings.iter().enumerate().filter(|(index, _)| wanted[*index].contains(number)) {
-                jobs.push(Job { folder: origin.folder(), point, tiering });
+                jobs.push(ScenarioJob { folder: origin.folder(), point, tiering });
                 places.push((index, *number));
             }
         }
         let runs = work(&jobs, &request.traces, args.tierings.threads, &format!("round {round}, "));
         for ((index, number), run) in places.into_iter().zip(runs) {
             let run = run.map_err(|error| Failure::new(USAGE, format!("{}: {error}", origin.label())))?;
-            searches[index].note(number, Look::of(&run, one.scale));
+            searches[index].note(number, FitLook::of(&run, one.scale));
         }
     }
     Ok(page::Fitted { file: origin.label(), searches, scenario })
 }
 
 /// The scenario with each of these numbers of applications.
-fn at(request: &Request, origin: &Origin, changes: &Changes, applications: &[u32]) -> Result<Scenario, Failure> {
+fn at(request: &SimulateRequest, origin: &ScenarioOrigin, changes: &Changes, applications: &[u32]) -> Result<Scenario, Failure> {
     let values = applications.iter().map(|number| i64::from(*number).into()).collect();
     let sweep = Some(Sweep { key: KEY.to_owned(), values });
     origin.read(&Changes { sweep, ..changes.clone() }, &request.traces)
@@ -95,13 +95,13 @@ fn at(request: &Request, origin: &Origin, changes: &Changes, applications: &[u32
 
 /// How much smaller machine and applications are made together, as `plan --simulate` does: at its full size a search takes hours. A
 /// scenario file and whoever sets `scale` say themselves.
-fn scale(origin: &Origin, changes: &Changes, first: &Scenario) -> Option<i64> {
-    let is_said = matches!(origin, Origin::File { .. }) || changes.set.iter().any(|(key, _)| key == SCALE);
+fn scale(origin: &ScenarioOrigin, changes: &Changes, first: &Scenario) -> Option<i64> {
+    let is_said = matches!(origin, ScenarioOrigin::File { .. }) || changes.set.iter().any(|(key, _)| key == SCALE);
     let ram = first.points[0].tierings.first()?.settings.ram;
     i64::try_from(ram / PAGES).ok().filter(|scale| !is_said && *scale > 1)
 }
 
-fn no_applications(origin: &Origin) -> Failure {
+fn no_applications(origin: &ScenarioOrigin) -> Failure {
     let message = format!("{}: found a workload without applications, expected the generator `idle`", origin.label());
     Failure::new(USAGE, message).hint("for example --generate idle:pages=25k,wake=120")
 }

@@ -8,10 +8,10 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use swaptune_tiers::scenario::{METRICS, Point, Scenario, Source, Tiering};
+use swaptune_tiers::scenario::{METRICS, Point, Scenario, Tiering, WorkloadSource};
 
-use super::jobs::{Job, work};
-use super::request::{Origin, Request};
+use super::jobs::{ScenarioJob, work};
+use super::request::{ScenarioOrigin, SimulateRequest};
 use crate::cli::MergeArgs;
 use crate::failure::{FINDINGS, Failure, USAGE};
 use crate::output;
@@ -22,7 +22,7 @@ const SCHEMA: u32 = 1;
 
 /// One line: which item of which grid, and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Line {
+struct ItemLine {
     schema: u32,
     /// Number of the item, from 0.
     item: usize,
@@ -43,14 +43,14 @@ struct Line {
 
 /// An item with what it is a part of.
 struct Item<'a> {
-    origin: &'a Origin,
+    origin: &'a ScenarioOrigin,
     scenario: &'a Scenario,
     point: &'a Point,
     tiering: &'a Tiering,
 }
 
 /// All items in their order: scenario, value of the sweep, seed, tiering.
-fn all<'a>(request: &'a Request, scenarios: &'a [Scenario]) -> Vec<Item<'a>> {
+fn all<'a>(request: &'a SimulateRequest, scenarios: &'a [Scenario]) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     for (origin, scenario) in request.origins.iter().zip(scenarios) {
         for point in &scenario.points {
@@ -61,12 +61,12 @@ fn all<'a>(request: &'a Request, scenarios: &'a [Scenario]) -> Vec<Item<'a>> {
 }
 
 /// How many items there are.
-pub fn count(request: &Request, scenarios: &[Scenario]) -> Result<u8, Failure> {
+pub fn count(request: &SimulateRequest, scenarios: &[Scenario]) -> Result<u8, Failure> {
     output::data(&format!("{}\n", all(request, scenarios).len())).map(|()| 0)
 }
 
 /// Runs one and prints its line.
-pub fn one(request: &Request, scenarios: &[Scenario], number: usize) -> Result<u8, Failure> {
+pub fn one(request: &SimulateRequest, scenarios: &[Scenario], number: usize) -> Result<u8, Failure> {
     let items = all(request, scenarios);
     let Some(item) = items.get(number) else {
         let message = format!("--item {number}: there are {} items, from 0 to {}", items.len(), items.len().saturating_sub(1));
@@ -75,10 +75,10 @@ pub fn one(request: &Request, scenarios: &[Scenario], number: usize) -> Result<u
     let label = item.origin.label();
     let fails = |error| Failure::new(USAGE, format!("{label}: {error}"));
     let input = input(item).map_err(fails)?;
-    let job = Job { folder: item.origin.folder(), point: item.point, tiering: item.tiering };
+    let job = ScenarioJob { folder: item.origin.folder(), point: item.point, tiering: item.tiering };
     let run = work(&[job], &request.traces, Some(1), "").remove(0).map_err(fails)?;
     let figures = METRICS.iter().filter_map(|metric| Some((metric.name.to_owned(), (metric.of)(&run)?)));
-    let line = Line {
+    let line = ItemLine {
         schema: SCHEMA,
         item: number,
         items: items.len(),
@@ -94,7 +94,7 @@ pub fn one(request: &Request, scenarios: &[Scenario], number: usize) -> Result<u
     print(&line).map(|()| 0)
 }
 
-fn print(line: &Line) -> Result<(), Failure> {
+fn print(line: &ItemLine) -> Result<(), Failure> {
     let text = serde_json::to_string(line).map_err(|error| Failure::new(1, error))?;
     output::data(&(text + "\n"))
 }
@@ -147,7 +147,7 @@ fn grid(items: &[Item<'_>]) -> String {
 /// Of one item also the bytes of its trace; one from a pipe has gone by.
 fn input(item: &Item<'_>) -> Result<String, String> {
     let mut hash = Hash::new().with(item);
-    if let Source::Trace(name) = &item.point.source {
+    if let WorkloadSource::Trace(name) = &item.point.source {
         let path = item.origin.folder().join(name);
         if path.is_file() {
             bytes(&path, &mut hash).map_err(|error| format!("{name}: {error}"))?;
@@ -168,13 +168,13 @@ fn bytes(path: &Path, hash: &mut Hash) -> std::io::Result<()> {
 
 /// `simulate merge`: the lines of a grid, each item once, in their order.
 pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
-    let mut lines: BTreeMap<usize, Line> = BTreeMap::new();
+    let mut lines: BTreeMap<usize, ItemLine> = BTreeMap::new();
     let mut doubled = BTreeSet::new();
     let mut grid: Option<(String, usize)> = None;
     for path in &args.lines {
         for (number, text) in (1..).zip(read(path)?.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let wrong = |why: String| Failure::new(USAGE, format!("{}:{number}: {why}", path.display()));
-            let line: Line = serde_json::from_str(text).map_err(|error| {
+            let line: ItemLine = serde_json::from_str(text).map_err(|error| {
                 wrong(format!("this is no line of an item: {error}")).hint("`swaptune simulate run FILE… --item K` prints one")
             })?;
             let (of, items) = grid.get_or_insert_with(|| (line.grid.clone(), line.items));
@@ -225,7 +225,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// As `simulate run --csv` prints them.
-fn csv<'a>(lines: impl Iterator<Item = &'a Line>) -> String {
+fn csv<'a>(lines: impl Iterator<Item = &'a ItemLine>) -> String {
     let names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     let mut out = format!("scenario,tiering,key,at,seed,{}\n", names.join(","));
     for line in lines {

@@ -8,15 +8,15 @@ use std::thread::available_parallelism;
 use swaptune_bench::keep;
 use swaptune_core::control::Wishes;
 use swaptune_core::settings::read_toml;
-use swaptune_tiers::scenario::{Point, Run, Tiering, run};
+use swaptune_tiers::scenario::{Point, Tiering, TieringRun, run};
 use swaptune_tiers::trace::Trace;
 use toml::{Table, Value};
 
 use super::traces::Traces;
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 
 /// One tiering at one point of one scenario.
-pub struct Job<'a> {
+pub struct ScenarioJob<'a> {
     /// Folder that paths of the workload are relative to.
     pub folder: &'a Path,
     /// The point.
@@ -26,10 +26,10 @@ pub struct Job<'a> {
 }
 
 /// What became of each job. A job is a function of its scenario, so that neither their order nor the number of threads matters.
-pub fn work(jobs: &[Job], traces: &Traces, threads: Option<u16>, what: &str) -> Vec<Result<Run, String>> {
-    let done: Vec<OnceLock<Result<Run, String>>> = jobs.iter().map(|_| OnceLock::new()).collect();
+pub fn work(jobs: &[ScenarioJob], traces: &Traces, threads: Option<u16>, what: &str) -> Vec<Result<TieringRun, String>> {
+    let done: Vec<OnceLock<Result<TieringRun, String>>> = jobs.iter().map(|_| OnceLock::new()).collect();
     let waiting: Vec<AtomicUsize> = jobs.iter().map(|job| AtomicUsize::new(sharing(jobs, job).count())).collect();
-    let (next, finished, progress) = (AtomicUsize::new(0), AtomicUsize::new(0), Progress::start());
+    let (next, finished, progress) = (AtomicUsize::new(0), AtomicUsize::new(0), ProgressLine::start());
     let worker = || {
         while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < jobs.len()) {
             let job = &jobs[index];
@@ -52,7 +52,7 @@ pub fn work(jobs: &[Job], traces: &Traces, threads: Option<u16>, what: &str) -> 
 }
 
 /// Where the tiering has a daemon, with that beside it.
-fn alone_or_kept(job: &Job, trace: &Trace) -> Result<Run, String> {
+fn alone_or_kept(job: &ScenarioJob, trace: &Trace) -> Result<TieringRun, String> {
     let run = match &job.tiering.daemon {
         Some(keys) => keep::run(job.tiering, trace, job.point.scale, wishes(keys)?),
         None => run(job.tiering, trace),
@@ -68,8 +68,8 @@ fn wishes(keys: &Table) -> Result<Wishes, String> {
 }
 
 /// Indices of the jobs with the same workload.
-fn sharing<'a>(jobs: &'a [Job], of: &'a Job) -> impl Iterator<Item = usize> + 'a {
-    let same = |job: &Job| job.folder == of.folder && job.point.source == of.point.source;
+fn sharing<'a>(jobs: &'a [ScenarioJob], of: &'a ScenarioJob) -> impl Iterator<Item = usize> + 'a {
+    let same = |job: &ScenarioJob| job.folder == of.folder && job.point.source == of.point.source;
     jobs.iter().enumerate().filter(move |(_, job)| same(job)).map(|(index, _)| index)
 }
 

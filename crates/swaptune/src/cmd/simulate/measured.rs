@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use swaptune_bench::this_machine::{Cite, Known, Subject, base, now};
+use swaptune_bench::this_machine::{Cite, KnownCosts, Subject, base, now};
 use swaptune_core::Bytes;
-use swaptune_host::inspect::{Scope, inspect};
+use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_tiers::alloc::PAGE_SIZE;
-use swaptune_tiers::model::{Backing, Figures};
+use swaptune_tiers::model::{Backing, ModelFigures};
 use swaptune_tiers::scenario::{BaseSpec, MachineSpec, Scenario, Size, Tiering};
 
 use crate::cli::{TieringArgs, WantedArgs};
@@ -16,12 +16,12 @@ use crate::failure::{Failure, USAGE};
 
 /// What is known of this machine; of a run without `--measured`, the usual figures.
 #[derive(Default)]
-pub struct Measured {
-    known: Known,
+pub struct MeasuredMachine {
+    known: KnownCosts,
     base: Option<BaseSpec>,
 }
 
-impl Measured {
+impl MeasuredMachine {
     /// What the flags ask for.
     pub fn of(context: &Context, args: &TieringArgs) -> Result<Self, Failure> {
         if !args.measured {
@@ -29,8 +29,8 @@ impl Measured {
         }
         let wanted = WantedArgs { measured: true, ..WantedArgs::default() };
         let (evidence, _) = configuration::evidence(&context.machine, &wanted)?;
-        let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
-        let known = Known::of(&facts, &evidence);
+        let facts = inspect(&context.machine, InspectScope { config: true, ..InspectScope::STATUS });
+        let known = KnownCosts::of(&facts, &evidence);
         if !known.is_measured() {
             let message = "--measured: nothing that the model takes was measured on this machine under this kernel";
             return Err(
@@ -42,7 +42,7 @@ impl Measured {
     }
 
     /// Figures for the model.
-    pub fn figures(&self) -> &Figures {
+    pub fn figures(&self) -> &ModelFigures {
         &self.known.figures
     }
 
@@ -53,7 +53,7 @@ impl Measured {
 
     /// The machine as it is set up now.
     pub fn now(&self, context: &Context) -> Result<MachineSpec, Failure> {
-        let facts = inspect(&context.machine, Scope { config: true, ..Scope::STATUS });
+        let facts = inspect(&context.machine, InspectScope { config: true, ..InspectScope::STATUS });
         let known = now(&facts, self.figures());
         let hint = "type what this machine has, for example --tiering zswap:zstd,disk";
         known.map_err(|error| Failure::new(USAGE, format!("--tiering now: {error}")).hint(hint))
@@ -87,7 +87,7 @@ fn names(tiering: &Tiering) -> BTreeSet<(&'static str, String)> {
 
 /// RAM of this machine.
 pub fn ram(context: &Context) -> Result<Size, Failure> {
-    let Bytes(total) = inspect(&context.machine, Scope::STATUS).memory.total();
+    let Bytes(total) = inspect(&context.machine, InspectScope::STATUS).memory.total();
     let unknown = || Failure::new(USAGE, "--ram this: MemTotal is not known here").hint("say how much: --ram 4G");
     (total > 0).then_some(Size::Pages(total / u64::from(PAGE_SIZE))).ok_or_else(unknown)
 }

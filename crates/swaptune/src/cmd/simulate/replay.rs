@@ -2,16 +2,18 @@
 
 use std::thread::available_parallelism;
 
-use swaptune_tiers::replay::{Job, REPLAYS, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_ratios};
-use swaptune_tiers::trace::{Keep, Trace};
+use swaptune_tiers::replay::{
+    REPLAYS, ReplayJob, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_ratios,
+};
+use swaptune_tiers::trace::{KeptColumns, Trace};
 
 use super::trace_file;
 use crate::cli::{CurveKind, ReplayArgs};
 use crate::cmd::Context;
 use crate::cmd::bench::typed;
 use crate::failure::{Failure, USAGE};
-use crate::output::progress::Progress;
-use crate::output::simulate::{Outcome, Report};
+use crate::output::progress::ProgressLine;
+use crate::output::simulate::{PolicyMisses, ReplayReport};
 use crate::output::{self, simulate};
 
 /// Sizes when none are asked for.
@@ -26,13 +28,13 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
     if let Some(rate) = args.rate.filter(|rate| !(*rate > 0.0 && *rate <= 1.0)) {
         return Err(Failure::new(USAGE, format!("--rate {rate}: expected more than 0, at most 1")));
     }
-    let trace = trace_file::read(&args.workload, Keep::Pages)?;
+    let trace = trace_file::read(&args.workload, KeptColumns::Pages)?;
     let sizes = sizes.of(trace.page_count());
     let outcomes = match args.curve {
         Some(kind) => curve(&trace, kind, args.rate, &sizes),
         None => replay(&trace, &policies, &sizes, args.threads),
     };
-    let report = Report { events: trace.len(), accesses: accesses(&trace), pages: trace.page_count(), outcomes };
+    let report = ReplayReport { events: trace.len(), accesses: accesses(&trace), pages: trace.page_count(), outcomes };
     if context.json {
         output::json_versioned(&report)?;
     } else {
@@ -61,7 +63,7 @@ fn policies(asked: &[String]) -> Result<Vec<&'static ReplayRow>, Failure> {
     asked.iter().map(find).collect()
 }
 
-fn curve(trace: &Trace, kind: CurveKind, rate: Option<f64>, sizes: &[u32]) -> Vec<Outcome> {
+fn curve(trace: &Trace, kind: CurveKind, rate: Option<f64>, sizes: &[u32]) -> Vec<PolicyMisses> {
     let sampled = match (kind, rate) {
         (CurveKind::Exact, _) => None,
         (CurveKind::Sampled, Some(rate)) => Some(sampled_curve(trace, rate).miss_ratios(sizes)),
@@ -71,18 +73,22 @@ fn curve(trace: &Trace, kind: CurveKind, rate: Option<f64>, sizes: &[u32]) -> Ve
     let policy = if sampled.is_some() { "lru-sampled" } else { "lru" };
     let ratios = sampled.unwrap_or_else(|| exact_curve(trace).miss_ratios(sizes));
     let accesses = accesses(trace) as f64;
-    let outcome =
-        |(&size, miss_ratio): (&u32, f64)| Outcome { policy, size, misses: (miss_ratio * accesses).round() as u64, miss_ratio };
+    let outcome = |(&size, miss_ratio): (&u32, f64)| PolicyMisses {
+        policy,
+        size,
+        misses: (miss_ratio * accesses).round() as u64,
+        miss_ratio,
+    };
     sizes.iter().zip(ratios).map(outcome).collect()
 }
 
-fn replay(trace: &Trace, policies: &[&'static ReplayRow], sizes: &[u32], threads: Option<u16>) -> Vec<Outcome> {
-    let jobs: Vec<Job> = policies.iter().flat_map(|policy| sizes.iter().map(|&size| Job { policy, size })).collect();
+fn replay(trace: &Trace, policies: &[&'static ReplayRow], sizes: &[u32], threads: Option<u16>) -> Vec<PolicyMisses> {
+    let jobs: Vec<ReplayJob> = policies.iter().flat_map(|policy| sizes.iter().map(|&size| ReplayJob { policy, size })).collect();
     let threads = threads.map_or_else(|| available_parallelism().map_or(1, usize::from), usize::from);
-    let progress = Progress::start();
+    let progress = ProgressLine::start();
     let misses = run_all(trace, &jobs, threads, &|done| progress.show("replays", done, jobs.len()));
     let accesses = accesses(trace).max(1) as f64;
-    let outcome = |(job, misses): (&Job, u64)| Outcome {
+    let outcome = |(job, misses): (&ReplayJob, u64)| PolicyMisses {
         policy: job.policy.name,
         size: job.size,
         misses,

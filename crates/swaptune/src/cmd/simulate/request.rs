@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use swaptune_kernel::nearest;
-use swaptune_tiers::scenario::{Changes, Scenario, ScenarioError, Size, Source, Sweep, Typed};
-use swaptune_tiers::trace::Keep;
+use swaptune_tiers::scenario::{Changes, Scenario, ScenarioError, Size, Sweep, Typed, WorkloadSource};
+use swaptune_tiers::trace::KeptColumns;
 
-use super::measured::{self, Measured};
-use super::traces::{Beside, Traces};
+use super::measured::{self, MeasuredMachine};
+use super::traces::{TraceFiles, Traces};
 use super::{LIST, trace_file};
 use crate::cli::{FitArgs, RunArgs, TieringArgs, TraceArgs};
 use crate::cmd::Context;
@@ -26,7 +26,7 @@ const WORKLOAD_OF_FIT: &str = "idle:pages=25k,seconds=900,wake=120";
 const THIS: &str = "this";
 
 /// Where a scenario comes from.
-pub enum Origin {
+pub enum ScenarioOrigin {
     /// A file.
     File {
         /// Its path.
@@ -39,26 +39,26 @@ pub enum Origin {
 }
 
 /// A whole request.
-pub struct Request {
+pub struct SimulateRequest {
     /// The scenarios.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<ScenarioOrigin>,
     /// What flags change in them.
     pub changes: Changes,
     /// Figures of this machine; the usual ones without `--measured`.
-    pub measured: Measured,
+    pub measured: MeasuredMachine,
     /// Their workloads.
     pub traces: Traces,
 }
 
 /// What flags say of a machine and its workload.
 struct Flags {
-    source: Source,
+    source: WorkloadSource,
     sleeps: bool,
     ram: Option<Size>,
     one_ram: bool,
 }
 
-impl Origin {
+impl ScenarioOrigin {
     /// The folder that paths in it are relative to.
     pub fn folder(&self) -> &Path {
         match self {
@@ -77,7 +77,7 @@ impl Origin {
 
     /// The scenario with these changes.
     pub fn read(&self, changes: &Changes, traces: &Traces) -> Result<Scenario, Failure> {
-        let outside = Beside { folder: self.folder(), traces };
+        let outside = TraceFiles { folder: self.folder(), traces };
         let (scenario, name) = match self {
             Self::File { text, path } => (Scenario::read(text, changes, &outside), format!("{}: ", path.display())),
             Self::Flags(typed) => (Scenario::typed(typed, changes, &outside), String::new()),
@@ -99,7 +99,7 @@ impl Origin {
     }
 }
 
-impl Request {
+impl SimulateRequest {
     /// What `simulate run` asks for.
     pub fn run(context: &Context, args: &RunArgs) -> Result<Self, Failure> {
         let traces = Traces::default();
@@ -123,7 +123,7 @@ impl Request {
             }
             let spec = args.generate.as_deref().unwrap_or(WORKLOAD_OF_FIT);
             let ram = Some(self::ram(context, ram)?);
-            Ok(Flags { source: Source::Generated(spec.to_owned()), sleeps: is_idle(spec), ram, one_ram: true })
+            Ok(Flags { source: WorkloadSource::Generated(spec.to_owned()), sleeps: is_idle(spec), ram, one_ram: true })
         };
         let (origins, measured, changes) = of(context, &args.scenarios, args.ram.as_deref(), &args.tierings, flags)?;
         Ok(Self { origins, changes, measured, traces: Traces::default() })
@@ -137,11 +137,11 @@ fn of(
     ram: Option<&str>,
     args: &TieringArgs,
     flags: impl FnOnce() -> Result<Flags, Failure>,
-) -> Result<(Vec<Origin>, Measured, Changes), Failure> {
-    let measured = Measured::of(context, args)?;
+) -> Result<(Vec<ScenarioOrigin>, MeasuredMachine, Changes), Failure> {
+    let measured = MeasuredMachine::of(context, args)?;
     let changes = Changes { figures: measured.figures().clone(), ..changes(args)? };
     let origins = match (files, ram) {
-        ([], _) => vec![Origin::Flags(Box::new(typed(context, args, &measured, flags()?)?))],
+        ([], _) => vec![ScenarioOrigin::Flags(Box::new(typed(context, args, &measured, flags()?)?))],
         (_, Some(_)) => {
             let message = "--ram: a scenario file says how much RAM there is";
             return Err(Failure::new(USAGE, message).hint("--set machine.ram=4G changes it"));
@@ -151,15 +151,15 @@ fn of(
     Ok((origins, measured, changes))
 }
 
-fn file(path: &Path) -> Result<Origin, Failure> {
+fn file(path: &Path) -> Result<ScenarioOrigin, Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::new(USAGE, format!("{}: {error}", path.display()))
             .hint("name a scenario file, for example scenarios/b3-densities.toml")
     };
-    Ok(Origin::File { path: path.to_owned(), text: std::fs::read_to_string(path).map_err(unreadable)? })
+    Ok(ScenarioOrigin::File { path: path.to_owned(), text: std::fs::read_to_string(path).map_err(unreadable)? })
 }
 
-fn typed(context: &Context, args: &TieringArgs, measured: &Measured, flags: Flags) -> Result<Typed, Failure> {
+fn typed(context: &Context, args: &TieringArgs, measured: &MeasuredMachine, flags: Flags) -> Result<Typed, Failure> {
     let tierings = if args.tiering.is_empty() { USUAL.map(str::to_owned).to_vec() } else { args.tiering.clone() };
     let now = tierings.iter().any(|line| Typed::is_now(line)).then(|| measured.now(context)).transpose()?;
     let Flags { source, sleeps, ram, one_ram } = flags;
@@ -167,14 +167,14 @@ fn typed(context: &Context, args: &TieringArgs, measured: &Measured, flags: Flag
 }
 
 /// The workload of the flags, and whether it sleeps and wakes.
-fn workload(args: &TraceArgs, traces: &Traces) -> Result<(Source, bool), Failure> {
+fn workload(args: &TraceArgs, traces: &Traces) -> Result<(WorkloadSource, bool), Failure> {
     let Some(path) = &args.trace else {
         let spec = args.generate.clone().unwrap_or_default();
         let sleeps = is_idle(&spec);
-        return Ok((Source::Generated(spec), sleeps));
+        return Ok((WorkloadSource::Generated(spec), sleeps));
     };
-    let source = Source::Trace(path.display().to_string());
-    let trace = trace_file::read(args, Keep::Everything)?;
+    let source = WorkloadSource::Trace(path.display().to_string());
+    let trace = trace_file::read(args, KeptColumns::Everything)?;
     let sleeps = trace.iter().any(|event| event.cgroup > 0);
     traces.put(Path::new(""), &source, trace);
     Ok((source, sleeps))

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use swaptune_tiers::scenario::{Run, Scenario};
+use swaptune_tiers::scenario::{Scenario, TieringRun};
 
-use super::jobs::{Job, work};
-use super::request::{Origin, Request};
+use super::jobs::{ScenarioJob, work};
+use super::request::{ScenarioOrigin, SimulateRequest};
 use super::{LIST, items};
 use crate::cli::RunArgs;
 use crate::cmd::Context;
@@ -16,12 +16,12 @@ use crate::output::{self, scenario as page};
 
 /// Runs all scenarios and prints them in their order.
 pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
-    let request = Request::run(context, args)?;
-    if let (Some(path), [Origin::Flags(typed)]) = (&args.write_scenario, request.origins.as_slice()) {
+    let request = SimulateRequest::run(context, args)?;
+    if let (Some(path), [ScenarioOrigin::Flags(typed)]) = (&args.write_scenario, request.origins.as_slice()) {
         let wrong = |error| Failure::new(USAGE, error).hint(LIST);
         return write(path, &typed.text(&request.changes).map_err(wrong)?);
     }
-    let read = |origin: &Origin| origin.read(&request.changes, &request.traces);
+    let read = |origin: &ScenarioOrigin| origin.read(&request.changes, &request.traces);
     let scenarios = request.origins.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     match (args.items, args.item) {
         (true, _) => return items::count(&request, &scenarios),
@@ -31,10 +31,10 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
     let runs = runs(&request, &scenarios, args)?;
     let cites = request.measured.cites(&scenarios);
     let each = request.origins.iter().zip(&scenarios).zip(runs);
-    let done: Vec<page::Done> = each
-        .map(|((origin, scenario), points)| page::Done {
+    let done: Vec<page::ScenarioDone> = each
+        .map(|((origin, scenario), points)| page::ScenarioDone {
             file: origin.label(),
-            is_typed: matches!(origin, Origin::Flags(_)),
+            is_typed: matches!(origin, ScenarioOrigin::Flags(_)),
             scenario,
             points,
         })
@@ -63,19 +63,19 @@ fn write(path: &Path, text: &str) -> Result<u8, Failure> {
 }
 
 /// Of each scenario and point the run of each tiering.
-fn runs(request: &Request, scenarios: &[Scenario], args: &RunArgs) -> Result<Vec<Vec<Vec<Run>>>, Failure> {
+fn runs(request: &SimulateRequest, scenarios: &[Scenario], args: &RunArgs) -> Result<Vec<Vec<Vec<TieringRun>>>, Failure> {
     let mut jobs = Vec::new();
     for (origin, scenario) in request.origins.iter().zip(scenarios) {
         for point in &scenario.points {
-            jobs.extend(point.tierings.iter().map(|tiering| Job { folder: origin.folder(), point, tiering }));
+            jobs.extend(point.tierings.iter().map(|tiering| ScenarioJob { folder: origin.folder(), point, tiering }));
         }
     }
     let mut runs = work(&jobs, &request.traces, args.tierings.threads, "").into_iter();
     let mut done = Vec::new();
     for (origin, scenario) in request.origins.iter().zip(scenarios) {
         let fails = |error| Failure::new(USAGE, format!("{}: {error}", origin.label()));
-        let of_point = |tierings: usize, runs: &mut dyn Iterator<Item = Result<Run, String>>| {
-            runs.take(tierings).collect::<Result<Vec<Run>, String>>().map_err(fails)
+        let of_point = |tierings: usize, runs: &mut dyn Iterator<Item = Result<TieringRun, String>>| {
+            runs.take(tierings).collect::<Result<Vec<TieringRun>, String>>().map_err(fails)
         };
         let points = scenario.points.iter().map(|point| of_point(point.tierings.len(), &mut runs));
         done.push(points.collect::<Result<Vec<_>, _>>()?);

@@ -10,12 +10,13 @@ use swaptune_core::parse::keyed::meminfo;
 use swaptune_host::machine::Machine;
 use swaptune_tiers::generate::{GenerateError, generate};
 use swaptune_tiers::trace::{
-    EVENTS_MAX, FORMATS, Format, Keep, Layout, Reading, Trace, TraceError, read_at_most, write as write_trace,
+    EVENTS_MAX, FORMATS, FieldLayout, KeptColumns, Trace, TraceError, TraceFormat, TraceReading, read_at_most,
+    write as write_trace,
 };
 
 use crate::cli::TraceArgs;
 use crate::failure::{Failure, USAGE};
-use crate::output::progress::Progress;
+use crate::output::progress::ProgressLine;
 
 /// Bytes of memory that an event takes at most while a trace is read and replayed: its columns, the page, and what grows meanwhile.
 const BYTES_OF_EVENT: u64 = 32;
@@ -42,13 +43,13 @@ pub fn open(path: &Path) -> std::io::Result<File> {
 }
 
 /// The trace that the flags name, read or generated.
-pub fn read(args: &TraceArgs, keep: Keep) -> Result<Trace, Failure> {
-    let progress = Progress::start();
+pub fn read(args: &TraceArgs, keep: KeptColumns) -> Result<Trace, Failure> {
+    let progress = ProgressLine::start();
     progress.show(if args.trace.is_some() { "reading the trace" } else { "generating the trace" }, 0, 1);
     let Some(path) = &args.trace else {
         return generate(args.generate.as_deref().unwrap_or_default()).map_err(|error| no_generator(&error));
     };
-    let reading = Reading { format: format(args)?, layout: layout(args)?, keep };
+    let reading = TraceReading { format: format(args)?, layout: layout(args)?, keep };
     let found = if path == Path::new("-") {
         read_at_most(stdin().lock(), &reading, events_max())
     } else {
@@ -73,7 +74,7 @@ pub fn read(args: &TraceArgs, keep: Keep) -> Result<Trace, Failure> {
 
 /// Writes it in the format that the name tells.
 pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
-    let Some(format) = Format::of_name(&path.to_string_lossy()) else {
+    let Some(format) = TraceFormat::of_name(&path.to_string_lossy()) else {
         let endings: Vec<&str> = FORMATS.iter().flat_map(|row| row.endings).copied().collect();
         let message = format!("--output {}: no format has this ending", path.display());
         return Err(Failure::new(USAGE, message).hint(format!("end the name with one of {}", endings.join(", "))));
@@ -86,15 +87,15 @@ pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
     store().map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))
 }
 
-fn format(args: &TraceArgs) -> Result<Option<Format>, Failure> {
+fn format(args: &TraceArgs) -> Result<Option<TraceFormat>, Failure> {
     let Some(name) = &args.format else { return Ok(None) };
     let known: Vec<&str> = FORMATS.iter().map(|row| row.name).collect();
     let unknown = || Failure::new(USAGE, format!("--format: unknown format `{name}`; expected one of {}", known.join(", ")));
-    Format::named(name).map(Some).ok_or_else(unknown)
+    TraceFormat::named(name).map(Some).ok_or_else(unknown)
 }
 
-fn layout(args: &TraceArgs) -> Result<Option<Layout>, Failure> {
-    let parse = |text: &String| Layout::parse(text).map_err(|error| Failure::new(USAGE, format!("--columns: {error}")));
+fn layout(args: &TraceArgs) -> Result<Option<FieldLayout>, Failure> {
+    let parse = |text: &String| FieldLayout::parse(text).map_err(|error| Failure::new(USAGE, format!("--columns: {error}")));
     args.columns.as_ref().map(parse).transpose()
 }
 

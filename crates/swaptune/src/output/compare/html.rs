@@ -1,18 +1,18 @@
 //! A comparison as one page that needs no other file: verdicts, every run, ratios, what the machine did, and how to repeat it.
 
-use swaptune_bench::compare::{Options, spoken};
+use swaptune_bench::compare::{CompareOptions, spoken};
 use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CompareFigures, CompareLook, CompareRun, Comparison, Measurement};
 
 use super::{costs_of, ended, other, told_apart};
 use crate::output::measurement::conditions;
-use crate::output::report::{Chart, Page, colour, intervals, lines, strip};
+use crate::output::report::{Chart, HtmlPage, colour, intervals, lines, strip};
 
 /// The page.
-pub fn html(outcome: &VariantOutcome<CompareFigures>, options: &Options, measurements: &[Measurement]) -> String {
+pub fn html(outcome: &VariantOutcome<CompareFigures>, options: &CompareOptions, measurements: &[Measurement]) -> String {
     let command = spoken(&options.command);
-    let mut page = Page::begin(&format!("swaptune compare: {command}"), &format!("Compared: {command}"));
+    let mut page = HtmlPage::begin(&format!("swaptune compare: {command}"), &format!("Compared: {command}"));
     if let Some(first) = outcome.figures.first() {
         let memory = options.memory.map_or_else(String::new, |memory| format!(" In {memory} of memory."));
         page.paragraph(&format!("{}{memory}", told_apart(first, outcome.figures.len().saturating_sub(1), options)));
@@ -31,7 +31,7 @@ pub fn html(outcome: &VariantOutcome<CompareFigures>, options: &Options, measure
     page.end()
 }
 
-fn verdicts(page: &mut Page, figures: &[CompareFigures]) {
+fn verdicts(page: &mut HtmlPage, figures: &[CompareFigures]) {
     let row = |row: &CompareFigures| {
         let elapsed = row.elapsed.map_or_else(|| "–".into(), |elapsed| format!("{:.1} s", elapsed.value));
         let of = |of: fn(&Comparison) -> String| row.comparison.as_ref().map_or_else(String::new, of);
@@ -49,7 +49,7 @@ fn verdicts(page: &mut Page, figures: &[CompareFigures]) {
     page.table(&head, &figures.iter().map(row).collect::<Vec<_>>());
 }
 
-fn pictures(page: &mut Page, figures: &[CompareFigures]) {
+fn pictures(page: &mut HtmlPage, figures: &[CompareFigures]) {
     let elapsed = |row: &CompareFigures| {
         let values = ended(row).map(|run| run.elapsed_s).collect();
         (row.variant.clone(), values, row.elapsed.map(|elapsed| elapsed.value))
@@ -77,7 +77,7 @@ fn mebi(bytes: Bytes) -> f64 {
     bytes.0 as f64 / f64::from(1 << 20)
 }
 
-fn timeline(page: &mut Page, figures: &[CompareFigures], title: &str, of: fn(&CompareLook) -> f64) {
+fn timeline(page: &mut HtmlPage, figures: &[CompareFigures], title: &str, of: fn(&CompareLook) -> f64) {
     let line = |row: &CompareFigures| {
         let points = middle(row).map(|run| run.timeline.iter().map(|look| (look.at_s, of(look))).collect()).unwrap_or_default();
         (row.variant.clone(), points)
@@ -91,7 +91,7 @@ fn middle(row: &CompareFigures) -> Option<&CompareRun> {
     ended(row).min_by(|a, b| (a.elapsed_s - wanted).abs().total_cmp(&(b.elapsed_s - wanted).abs()))
 }
 
-fn costs(page: &mut Page, figures: &[CompareFigures]) {
+fn costs(page: &mut HtmlPage, figures: &[CompareFigures]) {
     let costs = costs_of(figures);
     let head: Vec<&str> = std::iter::once("").chain(costs.iter().map(|cost| cost.head)).collect();
     let row = |row: &CompareFigures| -> Vec<String> {
@@ -104,7 +104,7 @@ fn costs(page: &mut Page, figures: &[CompareFigures]) {
     }
 }
 
-fn settings(page: &mut Page, figures: &[CompareFigures]) {
+fn settings(page: &mut HtmlPage, figures: &[CompareFigures]) {
     page.heading("What each configuration set");
     for row in figures {
         page.label(&row.variant);

@@ -2,7 +2,7 @@
 
 mod html;
 
-use swaptune_bench::compare::{BYSTANDER, Options, Progress, blocks_needed, spoken};
+use swaptune_bench::compare::{BYSTANDER, CompareOptions, CompareProgress, blocks_needed, spoken};
 use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::measurement::{CompareFigures, CompareRun};
 use swaptune_core::stats::median;
@@ -12,13 +12,13 @@ use super::text;
 pub use html::html;
 
 /// What is being done.
-pub fn progress(now: &Progress<'_>) -> String {
+pub fn progress(now: &CompareProgress<'_>) -> String {
     let left = now.left.map_or_else(String::new, |left| format!(", {} left", text::minutes(left.as_secs())));
     format!("{}: block {}{left}", now.variant, now.block + 1)
 }
 
 /// The verdicts first, then where time and pages went.
-pub fn text(outcome: &VariantOutcome<CompareFigures>, options: &Options) -> String {
+pub fn text(outcome: &VariantOutcome<CompareFigures>, options: &CompareOptions) -> String {
     let mut page = String::new();
     if let Some(first) = outcome.figures.first() {
         let memory = options.memory.map_or_else(String::new, |memory| format!(", in {memory} of memory"));
@@ -68,7 +68,7 @@ fn ended(row: &CompareFigures) -> impl Iterator<Item = &CompareRun> {
 }
 
 /// A column of the second table: its head, and what it shows of the median run.
-struct Cost {
+struct CostColumn {
     head: &'static str,
     of: fn(&CompareRun) -> Option<f64>,
     shown: fn(f64) -> String,
@@ -76,7 +76,7 @@ struct Cost {
     is_rare: bool,
 }
 
-impl Cost {
+impl CostColumn {
     const fn usual(head: &'static str, of: fn(&CompareRun) -> Option<f64>, shown: fn(f64) -> String) -> Self {
         Self { head, of, shown, is_rare: false }
     }
@@ -89,24 +89,29 @@ impl Cost {
 }
 
 /// Columns of what a run costs, in this order.
-static COSTS: &[Cost] = &[
-    Cost::usual("USER", |run| Some(run.user_s), seconds),
-    Cost::usual("SYSTEM", |run| Some(run.system_s), seconds),
-    Cost::usual("STALL", |run| Some(run.counts.some_stall_us as f64 / 1e6), seconds),
-    Cost::usual("DISK IN", |run| Some(run.counts.swap_reads as f64), pages),
-    Cost::usual("DISK OUT", |run| Some(run.counts.swap_writes as f64), pages),
-    Cost::usual("POOL IN", |run| Some(run.counts.loads as f64), pages),
-    Cost::usual("POOL OUT", |run| Some(run.counts.stores as f64), pages),
-    Cost::usual(OTHER, |run| Some(run.bystander?.p99.0 as f64 / 1e6), milliseconds),
-    Cost { head: "KILLS", of: |run| Some(run.counts.oom_kills as f64), shown: |kills| format!("{kills:.0}"), is_rare: true },
+static COSTS: &[CostColumn] = &[
+    CostColumn::usual("USER", |run| Some(run.user_s), seconds),
+    CostColumn::usual("SYSTEM", |run| Some(run.system_s), seconds),
+    CostColumn::usual("STALL", |run| Some(run.counts.some_stall_us as f64 / 1e6), seconds),
+    CostColumn::usual("DISK IN", |run| Some(run.counts.swap_reads as f64), pages),
+    CostColumn::usual("DISK OUT", |run| Some(run.counts.swap_writes as f64), pages),
+    CostColumn::usual("POOL IN", |run| Some(run.counts.loads as f64), pages),
+    CostColumn::usual("POOL OUT", |run| Some(run.counts.stores as f64), pages),
+    CostColumn::usual(OTHER, |run| Some(run.bystander?.p99.0 as f64 / 1e6), milliseconds),
+    CostColumn {
+        head: "KILLS",
+        of: |run| Some(run.counts.oom_kills as f64),
+        shown: |kills| format!("{kills:.0}"),
+        is_rare: true,
+    },
 ];
 
 /// The column that needs a word.
 const OTHER: &str = "OTHER";
 
 /// Columns that say something of these figures.
-fn costs_of(figures: &[CompareFigures]) -> Vec<&'static Cost> {
-    let has_any = |cost: &Cost| figures.iter().flat_map(|row| &row.runs).filter_map(cost.of).any(|value| value > 0.0);
+fn costs_of(figures: &[CompareFigures]) -> Vec<&'static CostColumn> {
+    let has_any = |cost: &CostColumn| figures.iter().flat_map(|row| &row.runs).filter_map(cost.of).any(|value| value > 0.0);
     COSTS.iter().filter(|cost| !cost.is_rare || has_any(cost)).collect()
 }
 
@@ -146,7 +151,7 @@ fn costs(figures: &[CompareFigures], names: &[String]) -> String {
 }
 
 /// What this machine can tell apart, and how much was run.
-fn told_apart(first: &CompareFigures, others: usize, options: &Options) -> String {
+fn told_apart(first: &CompareFigures, others: usize, options: &CompareOptions) -> String {
     let count = first.runs.iter().filter(|run| !run.again).count();
     let blocks = text::count(count, "block");
     let apart = match first.resolution {

@@ -1,7 +1,7 @@
 //! Plans for many machines.
 
 use serde::Serialize;
-use swaptune_core::fleet::{Group, OUTLIER};
+use swaptune_core::fleet::{MachineGroup, OUTLIER};
 use swaptune_core::forecast::{Gain, WORTH_PERCENT};
 
 use super::{Unread, machines, unread};
@@ -9,45 +9,45 @@ use crate::output::text::{columns, count, wrap};
 
 /// What was planned.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct FleetPlanReport {
     /// Files that were named.
     pub machines: u64,
     /// True where nothing was asked for: then `apply` leaves a plan out that brings too little.
     pub is_our_own: bool,
     /// Machines that get the same plan, the largest group first.
-    pub groups: Vec<Row>,
+    pub groups: Vec<GroupRow>,
     /// What could not be read.
     pub unread: Vec<Unread>,
 }
 
 /// A group.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub struct GroupRow {
     /// The machines and what their plan leaves behind.
     #[serde(flatten)]
-    pub group: Group,
+    pub group: MachineGroup,
     /// What it brings on the first of them; `None` where that was not simulated.
     pub gain: Option<Gain>,
 }
 
-impl Report {
+impl FleetPlanReport {
     /// True when there is a plan for every machine.
     pub fn is_whole(&self) -> bool {
         self.unread.is_empty() && self.groups.iter().all(|row| row.group.refusal.is_none())
     }
 
-    fn total(&self, wanted: impl Fn(&Group) -> bool) -> u64 {
+    fn total(&self, wanted: impl Fn(&MachineGroup) -> bool) -> u64 {
         self.groups.iter().filter(|row| wanted(&row.group)).map(|row| row.group.machines).sum()
     }
 
     /// Groups with a change, with their numbers.
-    fn plans(&self) -> impl Iterator<Item = (usize, &Row)> {
+    fn plans(&self) -> impl Iterator<Item = (usize, &GroupRow)> {
         (1..).zip(self.groups.iter().filter(|row| row.group.is_change()))
     }
 }
 
 /// The verdict first, then a plan a row, then what stands apart.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &FleetPlanReport) -> String {
     let mut out = wrap(&verdict(report), 0);
     let mut rows = vec![["PLAN", "MACHINES", "TODAY", "PLANNED", "FOR EXAMPLE"].map(str::to_owned).to_vec()];
     let fits = |gain: Option<&Gain>, of: fn(&Gain) -> u32| gain.map_or_else(|| "–".into(), |gain| of(gain).to_string());
@@ -77,10 +77,10 @@ pub fn text(report: &Report) -> String {
     out
 }
 
-fn verdict(report: &Report) -> String {
+fn verdict(report: &FleetPlanReport) -> String {
     let plans = report.plans().count();
     let mut parts =
-        vec![format!("{}: {} for {}", machines(report.machines), count(plans, "plan"), report.total(Group::is_change))];
+        vec![format!("{}: {} for {}", machines(report.machines), count(plans, "plan"), report.total(MachineGroup::is_change))];
     let others = [
         (report.total(|group| group.refusal.is_none() && group.what.is_empty()), "need no change"),
         (report.total(|group| group.refusal.is_some()), "refused"),
@@ -105,8 +105,8 @@ fn verdict(report: &Report) -> String {
 }
 
 /// Plans that few machines have.
-fn outliers(report: &Report) -> Option<String> {
-    let is_rare = |row: &Row| row.group.machines * OUTLIER < report.machines;
+fn outliers(report: &FleetPlanReport) -> Option<String> {
+    let is_rare = |row: &GroupRow| row.group.machines * OUTLIER < report.machines;
     let rare: Vec<String> = report
         .plans()
         .filter(|(_, row)| is_rare(row))
@@ -115,8 +115,8 @@ fn outliers(report: &Report) -> Option<String> {
     (!rare.is_empty()).then(|| format!("Outliers, with a plan of fewer than 1 in {OUTLIER}: {}", rare.join(", ")))
 }
 
-fn refused(report: &Report) -> impl Iterator<Item = String> {
-    let refused = |row: &Row| {
+fn refused(report: &FleetPlanReport) -> impl Iterator<Item = String> {
+    let refused = |row: &GroupRow| {
         let why = row.group.refusal.as_ref()?;
         Some(format!("Refused for {} ({}): {why}", machines(row.group.machines), row.group.examples.join(", ")))
     };

@@ -1,10 +1,10 @@
 //! What machines hold together: in a page of text, and with pictures.
 
 use serde::Serialize;
-use swaptune_core::fleet::{State, Summary};
+use swaptune_core::fleet::{FleetState, Summary};
 
 use super::{Unread, machines, unread};
-use crate::output::report::{Bar, Page, bars, colour};
+use crate::output::report::{Bar, HtmlPage, bars, colour};
 use crate::output::text::{columns, wrap};
 
 /// Rows of the text; the page with pictures has all that are named.
@@ -12,16 +12,16 @@ const ROWS: usize = 10;
 
 /// What was summed.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub struct FleetReport {
     /// The fleet.
     #[serde(flatten)]
-    pub state: State,
+    pub state: FleetState,
     /// What could not be read.
     pub unread: Vec<Unread>,
 }
 
 /// The verdict first, then who needs a hand, then who gains most.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &FleetReport) -> String {
     let state = &report.state;
     let mut out = wrap(&verdict(state), 0);
     for note in advice(state).into_iter().chain(unread(&report.unread)) {
@@ -36,9 +36,9 @@ pub fn text(report: &Report) -> String {
 }
 
 /// The same as a page, with a bar for each machine that is named.
-pub fn html(report: &Report) -> String {
+pub fn html(report: &FleetReport) -> String {
     let state = &report.state;
-    let mut page = Page::begin("swaptune fleet report", "What compressed swap brings to this fleet");
+    let mut page = HtmlPage::begin("swaptune fleet report", "What compressed swap brings to this fleet");
     page.verdict(&verdict(state));
     for note in advice(state).into_iter().chain(unread(&report.unread)) {
         page.paragraph(&note);
@@ -68,11 +68,11 @@ fn row(summary: &Summary) -> Vec<String> {
 }
 
 /// Machines on which pools hold something.
-fn named(state: &State) -> impl Iterator<Item = &Summary> {
+fn named(state: &FleetState) -> impl Iterator<Item = &Summary> {
     state.most.iter().filter(|summary| summary.held.0 > 0)
 }
 
-fn verdict(state: &State) -> String {
+fn verdict(state: &FleetState) -> String {
     let total = &state.total;
     let head = format!("{} with {} of RAM", machines(state.machines), total.ram);
     let holds = match total.held.0 {
@@ -99,7 +99,7 @@ fn verdict(state: &State) -> String {
 }
 
 /// What `status` says first on machines that need a hand, the most frequent first.
-fn advice(state: &State) -> Vec<String> {
+fn advice(state: &FleetState) -> Vec<String> {
     let mut advised: Vec<_> = state.advice.iter().collect();
     advised.sort_by_key(|(_, advised)| std::cmp::Reverse(advised.machines));
     let line = |(code, advised): (&String, &swaptune_core::fleet::Advised)| {

@@ -1,6 +1,6 @@
 //! Reports: one file of HTML each, with pictures, that needs no other file, no network and no script.
 //!
-//! A [`Page`] takes text, tables and [`svg::Picture`]s and escapes what it is given: names of processes and what was typed are text here, whatever
+//! A [`HtmlPage`] takes text, tables and [`svg::Picture`]s and escapes what it is given: names of processes and what was typed are text here, whatever
 //! they hold. Pictures are as wide as the window, with letters of the same size in each.
 
 mod axis;
@@ -9,7 +9,7 @@ mod page;
 mod style;
 mod svg;
 
-pub use page::Page;
+pub use page::HtmlPage;
 pub use style::{STEPS, colour};
 pub use svg::{Bar, Chart, bars, intervals, lines, stacks, strip};
 

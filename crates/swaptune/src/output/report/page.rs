@@ -7,12 +7,12 @@ use super::style::STYLE;
 use super::svg::Picture;
 
 /// A page to which is added what it shows. All that is handed in is text.
-pub struct Page {
+pub struct HtmlPage {
     title: String,
     body: String,
 }
 
-impl Page {
+impl HtmlPage {
     /// A page with the title of its window and its heading.
     pub fn begin(title: &str, heading: &str) -> Self {
         Self { title: escape(title), body: format!("<h1>{}</h1>", escape(heading)) }

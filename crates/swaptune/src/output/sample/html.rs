@@ -8,9 +8,9 @@ use swaptune_core::profiles::auto::compressor;
 use swaptune_tiers::page_set::PageClass;
 
 use super::table::{codecs, groups, percent, says_something};
-use super::{Basis, Report};
+use super::{SampleBasis, SampleReport};
 use crate::output::measurement::conditions;
-use crate::output::report::{Bar, Page, STEPS, bars, colour, stacks};
+use crate::output::report::{Bar, HtmlPage, STEPS, bars, colour, stacks};
 
 /// Sizes of a page, from best to worst, each with its colour; a page of one word has none.
 const SIZES: [(&str, &str); 6] = [
@@ -23,9 +23,9 @@ const SIZES: [(&str, &str); 6] = [
 ];
 
 /// The page.
-pub fn html(report: &Report, basis: &Basis<'_>, measurement: &Measurement) -> String {
+pub fn html(report: &SampleReport, basis: &SampleBasis<'_>, measurement: &Measurement) -> String {
     let of = &report.figures.of;
-    let mut page = Page::begin(&format!("swaptune sample: {of}"), &format!("How well the pages of {of} compress"));
+    let mut page = HtmlPage::begin(&format!("swaptune sample: {of}"), &format!("How well the pages of {of} compress"));
     if let Some((codec, why)) = chosen(report, basis) {
         page.verdict(&verdict(report, codec, why));
         page.paragraph(&format!("Advice: {}", report.advice));
@@ -44,14 +44,14 @@ pub fn html(report: &Report, basis: &Basis<'_>, measurement: &Measurement) -> St
 }
 
 /// The compressor that swap goes through here: zswap's, else that of the first zram device.
-fn in_use(basis: &Basis<'_>) -> Option<String> {
+fn in_use(basis: &SampleBasis<'_>) -> Option<String> {
     let zswap = basis.facts.zswap.value().filter(|zswap| zswap.enabled).and_then(|zswap| zswap.parameter("compressor"));
     let zram = || basis.facts.zram.devices.iter().find_map(|device| device.algorithm.value().cloned());
     zswap.map(str::to_owned).or_else(zram)
 }
 
 /// What the verdict is about, and why: the codec in use, else the one that is advised, else the densest that was sampled.
-fn chosen<'a>(report: &'a Report, basis: &Basis<'_>) -> Option<(&'a SampledCodec, &'static str)> {
+fn chosen<'a>(report: &'a SampleReport, basis: &SampleBasis<'_>) -> Option<(&'a SampledCodec, &'static str)> {
     let codecs = &report.figures.codecs;
     let named = |name: Option<String>| codecs.iter().find(|codec| Some(&codec.codec) == name.as_ref());
     let advised = || compressor(basis.facts, basis.evidence).map(|advice| advice.codec);
@@ -62,7 +62,7 @@ fn chosen<'a>(report: &'a Report, basis: &Basis<'_>) -> Option<(&'a SampledCodec
         .or_else(|| densest().map(|codec| (codec, "the densest of those sampled")))
 }
 
-fn verdict(report: &Report, codec: &SampledCodec, why: &str) -> String {
+fn verdict(report: &SampleReport, codec: &SampledCodec, why: &str) -> String {
     let Estimate { value, low, high } = codec.ratio;
     format!(
         "With {}, {why}, a page takes 1/{value:.2} of its size (95 %: 1/{low:.2} to 1/{high:.2}); {} are same-filled, {} incompressible.",
@@ -73,8 +73,8 @@ fn verdict(report: &Report, codec: &SampledCodec, why: &str) -> String {
 }
 
 /// A bar for each process or unit, and the table of them.
-fn each(page: &mut Page, report: &Report, codec: &str) {
-    let bar = |line: &super::Line| {
+fn each(page: &mut HtmlPage, report: &SampleReport, codec: &str) {
+    let bar = |line: &super::UnitLine| {
         let of_line = line.numbers.as_ref().and_then(|numbers| numbers.codecs.iter().find(|known| known.codec == codec));
         let ratio = of_line.filter(says_something).map(|known| known.ratio);
         Bar {
@@ -91,14 +91,14 @@ fn each(page: &mut Page, report: &Report, codec: &str) {
     table(page, &groups(report));
 }
 
-fn table(page: &mut Page, rows: &[Vec<String>]) {
+fn table(page: &mut HtmlPage, rows: &[Vec<String>]) {
     if let Some((head, rows)) = rows.split_first() {
         page.table(&head.iter().map(String::as_str).collect::<Vec<_>>(), rows);
     }
 }
 
 /// What sizes pages have with each codec.
-fn sizes(page: &mut Page, report: &Report, basis: &Basis<'_>) {
+fn sizes(page: &mut HtmlPage, report: &SampleReport, basis: &SampleBasis<'_>) {
     let set = &basis.sample.set;
     let shares = |(codec, sizes): (&String, &Vec<u16>)| {
         (codec.clone(), shares(&set.class, sizes, set.page_size, basis.pools.whole_page_from()))

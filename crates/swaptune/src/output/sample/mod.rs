@@ -6,12 +6,12 @@ mod table;
 use std::cmp::Reverse;
 
 use serde::Serialize;
-use swaptune_bench::codec::Setting;
+use swaptune_bench::codec::CodecSetting;
 use swaptune_bench::codecs::InKernel;
-use swaptune_bench::sample::{Cold, GroupKind, Numbers, Pools, Sample, Tally};
+use swaptune_bench::sample::{ColdWatch, EstimatedPools, GroupKind, MemorySample, Numbers, Tally};
 use swaptune_core::measurement::{Estimate, Evidence, Measurement, SampleFigures, SampledCodec};
 use swaptune_core::memory_map::MemoryMap;
-use swaptune_core::profiles::auto::{Advice, compressor};
+use swaptune_core::profiles::auto::{CompressorAdvice, compressor};
 use swaptune_core::{Bytes, Facts};
 
 /// Lines of the table; what is smaller is summed up in one more.
@@ -21,7 +21,7 @@ const ASSUMED_PERCENT: u64 = 20;
 
 /// Everything that is printed.
 #[derive(Serialize)]
-pub struct Report {
+pub struct SampleReport {
     /// The run under which the result is kept.
     run: String,
     /// The result.
@@ -37,13 +37,13 @@ pub struct Report {
     /// What this kernel has to see coldness with.
     cold_can_be_seen_by: String,
     /// How it was seen.
-    watched: Option<Cold>,
+    watched: Option<ColdWatch>,
     /// Seed of the draw.
     seed: u64,
     /// Largest first.
-    groups: Vec<Line>,
+    groups: Vec<UnitLine>,
     /// What a pool would hold.
-    pool: Pool,
+    pool: PoolEstimate,
     /// Whether the kernel has these codecs.
     in_kernel: Vec<Has>,
     /// Compressors of this kernel that cannot be computed here.
@@ -54,7 +54,7 @@ pub struct Report {
 
 /// One unit or process, or what is too small for a line of its own.
 #[derive(Serialize)]
-struct Line {
+struct UnitLine {
     name: String,
     kind: Option<GroupKind>,
     processes: u64,
@@ -76,7 +76,7 @@ struct Shares {
 
 /// A pool of zswap.
 #[derive(Serialize)]
-struct Pool {
+struct PoolEstimate {
     size: Bytes,
     source: String,
     allocator: String,
@@ -93,13 +93,13 @@ struct Has {
 }
 
 /// What a report rests on.
-pub struct Basis<'a> {
+pub struct SampleBasis<'a> {
     /// The sample.
-    pub sample: &'a Sample,
+    pub sample: &'a MemorySample,
     /// The machine.
     pub facts: &'a Facts,
     /// Its pools.
-    pub pools: &'a Pools,
+    pub pools: &'a EstimatedPools,
     /// What was measured before.
     pub evidence: &'a Evidence,
     /// What this kernel has to see coldness with.
@@ -110,12 +110,12 @@ pub struct Basis<'a> {
     pub kept: bool,
 }
 
-impl Report {
+impl SampleReport {
     /// Puts it together.
-    pub fn new(run: &str, figures: SampleFigures, basis: &Basis<'_>) -> Self {
-        let Basis { sample, facts, evidence, .. } = basis;
-        let pool = Pool::new(facts, &figures);
-        let settings: Vec<Setting> = figures.codecs.iter().filter_map(|codec| codec.codec.parse().ok()).collect();
+    pub fn new(run: &str, figures: SampleFigures, basis: &SampleBasis<'_>) -> Self {
+        let SampleBasis { sample, facts, evidence, .. } = basis;
+        let pool = PoolEstimate::new(facts, &figures);
+        let settings: Vec<CodecSetting> = figures.codecs.iter().filter_map(|codec| codec.codec.parse().ok()).collect();
         Self {
             run: run.to_owned(),
             page_size: u64::from(sample.set.page_size),
@@ -140,19 +140,19 @@ impl Report {
     }
 
     /// As a page with pictures.
-    pub fn html(&self, basis: &Basis<'_>, measurement: &Measurement) -> String {
+    pub fn html(&self, basis: &SampleBasis<'_>, measurement: &Measurement) -> String {
         html::html(self, basis, measurement)
     }
 }
 
 impl Has {
-    fn new(setting: Setting, facts: &Facts) -> Self {
+    fn new(setting: CodecSetting, facts: &Facts) -> Self {
         let has = InKernel::of(setting, facts);
         Self { codec: setting.to_string(), short: has.short(), text: has.text() }
     }
 }
 
-impl Pool {
+impl PoolEstimate {
     /// As large as zswap's may become here, with its allocator.
     fn new(facts: &Facts, figures: &SampleFigures) -> Self {
         let map = MemoryMap::from_facts(facts);
@@ -171,18 +171,18 @@ impl Pool {
     }
 }
 
-fn lines(sample: &Sample, pools: &Pools) -> Vec<Line> {
+fn lines(sample: &MemorySample, pools: &EstimatedPools) -> Vec<UnitLine> {
     let set = &sample.set;
     let mut order: Vec<usize> = (0..set.groups.len()).collect();
     order.sort_by_key(|index| Reverse(set.groups[*index].present));
     // One more is no shorter than a line that sums up one.
     let shown = if order.len() > LINES + 1 { LINES } else { order.len() };
     let mut each = Numbers::each(set, pools);
-    let mut lines: Vec<Line> = order[..shown]
+    let mut lines: Vec<UnitLine> = order[..shown]
         .iter()
         .map(|index| {
             let group = &set.groups[*index];
-            Line {
+            UnitLine {
                 name: group.name.clone(),
                 kind: Some(group.kind),
                 processes: u64::from(group.processes),
@@ -195,7 +195,7 @@ fn lines(sample: &Sample, pools: &Pools) -> Vec<Line> {
     let rest = &order[shown..];
     if !rest.is_empty() {
         let groups = || rest.iter().map(|index| &set.groups[*index]);
-        lines.push(Line {
+        lines.push(UnitLine {
             name: format!("{} others", rest.len()),
             kind: None,
             processes: groups().map(|group| u64::from(group.processes)).sum(),
@@ -227,11 +227,11 @@ fn not_computed(facts: &Facts) -> Vec<String> {
 fn advice(figures: &SampleFigures, facts: &Facts, evidence: &Evidence, kept: bool) -> String {
     let mut text = match compressor(facts, evidence) {
         None => "none: there is no swap here that zswap or zram could compress".to_owned(),
-        Some(Advice { codec, reason, measured: true, better }) => {
+        Some(CompressorAdvice { codec, reason, measured: true, better }) => {
             let better = better.map_or_else(String::new, |better| format!("; better would be {better}"));
             format!("{codec}: {reason}{better}")
         }
-        Some(Advice { codec, reason, measured: false, .. }) => {
+        Some(CompressorAdvice { codec, reason, measured: false, .. }) => {
             format!("{codec}, as assumed: {reason}; this sample does not compare it with others of this kernel")
         }
     };
@@ -253,7 +253,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use swaptune_core::facts::Availability;
-    use swaptune_core::measurement::{Conditions, Figures, SCHEMA};
+    use swaptune_core::measurement::{Conditions, ResultFigures, SCHEMA};
     use swaptune_core::profiles;
 
     use super::*;
@@ -279,7 +279,7 @@ mod tests {
     fn evidence(facts: &Facts, figures: &SampleFigures) -> Evidence {
         let kernel = facts.kernel.release.value().unwrap();
         let conditions = Conditions { machine: "m".into(), kernel: kernel.clone(), ..Conditions::default() };
-        let figures = Figures::Sample(SampleFigures { of: SampleFigures::ALL.into(), ..figures.clone() });
+        let figures = ResultFigures::Sample(SampleFigures { of: SampleFigures::ALL.into(), ..figures.clone() });
         let (run, at, command) = ("r".into(), "2026-11-21T05:00:00Z".into(), "test".into());
         Evidence::new(vec![Measurement { schema: SCHEMA, run, at, command, conditions, figures }], "m", kernel)
     }

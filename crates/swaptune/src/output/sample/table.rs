@@ -3,7 +3,7 @@
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{Estimate, SampledCodec};
 
-use super::{Line, Report};
+use super::{SampleReport, UnitLine};
 use crate::output::text::{columns, wrap};
 
 /// Codecs that get a column in the table of processes: all would not fit.
@@ -14,7 +14,7 @@ const WIDEST: f64 = 3.0;
 const WORTH_SAYING: u64 = 1;
 
 /// The whole page.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &SampleReport) -> String {
     let mut page = head(report);
     page += &format!("\n{}", columns(&codecs(report), &[1, 2, 3, 4], 0));
     page += &format!("\n{}", columns(&groups(report), &[1, 2, 3, 4, 5, 6, 7], 0));
@@ -22,11 +22,11 @@ pub fn text(report: &Report) -> String {
     page + &wrap(&format!("advice: {}", report.advice), 0)
 }
 
-fn size(report: &Report, pages: u64) -> Bytes {
+fn size(report: &SampleReport, pages: u64) -> Bytes {
     Bytes(pages * report.page_size)
 }
 
-fn head(report: &Report) -> String {
+fn head(report: &SampleReport) -> String {
     let figures = &report.figures;
     let mut line = format!(
         "{} of {} anonymous pages of {} ({}), {} in RAM, {} in swap; seed {}",
@@ -46,7 +46,7 @@ fn head(report: &Report) -> String {
 }
 
 /// A line for each codec, below a head.
-pub fn codecs(report: &Report) -> Vec<Vec<String>> {
+pub fn codecs(report: &SampleReport) -> Vec<Vec<String>> {
     let pool = &report.pool;
     let holds = format!("{} OF POOL HOLD", pool.size);
     let stored = format!("IN {}", pool.allocator.to_uppercase());
@@ -75,7 +75,7 @@ pub fn codecs(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// A line for each unit or process and for all, below a head.
-pub fn groups(report: &Report) -> Vec<Vec<String>> {
+pub fn groups(report: &SampleReport) -> Vec<Vec<String>> {
     let shown: Vec<&str> = shown(report);
     let watched = report.watched.is_some();
     let mut head: Vec<String> = ["UNIT OR PROCESS", "PAGES", "SIZE", "SWAPPED"].map(str::to_owned).to_vec();
@@ -89,13 +89,13 @@ pub fn groups(report: &Report) -> Vec<Vec<String>> {
 }
 
 /// The codecs of the columns: those that most will ask for, else what there is.
-fn shown(report: &Report) -> Vec<&str> {
+fn shown(report: &SampleReport) -> Vec<&str> {
     let all = || report.figures.codecs.iter().map(|codec| codec.codec.as_str());
     let usual: Vec<&str> = all().filter(|codec| COLUMNS.contains(codec)).collect();
     if usual.is_empty() { all().take(COLUMNS.len()).collect() } else { usual }
 }
 
-fn group(report: &Report, line: &Line, shown: &[&str], watched: bool) -> Vec<String> {
+fn group(report: &SampleReport, line: &UnitLine, shown: &[&str], watched: bool) -> Vec<String> {
     let numbers = line.numbers.as_ref();
     let mut cells = vec![line.name.clone(), line.present.to_string()];
     cells.extend([size(report, line.present).to_string(), size(report, line.swapped).to_string()]);
@@ -106,7 +106,7 @@ fn group(report: &Report, line: &Line, shown: &[&str], watched: bool) -> Vec<Str
     cells
 }
 
-fn total(report: &Report, shown: &[&str], watched: bool) -> Vec<String> {
+fn total(report: &SampleReport, shown: &[&str], watched: bool) -> Vec<String> {
     let figures = &report.figures;
     let mut cells = vec!["total".to_owned(), figures.present.to_string()];
     cells.extend([size(report, figures.present).to_string(), size(report, report.swapped).to_string()]);
@@ -134,7 +134,7 @@ pub fn says_something(codec: &&SampledCodec) -> bool {
     codec.ratio.high <= WIDEST * codec.ratio.low
 }
 
-fn notes(report: &Report) -> String {
+fn notes(report: &SampleReport) -> String {
     let tally = &report.tally;
     let mut notes = vec![format!(
         "The pool is {} ({}). Incompressible are pages that take a whole page of the pool; ratios leave same-filled pages out, \

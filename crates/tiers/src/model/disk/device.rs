@@ -1,6 +1,6 @@
 //! A disk and its scheduler: one request at a time, time per request and per page, and a latency that overlaps with other requests.
 
-use super::requests::{Request, Requests, Written};
+use super::requests::{Requests, WriteRequest, Written};
 use crate::model::page::NONE;
 use crate::model::spec::DeviceTimes;
 
@@ -13,7 +13,7 @@ const PREFETCH: usize = 12;
 /// A device at work, behind a scheduler such as mq-deadline: a read goes before all writes that wait, and a write joins a waiting
 /// one that ends where it begins.
 #[derive(Clone, Debug)]
-pub(crate) struct Device {
+pub(crate) struct DiskDevice {
     times: DeviceTimes,
     busy_until: u64,
     /// Before this time nothing begins and nothing ends.
@@ -26,7 +26,7 @@ pub(crate) struct Device {
     writes: Requests,
 }
 
-impl Device {
+impl DiskDevice {
     pub(crate) fn new(times: DeviceTimes) -> Self {
         Self { times, busy_until: 0, due: u64::MAX, next_slot: NONE, round: 0, writes: Requests::new() }
     }
@@ -62,7 +62,7 @@ impl Device {
     }
 
     fn begin_all(&mut self, time: u64) {
-        while let Some(&Request { slot, count, at, round, .. }) = self.writes.waiting() {
+        while let Some(&WriteRequest { slot, count, at, round, .. }) = self.writes.waiting() {
             if self.busy_until.max(at) > time {
                 return;
             }
@@ -94,7 +94,7 @@ impl Device {
         self.due <= by
     }
 
-    /// The next write that has ended by a time, and when; what can begin by then has to have begun ([`Device::begin_by`]).
+    /// The next write that has ended by a time, and when; what can begin by then has to have begun ([`DiskDevice::begin_by`]).
     #[inline]
     pub(crate) fn ended(&mut self, by: u64) -> Option<(u64, Written)> {
         let end = self.writes.end().unwrap_or(u64::MAX);
@@ -136,14 +136,14 @@ mod tests {
 
     const TIMES: DeviceTimes = DeviceTimes { request: 10, page: 3, seek: 100, read_latency: 7, write_latency: 5 };
 
-    fn ended(device: &mut Device, by: u64) -> Option<(u64, Written)> {
+    fn ended(device: &mut DiskDevice, by: u64) -> Option<(u64, Written)> {
         device.begin_by(by);
         device.ended(by)
     }
 
     #[test]
     fn adjacent_writes_of_a_round_merge() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         let page = |page| Written::Page { page, write: 0 };
         device.write(1000, 4, 1, page(50));
         device.write(1000, 5, 1, page(51));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_full_at_16_requests() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         (0..15).for_each(|request| device.write(0, 10 * request, 1, Written::Copy));
         (0..100).for_each(|page| device.write(0, 141 + page, 1, Written::Copy));
         assert!(!device.is_full(), "what is adjacent is one request");
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn a_short_way_ahead_is_no_seek() {
         let after = |slot| {
-            let mut device = Device::new(TIMES);
+            let mut device = DiskDevice::new(TIMES);
             device.write(0, 40, 1, Written::Copy);
             device.read(1000, slot, 1) - 1000 - 10 - 3 - 7
         };
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn writes_of_a_round_to_other_places_are_requests_of_their_own() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         [4, 50].into_iter().for_each(|slot| device.write(1000, slot, 1, Written::Copy));
         assert_eq!(ended(&mut device, 1118), Some((1118, Written::Copy)));
         assert_eq!(device.next_end(), Some(1113 + 110 + 3 + 5));
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn reads_wait_for_what_has_begun() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7);
         assert_eq!(device.read(10_000, 90, 1), 10_000 + 110 + 3 + 7);
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn reads_go_before_writes_that_wait() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         device.write(1, 50, 2, Written::Copy);
         assert_eq!(device.read(20, 5, 2), 113 + 10 + 6 + 7, "after the first write, before the second");
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn adjacent_writes_that_wait_are_one_request_whoever_sent_them() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         for (slot, round) in [(50, 2), (90, 3), (51, 4), (91, 5)] {
             device.write(1, slot, round, Written::Copy);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_request_has_an_end() {
-        let mut device = Device::new(TIMES);
+        let mut device = DiskDevice::new(TIMES);
         device.write(0, 4, 1, Written::Copy);
         (0..257).for_each(|page| device.write(1, 1000 + page, 2, Written::Copy));
         let ends: Vec<u64> = std::iter::from_fn(|| device.next_end().inspect(|&end| _ = ended(&mut device, end))).collect();

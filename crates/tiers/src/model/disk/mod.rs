@@ -6,12 +6,12 @@ mod requests;
 pub(super) use requests::Written;
 
 use super::spec::DeviceTimes;
-use device::Device;
+use device::DiskDevice;
 
 /// The disks of a machine.
 #[derive(Clone, Debug)]
 pub(super) struct Disks {
-    devices: Vec<Device>,
+    devices: Vec<DiskDevice>,
     /// Number of the plug (`blk_start_plug`): what is written under one is sent together.
     plug: u64,
     /// Number of the last write of a page.
@@ -20,7 +20,7 @@ pub(super) struct Disks {
 
 impl Disks {
     pub(super) fn new(times: &[DeviceTimes]) -> Self {
-        Self { devices: times.iter().map(|&times| Device::new(times)).collect(), plug: 0, writes: 0 }
+        Self { devices: times.iter().map(|&times| DiskDevice::new(times)).collect(), plug: 0, writes: 0 }
     }
 
     /// Begins a round of writes that are sent together.
@@ -76,7 +76,7 @@ impl Disks {
 
     /// Whether the queue of a device is full.
     pub(super) fn is_full(&self) -> bool {
-        self.devices.iter().any(Device::is_full)
+        self.devices.iter().any(DiskDevice::is_full)
     }
 
     /// When the next write of a device ends, if no read comes before it.
@@ -86,7 +86,7 @@ impl Disks {
 
     /// When the next write of all ends.
     pub(super) fn next_end(&self) -> Option<u64> {
-        self.devices.iter().filter_map(Device::next_end).min()
+        self.devices.iter().filter_map(DiskDevice::next_end).min()
     }
 }
 

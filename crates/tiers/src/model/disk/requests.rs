@@ -31,7 +31,7 @@ const NONE: u32 = u32::MAX;
 
 /// Adjacent slots that are written in one go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+pub(crate) struct WriteRequest {
     pub(crate) slot: u32,
     /// Pages whose write has not ended.
     pub(crate) count: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Request {
     rest: (u32, u32),
 }
 
-impl Request {
+impl WriteRequest {
     const fn end(&self) -> u32 {
         self.slot.wrapping_add(self.count)
     }
@@ -59,7 +59,7 @@ impl Request {
 /// wherever it is still named.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
-    requests: VecDeque<Request>,
+    requests: VecDeque<WriteRequest>,
     /// Number of the oldest request.
     first: u64,
     /// How many of them have begun.
@@ -83,7 +83,7 @@ impl Requests {
 
     /// The oldest request that waits.
     #[inline]
-    pub(crate) fn waiting(&self) -> Option<&Request> {
+    pub(crate) fn waiting(&self) -> Option<&WriteRequest> {
         self.requests.get(self.begun)
     }
 
@@ -142,7 +142,7 @@ impl Requests {
 
     #[inline]
     fn push(&mut self, slot: u32, at: u64, round: u64, next: Written) {
-        self.requests.push_back(Request { slot, count: 1, at, round, older: NIL, next, rest: (NONE, NONE) });
+        self.requests.push_back(WriteRequest { slot, count: 1, at, round, older: NIL, next, rest: (NONE, NONE) });
     }
 
     /// The oldest request that waits begins; its first page ends at a time.
@@ -184,7 +184,7 @@ impl Requests {
     }
 
     #[inline]
-    fn request(&mut self, number: u64) -> &mut Request {
+    fn request(&mut self, number: u64) -> &mut WriteRequest {
         &mut self.requests[(number - self.first) as usize]
     }
 
@@ -219,7 +219,7 @@ impl Requests {
     }
 
     fn unchain(&mut self, number: u64) {
-        let Request { older, .. } = *self.request(number);
+        let WriteRequest { older, .. } = *self.request(number);
         let end = self.request(number).end();
         let (mut newer, mut at) = (NIL, *self.head(end));
         while at != number {

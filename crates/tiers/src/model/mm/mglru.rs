@@ -22,7 +22,7 @@ const BINS: usize = 8;
 
 /// What becomes of a group after its visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum AfterVisit {
     /// It keeps its place.
     Stays,
     /// It is visited once more in this generation.
@@ -133,17 +133,17 @@ impl MemcgLru {
     }
 
     /// A group was visited (`lru_gen_rotate_memcg`). Direct reclaim may have moved it meanwhile.
-    fn turn(&mut self, pass: &mut Pass, group: u16, turn: Turn) {
+    fn turn(&mut self, pass: &mut Pass, group: u16, turn: AfterVisit) {
         let is_here = self.fifo[pass.generation][pass.bin].get(pass.index) == Some(&group);
-        if turn == Turn::Stays {
+        if turn == AfterVisit::Stays {
             pass.index += usize::from(is_here);
             return;
         }
         let here = Some((pass.generation, pass.bin, pass.index)).filter(|_| is_here);
         let Some((from, bin, index)) = here.or_else(|| self.find(group)) else { return };
         self.fifo[from][bin].remove(index);
-        let generation = if turn == Turn::Young { 1 - self.present } else { from };
-        self.tail[usize::from(group)] = turn == Turn::Tail;
+        let generation = if turn == AfterVisit::Young { 1 - self.present } else { from };
+        self.tail[usize::from(group)] = turn == AfterVisit::Tail;
         let bin = self.any_bin();
         self.fifo[generation][bin].push_back(group);
         if self.fifo[self.present].iter().all(VecDeque::is_empty) {
@@ -243,7 +243,7 @@ impl Memory {
 
     /// Takes a batch of a group that is visited. The last call of a visit takes none: after what the last batch had to wait for, the group's shrinkers
     /// give what they have, and its next turn is told (`shrink_one`).
-    fn shrink_batch(&mut self, visit: &mut Visit, below: &mut impl Pageout, time: &mut u64) -> Option<Turn> {
+    fn shrink_batch(&mut self, visit: &mut Visit, below: &mut impl Pageout, time: &mut u64) -> Option<AfterVisit> {
         let Visit { cgroup, priority, enough, is_over, .. } = *visit;
         let mut ages = false;
         // Where swap is full the kernel leaves those too that have been written; on a machine that is small beside its disk's queue that would be all.
@@ -263,10 +263,10 @@ impl Memory {
         }
         below.shrink_slab(self, cgroup, priority, time);
         Some(match () {
-            () if ages => Turn::Young,
-            () if self.lruvecs.len(cgroup) >> priority > 0 => Turn::Stays,
-            () if self.memcg_lru.tail[usize::from(cgroup)] => Turn::Young,
-            () => Turn::Tail,
+            () if ages => AfterVisit::Young,
+            () if self.lruvecs.len(cgroup) >> priority > 0 => AfterVisit::Stays,
+            () if self.memcg_lru.tail[usize::from(cgroup)] => AfterVisit::Young,
+            () => AfterVisit::Tail,
         })
     }
 

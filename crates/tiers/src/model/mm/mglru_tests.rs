@@ -2,12 +2,12 @@
 
 use crate::model::page::REFERENCED;
 use crate::model::tests::{disk, event, machine, policy, with_zswap};
-use crate::model::{DeviceTimes, Lru, Model, Settings, Tier};
+use crate::model::{DeviceTimes, Lru, Model, ModelSettings, Tier};
 use crate::trace::Op;
 
 /// Four groups with a thousand pages each that have not been used since two generations came.
-fn four_groups(settings: Settings) -> Model {
-    let mut model = Model::new(Settings { lru: Lru::Generational, cgroups: vec![None; 4], ..settings }, 4000).unwrap();
+fn four_groups(settings: ModelSettings) -> Model {
+    let mut model = Model::new(ModelSettings { lru: Lru::Generational, cgroups: vec![None; 4], ..settings }, 4000).unwrap();
     let memory = &mut model.memory;
     for page in 0..4000 {
         memory.pages.set_cgroup(page, (page / 1000) as u16);
@@ -60,7 +60,7 @@ fn a_pass_goes_on_when_enough_is_free() {
 /// A group of which only the generations are left that reclaim leaves keeps its place, and is aged when its turn comes again.
 #[test]
 fn a_group_without_old_pages_is_aged_at_its_next_visit() {
-    let mut model = Model::new(Settings { lru: Lru::Generational, ..with_zswap(8000, policy("limit"), 90) }, 214).unwrap();
+    let mut model = Model::new(ModelSettings { lru: Lru::Generational, ..with_zswap(8000, policy("limit"), 90) }, 214).unwrap();
     let memory = &mut model.memory;
     for (pages, ages) in [(0..64, 1), (64..214, 1)] {
         pages.for_each(|page| memory.add_new(page));
@@ -83,7 +83,7 @@ fn a_group_without_old_pages_is_aged_at_its_next_visit() {
 /// another write.
 #[test]
 fn written_pages_stay_until_reclaim_finds_them() {
-    let mut model = four_groups(Settings { areas: vec![disk(0, 8000)], ..machine(8000) });
+    let mut model = four_groups(ModelSettings { areas: vec![disk(0, 8000)], ..machine(8000) });
     assert!(kswapd_goes_on(&mut model));
     let written: Vec<u32> = (0..4000).filter(|&page| model.tier(page) == Tier::Writing).collect();
     let free = model.free_pages();
@@ -109,7 +109,7 @@ fn written_pages_stay_until_reclaim_finds_them() {
 fn a_full_queue_holds_kswapd_up() {
     let device = DeviceTimes { request: 100_000, page: 200_000, seek: 0, read_latency: 0, write_latency: 0 };
     let (areas, devices) = (vec![disk(0, 60_000)], vec![device]);
-    let mut model = Model::new(Settings { lru: Lru::Generational, areas, devices, ..machine(20_000) }, 40_000).unwrap();
+    let mut model = Model::new(ModelSettings { lru: Lru::Generational, areas, devices, ..machine(20_000) }, 40_000).unwrap();
     (0..40_000).for_each(|page| _ = model.advance(event(page, Op::Write)).unwrap());
     let written = model.memory.vmstat.pswpout;
     assert!((20_000..25_000).contains(&written), "{written}");

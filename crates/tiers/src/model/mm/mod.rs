@@ -23,7 +23,7 @@ use swaptune_kernel::behaviours;
 
 use super::counters::Counters;
 use super::page::{Pages, REFERENCED, Tier};
-use super::spec::{Lru, Settings, Sizes, Watermarks};
+use super::spec::{CompressedSizes, Lru, ModelSettings, Watermarks};
 use crate::alloc::PAGE_SIZE;
 use mglru::{Kswapd, MemcgLru};
 use workingset::Refault;
@@ -42,7 +42,7 @@ struct Memcg {
 
 /// One control group, as an observer finds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct ObservedGroup {
     /// Pages of RAM that it is charged for, compressed ones left out.
     pub memory: u64,
     /// Bytes that zswap holds of it (`memory.zswap.current`).
@@ -94,14 +94,14 @@ pub(super) struct Memory {
     /// kswapd with generations.
     generations: Kswapd,
     rules: Rules,
-    pub(super) sizes: Sizes,
+    pub(super) sizes: CompressedSizes,
     seed: u64,
     pub(super) vmstat: Counters,
 }
 
 impl Memory {
     /// RAM of a machine with untouched pages of these sizes; `entries`: a page has a place in a pool besides its place in RAM.
-    pub(super) fn new(settings: &Settings, sizes: Sizes, pages: u32, entries: bool) -> Self {
+    pub(super) fn new(settings: &ModelSettings, sizes: CompressedSizes, pages: u32, entries: bool) -> Self {
         let rules = Rules {
             scan: settings.costs.scan,
             swappiness: settings.swappiness,
@@ -135,7 +135,7 @@ impl Memory {
 
     /// The same by other sizes.
     #[inline]
-    pub(super) fn size_in(&self, sizes: &Sizes, page: u32) -> u16 {
+    pub(super) fn size_in(&self, sizes: &CompressedSizes, page: u32) -> u16 {
         sizes.of(page, self.seed)
     }
 
@@ -178,9 +178,9 @@ impl Memory {
     }
 
     /// What a cgroup has, and how much came back.
-    pub(super) fn group(&self, cgroup: u16) -> Group {
+    pub(super) fn group(&self, cgroup: u16) -> ObservedGroup {
         let group = &self.memcgs[usize::from(cgroup)];
-        Group { memory: group.charged, pooled: group.zswap, refaults: group.refaults }
+        ObservedGroup { memory: group.charged, pooled: group.zswap, refaults: group.refaults }
     }
 
     /// Whether a cgroup has no room for one more page.

@@ -6,11 +6,11 @@ use super::lruvec::Scan;
 use super::vmscan::{Round, share};
 use crate::model::page::AHEAD;
 use crate::model::tests::{cycles, disk, machine, policy, with_zswap};
-use crate::model::{Model, Settings, Tier};
+use crate::model::{Model, ModelSettings, Tier};
 
 /// How many pages the rounds evicted while 20 000 pages that are used once came through 8192 of RAM.
-fn evicted(settings: Settings) -> Vec<u64> {
-    let mut model = Model::new(Settings { cgroups: vec![Some(8192)], ..settings }, 20_000).unwrap();
+fn evicted(settings: ModelSettings) -> Vec<u64> {
+    let mut model = Model::new(ModelSettings { cgroups: vec![Some(8192)], ..settings }, 20_000).unwrap();
     let steal = |event| {
         let before = model.memory.vmstat.pgsteal;
         model.advance(event).unwrap();
@@ -21,7 +21,7 @@ fn evicted(settings: Settings) -> Vec<u64> {
 
 #[test]
 fn shares_of_the_list_are_looked_at_until_they_were_enough() {
-    let counts = evicted(Settings { charge_zswap: false, ..with_zswap(40_000, policy("limit"), 90) });
+    let counts = evicted(ModelSettings { charge_zswap: false, ..with_zswap(40_000, policy("limit"), 90) });
     // 1, 2, 5, 11 and 22, as the trace events of a kernel showed for such a group; but where the list has been gone through and
     // begins anew with pages that were just used.
     let others = counts.iter().filter(|&&count| count != 41).count();
@@ -33,14 +33,15 @@ fn shares_of_the_list_are_looked_at_until_they_were_enough() {
 
 #[test]
 fn no_more_than_a_batch_is_written() {
-    let counts = evicted(Settings { areas: vec![disk(0, 20_000)], ..machine(40_000) });
+    let counts = evicted(ModelSettings { areas: vec![disk(0, 20_000)], ..machine(40_000) });
     assert!(counts.len() > 300 && counts[1..].iter().all(|&count| count == 32), "{counts:?}");
 }
 
 /// Of a share that is larger than a batch the rest is not looked at when a batch was enough.
 #[test]
 fn a_large_share_is_left_when_there_is_enough() {
-    let mut model = Model::new(Settings { cgroups: vec![Some(9000)], ..with_zswap(20_000, policy("limit"), 90) }, 9000).unwrap();
+    let mut model =
+        Model::new(ModelSettings { cgroups: vec![Some(9000)], ..with_zswap(20_000, policy("limit"), 90) }, 9000).unwrap();
     for page in 0..8000 {
         model.memory.add_new(page);
     }
@@ -58,8 +59,8 @@ fn scan_at_priority(model: &mut Model, at: (u32, bool), round: &mut Round) {
 }
 
 /// 100 pages of a group that were used, and 20 active ones.
-fn used_and_active(settings: Settings) -> Model {
-    let mut model = Model::new(Settings { cgroups: vec![Some(200)], ..settings }, 200).unwrap();
+fn used_and_active(settings: ModelSettings) -> Model {
+    let mut model = Model::new(ModelSettings { cgroups: vec![Some(200)], ..settings }, 200).unwrap();
     let mut scan = Scan::default();
     for page in 0..100 {
         model.memory.add_new(page);
@@ -94,7 +95,7 @@ fn who_waits_for_a_disk_looks_at_less_of_both_lists() {
 /// Pages that cannot go fill the inactive list, of active ones there are few: those go all the same.
 #[test]
 fn active_pages_go_where_nothing_else_can() {
-    let mut model = used_and_active(Settings { kernel: v(6, 18), ..with_zswap(4000, policy("limit"), 90) });
+    let mut model = used_and_active(ModelSettings { kernel: v(6, 18), ..with_zswap(4000, policy("limit"), 90) });
     (0..100).for_each(|page| model.memory.pages.set(page, AHEAD));
     let (memory, mut below) = model.split();
     assert_eq!(memory.scan_at_priorities(0, false, &mut below, &mut 0), 0);

@@ -4,7 +4,7 @@
 //! leaves, as its shadow. When it comes back, the age since then is how many more places the inactive list would have needed to keep it;
 //! no more than there are active pages, and it could have stayed in place of one of them.
 
-use crate::model::page::{State, WORKINGSET};
+use crate::model::page::{PageState, WORKINGSET};
 
 /// What reclaim goes by where it looks for memory: of a group with a limit, or of the whole machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +69,7 @@ pub(crate) enum Refault {
 
 impl Refault {
     /// What a new folio is told: it keeps the mark of one that was active only if it came back soon.
-    pub(crate) const fn of(page: &mut State, is_recent: bool) -> Self {
+    pub(crate) const fn of(page: &mut PageState, is_recent: bool) -> Self {
         match (is_recent, page.has(WORKINGSET)) {
             (false, _) => {
                 page.clear(WORKINGSET);

@@ -3,7 +3,7 @@
 use crate::model::counters::Counters;
 use crate::model::page::WORKINGSET;
 use crate::model::tests::{event, machine, policy, with_zswap};
-use crate::model::{Model, Settings, Tier};
+use crate::model::{Model, ModelSettings, Tier};
 use crate::trace::Op;
 
 /// Of a group of which some pages are active, who left last is active at once when it comes back, and who left first is not: from a
@@ -15,8 +15,8 @@ fn who_comes_back_soon_is_active_at_once() {
     }
 }
 
-fn come_back_soon_and_late(settings: Settings, tier: Tier) {
-    let settings = Settings { cgroups: vec![Some(100)], charge_zswap: false, page_cluster: 0, ..settings };
+fn come_back_soon_and_late(settings: ModelSettings, tier: Tier) {
+    let settings = ModelSettings { cgroups: vec![Some(100)], charge_zswap: false, page_cluster: 0, ..settings };
     let mut model = Model::new(settings, 1000).unwrap();
     for turn in 0..20 {
         (0..20).chain(100 + turn * 40..140 + turn * 40).for_each(|page| _ = model.advance(event(page, Op::Read)).unwrap());

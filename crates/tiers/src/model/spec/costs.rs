@@ -2,7 +2,7 @@
 
 /// Time of one page in a codec, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Codec {
+pub struct CodecCosts {
     /// The kernel's name.
     pub name: &'static str,
     /// Compress one page.
@@ -14,16 +14,16 @@ pub struct Codec {
 /// Medians of cold 4 KiB pages through the C libraries, one thread, AMD Zen 4 guest: 16 318 pages of live processes, in random order.
 /// The kernel's own builds are up to a third slower. LZO-RLE is taken as LZO, lz4hc and deflate from their throughput beside lz4 and
 /// zstd on the same pages. `bench codecs` and `bench swap` replace these figures by the machine's own.
-pub const CODECS: [Codec; 6] = [
-    Codec { name: "lz4", compress: 4_400, decompress: 1_160 },
-    Codec { name: "lz4hc", compress: 9_600, decompress: 1_100 },
-    Codec { name: "lzo", compress: 4_710, decompress: 3_060 },
-    Codec { name: "lzo-rle", compress: 4_710, decompress: 3_060 },
-    Codec { name: "zstd", compress: 12_500, decompress: 4_490 },
-    Codec { name: "deflate", compress: 26_000, decompress: 38_000 },
+pub const CODECS: [CodecCosts; 6] = [
+    CodecCosts { name: "lz4", compress: 4_400, decompress: 1_160 },
+    CodecCosts { name: "lz4hc", compress: 9_600, decompress: 1_100 },
+    CodecCosts { name: "lzo", compress: 4_710, decompress: 3_060 },
+    CodecCosts { name: "lzo-rle", compress: 4_710, decompress: 3_060 },
+    CodecCosts { name: "zstd", compress: 12_500, decompress: 4_490 },
+    CodecCosts { name: "deflate", compress: 26_000, decompress: 38_000 },
 ];
 
-impl Codec {
+impl CodecCosts {
     /// The codec of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

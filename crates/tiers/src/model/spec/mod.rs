@@ -6,9 +6,9 @@ mod settings;
 mod sizes;
 mod upkeep;
 
-pub use costs::{CODECS, COPY, Codec, Costs, DeviceTimes};
-pub use figures::{Figures, NamedDevice};
-pub use settings::{AreaSettings, Backing, Lru, Settings, SettingsError, Watermarks, ZswapSettings};
-pub use sizes::Sizes;
+pub use costs::{CODECS, COPY, CodecCosts, Costs, DeviceTimes};
+pub use figures::{ModelFigures, NamedDevice};
+pub use settings::{AreaSettings, Backing, Lru, ModelSettings, ModelSettingsError, ModelZswapSettings, Watermarks};
+pub use sizes::CompressedSizes;
 pub(super) use upkeep::batch;
 pub use upkeep::{Recompress, Second, Upkeep, Which, Writeback};

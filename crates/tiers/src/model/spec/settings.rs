@@ -2,8 +2,8 @@
 
 use swaptune_kernel::{Behaviour, KernelVersion, behaviours};
 
-use super::costs::{Codec, Costs, DeviceTimes};
-use super::sizes::Sizes;
+use super::costs::{CodecCosts, Costs, DeviceTimes};
+use super::sizes::CompressedSizes;
 use super::upkeep::Upkeep;
 use crate::alloc::Allocator;
 use crate::policies::{POLICIES, Policy};
@@ -32,9 +32,9 @@ impl Lru {
 
 /// zswap of a machine.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ZswapSettings {
+pub struct ModelZswapSettings {
     /// Its compressor.
-    pub codec: Codec,
+    pub codec: CodecCosts,
     /// Its allocator.
     pub allocator: Allocator,
     /// `max_pool_percent`: the limit of the pool, of RAM.
@@ -48,7 +48,7 @@ pub struct ZswapSettings {
 /// What is behind a swap area.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Backing {
-    /// A disk, by its index in [`Settings::devices`].
+    /// A disk, by its index in [`ModelSettings::devices`].
     Disk {
         /// Index of the device.
         device: usize,
@@ -58,7 +58,7 @@ pub enum Backing {
     /// A zram device.
     Zram {
         /// Its algorithm.
-        codec: Codec,
+        codec: CodecCosts,
         /// Its allocator: zsmalloc.
         allocator: Allocator,
         /// mem_limit in pages.
@@ -81,7 +81,7 @@ pub struct AreaSettings {
 
 /// A machine and its tiers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct ModelSettings {
     /// Its release, which decides how reclaim, zswap and zram behave.
     pub kernel: KernelVersion,
     /// Pages of RAM (MemTotal).
@@ -100,7 +100,7 @@ pub struct Settings {
     /// has stored nothing, and never runs.
     pub charge_zswap: bool,
     /// zswap in front of all areas.
-    pub zswap: Option<ZswapSettings>,
+    pub zswap: Option<ModelZswapSettings>,
     /// Swap areas.
     pub areas: Vec<AreaSettings>,
     /// Disks behind areas and behind zram, by the index that those name.
@@ -114,14 +114,14 @@ pub struct Settings {
     /// What the kernel takes beside codecs and devices, in nanoseconds.
     pub costs: Costs,
     /// Compressed size of each page.
-    pub sizes: Sizes,
+    pub sizes: CompressedSizes,
     /// What draws are made from.
     pub seed: u64,
 }
 
 /// Why settings make no machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SettingsError {
+pub enum ModelSettingsError {
     /// Nothing would be swapped, or more than all.
     #[error("swappiness is {0}, expected 1 to 200")]
     Swappiness(u32),
@@ -169,7 +169,7 @@ pub enum SettingsError {
     NoInterval(usize),
 }
 
-impl Settings {
+impl ModelSettings {
     /// A machine of `ram` pages of RAM without any swap, kernel 6.18, one cgroup without a limit, and pages that compress to 1365
     /// bytes, a third.
     #[must_use]
@@ -189,7 +189,7 @@ impl Settings {
             page_cluster: 3,
             watermark_scale_factor: 10,
             costs: Costs::default(),
-            sizes: Sizes::Each(vec![1365]),
+            sizes: CompressedSizes::Each(vec![1365]),
             seed: 1,
         }
     }
@@ -198,35 +198,35 @@ impl Settings {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn check(&self) -> Result<(), SettingsError> {
+    pub fn check(&self) -> Result<(), ModelSettingsError> {
         let high = self.watermarks().high;
         if self.reserved + high >= self.ram {
-            return Err(SettingsError::NoRam { ram: self.ram, reserved: self.reserved, high });
+            return Err(ModelSettingsError::NoRam { ram: self.ram, reserved: self.reserved, high });
         }
         if self.cgroups.is_empty() {
-            return Err(SettingsError::NoCgroup);
+            return Err(ModelSettingsError::NoCgroup);
         }
         if !(1..=200).contains(&self.swappiness) {
-            return Err(SettingsError::Swappiness(self.swappiness));
+            return Err(ModelSettingsError::Swappiness(self.swappiness));
         }
         if self.zswap.is_some() && self.areas.is_empty() {
-            return Err(SettingsError::ZswapWithoutArea);
+            return Err(ModelSettingsError::ZswapWithoutArea);
         }
         let slots: u64 = self.areas.iter().map(|area| u64::from(area.slots) + u64::from(area.backing.blocks())).sum();
         if slots >= u64::from(u32::MAX) {
-            return Err(SettingsError::TooManySlots(slots));
+            return Err(ModelSettingsError::TooManySlots(slots));
         }
         let devices = self.devices.len();
         for (area, settings) in self.areas.iter().enumerate() {
             if let Some(device) = settings.backing.device().filter(|&device| device >= devices) {
-                return Err(SettingsError::NoDevice { area, device, devices });
+                return Err(ModelSettingsError::NoDevice { area, device, devices });
             }
             let Some(upkeep) = settings.backing.upkeep() else { continue };
             if upkeep.interval == 0 {
-                return Err(SettingsError::NoInterval(area));
+                return Err(ModelSettingsError::NoInterval(area));
             }
             if let Some((what, behaviour)) = upkeep.lacks(self.kernel) {
-                return Err(SettingsError::KernelLacks { what, kernel: self.kernel, behaviour });
+                return Err(ModelSettingsError::KernelLacks { what, kernel: self.kernel, behaviour });
             }
         }
         Ok(())
@@ -269,10 +269,10 @@ impl Backing {
     }
 }
 
-impl ZswapSettings {
+impl ModelZswapSettings {
     /// zswap as the kernel comes: 20 % of RAM, threshold 90 %, policy `limit`.
     #[must_use]
-    pub const fn new(codec: Codec, allocator: Allocator) -> Self {
+    pub const fn new(codec: CodecCosts, allocator: Allocator) -> Self {
         Self { codec, allocator, max_pool_percent: 20, accept_threshold_percent: 90, policy: POLICIES[0] }
     }
 }
@@ -313,26 +313,28 @@ mod tests {
 
     #[test]
     fn what_makes_no_machine_is_refused() {
-        let good = Settings::new(100_000);
+        let good = ModelSettings::new(100_000);
         assert_eq!(good.check(), Ok(()));
-        assert!(matches!(Settings { reserved: 99_900, ..good.clone() }.check(), Err(SettingsError::NoRam { .. })));
+        assert!(matches!(ModelSettings { reserved: 99_900, ..good.clone() }.check(), Err(ModelSettingsError::NoRam { .. })));
         let marks = Watermarks::of(1000, 10);
         for (reserved, fits) in [(1000 - marks.high, false), (999 - marks.high, true)] {
-            assert_eq!(Settings { reserved, ..Settings::new(1000) }.check().is_ok(), fits, "one page is enough");
+            assert_eq!(ModelSettings { reserved, ..ModelSettings::new(1000) }.check().is_ok(), fits, "one page is enough");
         }
-        assert_eq!(Settings { cgroups: Vec::new(), ..good.clone() }.check(), Err(SettingsError::NoCgroup));
-        let swappiness = |swappiness| Settings { swappiness, ..Settings::new(1000) }.check().err();
+        assert_eq!(ModelSettings { cgroups: Vec::new(), ..good.clone() }.check(), Err(ModelSettingsError::NoCgroup));
+        let swappiness = |swappiness| ModelSettings { swappiness, ..ModelSettings::new(1000) }.check().err();
         assert_eq!(
             [0, 1, 200, 201].map(swappiness),
-            [Some(SettingsError::Swappiness(0)), None, None, Some(SettingsError::Swappiness(201))]
+            [Some(ModelSettingsError::Swappiness(0)), None, None, Some(ModelSettingsError::Swappiness(201))]
         );
         let area = AreaSettings { priority: 0, slots: 10, backing: Backing::Disk { device: 1, rotational: false } };
-        let lost = Settings { areas: vec![area.clone()], devices: vec![DeviceTimes::NVME], ..good.clone() };
-        assert_eq!(lost.check(), Err(SettingsError::NoDevice { area: 0, device: 1, devices: 1 }));
+        let lost = ModelSettings { areas: vec![area.clone()], devices: vec![DeviceTimes::NVME], ..good.clone() };
+        assert_eq!(lost.check(), Err(ModelSettingsError::NoDevice { area: 0, device: 1, devices: 1 }));
         let huge = AreaSettings { slots: u32::MAX, ..area };
-        assert!(matches!(Settings { areas: vec![huge], ..good.clone() }.check(), Err(SettingsError::TooManySlots(_))));
-        for (slots, error) in [(u32::MAX - 11, None), (u32::MAX - 10, Some(SettingsError::TooManySlots(u64::from(u32::MAX))))] {
-            let tended = Settings { areas: vec![tended(slots)], devices: vec![DeviceTimes::NVME], ..good.clone() };
+        assert!(matches!(ModelSettings { areas: vec![huge], ..good.clone() }.check(), Err(ModelSettingsError::TooManySlots(_))));
+        for (slots, error) in
+            [(u32::MAX - 11, None), (u32::MAX - 10, Some(ModelSettingsError::TooManySlots(u64::from(u32::MAX))))]
+        {
+            let tended = ModelSettings { areas: vec![tended(slots)], devices: vec![DeviceTimes::NVME], ..good.clone() };
             assert_eq!(tended.check().err(), error, "slots and 10 blocks of a backing device");
         }
     }
@@ -341,7 +343,7 @@ mod tests {
     fn tended(slots: u32) -> AreaSettings {
         let writeback = Writeback { device: 0, blocks: 10, which: Which::Huge, age: 0, limit: None };
         let upkeep = Upkeep { interval: 1, recompress: None, writeback: Some(writeback) };
-        let (codec, allocator) = (Codec::named("lz4").unwrap(), Allocator::Zbud);
+        let (codec, allocator) = (CodecCosts::named("lz4").unwrap(), Allocator::Zbud);
         let backing = Backing::Zram { codec, allocator, mem_limit: None, upkeep: Some(Box::new(upkeep)) };
         AreaSettings { priority: 0, slots, backing }
     }
@@ -355,7 +357,7 @@ mod tests {
             (vec![disk(false), disk(true)], true, true),
             (vec![disk(false), tended(10)], false, true),
         ] {
-            let settings = Settings { areas, ..Settings::new(1000) };
+            let settings = ModelSettings { areas, ..ModelSettings::new(1000) };
             assert_eq!((settings.reads_ahead_by_slots(), settings.needs_owners()), (by_slots, owners));
         }
     }

@@ -2,14 +2,14 @@
 
 /// Compressed size of each page, in bytes: 0 is a page of zeros, 4096 and more do not compress.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sizes {
+pub enum CompressedSizes {
     /// One size for each page of the trace; pages beyond its end start over.
     Each(Vec<u16>),
     /// Each page has the size of one of these, drawn by its number and the seed: a sample of real pages.
     Drawn(Vec<u16>),
 }
 
-impl Sizes {
+impl CompressedSizes {
     /// Whether some page may be one of zeros.
     #[must_use]
     pub fn has_zeros(&self) -> bool {
@@ -47,22 +47,27 @@ mod tests {
 
     #[test]
     fn a_draw_has_the_shares_of_the_sample() {
-        let sizes = Sizes::Drawn(vec![0, 1000, 1000, 4096]);
+        let sizes = CompressedSizes::Drawn(vec![0, 1000, 1000, 4096]);
         let count = |size| (0..100_000).filter(|&page| sizes.of(page, 7) == size).count();
         assert!((24_000..26_000).contains(&count(0)) && (49_000..51_000).contains(&count(1000)));
         assert_ne!(
             (0..50).map(|page| sizes.of(page, 1)).collect::<Vec<_>>(),
             (0..50).map(|page| sizes.of(page, 2)).collect::<Vec<_>>()
         );
-        assert_eq!(Sizes::Each(vec![5, 6]).of(3, 0), 6);
+        assert_eq!(CompressedSizes::Each(vec![5, 6]).of(3, 0), 6);
     }
 
     #[test]
     fn without_sizes_all_pages_are_zeros() {
-        for none in [Sizes::Each(vec![]), Sizes::Drawn(vec![])] {
+        for none in [CompressedSizes::Each(vec![]), CompressedSizes::Drawn(vec![])] {
             assert_eq!((none.of(3, 1), none.has_zeros()), (0, true));
         }
-        let some = [Sizes::Each(vec![700, 0]), Sizes::Drawn(vec![700, 0]), Sizes::Each(vec![700]), Sizes::Drawn(vec![700])];
+        let some = [
+            CompressedSizes::Each(vec![700, 0]),
+            CompressedSizes::Drawn(vec![700, 0]),
+            CompressedSizes::Each(vec![700]),
+            CompressedSizes::Drawn(vec![700]),
+        ];
         assert_eq!(some.map(|sizes| sizes.has_zeros()), [true, true, false, false]);
     }
 }

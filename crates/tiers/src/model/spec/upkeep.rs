@@ -5,8 +5,8 @@
 
 use swaptune_kernel::{Behaviour, KernelVersion, behaviours};
 
-use super::costs::Codec;
-use super::sizes::Sizes;
+use super::costs::CodecCosts;
+use super::sizes::CompressedSizes;
 
 /// Pages of write-back under way at once where there are several (`writeback_batch_size`).
 const BATCH: u32 = 32;
@@ -50,14 +50,14 @@ pub enum Second {
     /// Thousandths of their size under the first one. What that does not compress this does not either.
     Share(u16),
     /// As they were measured.
-    Sizes(Sizes),
+    Sizes(CompressedSizes),
 }
 
 /// `recomp_algorithm` and `recompress`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recompress {
     /// The secondary algorithm.
-    pub codec: Codec,
+    pub codec: CodecCosts,
     /// What it makes of pages.
     pub sizes: Second,
     /// Which pages.
@@ -71,7 +71,7 @@ pub struct Recompress {
 /// `backing_dev`, `writeback` and `writeback_limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Writeback {
-    /// Index of the device in [`super::Settings::devices`].
+    /// Index of the device in [`super::ModelSettings::devices`].
     pub device: usize,
     /// Pages that the backing device holds.
     pub blocks: u32,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn each_part_has_its_first_kernel() {
-        let codec = Codec::named("zstd").unwrap();
+        let codec = CodecCosts::named("zstd").unwrap();
         let recompress = Recompress { codec, sizes: Second::Share(800), which: Which::Huge, age: 0, threshold: 0 };
         let writeback = Writeback { device: 0, blocks: 1, which: Which::Huge, age: 0, limit: None };
         let bare = Upkeep { interval: 1, recompress: None, writeback: None };

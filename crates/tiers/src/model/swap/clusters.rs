@@ -9,7 +9,7 @@ pub(crate) const CLUSTER: u32 = 512;
 /// What is known of a cluster's room. All but the last are lists, the oldest member first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Room {
+pub(crate) enum ClusterRoom {
     /// Every slot is free (`free_clusters`).
     Empty,
     /// A slot was given back since one was last taken (`nonfull_clusters`).
@@ -20,13 +20,13 @@ pub(crate) enum Room {
     Full,
 }
 
-const LISTS: usize = Room::Full as usize;
+const LISTS: usize = ClusterRoom::Full as usize;
 
 #[derive(Clone, Copy, Debug)]
 struct Cluster {
     size: u16,
     free: u16,
-    room: Room,
+    room: ClusterRoom,
     /// Its neighbours in its list.
     older: u32,
     newer: u32,
@@ -48,14 +48,14 @@ impl Clusters {
         let mut all = Self { clusters: Vec::with_capacity(count as usize), oldest: [NONE; LISTS], newest: [NONE; LISTS] };
         for index in 0..count {
             let size = CLUSTER.min(slots - index * CLUSTER) as u16;
-            all.clusters.push(Cluster { size, free: size, room: Room::Full, older: NONE, newer: NONE });
-            all.list(index, Room::Empty);
+            all.clusters.push(Cluster { size, free: size, room: ClusterRoom::Full, older: NONE, newer: NONE });
+            all.list(index, ClusterRoom::Empty);
         }
         all
     }
 
     /// The oldest cluster of a list.
-    pub(crate) fn oldest(&self, room: Room) -> Option<u32> {
+    pub(crate) fn oldest(&self, room: ClusterRoom) -> Option<u32> {
         self.oldest.get(room as usize).copied().filter(|&cluster| cluster != NONE)
     }
 
@@ -78,7 +78,7 @@ impl Clusters {
     /// A cluster that is not empty was scanned for a slot (`relocate_cluster`).
     #[inline]
     pub(crate) fn scanned(&mut self, cluster: u32) {
-        let room = if self.is_full(cluster) { Room::Full } else { Room::Taken };
+        let room = if self.is_full(cluster) { ClusterRoom::Full } else { ClusterRoom::Taken };
         self.go(cluster, room);
     }
 
@@ -86,13 +86,13 @@ impl Clusters {
     #[inline]
     pub(crate) fn give_back(&mut self, cluster: u32) {
         self.clusters[cluster as usize].free += 1;
-        let room = if self.is_empty(cluster) { Room::Empty } else { Room::Holes };
+        let room = if self.is_empty(cluster) { ClusterRoom::Empty } else { ClusterRoom::Holes };
         self.go(cluster, room);
     }
 
     /// Puts a cluster at the end of another list. In its own it keeps its place.
     #[inline]
-    fn go(&mut self, cluster: u32, room: Room) {
+    fn go(&mut self, cluster: u32, room: ClusterRoom) {
         if self.clusters[cluster as usize].room != room {
             self.unlist(cluster);
             self.list(cluster, room);
@@ -101,7 +101,7 @@ impl Clusters {
 
     fn unlist(&mut self, cluster: u32) {
         let Cluster { room, older, newer, .. } = self.clusters[cluster as usize];
-        if room == Room::Full {
+        if room == ClusterRoom::Full {
             return;
         }
         match self.clusters.get_mut(older as usize) {
@@ -114,9 +114,9 @@ impl Clusters {
         }
     }
 
-    fn list(&mut self, cluster: u32, room: Room) {
+    fn list(&mut self, cluster: u32, room: ClusterRoom) {
         self.clusters[cluster as usize].room = room;
-        if room == Room::Full {
+        if room == ClusterRoom::Full {
             return;
         }
         let older = std::mem::replace(&mut self.newest[room as usize], cluster);

@@ -12,11 +12,11 @@ use swaptune_kernel::behaviours;
 
 use super::disk::Disks;
 use super::mm::Memory;
-use super::page::{CLEAN, NONE, State, Tier};
-use super::spec::{Backing, Settings, Sizes};
+use super::page::{CLEAN, NONE, PageState, Tier};
+use super::spec::{Backing, CompressedSizes, ModelSettings};
 use super::zram::Zrams;
 use readahead::Readahead;
-use slots::{Slots, Turn};
+use slots::{AreaTurn, Slots};
 
 /// What became of a page that was sent to its area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,11 +46,11 @@ pub(super) struct Swap {
 
 impl Swap {
     /// The areas of a machine whose pages have these sizes.
-    pub(super) fn new(settings: &Settings, sizes: &Sizes) -> Self {
+    pub(super) fn new(settings: &ModelSettings, sizes: &CompressedSizes) -> Self {
         let areas = || settings.areas.iter().map(|area| &area.backing);
         let disk = |backing: &Backing| if let Backing::Disk { device, .. } = backing { Some(*device) } else { None };
         let rotational = |backing: &Backing| matches!(backing, Backing::Disk { rotational: true, .. });
-        let turn = |backing| Turn::of(settings.kernel, rotational(backing));
+        let turn = |backing| AreaTurn::of(settings.kernel, rotational(backing));
         let turns: Vec<_> = settings.areas.iter().map(|area| (area.slots, area.priority, turn(&area.backing))).collect();
         Self {
             slots: Slots::new(settings.kernel, &turns, settings.needs_owners()),
@@ -96,7 +96,7 @@ impl Swap {
     pub(super) fn compact(&mut self, memory: &mut Memory) -> u64 {
         let (slots, mut freed) = (&self.slots, 0);
         for (area, zram) in self.zrams.iter_mut() {
-            let here = |&(state, slot, _): &(State, u32, &mut u32)| state.tier() == Tier::Zram && slots.area(slot) == area;
+            let here = |&(state, slot, _): &(PageState, u32, &mut u32)| state.tier() == Tier::Zram && slots.area(slot) == area;
             freed += zram.compact(memory.pages.entries().filter(here).map(|(.., entry)| entry).filter(|entry| **entry != NONE));
         }
         freed

@@ -18,14 +18,14 @@ const TABLE: u32 = 512;
 
 /// The window, which adapts to how many pages read ahead were used.
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct ReadAheadWindow {
     hits: u32,
     last: u32,
     /// Place of the last fault, or by addresses of the last page that was found in the swap cache.
     previous: Option<u32>,
 }
 
-impl Window {
+impl ReadAheadWindow {
     fn new(by_slots: bool) -> Self {
         Self { hits: if by_slots { 0 } else { FIRST_HITS }, last: 0, previous: None }
     }
@@ -73,7 +73,7 @@ impl Window {
 /// Read-ahead of a machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Readahead {
-    window: Window,
+    window: ReadAheadWindow,
     /// vm.page-cluster.
     page_cluster: u32,
     by_slots: bool,
@@ -81,7 +81,7 @@ pub(crate) struct Readahead {
 
 impl Readahead {
     pub(crate) fn new(page_cluster: u32, by_slots: bool) -> Self {
-        Self { window: Window::new(by_slots), page_cluster, by_slots }
+        Self { window: ReadAheadWindow::new(by_slots), page_cluster, by_slots }
     }
 
     /// A page was found in the swap cache, where it had been read ahead of its use or was still being written. The kernel cannot tell the
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_window_grows_with_hits_and_shrinks_by_half() {
-        let mut window = Window { hits: 0, ..Window::new(false) };
+        let mut window = ReadAheadWindow { hits: 0, ..ReadAheadWindow::new(false) };
         assert_eq!(window.by_addresses(100, 8).len(), 1);
         assert_eq!(window.by_addresses(101, 8).len(), 2, "an adjacent fault");
         window.hits = 3;
@@ -133,14 +133,14 @@ mod tests {
         assert_eq!((window.by_addresses(700, 8).len(), window.by_addresses(900, 8).len()), (2, 1));
         window.hits = 100;
         assert_eq!(window.by_addresses(300, 8).len(), 8, "page-cluster is the ceiling");
-        assert_eq!(Window::new(false).by_addresses(300, 32).len(), 8, "six hits are counted before the first");
-        let after = |hits| Window { hits, ..Window::new(false) }.by_addresses(300, 32).len();
+        assert_eq!(ReadAheadWindow::new(false).by_addresses(300, 32).len(), 8, "six hits are counted before the first");
+        let after = |hits| ReadAheadWindow { hits, ..ReadAheadWindow::new(false) }.by_addresses(300, 32).len();
         assert_eq!([1, 2, 3, 6, 7, 14, 15].map(after), [4, 4, 8, 8, 16, 16, 32], "two more than the hits, in powers of two");
     }
 
     #[test]
     fn the_window_lies_where_accesses_go() {
-        let places = |previous, page| Window { hits: 6, last: 0, previous }.by_addresses(page, 8);
+        let places = |previous, page| ReadAheadWindow { hits: 6, last: 0, previous }.by_addresses(page, 8);
         assert_eq!(places(Some(99), 100), 100..108);
         assert_eq!(places(Some(101), 100), 93..101);
         assert_eq!((places(Some(5), 100), places(None, 100)), (97..105, 97..105));
@@ -149,12 +149,12 @@ mod tests {
 
     #[test]
     fn slots_are_read_in_aligned_clusters() {
-        assert_eq!(Window::new(true).by_slots(21, 8), 21..22, "what the machine began with is used up");
-        let mut window = Window { hits: 4, ..Window::new(true) };
+        assert_eq!(ReadAheadWindow::new(true).by_slots(21, 8), 21..22, "what the machine began with is used up");
+        let mut window = ReadAheadWindow { hits: 4, ..ReadAheadWindow::new(true) };
         assert_eq!(window.by_slots(21, 8), 16..24);
         assert_eq!((window.by_slots(3, 8), window.by_slots(90, 8)), (0..4, 90..92), "half as many without hits");
         assert_eq!((window.by_slots(50, 8), window.by_slots(51, 8)), (50..51, 50..52), "a fault beside the last");
-        let mut window = Window { hits: 2, ..Window::new(true) };
+        let mut window = ReadAheadWindow { hits: 2, ..ReadAheadWindow::new(true) };
         assert_eq!((window.by_slots(20, 2), window.by_slots(21, 2)), (20..22, 21..22), "a fault after hits is not remembered");
     }
 }

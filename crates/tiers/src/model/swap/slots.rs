@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use swaptune_kernel::{KernelVersion, behaviours};
 
-use super::clusters::{CLUSTER, Clusters, Room};
+use super::clusters::{CLUSTER, ClusterRoom, Clusters};
 use crate::model::page::NONE;
 use crate::prefetch::prefetch;
 
@@ -13,14 +13,14 @@ const BATCH: u32 = 64;
 
 /// How long an area has its turn before another one of its priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum AreaTurn {
     /// This many slots.
     Slots(u32),
     /// To the end of the current cluster, of which some slots may have been in use.
     Cluster,
 }
 
-impl Turn {
+impl AreaTurn {
     /// That of a kernel, with a device that turns or one that does not.
     pub(crate) fn of(kernel: KernelVersion, rotational: bool) -> Self {
         if !behaviours::CLUSTERS_ROTATE.is_in(kernel) {
@@ -37,7 +37,7 @@ impl Turn {
 const WORD: u32 = u64::BITS;
 
 #[derive(Clone, Debug)]
-struct Area {
+struct SlotArea {
     /// Number of its first slot among all, and of its slots.
     base: u32,
     slots: u32,
@@ -47,16 +47,16 @@ struct Area {
     owners: Vec<u32>,
     clusters: Clusters,
     /// The lists in which a cluster is looked for when the current one has no more room.
-    lists: [Room; 3],
+    lists: [ClusterRoom; 3],
     /// Slot to try next in the current cluster, or [`NONE`] where it has been gone through.
     cursor: u32,
-    turn: Turn,
+    turn: AreaTurn,
     /// Slots left of its turn.
     left: u32,
 }
 
-impl Area {
-    fn new(base: u32, slots: u32, turn: Turn, owners: bool, holes_first: bool) -> Self {
+impl SlotArea {
+    fn new(base: u32, slots: u32, turn: AreaTurn, owners: bool, holes_first: bool) -> Self {
         let mut bits = vec![u64::MAX; slots.div_ceil(WORD) as usize];
         if let Some(last) = bits.last_mut() {
             *last >>= (WORD - slots % WORD) % WORD;
@@ -67,7 +67,11 @@ impl Area {
             bits,
             owners: if owners { vec![NONE; slots as usize] } else { Vec::new() },
             clusters: Clusters::new(slots),
-            lists: if holes_first { [Room::Holes, Room::Empty, Room::Taken] } else { [Room::Empty, Room::Holes, Room::Taken] },
+            lists: if holes_first {
+                [ClusterRoom::Holes, ClusterRoom::Empty, ClusterRoom::Taken]
+            } else {
+                [ClusterRoom::Empty, ClusterRoom::Holes, ClusterRoom::Taken]
+            },
             cursor: NONE,
             turn,
             left: 0,
@@ -84,9 +88,9 @@ impl Area {
     /// A slot while the turn of this area lasts.
     fn continue_turn(&mut self, page: u32) -> Option<u32> {
         let slot = match self.turn {
-            Turn::Slots(_) if self.left == 0 => None,
-            Turn::Slots(_) => self.current_cluster().or_else(|| self.other_cluster()),
-            Turn::Cluster => self.current_cluster(),
+            AreaTurn::Slots(_) if self.left == 0 => None,
+            AreaTurn::Slots(_) => self.current_cluster().or_else(|| self.other_cluster()),
+            AreaTurn::Cluster => self.current_cluster(),
         }?;
         self.left = self.left.saturating_sub(1);
         Some(self.take(slot, page))
@@ -95,8 +99,8 @@ impl Area {
     /// Begins a turn of this area.
     fn start_turn(&mut self, page: u32) -> Option<u32> {
         match self.turn {
-            Turn::Slots(slots) => self.left = slots,
-            Turn::Cluster => self.cursor = NONE,
+            AreaTurn::Slots(slots) => self.left = slots,
+            AreaTurn::Cluster => self.cursor = NONE,
         }
         let slot = self.current_cluster().or_else(|| self.other_cluster())?;
         self.left = self.left.saturating_sub(1);
@@ -171,7 +175,7 @@ impl Area {
 /// All slots of all areas.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
-    areas: Vec<Area>,
+    areas: Vec<SlotArea>,
     /// Areas of one priority, that whose turn it is last; the highest priority first.
     ranks: Vec<VecDeque<usize>>,
     used: u64,
@@ -180,11 +184,11 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// Areas as (slots, priority, turn); with `owners`, the page of a slot can be asked for.
-    pub(crate) fn new(kernel: KernelVersion, given: &[(u32, i32, Turn)], owners: bool) -> Self {
+    pub(crate) fn new(kernel: KernelVersion, given: &[(u32, i32, AreaTurn)], owners: bool) -> Self {
         let holes_first = behaviours::NONFULL_CLUSTERS_FIRST.is_in(kernel);
         let (mut areas, mut base) = (Vec::new(), 0);
         for &(slots, _, turn) in given {
-            areas.push(Area::new(base, slots, turn, owners, holes_first));
+            areas.push(SlotArea::new(base, slots, turn, owners, holes_first));
             base += slots;
         }
         let mut priorities: Vec<i32> = given.iter().map(|area| area.1).collect();

@@ -4,7 +4,7 @@ use swaptune_kernel::{behaviours, v};
 
 use proptest::prelude::*;
 
-use super::slots::Turn::{Cluster, Slots as Batch};
+use super::slots::AreaTurn::{Cluster, Slots as Batch};
 use super::slots::*;
 
 /// One area, its rules applied to plain lists.
@@ -134,9 +134,9 @@ proptest! {
 
 #[test]
 fn turns_are_those_of_each_kernel() {
-    assert_eq!([Turn::of(v(6, 14), false), Turn::of(v(6, 14), true)], [Batch(64); 2]);
-    assert_eq!([Turn::of(v(6, 15), false), Turn::of(v(6, 15), true)], [Cluster, Batch(1)]);
-    assert_eq!([Turn::of(v(5, 10), false), Turn::of(v(7, 2), true)], [Batch(64), Batch(1)]);
+    assert_eq!([AreaTurn::of(v(6, 14), false), AreaTurn::of(v(6, 14), true)], [Batch(64); 2]);
+    assert_eq!([AreaTurn::of(v(6, 15), false), AreaTurn::of(v(6, 15), true)], [Cluster, Batch(1)]);
+    assert_eq!([AreaTurn::of(v(5, 10), false), AreaTurn::of(v(7, 2), true)], [Batch(64), Batch(1)]);
 }
 
 /// A cluster of which the beginning is in use is at its end sooner, and so is its area's turn.

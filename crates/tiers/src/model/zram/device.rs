@@ -5,11 +5,11 @@ use swaptune_kernel::KernelVersion;
 use super::visits::{Stored, Visits};
 use crate::alloc::{Allocator, PAGE_SIZE, Pool};
 use crate::model::page::NONE;
-use crate::model::spec::{Backing, COPY, Codec};
+use crate::model::spec::{Backing, COPY, CodecCosts};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Zram {
-    pub(crate) codec: Codec,
+    pub(crate) codec: CodecCosts,
     allocator: Allocator,
     pool: Pool,
     /// Compressed size from which a page is kept as it is.

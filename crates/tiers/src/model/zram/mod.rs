@@ -6,7 +6,7 @@ mod visits;
 pub(super) use device::Zram;
 pub(super) use visits::{Due, Stored, Visits};
 
-use super::spec::Settings;
+use super::spec::ModelSettings;
 
 /// The zram devices of a machine, by the number of their area.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Zrams {
 
 impl Zrams {
     /// Blocks of backing devices are numbered behind all slots.
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &ModelSettings) -> Self {
         let mut block = settings.areas.iter().map(|area| area.slots).sum();
         let mut devices = Vec::new();
         for area in &settings.areas {

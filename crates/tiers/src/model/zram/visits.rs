@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use swaptune_kernel::KernelVersion;
 
 use crate::alloc::PAGE_SIZE;
-use crate::model::spec::{Codec, Second, Upkeep, Writeback, batch};
+use crate::model::spec::{CodecCosts, Second, Upkeep, Writeback, batch};
 
 /// Visits to one device, which has a processor of its own.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Visits {
     /// The most of them (`writeback_batch_size`).
     batch: u32,
     left: u64,
-    blocks: Blocks,
+    blocks: BackingBlocks,
 }
 
 /// What the device knows of a slot besides its object: kept only where there is upkeep.
@@ -38,7 +38,7 @@ pub(crate) struct Stored {
 
 /// The backing device: the lowest free block is taken first.
 #[derive(Clone, Debug, Default)]
-struct Blocks {
+struct BackingBlocks {
     first: u32,
     fresh: u32,
     freed: BinaryHeap<Reverse<u32>>,
@@ -48,20 +48,20 @@ struct Blocks {
 /// What is due for a page.
 pub(crate) enum Due {
     WriteBack { device: usize, block: u32 },
-    Recompress { codec: Codec, size: u16, threshold: u16 },
+    Recompress { codec: CodecCosts, size: u16, threshold: u16 },
     Nothing,
 }
 
 impl Visits {
     pub(crate) fn new(upkeep: Upkeep, first_block: u32, kernel: KernelVersion) -> Self {
         let left = upkeep.writeback.and_then(|writeback| writeback.limit).unwrap_or(u64::MAX);
-        let blocks = Blocks { first: first_block, ..Blocks::default() };
+        let blocks = BackingBlocks { first: first_block, ..BackingBlocks::default() };
         let visit = upkeep.interval;
         Self { upkeep, visit, clock: visit, cursor: 0, in_flight: 0, batch: batch(kernel), left, blocks }
     }
 
     /// The secondary algorithm.
-    pub(crate) fn second(&self) -> Option<Codec> {
+    pub(crate) fn second(&self) -> Option<CodecCosts> {
         self.upkeep.recompress.as_ref().map(|recompress| recompress.codec)
     }
 

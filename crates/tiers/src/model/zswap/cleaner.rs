@@ -1,7 +1,7 @@
 //! Cleaning ahead: a worker that writes copies of the oldest pages of the pool, so that evicting them later costs nothing.
 
 use super::Zswap;
-use super::list_lru::Entry;
+use super::list_lru::PoolEntry;
 use crate::model::clock::Clock;
 use crate::model::mm::Memory;
 use crate::model::page::{CLEAN, Tier};
@@ -30,7 +30,7 @@ impl Zswap {
     fn clean_batch(&mut self, memory: &mut Memory, swap: &mut Swap, time: &mut u64) -> bool {
         swap.disks.start_plug();
         let mut cleaned = 0;
-        while let Some(Entry { page, size, .. }) = self.entries.next_to_clean() {
+        while let Some(PoolEntry { page, size, .. }) = self.entries.next_to_clean() {
             let state = memory.pages.state(page);
             // What is in the swap cache does not leave yet, and zram has room or not whenever it is asked.
             if state.tier() != Tier::Zswap || state.has(CLEAN) || !swap.is_on_disk(memory, page) {

@@ -1,17 +1,17 @@
 //! zswap's entries: what is in its pool, in order of age.
 
-use super::limit::Limit;
-use super::list_lru::{Entry, ListLru};
+use super::limit::ZswapLimit;
+use super::list_lru::{ListLru, PoolEntry};
 use crate::alloc::Pool;
 use crate::model::page::{NONE, Pages};
-use crate::policies::{Marks, Policy};
+use crate::policies::{Policy, PoolMarks};
 
 /// Entries with their objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries {
     pool: Pool,
     /// The limit and the threshold, in pages; the pool is full from `full_from` on, and has room again below `accepts_below`.
-    marks: Marks,
+    marks: PoolMarks,
     full_from: u64,
     accepts_below: u64,
     /// What the policy does with a store, by the pages of the pool.
@@ -29,10 +29,10 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    pub(crate) fn new(limit: Limit, policy: &Policy, pool: Pool, groups: usize) -> Self {
+    pub(crate) fn new(limit: ZswapLimit, policy: &Policy, pool: Pool, groups: usize) -> Self {
         let mut entries = Self {
             pool,
-            marks: Marks { max: 0, accept: 0 },
+            marks: PoolMarks { max: 0, accept: 0 },
             full_from: 0,
             accepts_below: 0,
             through_from: 0,
@@ -50,8 +50,8 @@ impl Entries {
     }
 
     /// Goes by this limit from now on. Whether the pool was full stays as it is until the next store asks.
-    pub(crate) fn set_limit(&mut self, limit: Limit, policy: &Policy) {
-        let marks = Marks { max: limit.max_pages(), accept: limit.accept_pages() };
+    pub(crate) fn set_limit(&mut self, limit: ZswapLimit, policy: &Policy) {
+        let marks = PoolMarks { max: limit.max_pages(), accept: limit.accept_pages() };
         (self.marks, self.full_from, self.accepts_below) = (marks, limit.full_from(), limit.accepts_below());
         (self.through_from, self.early_from, self.cleans_from) =
             ((policy.through)(marks), (policy.early)(marks), (policy.cleans)(marks));
@@ -79,7 +79,7 @@ impl Entries {
             self.same_filled_pages += 1;
         } else {
             let Some(handle) = self.pool.alloc(size) else { return false };
-            let entry = Entry { page, handle, size, chance: true, clean: false, shadow: 0 };
+            let entry = PoolEntry { page, handle, size, chance: true, clean: false, shadow: 0 };
             place = self.list_of(pages.cgroup(page)).push(entry, |page, place| pages.set_entry(page, place));
         }
         pages.set_entry(page, place);
@@ -145,7 +145,7 @@ impl Entries {
 
     /// Place and entry of a group that write-back meets next.
     #[inline]
-    pub(crate) fn oldest(&mut self, group: u16) -> Option<(u32, Entry)> {
+    pub(crate) fn oldest(&mut self, group: u16) -> Option<(u32, PoolEntry)> {
         self.lists[usize::from(group)].oldest()
     }
 
@@ -165,8 +165,8 @@ impl Entries {
 
     /// The entry to clean next, so that as many are clean as leave before a full pool is at its threshold; `None` when they are. Of the
     /// first list: who asks has one for all groups.
-    pub(crate) fn next_to_clean(&mut self) -> Option<Entry> {
-        let Marks { max, accept } = self.marks;
+    pub(crate) fn next_to_clean(&mut self) -> Option<PoolEntry> {
+        let PoolMarks { max, accept } = self.marks;
         let list = &mut self.lists[0];
         let leave = list.len() as u64 * max.saturating_sub(accept) / max.max(1);
         if self.clean < leave { list.next_uncleaned() } else { None }

@@ -6,7 +6,7 @@ use swaptune_kernel::{KernelVersion, behaviours};
 ///
 /// All divisions round down, in the order of the kernel; percentages above 100 are taken as the kernel takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct ZswapLimit {
     /// Pages of RAM (`totalram_pages()`).
     pub ram: u64,
     /// `max_pool_percent`, of RAM.
@@ -17,7 +17,7 @@ pub struct Limit {
     pub kernel: KernelVersion,
 }
 
-impl Limit {
+impl ZswapLimit {
     /// The limit in pages.
     #[must_use]
     pub const fn max_pages(&self) -> u64 {
@@ -57,8 +57,8 @@ mod tests {
 
     use super::*;
 
-    const OLD: Limit = Limit { ram: 1999, max_pool_percent: 25, accept_threshold_percent: 90, kernel: v(6, 9) };
-    const NEW: Limit = Limit { kernel: v(6, 10), ..OLD };
+    const OLD: ZswapLimit = ZswapLimit { ram: 1999, max_pool_percent: 25, accept_threshold_percent: 90, kernel: v(6, 9) };
+    const NEW: ZswapLimit = ZswapLimit { kernel: v(6, 10), ..OLD };
 
     #[test]
     fn the_limit_itself_is_full_only_since_6_10() {
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn a_percent_of_a_percent_depends_on_which_comes_first() {
-        let small = Limit { ram: 99, max_pool_percent: 27, accept_threshold_percent: 90, ..NEW };
-        assert_eq!((small.accept_pages(), Limit { kernel: v(6, 9), ..small }.accept_pages()), (23, 24));
+        let small = ZswapLimit { ram: 99, max_pool_percent: 27, accept_threshold_percent: 90, ..NEW };
+        assert_eq!((small.accept_pages(), ZswapLimit { kernel: v(6, 9), ..small }.accept_pages()), (23, 24));
     }
 
     #[test]

@@ -11,7 +11,7 @@ const PREFETCH: u32 = 12;
 
 /// A page in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PoolEntry {
     /// Or [`NONE`]: the entry is gone.
     pub(crate) page: u32,
     /// Its object in the pool.
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     pub(crate) clean: bool,
 }
 
-impl Member for Entry {
+impl Member for PoolEntry {
     const HOLE: Self = Self { page: NONE, handle: NONE, size: 0, chance: false, clean: false, shadow: 0 };
 
     #[inline(always)]
@@ -37,7 +37,7 @@ impl Member for Entry {
 
 /// Entries that write-back met one after the other and passed over, without a store in between.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct PassedOver {
     from: u32,
     to: u32,
     /// Where the next store went at that time: the run is younger than all before and older than all from there on.
@@ -46,14 +46,14 @@ struct Run {
 
 /// Entries in order of age, as the kernel's list has them, where an entry that is passed over goes to the young end.
 ///
-/// Here it stays where it is: all entries before [`ListLru::unmet`] have been met, and [`Run`]s say when. What leaves from the middle
+/// Here it stays where it is: all entries before [`ListLru::unmet`] have been met, and [`PassedOver`]s say when. What leaves from the middle
 /// leaves a hole, which is skipped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListLru {
-    entries: Ring<Entry>,
+    entries: Ring<PoolEntry>,
     /// First place that write-back has not met.
     unmet: u32,
-    met: VecDeque<Run>,
+    met: VecDeque<PassedOver>,
     /// First place that cleaning ahead has not met.
     uncleaned: u32,
 }
@@ -66,12 +66,12 @@ impl ListLru {
 
     /// The entry of a place; at a hole one without a page.
     #[inline]
-    pub(crate) fn get(&self, place: u32) -> Entry {
+    pub(crate) fn get(&self, place: u32) -> PoolEntry {
         self.entries.get(place)
     }
 
     /// The entry that was stored first of those that cleaning ahead has not met.
-    pub(crate) fn next_uncleaned(&mut self) -> Option<Entry> {
+    pub(crate) fn next_uncleaned(&mut self) -> Option<PoolEntry> {
         let places = self.uncleaned.max(self.entries.first())..self.entries.next();
         let found = places.map(|place| (place, self.get(place))).find(|(_, entry)| entry.page != NONE);
         self.uncleaned = found.map_or(self.entries.next(), |(place, _)| place + 1);
@@ -80,7 +80,7 @@ impl ListLru {
 
     /// The entry of a place, which has to exist.
     #[inline]
-    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Entry {
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut PoolEntry {
         self.entries.get_mut(place)
     }
 
@@ -92,7 +92,7 @@ impl ListLru {
 
     /// Adds an entry at the young end and tells its place. `moved` hears of pages whose entries have new places.
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry, moved: impl FnMut(u32, u32)) -> u32 {
+    pub(crate) fn push(&mut self, entry: PoolEntry, moved: impl FnMut(u32, u32)) -> u32 {
         if self.entries.is_full() {
             self.entries.skip_holes();
             if self.entries.is_full() {
@@ -109,27 +109,27 @@ impl ListLru {
         // What is before the first place are holes.
         let place = |old: u32| places[old.saturating_sub(first) as usize];
         for run in &mut self.met {
-            *run = Run { from: place(run.from), to: place(run.to), at: place(run.at) };
+            *run = PassedOver { from: place(run.from), to: place(run.to), at: place(run.at) };
         }
         (self.unmet, self.uncleaned) = (place(self.unmet), place(self.uncleaned));
     }
 
     /// The entry of a place is gone.
     #[inline]
-    pub(crate) fn remove(&mut self, place: u32) -> Entry {
+    pub(crate) fn remove(&mut self, place: u32) -> PoolEntry {
         self.entries.remove(place)
     }
 
     /// Place and entry of what is oldest. One that was met has used its chance.
     #[inline]
-    pub(crate) fn oldest(&mut self) -> Option<(u32, Entry)> {
+    pub(crate) fn oldest(&mut self) -> Option<(u32, PoolEntry)> {
         // What is before the first place is another entry's by now.
         let (first, next) = (self.entries.first(), self.entries.next());
         self.unmet = self.unmet.max(first);
         while self.unmet < next && self.get(self.unmet).page == NONE {
             self.unmet += 1;
         }
-        while let Some(&Run { from, to, at }) = self.met.front() {
+        while let Some(&PassedOver { from, to, at }) = self.met.front() {
             if self.unmet < at {
                 break;
             }
@@ -139,14 +139,14 @@ impl ListLru {
                 continue;
             };
             self.met[0].from = place;
-            return Some((place, Entry { chance: false, ..self.get(place) }));
+            return Some((place, PoolEntry { chance: false, ..self.get(place) }));
         }
         (self.unmet < next).then(|| (self.unmet, self.get(self.unmet)))
     }
 
     /// An entry that write-back meets soon after the one at a place.
     #[inline]
-    pub(crate) fn ahead(&self, place: u32) -> Entry {
+    pub(crate) fn ahead(&self, place: u32) -> PoolEntry {
         self.get(place.wrapping_add(PREFETCH))
     }
 
@@ -159,14 +159,14 @@ impl ListLru {
         self.unmet = place + 1;
         match self.met.back_mut() {
             Some(run) if run.at == self.entries.next() => run.to = self.unmet,
-            _ => self.met.push_back(Run { from: place, to: self.unmet, at: self.entries.next() }),
+            _ => self.met.push_back(PassedOver { from: place, to: self.unmet, at: self.entries.next() }),
         }
     }
 
     /// An entry goes to the young end, its chance used.
     pub(crate) fn store_anew(&mut self, place: u32, mut moved: impl FnMut(u32, u32)) {
         let entry = self.remove(place);
-        let place = self.push(Entry { chance: false, ..entry }, &mut moved);
+        let place = self.push(PoolEntry { chance: false, ..entry }, &mut moved);
         moved(entry.page, place);
     }
 
@@ -213,7 +213,7 @@ mod tests {
                     Step::Store => {
                         let page = places.len() as u32;
                         places.push(NONE);
-                        let entry = Entry { page, handle: page * 3, size: 7, chance: true, clean: false, shadow: page };
+                        let entry = PoolEntry { page, handle: page * 3, size: 7, chance: true, clean: false, shadow: page };
                         places[page as usize] = ages.push(entry, |page, place| places[page as usize] = place);
                         plain.push_back((page, true));
                     }

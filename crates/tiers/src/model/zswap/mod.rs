@@ -9,7 +9,7 @@ mod store;
 mod worker;
 mod writeback;
 
-pub use limit::Limit;
+pub use limit::ZswapLimit;
 pub(super) use worker::Worker;
 
 use swaptune_kernel::{KernelVersion, behaviours};
@@ -18,15 +18,15 @@ use super::clock::Clock;
 use super::mm::Memory;
 use super::page::{POOLED, Tier};
 use super::shrinker::Shrinker;
-use super::spec::{COPY, Costs, Settings, ZswapSettings};
+use super::spec::{COPY, Costs, ModelSettings, ModelZswapSettings};
 use super::swap::Swap;
 use crate::alloc::{PAGE_SIZE, Pool};
-use crate::policies::{Groups, Walk};
+use crate::policies::{GroupOrder, Walk};
 use entries::Entries;
 
 /// What zswap's shrinker of a group has put off, and what it protects.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lruvec {
+struct ZswapLruvec {
     shrinker: Shrinker,
     /// Pages that had to be read from the disk since the shrinker last counted (`nr_disk_swapins`).
     disk_swapins: u64,
@@ -35,7 +35,7 @@ struct Lruvec {
 /// zswap with its worker and its shrinker.
 #[derive(Clone, Debug)]
 pub(super) struct Zswap {
-    pub(super) settings: ZswapSettings,
+    pub(super) settings: ModelZswapSettings,
     walk: Walk,
     kernel: KernelVersion,
     one_processor: bool,
@@ -45,7 +45,7 @@ pub(super) struct Zswap {
     /// Time of the worker that cleans ahead, while it is awake.
     pub(super) cleaner: Option<u64>,
     /// By group of entries.
-    lruvecs: Vec<Lruvec>,
+    lruvecs: Vec<ZswapLruvec>,
     /// Whether the shrinker runs.
     shrinks: bool,
     /// Most pages of RAM that the pool held.
@@ -54,10 +54,10 @@ pub(super) struct Zswap {
 
 impl Zswap {
     /// zswap of a machine, if it has one.
-    pub(super) fn of(machine: &Settings) -> Option<Self> {
+    pub(super) fn of(machine: &ModelSettings) -> Option<Self> {
         let settings = machine.zswap.clone()?;
         let walk = settings.policy.walk.unwrap_or_else(|| Walk::of_kernel(machine.kernel));
-        let groups = if walk.groups == Groups::Global { 1 } else { machine.cgroups.len() };
+        let groups = if walk.groups == GroupOrder::Global { 1 } else { machine.cgroups.len() };
         let limit = limit(machine.ram, &settings, machine.kernel);
         Some(Self {
             walk,
@@ -67,7 +67,7 @@ impl Zswap {
             entries: Entries::new(limit, &settings.policy, Pool::new(&settings.allocator), groups),
             worker: Worker::default(),
             cleaner: None,
-            lruvecs: vec![Lruvec::default(); groups],
+            lruvecs: vec![ZswapLruvec::default(); groups],
             // It goes by what the group is charged for: in a hierarchy that charges nothing it has nothing to do.
             shrinks: machine.charge_zswap && settings.policy.shrinker,
             peak: 0,
@@ -147,9 +147,9 @@ impl Zswap {
 }
 
 /// The limit that settings make on a machine of so much RAM.
-fn limit(ram: u64, settings: &ZswapSettings, kernel: KernelVersion) -> Limit {
-    let ZswapSettings { max_pool_percent, accept_threshold_percent, .. } = *settings;
-    Limit { ram, max_pool_percent, accept_threshold_percent, kernel }
+fn limit(ram: u64, settings: &ModelZswapSettings, kernel: KernelVersion) -> ZswapLimit {
+    let ModelZswapSettings { max_pool_percent, accept_threshold_percent, .. } = *settings;
+    ZswapLimit { ram, max_pool_percent, accept_threshold_percent, kernel }
 }
 
 #[cfg(test)]

@@ -47,14 +47,14 @@ fn count(entries: &Entries, group: u16, disk_swapins: &mut u64, second_chance: b
 mod tests {
     use swaptune_kernel::v;
 
-    use super::super::limit::Limit;
+    use super::super::limit::ZswapLimit;
     use super::*;
     use crate::alloc::{Allocator, Pool};
     use crate::model::page::Pages;
 
     #[test]
     fn the_shrinker_is_offered_what_compresses_badly_and_is_not_spoken_for() {
-        let limit = Limit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: v(6, 12) };
+        let limit = ZswapLimit { ram: 10_000, max_pool_percent: 50, accept_threshold_percent: 90, kernel: v(6, 12) };
         let pool = |allocator: &Allocator, size| {
             let mut entries = Entries::new(limit, &crate::policies::POLICIES[0], Pool::new(allocator), 1);
             let mut pages = Pages::new(200, false, true);

@@ -8,7 +8,7 @@ use crate::model::clock::Clock;
 use crate::model::mm::Memory;
 use crate::model::page::{POOLED, Tier};
 use crate::model::swap::Swap;
-use crate::policies::{Context, Trigger};
+use crate::policies::{Trigger, WritebackPayer};
 
 impl Zswap {
     /// Stores a page (`zswap_store`). `false` if it is refused.
@@ -80,7 +80,7 @@ impl Zswap {
     ) -> bool {
         let full = self.entries.is_full();
         memory.vmstat.pool_limit_hit += u64::from(full);
-        if full && self.settings.policy.context == Context::Store {
+        if full && self.settings.policy.context == WritebackPayer::Store {
             self.make_room(memory, swap, time);
             return self.entries.is_full();
         }

@@ -7,7 +7,7 @@ use crate::model::clock::Clock;
 use crate::model::mm::Memory;
 use crate::model::page::{CLEAN, REFERENCED, Tier};
 use crate::model::swap::{Sent, Swap};
-use crate::policies::{Context, Groups, Until};
+use crate::policies::{GroupOrder, Until, WritebackPayer};
 
 /// Nanoseconds from a tick of the scheduler to the next (`CONFIG_HZ` of 250): at the latest then a worker that waits for the one processor has its
 /// turn.
@@ -47,7 +47,7 @@ impl Zswap {
         }
         if time > begin {
             clock.system += time - begin;
-            if self.settings.policy.context == Context::SameProcessor && !self.is_unbound() {
+            if self.settings.policy.context == WritebackPayer::SameProcessor && !self.is_unbound() {
                 clock.stolen += time - begin;
             }
         }
@@ -66,7 +66,7 @@ impl Zswap {
     #[inline(always)]
     fn shrink_step(&mut self, memory: &mut Memory, swap: &mut Swap, time: &mut u64) -> bool {
         let mut written = 0;
-        if self.walk.groups == Groups::Fair {
+        if self.walk.groups == GroupOrder::Fair {
             *time += self.costs.round;
         }
         if let Some(group) = self.next_group() {
@@ -91,7 +91,7 @@ impl Zswap {
         if groups == 1 {
             return (entries.listed(0) > 0).then_some(0);
         }
-        let looked_at = if self.walk.groups == Groups::Fair { groups } else { 1 };
+        let looked_at = if self.walk.groups == GroupOrder::Fair { groups } else { 1 };
         self.worker.next_group(groups, looked_at, |group| entries.listed(group) > 0)
     }
 

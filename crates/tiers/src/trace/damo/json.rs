@@ -8,31 +8,34 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde_json::Value;
 
 use super::amounts::{count, nanoseconds};
-use super::{Region, Snapshot, Targets};
-use crate::trace::error::{Place, TraceError};
-use crate::trace::source::Source;
+use super::{DamonRegion, DamonSnapshot, Targets};
+use crate::trace::error::{TraceError, TracePlace};
+use crate::trace::source::TraceSource;
 
 /// Most bytes of a record.
 const BYTES_MAX: u64 = 1 << 30;
 
 #[derive(Deserialize)]
-struct Record {
+#[serde(expecting = "a record with its snapshots")]
+struct JsonRecord {
     #[serde(default)]
     target_id: Value,
-    snapshots: Vec<Seen>,
+    snapshots: Vec<JsonSnapshot>,
 }
 
 #[derive(Deserialize)]
-struct Seen {
+#[serde(expecting = "a snapshot with its regions")]
+struct JsonSnapshot {
     #[serde(deserialize_with = "time")]
     start_time: u64,
     #[serde(deserialize_with = "time")]
     end_time: u64,
-    regions: Vec<Range>,
+    regions: Vec<JsonRange>,
 }
 
 #[derive(Deserialize)]
-struct Range {
+#[serde(expecting = "a region with its start and end")]
+struct JsonRange {
     #[serde(deserialize_with = "address")]
     start: u64,
     #[serde(deserialize_with = "address")]
@@ -41,6 +44,7 @@ struct Range {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "nr_accesses with its samples")]
 struct Accesses {
     #[serde(deserialize_with = "samples")]
     samples: u16,
@@ -89,22 +93,22 @@ fn samples<'de, D: Deserializer<'de>>(input: D) -> Result<u16, D::Error> {
 }
 
 /// All snapshots of a record.
-pub(super) fn snapshots(mut source: Source<'_>) -> Result<Vec<Snapshot>, TraceError> {
-    let text = source.rest(BYTES_MAX).map_err(|source| TraceError::Read { place: Place::Whole, source })?;
-    let records: Vec<Record> = serde_json::from_slice(&text).map_err(|error| {
+pub(super) fn snapshots(mut source: TraceSource<'_>) -> Result<Vec<DamonSnapshot>, TraceError> {
+    let text = source.rest(BYTES_MAX).map_err(|source| TraceError::Read { place: TracePlace::Whole, source })?;
+    let records: Vec<JsonRecord> = serde_json::from_slice(&text).map_err(|error| {
         let found = error.to_string();
         let found = found.rsplit_once(" at line ").map_or(found.as_str(), |(found, _)| found);
-        TraceError::malformed(Place::Line(error.line() as u64), found, "a list of records as damo writes it")
+        TraceError::malformed(TracePlace::Line(error.line() as u64), found, "a list of records as damo writes it")
     })?;
     let (mut targets, mut snapshots) = (Targets::default(), Vec::new());
     for record in records {
         let target = targets.number(record.target_id.to_string().as_bytes());
-        let target = target.ok_or_else(|| TraceError::malformed(Place::Whole, "more targets", "at most 4096"))?;
-        snapshots.extend(record.snapshots.into_iter().map(|seen| Snapshot {
+        let target = target.ok_or_else(|| TraceError::malformed(TracePlace::Whole, "more targets", "at most 4096"))?;
+        snapshots.extend(record.snapshots.into_iter().map(|seen| DamonSnapshot {
             target,
             start: Some(seen.start_time),
             end: seen.end_time,
-            regions: seen.regions.iter().filter_map(|r| Region::new(r.start, r.end, r.nr_accesses.samples)).collect(),
+            regions: seen.regions.iter().filter_map(|r| DamonRegion::new(r.start, r.end, r.nr_accesses.samples)).collect(),
         }));
     }
     Ok(snapshots)

@@ -19,11 +19,11 @@ mod amounts;
 mod json;
 pub(super) mod text;
 
-use super::columns::{Keep, Trace};
-use super::error::{Place, TraceError};
+use super::columns::{KeptColumns, Trace};
+use super::error::{TraceError, TracePlace};
 use super::event::{Event, Op};
 use super::numbered::Numbered;
-use super::source::{Source, is_json};
+use super::source::{TraceSource, is_json};
 
 /// Most accesses that a record may become, or a file of a few lines would ask for all memory. Fewer in tests and when fuzzed, which would
 /// spend their time on nothing else.
@@ -37,25 +37,25 @@ const TARGETS_MAX: usize = 1 << (64 - PAGE_BITS);
 
 /// What DAMON saw of one target in one aggregation interval.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Snapshot {
+struct DamonSnapshot {
     target: u16,
     /// Nanoseconds; `None` when the form does not say.
     start: Option<u64>,
     end: u64,
     /// Those with accesses.
-    regions: Vec<Region>,
+    regions: Vec<DamonRegion>,
 }
 
 /// Pages that are taken to be alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Region {
+struct DamonRegion {
     first: u64,
     pages: u64,
     /// Sampling intervals with an access.
     accesses: u16,
 }
 
-impl Region {
+impl DamonRegion {
     /// The pages from address `start` to before `end`; `None` when there are none, or they were never accessed.
     fn new(start: u64, end: u64, accesses: u16) -> Option<Self> {
         let (first, after) = (start / PAGE_SIZE, end.div_ceil(PAGE_SIZE));
@@ -91,8 +91,8 @@ impl Targets {
 ///
 /// # Errors
 /// When the source fails, is not a record, or has more accesses than a trace may be long.
-pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
-    let fail = |source| TraceError::Read { place: Place::Header, source };
+pub fn read(mut source: TraceSource<'_>, keep: KeptColumns) -> Result<Trace, TraceError> {
+    let fail = |source| TraceError::Read { place: TracePlace::Header, source };
     let room = source.most();
     let json = is_json(source.peek().map_err(fail)?);
     let mut snapshots = if json { json::snapshots(source)? } else { text::snapshots(source)? };
@@ -101,10 +101,10 @@ pub fn read(mut source: Source<'_>, keep: Keep) -> Result<Trace, TraceError> {
 }
 
 /// A snapshot without a start began when the one before of its target ended; the first lasted as long as the others in the mean.
-fn fill_starts(snapshots: &mut [Snapshot]) {
+fn fill_starts(snapshots: &mut [DamonSnapshot]) {
     let targets = snapshots.iter().map(|snapshot| snapshot.target + 1).max().unwrap_or(0);
     for target in 0..targets {
-        let mut of_target: Vec<&mut Snapshot> = snapshots.iter_mut().filter(|snapshot| snapshot.target == target).collect();
+        let mut of_target: Vec<&mut DamonSnapshot> = snapshots.iter_mut().filter(|snapshot| snapshot.target == target).collect();
         let ends: Vec<u64> = of_target.iter().map(|snapshot| snapshot.end).collect();
         // A target that is named and has no snapshot.
         let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { continue };
@@ -117,14 +117,14 @@ fn fill_starts(snapshots: &mut [Snapshot]) {
 }
 
 /// A step of a snapshot: when it is, which one.
-type Step = (u64, usize, u64);
+type DamonStep = (u64, usize, u64);
 
-fn accesses(snapshots: &[Snapshot], keep: Keep, room: u64) -> Result<Trace, TraceError> {
-    let each = |region: &Region| region.pages.saturating_mul(u64::from(region.accesses));
+fn accesses(snapshots: &[DamonSnapshot], keep: KeptColumns, room: u64) -> Result<Trace, TraceError> {
+    let each = |region: &DamonRegion| region.pages.saturating_mul(u64::from(region.accesses));
     let count = snapshots.iter().flat_map(|snapshot| &snapshot.regions).map(each).fold(0, u64::saturating_add);
     if count > ACCESSES_MAX {
         let expected = format!("at most {ACCESSES_MAX}: a shorter record, or fewer samples in an aggregation interval");
-        return Err(TraceError::malformed(Place::Whole, format!("regions with {count} accesses to pages"), expected));
+        return Err(TraceError::malformed(TracePlace::Whole, format!("regions with {count} accesses to pages"), expected));
     }
     let mut trace = Numbered::new(keep, room);
     for (time, index, step) in steps(snapshots) {
@@ -139,12 +139,12 @@ fn accesses(snapshots: &[Snapshot], keep: Keep, room: u64) -> Result<Trace, Trac
 }
 
 /// The most accesses of a region.
-fn most(snapshot: &Snapshot) -> u64 {
+fn most(snapshot: &DamonSnapshot) -> u64 {
     snapshot.regions.iter().map(|region| u64::from(region.accesses)).max().unwrap_or(0)
 }
 
 /// The steps of all snapshots, in the order of time: targets are looked at side by side.
-fn steps(snapshots: &[Snapshot]) -> Vec<Step> {
+fn steps(snapshots: &[DamonSnapshot]) -> Vec<DamonStep> {
     let mut steps = Vec::new();
     for (index, snapshot) in snapshots.iter().enumerate() {
         let (count, start) = (most(snapshot), snapshot.start.unwrap_or(snapshot.end));

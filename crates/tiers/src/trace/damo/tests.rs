@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::trace::Reading;
+use crate::trace::TraceReading;
 
 const JSON: &str = include_str!("../../../tests/traces/damo.json");
 const PACKED: &[u8] = include_bytes!("../../../tests/traces/damo-packed.json.z");
@@ -10,7 +10,7 @@ const RAW: &str = include_str!("../../../tests/traces/damo-raw.txt");
 const RAW_UNITS: &str = include_str!("../../../tests/traces/damo-raw-units.txt");
 
 fn parse(bytes: &[u8]) -> Result<Trace, TraceError> {
-    read(Source::new(bytes).unwrap(), Keep::Everything)
+    read(TraceSource::new(bytes).unwrap(), KeptColumns::Everything)
 }
 
 fn events(text: &str) -> Vec<(u64, u32, u16)> {
@@ -29,7 +29,7 @@ fn a_record_is_the_same_trace_in_all_forms() {
     assert_eq!((trace.len(), trace.page_count()), (seen, 7));
     assert!(trace.end() < 20_900_689_333 && trace.end() > 20_000_000_000, "{}", trace.end());
     assert_eq!(parse(PACKED).unwrap(), trace);
-    let guess = Reading { format: None, layout: None, keep: Keep::Everything };
+    let guess = TraceReading { format: None, layout: None, keep: KeptColumns::Everything };
     for bytes in [JSON.as_bytes(), PACKED, LINES.as_bytes(), RAW.as_bytes(), RAW_UNITS.as_bytes()] {
         let other = crate::trace::read(bytes, &guess).unwrap();
         assert_eq!(other.pages(), trace.pages());
@@ -61,7 +61,7 @@ fn accesses_are_spread_over_the_interval_and_often_used_pages_come_again_first()
 #[test]
 fn in_how_many_steps_a_region_is_accessed_is_its_number_of_accesses() {
     for (accesses, steps) in (1..=20u16).flat_map(|steps| (1..=steps).map(move |accesses| (accesses, steps))) {
-        let region = Region::new(0, 4096, accesses).unwrap();
+        let region = DamonRegion::new(0, 4096, accesses).unwrap();
         let hit: Vec<u64> = (0..u64::from(steps)).filter(|&step| region.in_step(step, u64::from(steps))).collect();
         assert_eq!(hit.len(), usize::from(accesses));
         let gaps: Vec<u64> = hit.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -86,10 +86,10 @@ fn a_snapshot_ends_when_it_is_complete_or_events_were_lost() {
     };
     let whole =
         [line("1.0", 2, "0-4096"), line("1.000001", 2, "4096-8192"), line("2.0", 2, "0-4096"), line("2.1", 2, "8192-9000")];
-    let found = text::snapshots(Source::new(whole.concat().as_bytes()).unwrap()).unwrap();
+    let found = text::snapshots(TraceSource::new(whole.concat().as_bytes()).unwrap()).unwrap();
     assert_eq!(found.iter().map(|s| (s.end, s.regions.len())).collect::<Vec<_>>(), [(1_000_000_000, 2), (2_000_000_000, 2)]);
     let lost = [&whole[1], &whole[2], &whole[3]].map(String::as_str).concat();
-    let found = text::snapshots(Source::new(lost.as_bytes()).unwrap()).unwrap();
+    let found = text::snapshots(TraceSource::new(lost.as_bytes()).unwrap()).unwrap();
     assert_eq!(found.iter().map(|s| s.regions.len()).collect::<Vec<_>>(), [1, 2]);
     // What damo adds behind a single snapshot tells how long that was.
     let single = "1.0: damon:damon_aggregated: target_id=0 nr_regions=1 0-4096: 2 0\n1.4: damon:damon_aggregated: target_id=0 nr_regions=1 0-0: -1 -1\n";
@@ -111,7 +111,7 @@ fn faults_are_named_with_their_line() {
         ),
         (
             "[1]".into(),
-            "line 1: found invalid type: integer `1`, expected struct Record, expected a list of records as damo writes it",
+            "line 1: found invalid type: integer `1`, expected a record with its snapshots, expected a list of records as damo writes it",
         ),
         (
             "base_time_absolute: 0\nmonitoring_end: soon".into(),
@@ -146,7 +146,7 @@ fn faults_are_named_with_their_line() {
         "{}",
         say(huge)
     );
-    let guess = Reading { format: None, layout: None, keep: Keep::Pages };
+    let guess = TraceReading { format: None, layout: None, keep: KeptColumns::Pages };
     let cut = crate::trace::read(&PACKED[..PACKED.len() / 2], &guess).unwrap_err();
     assert_eq!(cut.to_string(), "header: incomplete deflate stream");
 }

@@ -1,12 +1,12 @@
 //! Records in lines: those of the kernel's event `damon:damon_aggregated`, one for each region, and damo's raw form.
 
 use super::amounts::nanoseconds;
-use super::{Region, Snapshot, Targets};
+use super::{DamonRegion, DamonSnapshot, Targets};
 use crate::trace::digits::{hexadecimal, whole};
 use crate::trace::error::TraceError;
 use crate::trace::lines::Lines;
 use crate::trace::sample_line::{SampleLine, tokens};
-use crate::trace::source::Source;
+use crate::trace::source::TraceSource;
 
 /// How events of DAMON begin, as perf and as the kernel names them.
 const EVENTS: [&[u8]; 3] = [b"damon:", b"damon_", b"damos_"];
@@ -24,8 +24,8 @@ pub(in crate::trace) fn is_line(line: &[u8]) -> bool {
 }
 
 /// All snapshots of a record.
-pub(super) fn snapshots(source: Source<'_>) -> Result<Vec<Snapshot>, TraceError> {
-    let (mut lines, mut found) = (Lines::new(source), Found::default());
+pub(super) fn snapshots(source: TraceSource<'_>) -> Result<Vec<DamonSnapshot>, TraceError> {
+    let (mut lines, mut found) = (Lines::new(source), DamoText::default());
     while let Some((place, line)) = lines.next()? {
         let line = line.trim_ascii();
         if matches!(line.first(), None | Some(b'#')) {
@@ -45,19 +45,19 @@ pub(super) fn snapshots(source: Source<'_>) -> Result<Vec<Snapshot>, TraceError>
 
 /// What was found so far.
 #[derive(Default)]
-struct Found {
-    snapshots: Vec<Snapshot>,
+struct DamoText {
+    snapshots: Vec<DamonSnapshot>,
     targets: Targets,
     /// Of the events: for each target its last snapshot.
-    open: Vec<Open>,
+    open: Vec<OpenSnapshot>,
     /// Of the raw form: the time that its times count from, and the snapshot that is not begun.
     base: u64,
-    head: Snapshot,
+    head: DamonSnapshot,
 }
 
 /// A snapshot of which regions may still come, unless none are left.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct OpenSnapshot {
     index: usize,
     left: u64,
     /// Where the last region ended; they stand in the order of addresses.
@@ -65,11 +65,11 @@ struct Open {
 }
 
 /// Says what was expected when something else is there.
-type Taken = Result<(), &'static str>;
+type LineTaken = Result<(), &'static str>;
 
-impl Found {
+impl DamoText {
     /// `target_id=0 nr_regions=2061 4294967296-4308508672: 0 3`: of the numbers at the end, accesses and age, the first versions had one.
-    fn event(&mut self, sample: &SampleLine<'_>) -> Taken {
+    fn event(&mut self, sample: &SampleLine<'_>) -> LineTaken {
         const EXPECTED: &str = "damon:damon_aggregated: target_id=… nr_regions=… START-END: ACCESSES";
         if !sample.event.ends_with(AGGREGATED) {
             // The other events of DAMON say nothing of accesses.
@@ -85,18 +85,18 @@ impl Found {
         let snapshot = self.snapshot(target, sample.time, regions, start);
         snapshot.end = end;
         let index = snapshot.index;
-        self.snapshots[index].regions.extend(Region::new(start, end, accesses));
+        self.snapshots[index].regions.extend(DamonRegion::new(start, end, accesses));
         Ok(())
     }
 
     /// The snapshot to which a region belongs: the one that is not complete, unless this region lies before its last one because
     /// events were lost.
-    fn snapshot(&mut self, target: u16, time: u64, regions: u64, start: u64) -> &mut Open {
-        self.open.resize(self.open.len().max(usize::from(target) + 1), Open::default());
+    fn snapshot(&mut self, target: u16, time: u64, regions: u64, start: u64) -> &mut OpenSnapshot {
+        self.open.resize(self.open.len().max(usize::from(target) + 1), OpenSnapshot::default());
         let open = &mut self.open[usize::from(target)];
         if open.left == 0 || start < open.end {
-            self.snapshots.push(Snapshot { target, end: time, ..Snapshot::default() });
-            *open = Open { index: self.snapshots.len() - 1, left: regions, end: 0 };
+            self.snapshots.push(DamonSnapshot { target, end: time, ..DamonSnapshot::default() });
+            *open = OpenSnapshot { index: self.snapshots.len() - 1, left: regions, end: 0 };
         }
         open.left = open.left.saturating_sub(1);
         open
@@ -107,7 +107,7 @@ impl Found {
     }
 
     /// A line of the raw form.
-    fn raw(&mut self, line: &[u8]) -> Taken {
+    fn raw(&mut self, line: &[u8]) -> LineTaken {
         let Some((name, value)) = named(line) else { return self.raw_region(line) };
         let time = || std::str::from_utf8(value).ok().and_then(nanoseconds).ok_or("a time, as 104.599 ms");
         match name {
@@ -123,14 +123,14 @@ impl Found {
     }
 
     /// `563ebaa00000-563ebc99e000(  31.617 MiB):        1`, or with a blank before the bracket, no colon, and the age at the end.
-    fn raw_region(&mut self, line: &[u8]) -> Taken {
+    fn raw_region(&mut self, line: &[u8]) -> LineTaken {
         let open = memchr::memchr(b'(', line).ok_or(REGION)?;
         let close = memchr::memchr(b')', line).filter(|close| *close > open).ok_or(REGION)?;
         let (start, end) = range_of(line[..open].trim_ascii(), hexadecimal).ok_or(REGION)?;
         let rest = &line[close + 1..];
         let accesses = accesses_of(tokens(rest.strip_prefix(b":").unwrap_or(rest)).next().ok_or(REGION)?)?;
         let snapshot = self.snapshots.last_mut().ok_or("nr_regions before the first region")?;
-        snapshot.regions.extend(Region::new(start, end, accesses));
+        snapshot.regions.extend(DamonRegion::new(start, end, accesses));
         Ok(())
     }
 }

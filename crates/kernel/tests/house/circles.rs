@@ -2,11 +2,12 @@
 //!
 //! The graph has the files and folders directly below `src` as its nodes. An edge is a path that begins with `crate::` or `super::`,
 //! in a `use` or in the code. Tests do not count, they may look where they like; neither does the root of a crate, which names all.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // A test may look at the tree; the crate may not.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::sources::{crates, root, sources};
 
 /// Crates that still have a circle. Each is to be taken apart; the test fails for a crate that is listed and has none any more.
 const STILL_CIRCULAR: &[&str] = &[];
@@ -16,7 +17,7 @@ type Graph = BTreeMap<String, BTreeMap<String, PathBuf>>;
 
 #[test]
 fn modules_of_a_crate_import_in_one_direction() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let root = root();
     let mut wrong = Vec::new();
     for folder in crates(root) {
         let name = folder.strip_prefix(root).unwrap().display().to_string();
@@ -51,14 +52,6 @@ fn a_circle_is_found_and_printed() {
     fs::remove_dir_all(dir).unwrap();
 }
 
-fn crates(root: &Path) -> Vec<PathBuf> {
-    let folders = ["crates", "tests"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
-    let inner = folders.into_iter().flatten().map(|entry| entry.unwrap().path());
-    let mut found: Vec<PathBuf> = inner.chain([root.join("xtask")]).filter(|path| path.join("Cargo.toml").is_file()).collect();
-    found.sort();
-    found
-}
-
 /// The imports between the modules directly below a `src`.
 fn graph(src: &Path) -> Graph {
     let files = sources(src);
@@ -77,44 +70,6 @@ fn graph(src: &Path) -> Graph {
         }
     }
     graph
-}
-
-/// Production code by its path below `src`, without comments.
-fn sources(src: &Path) -> BTreeMap<PathBuf, String> {
-    let (mut files, mut tests, mut folders) = (BTreeMap::new(), Vec::new(), vec![src.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = fs::read_to_string(&path).unwrap();
-                tests.extend(test_modules(&text).map(|name| beside(&path).join(name)));
-                files.insert(path, code(&text));
-            }
-        }
-    }
-    let is_test = |path: &Path| tests.iter().any(|test| path.starts_with(test) || path == test.with_extension("rs"));
-    let inside = |path: PathBuf| path.strip_prefix(src).unwrap().to_owned();
-    files.into_iter().filter(|(path, _)| !is_test(path)).map(|(path, text)| (inside(path), text)).collect()
-}
-
-/// The folder in which a file's modules lie.
-fn beside(file: &Path) -> PathBuf {
-    let is_own_folder = ["mod.rs", "lib.rs", "main.rs"].iter().any(|name| file.ends_with(name));
-    if is_own_folder { file.parent().unwrap().to_owned() } else { file.with_extension("") }
-}
-
-/// Modules of a file that are only compiled for tests.
-fn test_modules(text: &str) -> impl Iterator<Item = &str> {
-    text.split("#[cfg(test)]").skip(1).filter_map(|rest| {
-        let item = rest.trim_start().split(';').next()?;
-        item.rsplit_once("mod ").map(|(_, name)| name).filter(|name| !name.contains(['{', '\n', ' ']))
-    })
-}
-
-fn code(text: &str) -> String {
-    let production = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-    production.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
 /// `a/b.rs` and `a/b/mod.rs` are `a`, `b`; the root of a crate is nothing.
