@@ -17,6 +17,7 @@ use swaptune_host::journal::{StateDir, StepOutcome, history};
 use swaptune_host::kernel::{self, ImageKernel, Kernel};
 use swaptune_host::machine::Machine;
 use swaptune_host::transaction::{ApplyOptions, ApplyReport, execute, rollback};
+use swaptune_trials::copy_program;
 use tempfile::TempDir;
 
 const OLD: &str = "menuentry x {\n linux /vmlinuz root=UUID=5eaf ro quiet\n}\n";
@@ -65,13 +66,15 @@ fn image(generator: &str) -> TempDir {
     for folder in ["bin", "usr/sbin", "etc/default", "boot/grub", "proc", "sys", "dev", "run", "tmp"] {
         fs::create_dir_all(dir.path().join(folder)).unwrap();
     }
-    fs::copy(BUSYBOX, dir.path().join("bin/busybox")).unwrap();
+    copy_program(Path::new(BUSYBOX), &dir.path().join("bin/busybox")).unwrap();
     for name in ["sh", "cat", "ls", "cp", "mv", "sleep", "test", "echo"] {
         std::os::unix::fs::symlink("busybox", dir.path().join("bin").join(name)).unwrap();
     }
-    let script = dir.path().join("usr/sbin/generator");
+    let script = dir.path().join("usr/sbin/generator.text");
     fs::write(&script, format!("#!/bin/sh\n{generator}\n")).unwrap();
-    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    copy_program(&script, &dir.path().join("usr/sbin/generator")).unwrap();
+    fs::remove_file(script).unwrap();
     fs::write(cfg(dir.path()), OLD).unwrap();
     fs::write(dir.path().join("etc/default/grub"), "words=\"quiet\"\n").unwrap();
     dir

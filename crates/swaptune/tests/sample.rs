@@ -4,10 +4,11 @@
 
 use std::fs;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 use serde_json::Value;
-use swaptune_trials::{End, TestResult, root, run, trials};
+use swaptune_trials::{End, TestResult, copy_program, root, run, trials};
 
 #[path = "support/report.rs"]
 mod report;
@@ -122,7 +123,7 @@ fn without_root_processes_of_others_are_explained() -> TestResult {
     // The program may lie where only root may go; nobody gets a copy.
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("swaptune");
-    fs::copy(env!("CARGO_BIN_EXE_swaptune"), &copy).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_swaptune")), &copy).map_err(End::Failed)?;
     fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let nobody =
         |words: &[&str]| Command::new(&copy).arg("sample").args(words).arg("--no-save").uid(65534).gid(65534).output().unwrap();
@@ -146,7 +147,7 @@ fn a_report_shows_a_hostile_process_as_text() -> TestResult {
     let folder = folder();
     // A process is called as its file is.
     let named = folder.path().join("<script>&'x");
-    fs::copy("/bin/sleep", &named).unwrap();
+    copy_program(Path::new("/bin/sleep"), &named).map_err(End::Failed)?;
     let hostile = Command::new(&named).arg("600").spawn().map(Sleeper).unwrap();
     let file = folder.path().join("report.html");
     let words = ["--pid", &hostile.pid(), "--pages", "20", "--codec", "lz4,zstd", "--no-save", "--json", "--html"];

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 pub use libtest_mimic::{Arguments, Completion, Failed, Trial};
 pub use needs::{file, no_swap, program, root, swap_lock, zswap};
-pub use processes::{children, wait_for};
+pub use processes::{children, copy_program, wait_for};
 
 /// Why a test did not come to its end.
 #[derive(Debug)]

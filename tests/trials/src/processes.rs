@@ -1,6 +1,8 @@
-//! Processes that a test started, and waiting for what they do.
+//! Programs and processes of tests, and waiting for what they do.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
@@ -19,6 +21,18 @@ pub fn children(of: u32, is_meant: impl Fn(&str) -> bool) -> Vec<String> {
     let names =
         fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
+}
+
+/// Copies a program that is to be run from where the copy is.
+///
+/// A process of its own writes it: a descriptor that this one held open for writing would be in each child that another thread starts
+/// meanwhile, until that child's `execve`, and the kernel runs no file that is open for writing (`ETXTBSY`).
+///
+/// # Errors
+/// What `cp` says.
+pub fn copy_program(from: &Path, to: &Path) -> Result<(), Failed> {
+    let output = Command::new("cp").arg("--").args([from, to]).output()?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned().into()) }
 }
 
 /// Waits until it is so, for two minutes at most.
