@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use swaptune_core::Bytes;
 use swaptune_core::knobs;
 use swaptune_core::measurement::Conditions;
 use swaptune_core::parse::choice;
+use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
 
 /// Knobs that bear on some result: how pages are swapped, and which pages there are.
@@ -20,6 +20,17 @@ const PARAMETERS: &[&str] = &[
     "vm.page-cluster",
     "transparent_hugepage.enabled",
 ];
+
+/// Lines of `/proc/meminfo` whose memory goes to swap when room is wanted.
+const SWAPPABLE: &[&str] = &["AnonPages", "Shmem"];
+
+/// Memory of whatever is there now that would go out to swap, where it is a tenth of `memory` or more: who makes a machine small by holding
+/// the rest of it finds that much more room than that, and less swap.
+#[must_use]
+pub fn other_swappable(facts: &Facts, memory: Bytes) -> Option<Bytes> {
+    let other = Bytes(SWAPPABLE.iter().filter_map(|key| facts.memory.get(key)).map(|size| size.0).sum());
+    (other.0 >= memory.0 / 10).then_some(other)
+}
 
 /// Watches what changes while something is measured.
 #[derive(Clone, Debug)]
@@ -38,7 +49,8 @@ impl Watch {
             kernel: read("/proc/sys/kernel/osrelease"),
             cpu: cpu_model(&read("/proc/cpuinfo")),
             cpus: online(&read("/sys/devices/system/cpu/online")),
-            ram: meminfo_total(&read("/proc/meminfo")),
+            ram: meminfo(&read("/proc/meminfo"), &["MemTotal"]),
+            swappable: Some(meminfo(&read("/proc/meminfo"), SWAPPABLE)),
             hypervisor: hypervisor(machine),
             load: read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0),
             steal_percent: 0.0,
@@ -94,9 +106,13 @@ fn online(list: &str) -> u32 {
     list.split(',').filter_map(count).sum::<u32>().max(1)
 }
 
-fn meminfo_total(meminfo: &str) -> Bytes {
-    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-    Bytes::from_kib(total.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0))
+/// The sum of some lines.
+fn meminfo(text: &str, keys: &[&str]) -> Bytes {
+    let value = |key: &&str| {
+        let rest = text.lines().find_map(|line| line.strip_prefix(*key)?.strip_prefix(':'))?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    Bytes::from_kib(keys.iter().filter_map(value).sum())
 }
 
 fn hypervisor(machine: &Machine) -> Option<String> {
@@ -138,6 +154,18 @@ mod tests {
     }
 
     #[test]
+    fn what_else_goes_to_swap_is_told_from_a_tenth_on() {
+        let text = "MemTotal: 4096 kB\nAnonPages:     60 kB\nShmem:  40 kB\nShmemHugePages: 7 kB\n";
+        assert_eq!(meminfo(text, SWAPPABLE), Bytes::from_kib(100));
+        assert_eq!(meminfo("", &["MemTotal"]), Bytes(0));
+        let mut facts = Facts::default();
+        let lines = [("AnonPages".to_owned(), Bytes::from_mib(60)), ("Shmem".to_owned(), Bytes::from_mib(40))];
+        facts.memory.meminfo = swaptune_core::Fact::known(lines.into(), "/proc/meminfo");
+        assert_eq!(other_swappable(&facts, Bytes::from_mib(1000)), Some(Bytes::from_mib(100)));
+        assert_eq!(other_swappable(&facts, Bytes::from_mib(1001)), None);
+    }
+
+    #[test]
     fn steal_is_a_share_of_the_time_between() {
         let before = Ticks { all: 1000, stolen: 10 };
         assert_eq!(before.steal_percent(Ticks { all: 1200, stolen: 15 }), 2.5);
@@ -164,5 +192,6 @@ mod tests {
         let conditions = Watch::start(&machine, "test").conditions(&machine);
         assert!(conditions.ram > Bytes::from_mib(1) && conditions.cpus >= 1 && !conditions.kernel.is_empty());
         assert!(conditions.parameters.contains_key("vm.swappiness"), "{conditions:?}");
+        assert!(conditions.swappable.is_some_and(|other| other > Bytes(0) && other < conditions.ram), "{conditions:?}");
     }
 }

@@ -19,6 +19,10 @@ pub struct Conditions {
     pub cpus: u32,
     /// RAM.
     pub ram: Bytes,
+    /// Anonymous memory and tmpfs when the measurement began, of whatever else is there: with swap it goes out and makes room. `None` in
+    /// results of before it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swappable: Option<Bytes>,
     /// The hypervisor; `None` on bare metal or when unknown.
     pub hypervisor: Option<String>,
     /// Load average of the last minute when the measurement began.

@@ -21,7 +21,7 @@ use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
 use super::Context;
-use super::bench::{helper, needs_live, recorder, store, typed};
+use super::bench::{helper, needs_live, recorder, say_what_else_swaps, store, typed};
 use crate::cli::{CompareArgs, LimitArg, WantedArgs};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
@@ -44,6 +44,9 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     };
     let options = options(&header)?;
     let variants = variants(&header, &facts, &evidence)?;
+    if let Some(memory) = options.memory {
+        say_what_else_swaps(&facts, memory, options.limit);
+    }
     let helpers = Helpers { tether: helper("tethered"), holder: helper("memory-helper") };
     let said = args.output.as_ref().map(|path| said(path)).transpose()?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;

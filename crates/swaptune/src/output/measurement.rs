@@ -14,7 +14,8 @@ pub fn conditions(measurement: &Measurement) -> String {
     let on = c.hypervisor.as_ref().map_or_else(String::new, |hypervisor| format!(" on {hypervisor}"));
     let mut text = format!("{} · {} · {}\n", measurement.run, measurement.at, measurement.command);
     let _ = writeln!(text, "  Linux {}, {} × {}{on}, {} RAM", c.kernel, c.cpus, c.cpu, c.ram);
-    let _ = writeln!(text, "  load {:.2}, {:.2} % of the time stolen, swaptune {}", c.load, c.steal_percent, c.swaptune);
+    let other = c.swappable.map_or_else(String::new, |other| format!(", {other} of memory that can be swapped out beside"));
+    let _ = writeln!(text, "  load {:.2}, {:.2} % of the time stolen{other}, swaptune {}", c.load, c.steal_percent, c.swaptune);
     let parameters: Vec<String> = c.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let _ = writeln!(text, "  {}", parameters.join(" "));
     text

@@ -13,7 +13,7 @@ use swaptune_host::daemon_status;
 use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
-use super::{helper, needs_live, recorder, typed};
+use super::{helper, needs_live, recorder, say_what_else_swaps, typed};
 use crate::cli::{DensityArgs, ResultsArgs, WantedArgs};
 use crate::cmd::Context;
 use crate::configuration;
@@ -93,6 +93,7 @@ fn compared(
         None => evidence,
     };
     let variants = variants(args, &pose(facts, options.memory), &evidence)?;
+    say_what_else_swaps(facts, options.memory, options.limit);
     let progress = ProgressLine::start();
     Ok(measure(&context.machine, (facts, &evidence), (&variants, launch), options, stop, &mut |now| {
         progress.show(&density::progress(now), now.done, now.of);

@@ -12,13 +12,17 @@ mod workload;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use swaptune_bench::conditions::other_swappable;
 use swaptune_bench::process::HelperProgram;
 use swaptune_bench::results::{ResultRecorder, Store, StoreError};
+use swaptune_bench::space::SpaceWish;
+use swaptune_core::{Bytes, Facts};
 use swaptune_host::child;
 
 use super::Context;
 use crate::cli::{BenchArgs, BenchCommand, ResultsArgs, TetheredArgs};
 use crate::failure::{Failure, USAGE};
+use crate::output;
 
 /// Runs one benchmark, or shows what was measured.
 pub fn run(context: &Context, args: &BenchArgs) -> Result<u8, Failure> {
@@ -52,6 +56,16 @@ pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> 
 pub fn needs_live(context: &Context) -> Result<(), Failure> {
     let refused = || Failure::new(USAGE, "a benchmark measures the machine that it runs on").hint("leave --root away");
     if context.machine.is_live() { Ok(()) } else { Err(refused()) }
+}
+
+/// Says before the work what else of this machine is swapped, where its memory is made small by holding the rest.
+pub fn say_what_else_swaps(facts: &Facts, memory: Bytes, limit: SpaceWish) {
+    if let Some(other) = other_swappable(facts, memory).filter(|_| limit != SpaceWish::Group) {
+        output::message(&format!(
+            "{other} of other memory (processes, tmpfs) can be swapped out: if the whole machine is made small, what is measured finds that much \
+             more room than {memory}, and that much less swap"
+        ));
+    }
 }
 
 /// This program again with a hidden command; the link stands for it even when its file was replaced.
