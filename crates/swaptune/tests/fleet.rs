@@ -63,7 +63,7 @@ fn groups() -> Result<(), Failed> {
     is(second["machines"] == 1 && second["examples"] == serde_json::json!(["database"]), second)?;
     for row in [first, second] {
         is(row["gain"]["planned"]["applications"].as_array().is_some_and(|seeds| !seeds.is_empty()), row)?;
-        is(row["what"].as_array().is_some_and(|what| what.iter().any(|line| line == "zswap.enabled = Y")), row)?;
+        is(row["what"].as_array().is_some_and(|what| what.iter().any(|line| line == "zram on, priority 100")), row)?;
     }
     let text = String::from_utf8(swaptune(&["fleet", "plan", &name])?.stdout)?;
     is(text.starts_with("121 machines: 2 plans for 121."), &text)?;

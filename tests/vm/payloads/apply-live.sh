@@ -82,7 +82,9 @@ limit=$((100 - (196608 * 100 + total - 1) / total))
 [ $limit -ge 70 ] || limit=70
 [ $limit -le 80 ] || limit=80
 echo "=== auto, a limit of $limit % of $total kB"
-configure lz4 - | sed '1,/max_pool_percent/d; /\[knobs\]/,$d' > /etc/swaptune/config.toml
+# areas COUNT: as many of the disks, and no other word
+areas() { configure lz4 - | sed '1,/max_pool_percent/d; /\[knobs\]/,$d' | head -n $(($1 * 3)); }
+areas 4 > /etc/swaptune/config.toml
 shrinker=$ZSWAP/shrinker_enabled
 [ -f $shrinker ] && echo Y > $shrinker
 take_state /run/before
@@ -95,6 +97,20 @@ expect "pool limit" $limit "$(cat $ZSWAP/max_pool_percent)"
 [ -f $shrinker ] && expect "shrinker" N "$(cat $shrinker)"
 expect_status 0 swaptune verify --prove
 roll_back
+
+# One disk has fewer slots than RAM has pages: zram goes before it.
+echo "=== auto, one disk of $(($(cat /sys/block/vda/size) / 2)) kB"
+areas 1 > /etc/swaptune/config.toml
+take_state /run/before
+expect_status 0 swaptune apply --now --yes --profile auto --wipe /dev/vda
+expect "zswap" N "$(cat $ZSWAP/enabled)"
+expect "areas, zram first" "/dev/zram0 100 /dev/vda 10" "$(awk 'NR > 1 { print $1, $5 }' /proc/swaps | sort -k 2 -n -r | xargs)"
+size=$(cat /sys/block/zram0/disksize)
+if [ $((size / 1024)) -le "$total" ] && [ $((size / 1024 + 65536)) -gt "$total" ]; then ok "as large as RAM"; else fail "$size bytes for $total kB"; fi
+expect_status 0 swaptune verify --prove
+expect_status 0 swaptune plan --now --profile auto
+expect_line "nothing is left to do" "^Nothing" /run/last-output
+roll_back
 expect_status 0 swaptune history
-expect "transactions" $(($(wc -l < /rounds) + 1)) "$(grep -c ' rolled back ' /run/last-output)"
+expect "transactions" $(($(wc -l < /rounds) + 2)) "$(grep -c ' rolled back ' /run/last-output)"
 finish

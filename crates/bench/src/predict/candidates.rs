@@ -5,7 +5,7 @@
 use swaptune_core::facts::{Availability, SwapArea};
 use swaptune_core::forecast::{BackingTier, Candidate};
 use swaptune_core::profiles::auto::tiering::{DiskArea, decide};
-use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{ModelFigures, ModelSettings};
@@ -30,7 +30,8 @@ pub(super) struct CandidateGround<'a> {
     disk: Option<String>,
     /// Compressors that the kernel has and the model knows.
     compressors: Vec<&'static str>,
-    zram_size: Bytes,
+    /// Of a zram device that was asked for by name.
+    zram_size: Option<Bytes>,
 }
 
 /// Whether a rule chose it.
@@ -63,7 +64,7 @@ impl<'a> CandidateGround<'a> {
         let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
         let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
         let usable = |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
-        let zram_size = zram.map_or_else(|| zram_size(facts.memory.total()), |device| device.size);
+        let zram_size = zram.filter(|_| !is_free(settings.zram.as_ref())).map(|device| device.size);
         let proposed =
             Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };
         let compressors = COMPRESSORS.iter().filter(usable).copied().collect();
@@ -93,8 +94,12 @@ impl<'a> CandidateGround<'a> {
         if is_free(zswap.get("shrinker_enabled")) {
             all.extend(proposed.shrinker.map(|on| Candidate { shrinker: Some(!on), ..proposed.clone() }));
         }
-        if proposed.tier == BackingTier::Zswap && is_free(zswap.get("enabled")) {
-            all.extend(self.other_tiers(&known));
+        if is_free(zswap.get("enabled")) {
+            match proposed.tier {
+                BackingTier::Zswap => all.extend(self.instead_of_zswap(&known)),
+                BackingTier::Zram if !self.areas.is_empty() => all.extend(self.instead_of_zram(&known)),
+                _ => {}
+            }
         }
         let mut different: Vec<Candidate> = Vec::new();
         all.into_iter().for_each(|candidate| {
@@ -106,14 +111,27 @@ impl<'a> CandidateGround<'a> {
     }
 
     /// zram in front of the same disks, where it can be had, and the disks alone.
-    fn other_tiers(&self, known: &[String]) -> Vec<Candidate> {
+    fn instead_of_zswap(&self, known: &[String]) -> Vec<Candidate> {
         let facts = self.request.facts;
         let has_zram = facts.zram.driver.value().copied().is_some_and(Availability::usable);
         // A device that another tool set up stays as it is.
         let is_ours = !facts.swaps.iter().any(SwapArea::is_zram) && !facts.managers_of_zram().any(|manager| manager.active);
-        let tier = |tier, compressor: Option<String>| Candidate { tier, compressor, pool_percent: None, shrinker: None };
-        let zram = known.iter().filter(|_| has_zram && is_ours).map(|name| tier(BackingTier::Zram, Some(name.clone())));
-        zram.chain([tier(BackingTier::Disk, None)]).collect()
+        let zram = known.iter().filter(|_| has_zram && is_ours);
+        zram.map(|name| unlimited(BackingTier::Zram, Some(name.clone()))).chain([unlimited(BackingTier::Disk, None)]).collect()
+    }
+
+    /// zswap in front of the same disks, as the rules would limit it, and the disks alone.
+    fn instead_of_zram(&self, known: &[String]) -> Vec<Candidate> {
+        let CandidateGround { request: ForecastRequest { facts, evidence, .. }, .. } = self;
+        let zswap = |name: &String| {
+            let ratio = evidence.stored_ratio_or_near(name, "zsmalloc").map(|known| known.value);
+            Candidate {
+                pool_percent: Some(largest_pool(ratio, facts.memory.total())),
+                shrinker: has_shrinker(facts).then_some(false),
+                ..unlimited(BackingTier::Zswap, Some(name.clone()))
+            }
+        };
+        known.iter().map(zswap).chain([unlimited(BackingTier::Disk, None)]).collect()
     }
 
     /// The machine as it would be with a candidate.
@@ -127,7 +145,8 @@ impl<'a> CandidateGround<'a> {
             machine.disk(&area.path, area.size, DISK_PRIORITY, device.map(String::as_str));
         }
         if let (BackingTier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
-            machine.zram(self.zram_size, ZRAM_PRIORITY, algorithm, None);
+            let by_rule = || zram_size(facts, self.request.evidence, Some(algorithm)).value;
+            machine.zram(self.zram_size.unwrap_or_else(by_rule), ZRAM_PRIORITY, algorithm, None);
         }
         if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == BackingTier::Zswap) {
             let now = zswap_of(zswap);
@@ -142,6 +161,11 @@ impl<'a> CandidateGround<'a> {
         }
         Ok(machine.finish().settings(figures)?)
     }
+}
+
+/// A tier with nothing of zswap's.
+fn unlimited(tier: BackingTier, compressor: Option<String>) -> Candidate {
+    Candidate { tier, compressor, pool_percent: None, shrinker: None }
 }
 
 /// The machine as it is set up now, as a candidate.

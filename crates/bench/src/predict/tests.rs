@@ -8,8 +8,21 @@ use super::*;
 
 const DEBIAN: &str = include_str!("../../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
 
-fn facts() -> Facts {
+/// The machine as it is: 965 MiB of RAM with 512 MiB of slots.
+fn few_slots() -> Facts {
     serde_json::from_str(DEBIAN).unwrap()
+}
+
+fn facts() -> Facts {
+    let mut facts = few_slots();
+    // Slots for twice its RAM: with fewer zram would go before them.
+    for area in &mut facts.swaps {
+        area.size = Bytes::from_gib(1);
+    }
+    for device in facts.block_devices.iter_mut().filter(|device| ["vda3", "vda4"].contains(&device.name.as_str())) {
+        device.size = Bytes::from_gib(1);
+    }
+    facts
 }
 
 fn resolve(facts: &Facts, config: &str) -> Settings {
@@ -62,6 +75,25 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
     let fixed =
         names(&resolve(&facts, "[zswap]\ncompressor = \"zstd\"\nmax_pool_percent = 30\nshrinker_enabled = true\nenabled = true"));
     assert_eq!(fixed, ["zswap zstd, limit 30 %, shrinker"]);
+}
+
+#[test]
+fn where_slots_are_few_zswap_is_what_zram_is_compared_with() {
+    let facts = few_slots();
+    let (settings, evidence) = (resolve(&facts, ""), Evidence::default());
+    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, 1);
+    let known = KnownCosts::default();
+    let ground = CandidateGround::of(&request, &known.figures).unwrap();
+    let names: Vec<String> = ground.candidates(|_| true).iter().map(Candidate::to_string).collect();
+    assert_eq!(names[0], "zram lz4");
+    for wanted in ["zram zstd", "zswap lz4, limit 80 %, no shrinker", "zswap zstd, limit 80 %, no shrinker", "disk alone"] {
+        assert!(names.iter().any(|name| name == wanted), "no {wanted} in {names:?}");
+    }
+    // In the simulation as on the real machine of docs/evidence/density.md.
+    let predictions = ask(&facts, &settings, Some(&set()), 1).unwrap();
+    let of = |name: &str| predictions.candidates.iter().find(|row| row.candidate.to_string() == name).unwrap().median();
+    let (zram, zswap) = (of("zram zstd"), of("zswap zstd, limit 80 %, no shrinker"));
+    assert!(zram > zswap && zswap >= of("disk alone"), "{predictions:?}");
 }
 
 #[test]

@@ -35,9 +35,15 @@ pub const SLOTS: &str = "swap areas";
 /// A note where the areas, and not the pool, limit what fits.
 pub(super) fn slots(draft: &mut Draft<'_>) {
     let wanted = draft.settings().swap.as_ref().map(|swap| swap.value.clone()).unwrap_or_default();
-    if let Some(why) = auto::shortage(draft.facts(), &wanted) {
+    if let Some(why) = auto::shortage(draft.facts(), &wanted, is_behind_zram(draft)) {
         draft.note(SLOTS, why, "profiles/auto.toml: slots_percent of RAM; docs/evidence/density.md");
     }
+}
+
+/// zram of the plan, or that which its manager keeps, takes pages before the areas.
+fn is_behind_zram(draft: &Draft<'_>) -> bool {
+    let kept = || !draft.settings().wants_zswap() && draft.facts().swaps.iter().any(SwapArea::is_zram);
+    draft.settings().wants_zram() || kept()
 }
 
 /// Both sides, and a note where the plan makes less fit. Nothing where the size of RAM is unknown.

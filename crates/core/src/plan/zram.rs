@@ -7,6 +7,9 @@ use crate::facts::{Availability, Holds, SwapArea, ZramDevice};
 use crate::settings::ZramWanted;
 use crate::units::Bytes;
 
+const FILLS_RAM: &str =
+    "only its size bounds the RAM that zram takes: a full device of pages that hardly compress leaves little to run in";
+
 /// All zram devices of the settings.
 pub(super) fn plan(draft: &mut Draft<'_>) {
     if !super::sizes::zram_fits(draft) {
@@ -63,7 +66,8 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     }
     let provenance = draft.settings().zram.as_ref().map(|list| Why::setting(list, "zram.disksize", draft.settings()));
     let origin = provenance.unwrap_or_else(|| Why::rule("zram device of the configuration", "zram.rst"));
-    draft.step(When::Now, Change::Zram { name, before, after: Some(after) }, origin);
+    let risk = if after.mem_limit == Bytes(0) { FILLS_RAM } else { "" };
+    draft.step(When::Now, Change::Zram { name, before, after: Some(after) }, Why { risk, ..origin });
     let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
     draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
     draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
@@ -97,11 +101,11 @@ pub(super) fn state(device: &ZramDevice) -> ZramState {
     }
 }
 
-/// The first algorithm that the device offers; before the module is loaded, the first that was asked for.
+/// The first algorithm that the device offers; before the module is loaded, the first that the kernel has, or that was asked for.
 fn zram_algorithm(draft: &mut Draft<'_>, offered: &[String], wanted: &[String]) -> String {
     let first = wanted.first().cloned().unwrap_or_default();
     if offered.is_empty() {
-        return first;
+        return draft.facts().first_usable(wanted).unwrap_or(first);
     }
     let chosen = wanted.iter().find(|name| offered.contains(name)).or(offered.first()).cloned().unwrap_or_default();
     if chosen != first {

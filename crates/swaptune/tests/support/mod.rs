@@ -24,7 +24,7 @@ struct Variant {
     /// What this machine is, for whoever reads the folder.
     #[serde(rename = "is")]
     _is: String,
-    /// The captured host that it starts from.
+    /// The captured host, or another variant, that it starts from.
     base: String,
     /// Paths that this machine does not have.
     #[serde(default)]
@@ -64,20 +64,25 @@ impl Host {
         Ok(Some(toml::from_str(&fs::read_to_string(&path)?).map_err(|error| format!("{}: {error}", path.display()))?))
     }
 
-    /// The captured host that a variant starts from.
+    /// The machine that a variant starts from.
     #[allow(dead_code, reason = "each test program that includes this file takes what it needs")]
     pub fn base(&self) -> Result<Option<Self>, Failed> {
-        Ok(self.variant()?.map(|variant| Self { folder: fixtures("hosts").join(&variant.base), name: variant.base }))
+        Ok(self.variant()?.map(|variant| Self::named(variant.base)))
+    }
+
+    fn named(name: String) -> Self {
+        let captured = fixtures("hosts").join(&name);
+        Self { folder: if captured.is_dir() { captured } else { fixtures("variants").join(&name) }, name }
     }
 
     /// A copy of the machine in a folder of its own.
     pub fn copy(&self) -> Result<TempDir, Failed> {
-        let dir = tempfile::tempdir()?;
         let Some(variant) = self.variant()? else {
+            let dir = tempfile::tempdir()?;
             copy_tree(&self.folder, dir.path())?;
             return Ok(dir);
         };
-        copy_tree(&fixtures("hosts").join(&variant.base), dir.path())?;
+        let dir = Self::named(variant.base).copy()?;
         let place = |path: &String| dir.path().join(path.trim_start_matches('/'));
         for path in &variant.remove {
             let path = place(path);

@@ -11,17 +11,19 @@ mod reclaim;
 mod slots;
 pub mod tiering;
 mod unfit;
+mod zram;
 
 use crate::facts::Facts;
 use crate::forecast::{BackingTier, Candidate, Forecast, ForecastVerdict, Part};
 use crate::measurement::{Evidence, MeasuredAnswer, PageCost};
-use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZramWanted, ZswapSettings};
+use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZswapSettings};
 use crate::units::Bytes;
 
 use assume::{ASSUMED, PreferredNames};
 pub use pool::{largest_pool, pool_percent_max};
 pub use slots::shortage;
 pub use tiering::TieringDecision;
+pub use zram::zram_size;
 
 /// Priority of disk areas, below zram's.
 pub const DISK_PRIORITY: i32 = 10;
@@ -203,12 +205,15 @@ impl RuleGround<'_> {
         if self.facts.kernel.cpus.value() == Some(&1) { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
     }
 
-    /// Whether the tier can use this compressor. zram's are known only once there is a device.
+    /// Whether the tier can use this compressor. What zram has is known once there is a device; before that the kernel's own list stands for
+    /// it, which it is up to 6.11.
     fn has(&self, name: &String) -> bool {
-        if self.tiering.tier != BackingTier::Zram {
+        let mut offers =
+            self.facts.zram.devices.iter().map(|device| &device.algorithms).filter(|offer| !offer.is_empty()).peekable();
+        if self.tiering.tier != BackingTier::Zram || offers.peek().is_none() {
             return self.facts.first_usable(std::slice::from_ref(name)).is_some();
         }
-        self.facts.zram.devices.iter().all(|device| device.algorithms.is_empty() || device.algorithms.contains(name))
+        offers.all(|offer| offer.contains(name))
     }
 
     /// The compressor that will be taken: the user's choice, or ours.
@@ -248,36 +253,6 @@ impl RuleGround<'_> {
             BackingTier::Disk | BackingTier::Nothing => None,
         }
     }
-
-    fn zram(&self, compressors: &Setting<Vec<String>>) -> Option<Setting<Vec<ZramWanted>>> {
-        let (facts, figures) = (self.facts, &ASSUMED.zram);
-        let size = zram_size(facts.memory.total());
-        let algorithm = compressors.value.clone();
-        let mut device = ZramWanted { size, algorithm, priority: ZRAM_PRIORITY, ..ZramWanted::default() };
-        if let Some(area) = facts.swaps.iter().find(|area| area.is_zram()) {
-            // What a manager set up is the manager's; what no manager sets up at boot is kept as it is.
-            if facts.managers_of_zram().any(|manager| manager.active) {
-                return None;
-            }
-            device.priority = area.priority;
-            device.size =
-                facts.zram.devices.iter().find(|zram| area.path.ends_with(&zram.name)).map_or(device.size, |zram| zram.disksize);
-        }
-        let tier = &self.tiering.reason;
-        Some(match &compressors.provenance {
-            Provenance::Measured { reason, evidence } => measured(vec![device], format!("{tier}; {reason}"), evidence.clone()),
-            Provenance::Simulated { .. } => Setting::new(vec![device], compressors.provenance.clone()),
-            _ => derived(vec![device], tier.clone(), figures.source.clone()),
-        })
-    }
-}
-
-/// Uncompressed capacity of a zram device on a machine with this much RAM.
-#[must_use]
-pub fn zram_size(ram: Bytes) -> Bytes {
-    let size = ram.percent(ASSUMED.zram.percent).min(ASSUMED.zram.max);
-    // Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
-    Bytes::from_mib(size.mib() / 64 * 64)
 }
 
 /// The disk areas that are on, as they would be wanted.

@@ -8,9 +8,9 @@ use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
 /// Why the areas that are wanted, and not the pool, limit what fits, as one sentence; `None` where they have slots enough. A page in zswap's
-/// pool keeps its slot, so that no setting of zswap makes up for it.
+/// pool keeps its slot, so that no setting of zswap makes up for it. `behind_zram` says that zram is wanted before them.
 #[must_use]
-pub fn shortage(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
+pub fn shortage(facts: &Facts, wanted: &[SwapWanted], behind_zram: bool) -> Option<String> {
     // Of an image neither RAM nor areas are known.
     if facts.image.is_some() || wanted.is_empty() {
         return None;
@@ -22,6 +22,11 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
         return None;
     }
     let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
+    if behind_zram && facts.zswap.is_known() {
+        return Some(format!(
+            "{size} of slots are behind zram, {demand} are planned for: zswap in front of so many lets more fit{why}"
+        ));
+    }
     Some(format!("{size} of slots are the limit, {demand} are planned for: a larger area lets more fit{why}"))
 }
 
@@ -53,7 +58,7 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Fact;
-    use crate::facts::{BlockDevice, Encryption, Mount, SwapArea, SwapKind, Transport};
+    use crate::facts::{BlockDevice, Encryption, Mount, SwapArea, SwapKind, Transport, ZswapFacts};
 
     fn machine(free: Bytes, encryption: Encryption) -> Facts {
         let mut facts = Facts::default();
@@ -95,21 +100,28 @@ mod tests {
     #[test]
     fn too_few_slots_are_told_with_why_there_are_no_more() {
         let on = area("/dev/nvme0n1p2", None);
-        let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted).unwrap_or_default();
+        let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted, false).unwrap_or_default();
         let start = "512 MiB of slots are the limit, 4 GiB are planned for: a larger area lets more fit";
         let little = machine(Bytes::from_gib(1), Encryption::None);
         let said = told(&little, std::slice::from_ref(&on));
-        assert_eq!(said, format!("{start} (/ has 1 GiB free, and 1 GiB in 25 % of it need 4 GiB)"));
+        let no_more = "(/ has 1 GiB free, and 1 GiB in 25 % of it need 4 GiB)";
+        assert_eq!(said, format!("{start} {no_more}"));
+        let with_zswap = Facts { zswap: Fact::known(ZswapFacts::default(), "/sys/module/zswap"), ..little.clone() };
+        assert_eq!(
+            shortage(&with_zswap, std::slice::from_ref(&on), true).unwrap(),
+            format!("512 MiB of slots are behind zram, 4 GiB are planned for: zswap in front of so many lets more fit {no_more}")
+        );
+        assert_eq!(shortage(&little, std::slice::from_ref(&on), true).unwrap(), said, "there is no zswap");
         let encrypted = machine(Bytes::from_gib(40), Encryption::Plain);
         assert_eq!(
             told(&encrypted, std::slice::from_ref(&on)),
             format!("{start} (none that is plain is put beside an encrypted one)")
         );
         let plenty = machine(Bytes::from_gib(40), Encryption::None);
-        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))]), None);
+        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))], false), None);
         // The user chose an area of their own.
         assert_eq!(told(&plenty, &[area("/dev/nvme0n1p2", Some(Bytes::from_mib(512)))]), start);
-        assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on]), None, "an image");
-        assert_eq!(shortage(&little, &[]), None, "zram");
+        assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on], false), None, "an image");
+        assert_eq!(shortage(&little, &[], true), None, "zram");
     }
 }

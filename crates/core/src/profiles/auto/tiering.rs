@@ -1,8 +1,8 @@
 //! Which tier stands behind RAM: zswap over a disk, zram, or nothing.
 //!
-//! zswap wins wherever a disk can stand behind it, because it evicts its coldest pages there, while zram keeps what came
-//! first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to or
-//! without zswap in the kernel. In a container neither can be set.
+//! zswap wins where a disk with slots enough can stand behind it, because it evicts its coldest pages there, while zram keeps
+//! what came first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to,
+//! for disks with fewer slots than it has pages (`auto/zram.rs`), and for kernels without zswap. In a container neither can be set.
 
 use crate::edit::fstab;
 use crate::facts::{BlockDevice, Encryption, Facts, Mount, SwapArea, SwapKind, Transport};
@@ -12,7 +12,7 @@ use crate::settings::{Provenance, Settings, SwapWanted};
 use crate::units::Bytes;
 
 use super::assume::ASSUMED;
-use super::unfit;
+use super::{RuleGround, unfit};
 
 /// One disk area behind the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,19 @@ impl TieringDecision {
         let (reason, evidence) = (self.reason.clone(), self.evidence.clone());
         if self.simulated { Provenance::Simulated { reason, evidence } } else { Provenance::Derived { reason, evidence } }
     }
+
+    /// What a simulation makes of it: another tier where that is clearly better, else more evidence.
+    fn after(self, forecast: Option<&Forecast>) -> Self {
+        let Some((forecast, verdict)) = forecast.and_then(|forecast| Some((forecast, forecast.verdict(Part::Tier)?))) else {
+            return self;
+        };
+        match verdict {
+            ForecastVerdict::Follow(candidate, reason) => {
+                Self { tier: candidate.tier, reason, evidence: forecast.source(), simulated: true, ..self }
+            }
+            ForecastVerdict::Keep(said) => Self { evidence: format!("{}; {said}", self.evidence), ..self },
+        }
+    }
 }
 
 /// Decides for this machine below what the user configured.
@@ -66,57 +79,69 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
     }
     let areas = areas(facts, evidence, above);
     let disk = disk_of(facts, &areas);
-    let transport = disk.map(|disk| disk.transport);
-    let spinning = disk.is_some_and(BlockDevice::spins);
+    let undecided = TieringDecision {
+        tier: BackingTier::Zram,
+        transport: disk.map(|disk| disk.transport),
+        spinning: disk.is_some_and(BlockDevice::spins),
+        disk: disk.map(|disk| disk.name.clone()),
+        areas,
+        reason: String::new(),
+        evidence: String::new(),
+        simulated: false,
+    };
+    let ground = RuleGround { facts, evidence, above, tiering: &undecided, forecast: None };
+    match by_rule(&ground) {
+        (BackingTier::Nothing, reason, evidence) => nothing(reason, &evidence),
+        (tier, reason, evidence) => TieringDecision { tier, reason, evidence, ..undecided.clone() }.after(forecast),
+    }
+}
+
+/// Tier, reason and evidence, with zram's compressors as the ground for them.
+fn by_rule(ground: &RuleGround<'_>) -> (BackingTier, String, String) {
+    let RuleGround { facts, above, tiering: TieringDecision { areas, .. }, .. } = ground;
     let zswap = facts.zswap.value().is_some();
     // A device needs a size, and an image does not know that of its machine's RAM.
     let sized = facts.image.is_none() || facts.memory.total() > Bytes(0) || above.wants_zram();
     let zram = sized && facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
-    let disk = disk.map(|disk| disk.name.clone());
-    let decided = |tier, reason: String, evidence: String| {
-        let (mut tier, mut reason, mut evidence, mut simulated) = (tier, reason, evidence, false);
-        if let Some((forecast, verdict)) = forecast.and_then(|forecast| Some((forecast, forecast.verdict(Part::Tier)?))) {
-            match verdict {
-                ForecastVerdict::Follow(candidate, why) => {
-                    (tier, reason, evidence, simulated) = (candidate.tier, why, forecast.source(), true);
-                }
-                ForecastVerdict::Keep(said) => evidence = format!("{evidence}; {said}"),
-            }
-        }
-        TieringDecision { tier, areas: areas.clone(), disk: disk.clone(), transport, spinning, reason, evidence, simulated }
-    };
     if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled().is_none_or(|on| on.value) {
+        // Who sets something of zswap means to have it.
+        if let Some((reason, evidence)) = ground.too_few_slots().filter(|_| zram && above.zswap.is_empty()) {
+            return (BackingTier::Zram, reason, evidence);
+        }
         let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
-        return decided(BackingTier::Zswap, reason.into(), facts.zswap.source().into());
+        return (BackingTier::Zswap, reason.into(), facts.zswap.source().into());
     }
     if zram {
-        let reason = if wants_zram {
-            "zram is configured; zswap in front of it would compress every page twice".to_owned()
-        } else if !zswap {
-            let rest = if areas.is_empty() { "" } else { " and the disk takes what it cannot" };
-            format!("this kernel has no zswap, so zram compresses{rest}")
-        } else if facts.swaps.iter().any(SwapArea::is_zram) && areas.is_empty() {
-            "zram is the swap here and no disk area stands behind it".to_owned()
-        } else {
-            format!("no disk here is fit for swap, so compressed pages stay in RAM (zram){}", unfit::reasons(facts))
-        };
         let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
-        return decided(BackingTier::Zram, reason, evidence.into());
+        return (BackingTier::Zram, why_zram(ground), evidence.into());
     }
     if areas.is_empty() && !sized {
         let reason = "its /etc/fstab lists no swap area, and a zram device needs the size of RAM, which an image does not know";
-        return nothing(reason.into(), "/etc/fstab");
+        return (BackingTier::Nothing, reason.into(), "/etc/fstab".into());
     }
     if areas.is_empty() {
         let reason = format!("no disk is fit for swap and this kernel has no zram{}", unfit::reasons(facts));
-        return nothing(reason, facts.zram.driver.source());
+        return (BackingTier::Nothing, reason, facts.zram.driver.source().into());
     }
-    decided(
-        BackingTier::Disk,
-        format!("neither zswap nor zram here ({}): plain disk swap", facts.zswap.source()),
-        facts.zswap.source().into(),
-    )
+    let reason = format!("neither zswap nor zram here ({}): plain disk swap", facts.zswap.source());
+    (BackingTier::Disk, reason, facts.zswap.source().into())
+}
+
+/// Why zram where zswap is not to be had, or not wanted.
+fn why_zram(ground: &RuleGround<'_>) -> String {
+    let RuleGround { facts, above, tiering: TieringDecision { areas, .. }, .. } = ground;
+    if above.wants_zram() {
+        return "zram is configured; zswap in front of it would compress every page twice".to_owned();
+    }
+    if facts.zswap.value().is_none() {
+        let rest = if areas.is_empty() { "" } else { " and the disk takes what it cannot" };
+        return format!("this kernel has no zswap, so zram compresses{rest}");
+    }
+    if facts.swaps.iter().any(SwapArea::is_zram) && areas.is_empty() {
+        return "zram is the swap here and no disk area stands behind it".to_owned();
+    }
+    format!("no disk here is fit for swap, so compressed pages stay in RAM (zram){}", unfit::reasons(facts))
 }
 
 fn nothing(reason: String, evidence: &str) -> TieringDecision {

@@ -252,6 +252,7 @@ fn advice(figures: &SampleFigures, facts: &Facts, evidence: &Evidence, kept: boo
 mod tests {
     use std::collections::BTreeMap;
 
+    use swaptune_core::Fact;
     use swaptune_core::facts::Availability;
     use swaptune_core::measurement::{Conditions, ResultFigures, SCHEMA};
     use swaptune_core::profiles;
@@ -294,11 +295,18 @@ mod tests {
     #[test]
     fn a_sample_advises_what_a_plan_takes() {
         let ratios = [("lz4", 2.0), ("zstd", 3.6), ("lz4hc", 2.4), ("deflate", 5.9)];
-        for missing in [&[][..], &["zstd"], &["zstd", "lz4"], &["lz4"]] {
-            let (facts, figures) = (without(missing), sample(SampleFigures::ALL, &ratios));
+        let missing = [&[][..], &["zstd"], &["zstd", "lz4"], &["lz4"]];
+        for (missing, zram) in missing.iter().flat_map(|missing| [(missing, true), (missing, false)]) {
+            let (mut facts, figures) = (without(missing), sample(SampleFigures::ALL, &ratios));
+            // Its disk has few slots: zram is planned where there is one.
+            if !zram {
+                facts.zram.driver = Fact::absent("no zram");
+            }
             let evidence = evidence(&facts, &figures);
             let settings = profiles::resolve(Vec::new(), &facts, &evidence, None).unwrap();
-            let names = settings.zswap.compressor().unwrap().value;
+            assert_eq!(settings.wants_zram(), zram);
+            let of_zram = || settings.zram.as_ref().unwrap().value[0].algorithm.clone();
+            let names = settings.zswap.compressor().map_or_else(of_zram, |setting| setting.value);
             let planned = facts.first_usable(&names).unwrap();
             let text = advice(&figures, &facts, &evidence, true);
             let advised = text.split([':', ',']).next().unwrap();
