@@ -34,7 +34,10 @@ fn new_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) -> Sett
         }
         None => {
             let size = in_steps(ram.percent(figures.percent).min(figures.max));
-            let reason = format!("the ratio of its pages is not measured, so that it has {} % of RAM", figures.percent);
+            let reason = format!(
+                "the ratio of its pages is not measured, so that it has {} % of RAM, {} at most",
+                figures.percent, figures.max
+            );
             derived(size, reason, figures.source.clone())
         }
     }
