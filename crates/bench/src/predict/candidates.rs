@@ -28,8 +28,8 @@ pub(super) struct CandidateGround<'a> {
     pub(super) proposed: Candidate,
     areas: Vec<DiskArea>,
     disk: Option<String>,
-    /// Compressors that the kernel has and the model knows.
-    compressors: Vec<&'static str>,
+    /// Compressors that a tier of this kernel can use and the model knows.
+    compressors: Vec<(BackingTier, &'static str)>,
     /// Of a zram device that was asked for by name.
     zram_size: Option<Bytes>,
 }
@@ -56,18 +56,22 @@ impl<'a> CandidateGround<'a> {
         let compressor = match tier {
             BackingTier::Zswap => facts.first_usable(&zswap.compressor()?.value),
             BackingTier::Zram => {
-                zram.and_then(|device| device.algorithm.iter().find(|name| figures.codec(true, name).is_some()).cloned())
+                let known = |name: &&String| facts.zram_offers(name) && figures.codec(true, name).is_some();
+                zram.and_then(|device| device.algorithm.iter().find(known).cloned())
             }
             BackingTier::Disk | BackingTier::Nothing => None,
         };
         let is_zswap = tier == BackingTier::Zswap;
         let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
         let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
-        let usable = |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
+        let of_zswap =
+            |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
+        let of_zram = |name: &&&str| facts.zram_offers(name) && figures.codec(true, name).is_some();
         let zram_size = zram.filter(|_| !is_free(settings.zram.as_ref())).map(|device| device.size);
         let proposed =
             Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };
-        let compressors = COMPRESSORS.iter().filter(usable).copied().collect();
+        let zswap_can = COMPRESSORS.iter().filter(of_zswap).map(|name| (BackingTier::Zswap, *name));
+        let compressors = zswap_can.chain(COMPRESSORS.iter().filter(of_zram).map(|name| (BackingTier::Zram, *name))).collect();
         Some(Self { request, proposed, areas: tiering.areas, disk: tiering.disk, compressors, zram_size })
     }
 
@@ -75,7 +79,10 @@ impl<'a> CandidateGround<'a> {
     pub(super) fn candidates(&self, knows: impl Fn(&str) -> bool) -> Vec<Candidate> {
         let (settings, proposed) = (self.request.settings, &self.proposed);
         let zswap = &settings.zswap;
-        let known: Vec<String> = self.compressors.iter().filter(|name| knows(name)).map(|name| (*name).to_owned()).collect();
+        let known = |tier: BackingTier| -> Vec<String> {
+            let of_tier = self.compressors.iter().filter(|(of, name)| *of == tier && knows(name));
+            of_tier.map(|(_, name)| (*name).to_owned()).collect()
+        };
         let mut all = vec![proposed.clone()];
         let compressor_is_free = match proposed.tier {
             BackingTier::Zswap => is_free(zswap.get("compressor")),
@@ -83,7 +90,7 @@ impl<'a> CandidateGround<'a> {
             BackingTier::Disk | BackingTier::Nothing => false,
         };
         if compressor_is_free {
-            all.extend(known.iter().map(|name| Candidate { compressor: Some(name.clone()), ..proposed.clone() }));
+            all.extend(known(proposed.tier).into_iter().map(|name| Candidate { compressor: Some(name), ..proposed.clone() }));
         }
         if proposed.tier == BackingTier::Zswap && is_free(zswap.get("max_pool_percent")) {
             all.extend(
@@ -96,8 +103,8 @@ impl<'a> CandidateGround<'a> {
         }
         if is_free(zswap.get("enabled")) {
             match proposed.tier {
-                BackingTier::Zswap => all.extend(self.instead_of_zswap(&known)),
-                BackingTier::Zram if !self.areas.is_empty() => all.extend(self.instead_of_zram(&known)),
+                BackingTier::Zswap => all.extend(self.instead_of_zswap(&known(BackingTier::Zram))),
+                BackingTier::Zram if !self.areas.is_empty() => all.extend(self.instead_of_zram(&known(BackingTier::Zswap))),
                 _ => {}
             }
         }

@@ -89,6 +89,15 @@ fn where_slots_are_few_zswap_is_what_zram_is_compared_with() {
     for wanted in ["zram zstd", "zswap lz4, limit 80 %, no shrinker", "zswap zstd, limit 80 %, no shrinker", "disk alone"] {
         assert!(names.iter().any(|name| name == wanted), "no {wanted} in {names:?}");
     }
+    // What the device of this kernel offers counts, not what its crypto API has.
+    let mut loaded = facts.clone();
+    let offers = vec!["lzo-rle".to_owned(), "lzo".into()];
+    loaded.zram.devices = vec![swaptune_core::facts::ZramDevice { algorithms: offers, ..Default::default() }];
+    let request = ForecastRequest { facts: &loaded, ..request };
+    let ground = CandidateGround::of(&request, &known.figures).unwrap();
+    let names: Vec<String> = ground.candidates(|_| true).iter().map(Candidate::to_string).collect();
+    assert_eq!(names[0], "zram lzo-rle");
+    assert!(names.iter().any(|name| name.starts_with("zswap lz4")) && names.iter().all(|name| name != "zram lz4"), "{names:?}");
     // In the simulation as on the real machine of docs/evidence/density.md.
     let predictions = ask(&facts, &settings, Some(&set()), 1).unwrap();
     let of = |name: &str| predictions.candidates.iter().find(|row| row.candidate.to_string() == name).unwrap().median();

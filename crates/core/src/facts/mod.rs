@@ -184,6 +184,17 @@ impl Facts {
         names.iter().find(usable).cloned()
     }
 
+    /// True when a zram device of this kernel can use a compressor. What zram has is known once there is a device; before that the kernel's
+    /// own list stands for it, which it is up to 6.11.
+    #[must_use]
+    pub fn zram_offers(&self, name: &str) -> bool {
+        let mut lists = self.zram.devices.iter().map(|device| &device.algorithms).filter(|list| !list.is_empty()).peekable();
+        if lists.peek().is_none() {
+            return self.first_usable(&[name.to_owned()]).is_some();
+        }
+        lists.all(|list| list.iter().any(|offered| offered == name))
+    }
+
     /// True when zswap is built in and on.
     #[must_use]
     pub fn zswap_is_on(&self) -> bool {

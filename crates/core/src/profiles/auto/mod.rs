@@ -205,15 +205,12 @@ impl RuleGround<'_> {
         if self.facts.kernel.cpus.value() == Some(&1) { &ASSUMED.compressors_one_cpu } else { &ASSUMED.compressors }
     }
 
-    /// Whether the tier can use this compressor. What zram has is known once there is a device; before that the kernel's own list stands for
-    /// it, which it is up to 6.11.
+    /// Whether the tier can use this compressor.
     fn has(&self, name: &String) -> bool {
-        let mut offers =
-            self.facts.zram.devices.iter().map(|device| &device.algorithms).filter(|offer| !offer.is_empty()).peekable();
-        if self.tiering.tier != BackingTier::Zram || offers.peek().is_none() {
-            return self.facts.first_usable(std::slice::from_ref(name)).is_some();
+        match self.tiering.tier {
+            BackingTier::Zram => self.facts.zram_offers(name),
+            _ => self.facts.first_usable(std::slice::from_ref(name)).is_some(),
         }
-        offers.all(|offer| offer.contains(name))
     }
 
     /// The compressor that will be taken: the user's choice, or ours.
