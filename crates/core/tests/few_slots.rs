@@ -48,7 +48,7 @@ fn with_device(mib: u64, manager: Option<&str>) -> Facts {
     facts
 }
 
-/// A sample in which each compressor stores so many pages in one.
+/// A sample in which each compressor has this ratio.
 fn sampled(facts: &Facts, stored: f64) -> Evidence {
     let exactly = |value| Estimate { value, low: value, high: value };
     let codec = |name: &str| SampledCodec {
@@ -115,7 +115,10 @@ fn zram_goes_before_areas_with_fewer_slots_than_it_has_pages() {
     let capacity = plan.capacity.unwrap();
     assert!(capacity.after.total > capacity.before.total && capacity.after.without_disk > capacity.before.without_disk);
     let note = &plan.notes.iter().find(|note| note.about == "swap areas").unwrap().text;
-    assert!(note.starts_with("512 MiB of slots are behind zram, 3.8 GiB are planned for: zswap in front of so many"), "{note}");
+    assert!(
+        note.starts_with("512 MiB of slots are behind zram; with the 3.8 GiB that are planned for, zswap in front of them"),
+        "{note}"
+    );
 }
 
 #[test]

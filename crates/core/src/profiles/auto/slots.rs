@@ -24,7 +24,7 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted], behind_zram: bool) -> Opti
     let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
     if behind_zram && facts.zswap.is_known() {
         return Some(format!(
-            "{size} of slots are behind zram, {demand} are planned for: zswap in front of so many lets more fit{why}"
+            "{size} of slots are behind zram; with the {demand} that are planned for, zswap in front of them lets more fit{why}"
         ));
     }
     Some(format!("{size} of slots are the limit, {demand} are planned for: a larger area lets more fit{why}"))
@@ -109,7 +109,9 @@ mod tests {
         let with_zswap = Facts { zswap: Fact::known(ZswapFacts::default(), "/sys/module/zswap"), ..little.clone() };
         assert_eq!(
             shortage(&with_zswap, std::slice::from_ref(&on), true).unwrap(),
-            format!("512 MiB of slots are behind zram, 4 GiB are planned for: zswap in front of so many lets more fit {no_more}")
+            format!(
+                "512 MiB of slots are behind zram; with the 4 GiB that are planned for, zswap in front of them lets more fit {no_more}"
+            )
         );
         assert_eq!(shortage(&little, std::slice::from_ref(&on), true).unwrap(), said, "there is no zswap");
         let encrypted = machine(Bytes::from_gib(40), Encryption::Plain);
