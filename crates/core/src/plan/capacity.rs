@@ -35,15 +35,20 @@ pub const SLOTS: &str = "swap areas";
 /// A note where the areas, and not the pool, limit what fits.
 pub(super) fn slots(draft: &mut Draft<'_>) {
     let wanted = draft.settings().swap.as_ref().map(|swap| swap.value.clone()).unwrap_or_default();
-    if let Some(why) = auto::shortage(draft.facts(), &wanted, is_behind_zram(draft)) {
+    if let Some(why) = auto::shortage(draft.facts(), &wanted, zram_before(draft)) {
         draft.note(SLOTS, why, "profiles/auto.toml: slots_percent of RAM; docs/evidence/density.md");
     }
 }
 
-/// zram of the plan, or that which its manager keeps, takes pages before the areas.
-fn is_behind_zram(draft: &Draft<'_>) -> bool {
-    let kept = || !draft.settings().wants_zswap() && draft.facts().swaps.iter().any(SwapArea::is_zram);
-    draft.settings().wants_zram() || kept()
+/// What zram holds before the areas take a page: that of the plan, or that which its manager keeps. Nothing where there is none.
+fn zram_before(draft: &Draft<'_>) -> Bytes {
+    let settings = draft.settings();
+    let planned: u64 = settings.zram.iter().flat_map(|devices| &devices.value).map(|device| device.size.0).sum();
+    let kept = || draft.facts().swaps.iter().filter(|area| area.is_zram()).map(|area| area.size.0).sum();
+    Bytes(match planned {
+        0 if !settings.wants_zswap() => kept(),
+        size => size,
+    })
 }
 
 /// Both sides, and a note where the plan makes less fit. Nothing where the size of RAM is unknown.

@@ -8,21 +8,22 @@ use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
 /// Why the areas that are wanted, and not the pool, limit what fits, as one sentence; `None` where they have slots enough. A page in zswap's
-/// pool keeps its slot, so that no setting of zswap makes up for it. `behind_zram` says that zram is wanted before them.
+/// pool keeps its slot, so that no setting of zswap makes up for it. `zram` is what the device before them holds, nothing where there is none: it needs no slots, and counts beside them.
 #[must_use]
-pub fn shortage(facts: &Facts, wanted: &[SwapWanted], behind_zram: bool) -> Option<String> {
+pub fn shortage(facts: &Facts, wanted: &[SwapWanted], zram: Bytes) -> Option<String> {
     // Of an image neither RAM nor areas are known.
     if facts.image.is_some() || wanted.is_empty() {
         return None;
     }
     let size = Bytes(wanted.iter().filter_map(|area| tiering::size_of(facts, area)).sum());
     let demand = demand(facts);
+    let held = size.0.saturating_add(zram.0);
     // What is less than a step of sizes is no shortage.
-    if tiering::in_steps(Bytes(demand.0.saturating_sub(size.0))) == Bytes(0) {
+    if tiering::in_steps(Bytes(demand.0.saturating_sub(held))) == Bytes(0) {
         return None;
     }
     let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
-    if behind_zram && facts.zswap.is_known() {
+    if zram > Bytes(0) && facts.zswap.is_known() {
         return Some(format!(
             "{size} of slots are behind zram; with the {demand} that are planned for, zswap in front of them lets more fit{why}"
         ));
@@ -100,30 +101,33 @@ mod tests {
     #[test]
     fn too_few_slots_are_told_with_why_there_are_no_more() {
         let on = area("/dev/nvme0n1p2", None);
-        let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted, false).unwrap_or_default();
+        let told = |facts: &Facts, wanted: &[SwapWanted]| shortage(facts, wanted, Bytes(0)).unwrap_or_default();
         let start = "512 MiB of slots are the limit, 4 GiB are planned for: a larger area lets more fit";
         let little = machine(Bytes::from_gib(1), Encryption::None);
         let said = told(&little, std::slice::from_ref(&on));
         let no_more = "(/ has 1 GiB free, and 1 GiB in 25 % of it need 4 GiB)";
         assert_eq!(said, format!("{start} {no_more}"));
         let with_zswap = Facts { zswap: Fact::known(ZswapFacts::default(), "/sys/module/zswap"), ..little.clone() };
+        let behind = |facts: &Facts, zram| shortage(facts, std::slice::from_ref(&on), zram);
         assert_eq!(
-            shortage(&with_zswap, std::slice::from_ref(&on), true).unwrap(),
+            behind(&with_zswap, Bytes::from_gib(2)).unwrap(),
             format!(
                 "512 MiB of slots are behind zram; with the 4 GiB that are planned for, zswap in front of them lets more fit {no_more}"
             )
         );
-        assert_eq!(shortage(&little, std::slice::from_ref(&on), true).unwrap(), said, "there is no zswap");
+        assert_eq!(behind(&little, Bytes::from_gib(2)).unwrap(), said, "there is no zswap");
+        assert_eq!(behind(&with_zswap, Bytes::from_mib(3584)), None, "zram and the area hold what is planned for");
+        assert!(behind(&with_zswap, Bytes::from_mib(3328)).is_some(), "a step less");
         let encrypted = machine(Bytes::from_gib(40), Encryption::Plain);
         assert_eq!(
             told(&encrypted, std::slice::from_ref(&on)),
             format!("{start} (none that is plain is put beside an encrypted one)")
         );
         let plenty = machine(Bytes::from_gib(40), Encryption::None);
-        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))], false), None);
+        assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))], Bytes(0)), None);
         // The user chose an area of their own.
         assert_eq!(told(&plenty, &[area("/dev/nvme0n1p2", Some(Bytes::from_mib(512)))]), start);
-        assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on], false), None, "an image");
-        assert_eq!(shortage(&little, &[], true), None, "zram");
+        assert_eq!(shortage(&Facts { image: Some(Default::default()), ..plenty }, &[on], Bytes(0)), None, "an image");
+        assert_eq!(shortage(&little, &[], Bytes::from_gib(2)), None, "zram");
     }
 }
