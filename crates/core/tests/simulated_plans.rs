@@ -11,7 +11,7 @@ use swaptune_core::{Bytes, Facts, profiles};
 fn facts() -> Facts {
     let text = include_str!("../../../tests/fixtures/hosts/debian13-6.12/expected/facts.json");
     let mut facts: Facts = serde_json::from_str(text).unwrap();
-    // Slots for twice its RAM: with fewer zram would go before them.
+    // Slots for twice its RAM: with fewer than its device has pages zram would go before them.
     for area in &mut facts.swaps {
         area.size = Bytes::from_gib(1);
     }

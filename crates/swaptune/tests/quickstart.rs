@@ -13,13 +13,35 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use swaptune_trials::{TestResult, lacks, needing, no_swap, root, run_one_by_one, swap_lock, zswap};
 
+/// Where a sample is kept.
+const RESULTS: &str = "/var/lib/swaptune/measurements.jsonl";
+
 fn main() -> ExitCode {
+    let _before = ResultsBefore::take();
     run_one_by_one(vec![
         needing("stopped_at_a_question_it_leaves_everything_as_it_was", ready, stopped),
         needing("what_is_not_kept_is_taken_back", ready, not_kept),
         needing("until_the_next_boot_means_until_a_rollback", ready, until_boot),
         needing("what_is_kept_is_in_effect_and_can_be_taken_back", ready, kept),
     ])
+}
+
+/// What the machine's results were, which these samples are no part of: as before when this goes.
+struct ResultsBefore(Option<Vec<u8>>);
+
+impl ResultsBefore {
+    fn take() -> Self {
+        Self(fs::read(RESULTS).ok())
+    }
+}
+
+impl Drop for ResultsBefore {
+    fn drop(&mut self) {
+        let _ = match &self.0 {
+            Some(text) => fs::write(RESULTS, text),
+            None => fs::remove_file(RESULTS),
+        };
+    }
 }
 
 /// Whether this machine can show it.

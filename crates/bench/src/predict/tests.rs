@@ -15,7 +15,7 @@ fn few_slots() -> Facts {
 
 fn facts() -> Facts {
     let mut facts = few_slots();
-    // Slots for twice its RAM: with fewer zram would go before them.
+    // Slots for twice its RAM: with fewer than its device has pages zram would go before them.
     for area in &mut facts.swaps {
         area.size = Bytes::from_gib(1);
     }

@@ -3,14 +3,12 @@
 use super::MetricKind::{Counter, Gauge};
 use super::{Metric, MetricUnit, Read, SampleLook, Values, quotient, row, size};
 use crate::fact::Fact;
-use crate::memory_map::ZswapPool;
+use crate::memory_map::{ZramPool, ZswapPool};
 use crate::units::Bytes;
 
 /// RAM that the kernel needs beside the pool for each page that zswap holds: `struct zswap_entry` (mm/zswap.c), 56 bytes with 64-bit
 /// pointers, and its slot in the xarray.
 const ZSWAP_ENTRY: f64 = 64.0;
-/// The same for each page that a zram device could hold: `struct zram_table_entry` (drivers/block/zram/zram_drv.h).
-const ZRAM_ENTRY: f64 = 16.0;
 /// Counters of stores that zswap refused, by what follows `reject_`.
 const REASONS: [&str; 5] = ["compress_poor", "compress_fail", "alloc_fail", "kmemcache_fail", "reclaim_fail"];
 const EMPTY: &str = "nothing is stored";
@@ -189,8 +187,9 @@ fn original(look: &SampleLook<'_>) -> Fact<f64> {
 fn metadata(look: &SampleLook<'_>) -> f64 {
     let page = look.page().max(1.0);
     let zswap = look.map.zswap.value().and_then(|pool| pool.original.value()).map_or(0, |Bytes(bytes)| *bytes);
-    let zram: u64 = look.map.zram.iter().map(|device| device.disksize.0).sum();
-    zswap as f64 / page * ZSWAP_ENTRY + zram as f64 / page * ZRAM_ENTRY
+    let page_size = Bytes(page as u64);
+    let tables: u64 = look.map.zram.iter().map(|device| ZramPool::table(device.disksize, page_size).0).sum();
+    zswap as f64 / page * ZSWAP_ENTRY + tables as f64
 }
 
 fn taken(look: &SampleLook<'_>) -> Fact<f64> {

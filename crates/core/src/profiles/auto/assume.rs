@@ -83,8 +83,6 @@ pub(super) struct ZramRules {
     /// Without a measured ratio.
     #[serde(deserialize_with = "size")]
     pub(super) max: Bytes,
-    /// With a measured ratio, percent of RAM.
-    pub(super) most_percent: u64,
     pub(super) source: String,
     /// Why it goes before a disk that has few slots.
     pub(super) before_disk: String,

@@ -1,20 +1,21 @@
 //! The zram device of a plan: its size, and where it goes before a disk although zswap could.
 //!
 //! A page in zswap's pool keeps its slot on the disk, so that a pool never holds more than the areas behind it have slots. A page in zram
-//! needs none there. Where the disk has fewer slots than a device has pages, zram in front of it holds more: in 1 GiB with 512 MiB of swap
-//! zswap held 30 services and the 36th ended in the out-of-memory killer, zram of 2 GiB held 54; with 2 GiB of swap zswap held 54 as well
-//! (docs/evidence/density.md). zram has no limit of RAM but its size, so that what pages of this machine were measured to take bounds it.
+//! needs none there. Where the disk has fewer slots than a device has pages, zram in front of it holds more (docs/evidence/density.md, "With
+//! few slots"). zram has no limit of RAM but its size, so that what pages of this machine were measured to take bounds it.
 
-use super::assume::{ASSUMED, ZramRules};
+use super::assume::ASSUMED;
+use super::tiering::demand;
 use super::{RuleGround, ZRAM_PRIORITY, derived, largest_pool, measured};
 use crate::facts::{Facts, ZramDevice};
 use crate::measurement::{Evidence, MeasuredAnswer};
+use crate::memory_map::ZramPool;
 use crate::settings::{Provenance, Setting, ZramWanted};
 use crate::units::Bytes;
 
 /// Uncompressed capacity of the machine's zram device with this algorithm, and why so much. A device that is swap keeps its size. Where the
-/// ratio of its pages was measured, a new one takes at most what a full pool of zswap may take ([`largest_pool`]); without, the share that
-/// distributions give it counts.
+/// ratio of its pages was measured, a new one takes at most what a full pool of zswap may take ([`largest_pool`]), and holds no more than
+/// slots are planned for; without, the share that distributions give it counts.
 #[must_use]
 pub fn zram_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) -> Setting<Bytes> {
     match in_use(facts) {
@@ -27,10 +28,14 @@ fn new_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) -> Sett
     let (figures, ram) = (&ASSUMED.zram, facts.memory.total());
     match algorithm.and_then(|name| evidence.stored_ratio_or_near(name, "zsmalloc")) {
         Some(MeasuredAnswer { value: ratio, source }) => {
-            let percent = share(figures, ratio, ram);
-            let taken = (percent as f64 / ratio).round();
-            let reason = format!("full, a device of {percent} % of RAM takes {taken} % at a measured {ratio:.2} : 1");
-            measured(in_steps(ram.percent(percent)), reason, format!("{source}; {}", figures.source))
+            let size = in_steps(pool_holds(ratio, ram).min(demand(facts)));
+            let percent = size.0 as f64 / ram.0 as f64 * 100.0;
+            let reason = format!(
+                "full, a device of {percent:.0} % of RAM takes {:.0} % at a measured {ratio:.2} : 1, and its table {}",
+                percent / ratio,
+                ZramPool::table(size, facts.kernel.page_size)
+            );
+            measured(size, reason, format!("{source}; {}", figures.source))
         }
         None => {
             let size = in_steps(ram.percent(figures.percent).min(figures.max));
@@ -48,10 +53,9 @@ fn in_steps(size: Bytes) -> Bytes {
     Bytes::from_mib(size.mib() / 64 * 64)
 }
 
-/// What as much RAM as a full pool holds, percent of RAM.
-fn share(figures: &ZramRules, ratio: f64, ram: Bytes) -> u64 {
-    // `as` drops what is beyond a whole percent.
-    ((largest_pool(Some(ratio), ram) as f64 * ratio) as u64).min(figures.most_percent)
+/// What as much RAM as a full pool holds, uncompressed.
+fn pool_holds(ratio: f64, ram: Bytes) -> Bytes {
+    Bytes((ram.percent(largest_pool(Some(ratio), ram)).0 as f64 * ratio) as u64)
 }
 
 /// The device that is swap here.
