@@ -137,13 +137,41 @@ impl CandidateForecast {
     }
 }
 
+/// What of a simulation was measured on its machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasuredParts {
+    /// What pages compress to.
+    pub pages: bool,
+    /// What a codec, a fault and the disk take.
+    pub costs: bool,
+}
+
+impl MeasuredParts {
+    /// Both.
+    #[must_use]
+    pub fn all(self) -> bool {
+        self.pages && self.costs
+    }
+
+    /// What a simulation starts from, and which command measures the rest, as the end of a sentence.
+    #[must_use]
+    pub fn told(self) -> &'static str {
+        match (self.pages, self.costs) {
+            (true, true) => "pages and costs that were measured here",
+            (true, false) => "pages that were measured here, and assumed costs: `sudo swaptune bench swap` measures them",
+            (false, true) => "costs that were measured here, and assumed pages: `swaptune sample` measures them",
+            (false, false) => "assumed pages and costs: `swaptune sample` and `swaptune bench swap` measure them",
+        }
+    }
+}
+
 /// What a simulation predicts for one machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forecast {
     /// What was counted: `idle applications of 100 MiB that fit with 99 of 100 wakes within 100 ms`.
     pub counted: String,
-    /// Whether sizes of pages and costs of swapping were measured on this machine.
-    pub measured: bool,
+    /// What was measured on this machine.
+    pub measured: MeasuredParts,
     /// By how much more applications must fit with another candidate for it to outweigh the rules, percent: what the model errs.
     pub gain_percent: u64,
     /// What the figures rest on, measured and assumed, one sentence each.
@@ -170,7 +198,7 @@ pub struct Gain {
     /// As the plan sets it up.
     pub planned: CandidateForecast,
     /// As [`Forecast::measured`].
-    pub measured: bool,
+    pub measured: MeasuredParts,
     /// As [`Forecast::gain_percent`]: a smaller difference is none.
     pub gain_percent: u64,
     /// As [`Forecast::rests_on`].
@@ -344,13 +372,21 @@ mod tests {
         let rests_on = vec!["run 7".into()];
         Forecast {
             counted: "idle applications".into(),
-            measured: true,
+            measured: MeasuredParts { pages: true, costs: true },
             gain_percent: 10,
             rests_on,
             seeds: vec![1, 2, 3],
             candidates,
             today: None,
             chosen: None,
+        }
+    }
+
+    #[test]
+    fn what_is_assumed_names_the_command_that_measures_it() {
+        for (pages, costs) in [(false, false), (true, false), (false, true), (true, true)] {
+            let told = MeasuredParts { pages, costs }.told();
+            assert_eq!((told.contains("`swaptune sample`"), told.contains("swaptune bench swap`")), (!pages, !costs), "{told}");
         }
     }
 
@@ -424,8 +460,11 @@ mod tests {
         assert!(of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[109])]).preferred().is_none());
         // Assumed figures err more.
         for (other, is_followed) in [(124, false), (125, true)] {
-            let assumed =
-                Forecast { measured: false, gain_percent: 25, ..of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[other])]) };
+            let assumed = Forecast {
+                measured: MeasuredParts::default(),
+                gain_percent: 25,
+                ..of(vec![row("zstd", 20, &[100]), row("lz4", 20, &[other])])
+            };
             assert_eq!(assumed.preferred().is_some(), is_followed, "{other}");
         }
     }

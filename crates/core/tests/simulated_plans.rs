@@ -1,7 +1,7 @@
 //! A forecast in the place of rules: what `auto` makes of a simulation, on captured machines.
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
-use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast};
+use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast, MeasuredParts};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::plan::{Plan, PlanRequest, plan};
 use swaptune_core::settings::{PoolLimit, Provenance, Settings, read_toml};
@@ -40,7 +40,16 @@ fn forecast(others: &[(Candidate, [u32; 3])]) -> Forecast {
     candidates.extend(others.iter().map(|(candidate, applications)| row(candidate, *applications)));
     let rests_on = vec!["sizes of 4096 pages".into(), "run 7 (bench swap)".into()];
     let counted = "idle applications".to_owned();
-    Forecast { counted, measured: true, gain_percent: 10, rests_on, seeds: vec![1, 2, 3], candidates, today: None, chosen: None }
+    Forecast {
+        counted,
+        measured: MeasuredParts { pages: true, costs: true },
+        gain_percent: 10,
+        rests_on,
+        seeds: vec![1, 2, 3],
+        candidates,
+        today: None,
+        chosen: None,
+    }
 }
 
 fn settings(forecast: Option<&Forecast>, config: &str) -> Settings {

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
-use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast};
+use swaptune_core::forecast::{BackingTier, Candidate, CandidateForecast, Forecast, MeasuredParts};
 use swaptune_core::measurement::Evidence;
 use swaptune_core::profiles::auto::simulated_gain_percent;
 use swaptune_core::settings::Settings;
@@ -159,7 +159,7 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     let jobs: Vec<(&Tiering, u64)> = tierings.iter().flat_map(|tiering| seeds.iter().map(move |seed| (tiering, *seed))).collect();
     let found = all(&jobs, &small, on)?;
     let costs = costs(&known, &candidates);
-    let is_measured = !costs.is_empty() && pages.is_measured();
+    let measured = MeasuredParts { pages: pages.is_measured(), costs: !costs.is_empty() };
     let mut found = found.chunks(seeds.len());
     let row =
         |(candidate, applications): (Candidate, &[u32])| CandidateForecast { candidate, applications: applications.to_vec() };
@@ -171,8 +171,8 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     rests_on.extend(costs);
     Ok(Forecast {
         counted: small.counted(),
-        measured: is_measured,
-        gain_percent: simulated_gain_percent(is_measured),
+        measured,
+        gain_percent: simulated_gain_percent(measured.all()),
         rests_on,
         seeds,
         candidates: rows,

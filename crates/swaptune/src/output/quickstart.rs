@@ -10,8 +10,7 @@ pub fn offers(forecast: &Forecast, offers: &[&CandidateForecast]) -> String {
         let range = if row.low() == row.high() { String::new() } else { format!(" ({})", row.range()) };
         format!("about {}{range}", row.median())
     };
-    let basis = if forecast.measured { "" } else { "; costs of swapping are assumed, `sudo swaptune bench swap` measures them" };
-    let mut out = wrap(&format!("Counted: {}{basis}.", forecast.counted), 0) + "\n";
+    let mut out = wrap(&format!("Counted: {}; simulated from {}.", forecast.counted, forecast.measured.told()), 0) + "\n";
     let today = forecast.today.iter().map(|row| vec![String::new(), format!("today: {}", row.candidate), about(row)]);
     let rows = offers
         .iter()

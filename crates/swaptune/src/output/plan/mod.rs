@@ -32,11 +32,7 @@ fn gain(plan: &Plan) -> String {
     let (today, planned) = (&gain.today, &gain.planned);
     let with = if plan.held_back > 0 { format!("the profile {}", plan.profile) } else { "this plan".to_owned() };
     let range = if planned.low() == planned.high() { String::new() } else { format!(", {}", planned.range()) };
-    let rests = if gain.measured {
-        "Simulated from pages and costs that were measured here."
-    } else {
-        "Simulated from assumed pages and costs: `swaptune sample` and `swaptune bench swap` measure them."
-    };
+    let rests = format!("Simulated from {}.", gain.measured.told());
     let figures = format!(
         "{about} {} fit today ({}), about {} with {with} ({}{range})",
         today.median(),
