@@ -67,3 +67,25 @@ fn what_cannot_be_simulated_is_said_with_a_hint() {
         assert!(output.status.code() == Some(code) && text(&output).contains(says), "{words:?}: {}", text(&output));
     }
 }
+
+/// The disk of this machine is quick, and has as many slots as zram would have pages: by the rules zswap, of which the model says that less fits
+/// than with the disk alone.
+#[test]
+fn a_proposal_that_gains_nothing_gives_way_to_a_tier_that_does() {
+    let machine = machine("measured");
+    let planned = |words: &[&str]| -> Value {
+        let output = plan(machine.path(), &[words, &["--json"]].concat());
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output)))
+    };
+    let fits = |gain: &Value, of: &str| -> u64 {
+        gain[of]["applications"].as_array().unwrap().iter().filter_map(Value::as_u64).min().unwrap()
+    };
+    let (own, asked) = (planned(&[]), planned(&["--profile", "auto"]));
+    assert_eq!(asked["gain"]["planned"]["candidate"]["tier"], "zswap", "what is asked for stays");
+    assert!(fits(&asked["gain"], "planned") < fits(&asked["gain"], "today"), "{}", asked["gain"]);
+    assert_eq!(own["gain"]["planned"]["candidate"]["tier"], "zram");
+    assert!(fits(&own["gain"], "planned") > fits(&own["gain"], "today"), "{}", own["gain"]);
+    assert!(own["steps"].to_string().contains("\"kind\":\"zram\""), "{}", own["steps"]);
+    let note = own["notes"].as_array().unwrap().iter().find(|note| note["about"] == "simulation").unwrap();
+    assert!(note["text"].as_str().unwrap().contains("the plan follows zram zstd"), "{note}");
+}

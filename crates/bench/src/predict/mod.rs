@@ -71,8 +71,30 @@ pub struct ForecastRequest<'a> {
     pub seeds: u32,
     /// Pages of RAM of the machine that is simulated: more is nearer to this one, and slower.
     pub ram_pages: u64,
-    /// Whether other candidates than the proposal are simulated.
-    pub alternatives: bool,
+    /// Which other candidates than the proposal are simulated.
+    pub alternatives: Alternatives,
+}
+
+/// What is simulated beside the proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alternatives {
+    /// Nothing but the machine as it is.
+    None,
+    /// Other tiers with the same compressor, and the disks alone.
+    Tiers,
+    /// All that differs in one thing.
+    All,
+}
+
+impl Alternatives {
+    fn has(self, proposed: &Candidate, other: &Candidate) -> bool {
+        let same = other.compressor.is_none() || other.compressor == proposed.compressor;
+        match self {
+            Self::None => false,
+            Self::Tiers => other.tier != proposed.tier && same,
+            Self::All => true,
+        }
+    }
 }
 
 impl<'a> ForecastRequest<'a> {
@@ -85,7 +107,7 @@ impl<'a> ForecastRequest<'a> {
         application: Option<Bytes>,
         seeds: u32,
     ) -> Self {
-        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES, alternatives: true }
+        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES, alternatives: Alternatives::All }
     }
 }
 
@@ -140,9 +162,7 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     let ground = CandidateGround::of(request, &known.figures).ok_or(PredictError::NoSwap)?;
     pages.has(ground.proposed.compressor.as_deref())?;
     let mut candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
-    if !request.alternatives {
-        candidates.truncate(1);
-    }
+    candidates.retain(|other| *other == ground.proposed || request.alternatives.has(&ground.proposed, other));
     let small = Small::of(request);
     let tiering = |candidate: &Candidate, mut model: Model| {
         small.shrink(&mut model);

@@ -3,16 +3,15 @@
 mod file;
 mod next;
 mod predict;
+mod weigh;
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use swaptune_core::change::Change;
 use swaptune_core::facts::Facts;
-use swaptune_core::findings::examine;
-use swaptune_core::forecast::{Forecast, Gain};
+use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, PlanRequest, SYSCTL_FILE, Step, When, plan};
+use swaptune_core::plan::{Plan, PlanRequest, When, plan};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{InspectScope, inspect, look_at_places, look_into_initramfs};
 
@@ -24,6 +23,8 @@ use crate::{configuration, output};
 
 pub use file::read as reviewed;
 pub use predict::gain;
+use weigh::Planner;
+pub use weigh::only_comments_differ;
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
@@ -82,65 +83,21 @@ pub fn make(
     }
     configuration::assume(&context.machine, &mut facts, wanted)?;
     let (evidence, unread) = configuration::evidence(&context.machine, wanted)?;
-    let resolve = |forecast: Option<&Forecast>| configuration::resolve(&context.machine, &facts, &evidence, forecast, wanted);
-    let mut settings = resolve(None)?;
+    let planner = Planner { context, wanted, when, wipe, evidence: &evidence, seed: fresh_seed(context) };
+    let mut settings = planner.resolve(&facts, None)?;
     let forecast = simulated.simulate.then(|| predict::forecast(&facts, &evidence, &settings, simulated)).transpose()?;
     if forecast.is_some() {
-        settings = resolve(forecast.as_ref())?;
+        settings = planner.resolve(&facts, forecast.as_ref())?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
-    let seed = fresh_seed(context);
-    let basis = PlanBasis { settings: &settings, evidence: &evidence, forecast: forecast.as_ref(), seed };
-    let mut plan = for_settings(context, &facts, basis, when, RecordResolved(true), wipe);
+    let mut plan = planner.plan(&facts, &settings, forecast.as_ref());
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
-        plan.gain = plan.gain.or_else(|| predict::gain(&facts, &evidence, &settings));
-        let is_worth_it = plan.gain.as_ref().is_none_or(Gain::is_worth_it);
-        let applied = if is_worth_it { None } else { configuration::applied(&facts)? };
-        if let Some((applied, _)) = applied {
-            let basis = PlanBasis { seed, ..PlanBasis::recorded(context, &applied, &evidence) };
-            let kept = for_settings(context, &facts, basis, when, RecordResolved(true), wipe).without(only_comments_differ);
-            if !kept.is_in_effect() {
-                (settings, plan) = (applied, kept);
-                plan.notes.extend(unread);
-                return Ok(Made { facts, settings, seed, plan });
-            }
-        }
-        plan = match cured(&facts) {
-            Some(cured) if !is_worth_it => Plan { notes: [vec![cured], plan.notes].concat(), ..plan },
-            Some(_) => plan,
-            None => plan.if_worth_it(),
-        };
+        (settings, plan) = planner.weigh(&mut facts, settings, plan, forecast.is_some())?;
     }
     plan.notes.extend(unread);
     plan.notes.extend(configuration::adopted(&facts, wanted)?.into_iter().flat_map(|taken| taken.notes));
-    Ok(Made { facts, settings, seed, plan })
-}
-
-/// A note on what is wrong and is put right, where something is.
-fn cured(facts: &Facts) -> Option<Note> {
-    let found: Vec<&str> = examine(facts).iter().filter(|found| found.is_cured_by_apply()).map(|found| found.title).collect();
-    (!found.is_empty()).then(|| Note {
-        about: FINDINGS.into(),
-        text: format!("proposed although it gains little, for it puts right that {}", found.join("; that ")),
-        evidence: "`swaptune verify`".into(),
-        pending: false,
-    })
-}
-
-/// True for a file of ours in which no value changes: settings that were read back from a record have another origin, which comments name.
-pub fn only_comments_differ(step: &Step) -> bool {
-    let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
-    let values = |text: &str| {
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines.map(|line| without_comment(line).to_owned()).collect::<Vec<_>>()
-    };
-    [SYSCTL_FILE, APPLIED_FILE, APPLIED_NOW_FILE].contains(&path.as_str()) && values(before) == values(after)
-}
-
-/// A line of a record without its provenance: a `#` within a string is part of the value.
-fn without_comment(line: &str) -> &str {
-    line.rsplit_once(" # ").filter(|(_, comment)| !comment.contains('"')).map_or(line, |(value, _)| value)
+    Ok(Made { facts, settings, seed: planner.seed, plan })
 }
 
 /// Whether the plan is our own proposal, which no flag or file asks for: then it must be worth it, or cure something. Else what was applied is kept
@@ -232,29 +189,4 @@ pub fn installed_at(context: &Context) -> (String, bool) {
 /// a live machine; a plan for a folder must be the same each time.
 pub fn fresh_seed(context: &Context) -> u64 {
     if context.machine.is_live() { RandomState::new().build_hasher().finish() } else { 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_changed_value_is_no_changed_comment() {
-        let step = |before: &str, after: &str| Step {
-            change: Change::File {
-                path: APPLIED_FILE.into(),
-                before: Some(before.into()),
-                after: Some(after.into()),
-                mode: 0o644,
-            },
-            when: When::Boot,
-            reason: String::new(),
-            evidence: String::new(),
-            provenance: String::new(),
-            risk: String::new(),
-        };
-        assert!(only_comments_differ(&step("enabled = true # derived\n", "enabled = true # applied.toml:5\n")));
-        assert!(!only_comments_differ(&step("enabled = true # derived\n", "enabled = false # derived\n")));
-        assert!(!only_comments_differ(&step("path = \"/a # b\"\n", "path = \"/a # c\"\n")));
-    }
 }

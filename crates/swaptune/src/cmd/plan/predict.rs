@@ -1,6 +1,6 @@
 //! `plan --simulate`: what the model makes of the alternatives, before the plan is made.
 
-use swaptune_bench::predict::{ForecastRequest, PredictError, predict};
+use swaptune_bench::predict::{Alternatives, ForecastRequest, PredictError, predict};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
@@ -40,8 +40,18 @@ pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<G
     if facts.image.is_some() {
         return None;
     }
-    let request = ForecastRequest { alternatives: false, ..ForecastRequest::usual(facts, evidence, settings, None, QUICK_SEEDS) };
-    predict(&request, &|_, _| ()).ok()?.gain()
+    look(facts, evidence, settings, Alternatives::None)?.gain()
+}
+
+/// A look at other tiers that finds one which is clearly better than what the rules propose, and worth changing to; `None` where none is.
+pub fn other_tier(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Forecast> {
+    let forecast = look(facts, evidence, settings, Alternatives::Tiers)?;
+    (forecast.preferred().is_some() && forecast.gain()?.is_worth_it()).then_some(forecast)
+}
+
+fn look(facts: &Facts, evidence: &Evidence, settings: &Settings, alternatives: Alternatives) -> Option<Forecast> {
+    let request = ForecastRequest { alternatives, ..ForecastRequest::usual(facts, evidence, settings, None, QUICK_SEEDS) };
+    predict(&request, &|_, _| ()).ok()
 }
 
 fn failure(error: PredictError) -> Failure {

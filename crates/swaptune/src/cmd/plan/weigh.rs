@@ -1,0 +1,137 @@
+//! Whether our own proposal is worth it, and what takes its place where it is not.
+
+use swaptune_core::change::Change;
+use swaptune_core::facts::Facts;
+use swaptune_core::findings::examine;
+use swaptune_core::forecast::{Forecast, Gain};
+use swaptune_core::measurement::Evidence;
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, SYSCTL_FILE, Step};
+use swaptune_core::settings::Settings;
+
+use super::{PlanBasis, RecordResolved, for_settings, look_if_needed, predict};
+use crate::cli::{WantedArgs, WhenArgs};
+use crate::cmd::Context;
+use crate::configuration;
+use crate::failure::Failure;
+
+/// What each plan of one call is made with.
+pub struct Planner<'a> {
+    pub context: &'a Context,
+    pub wanted: &'a WantedArgs,
+    pub when: &'a WhenArgs,
+    pub wipe: &'a [String],
+    /// What was measured.
+    pub evidence: &'a Evidence,
+    /// What new headers take their UUIDs from.
+    pub seed: u64,
+}
+
+impl Planner<'_> {
+    /// What is wanted, resolved; a forecast has its say where there is one.
+    pub fn resolve(&self, facts: &Facts, forecast: Option<&Forecast>) -> Result<Settings, Failure> {
+        configuration::resolve(&self.context.machine, facts, self.evidence, forecast, self.wanted)
+    }
+
+    /// The plan for settings that are resolved.
+    pub fn plan(&self, facts: &Facts, settings: &Settings, forecast: Option<&Forecast>) -> Plan {
+        let basis = PlanBasis { settings, evidence: self.evidence, forecast, seed: self.seed };
+        for_settings(self.context, facts, basis, self.when, RecordResolved(true), self.wipe)
+    }
+
+    /// Our own proposal, which must be worth it. Else what was applied is kept in order; else a tier takes its place that is clearly better; else
+    /// it is made only where it puts something right.
+    pub fn weigh(
+        &self,
+        facts: &mut Facts,
+        settings: Settings,
+        plan: Plan,
+        is_simulated: bool,
+    ) -> Result<(Settings, Plan), Failure> {
+        let gain = plan.gain.clone().or_else(|| predict::gain(facts, self.evidence, &settings));
+        let plan = Plan { gain, ..plan };
+        if plan.gain.as_ref().is_none_or(Gain::is_worth_it) {
+            return Ok((settings, plan));
+        }
+        match configuration::applied(facts)? {
+            Some((applied, _)) => {
+                let kept = self.plan(facts, &applied, None).without(only_comments_differ);
+                if !kept.is_in_effect() {
+                    return Ok((applied, kept));
+                }
+            }
+            // What was simulated has had its choice.
+            None if is_simulated || !plan.refusals.is_empty() => {}
+            None => {
+                if let Some(better) = self.of_another_tier(facts, &settings)? {
+                    return Ok(better);
+                }
+            }
+        }
+        let plan = match cured(facts) {
+            Some(cured) => Plan { notes: [vec![cured], plan.notes].concat(), ..plan },
+            None => plan.if_worth_it(),
+        };
+        Ok((settings, plan))
+    }
+
+    fn of_another_tier(&self, facts: &mut Facts, settings: &Settings) -> Result<Option<(Settings, Plan)>, Failure> {
+        let Some(forecast) = predict::other_tier(facts, self.evidence, settings) else { return Ok(None) };
+        let settings = self.resolve(facts, Some(&forecast))?;
+        look_if_needed(self.context, facts, Some(&settings));
+        let plan = Plan { gain: forecast.gain(), ..self.plan(facts, &settings, Some(&forecast)) };
+        Ok(Some((settings, plan)))
+    }
+}
+
+/// A note on what is wrong and is put right, where something is.
+fn cured(facts: &Facts) -> Option<Note> {
+    let found: Vec<&str> = examine(facts).iter().filter(|found| found.is_cured_by_apply()).map(|found| found.title).collect();
+    (!found.is_empty()).then(|| Note {
+        about: FINDINGS.into(),
+        text: format!("proposed although it gains little, for it puts right that {}", found.join("; that ")),
+        evidence: "`swaptune verify`".into(),
+        pending: false,
+    })
+}
+
+/// True for a file of ours in which no value changes: settings that were read back from a record have another origin, which comments name.
+pub fn only_comments_differ(step: &Step) -> bool {
+    let Change::File { path, before: Some(before), after: Some(after), .. } = &step.change else { return false };
+    let values = |text: &str| {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| without_comment(line).to_owned()).collect::<Vec<_>>()
+    };
+    [SYSCTL_FILE, APPLIED_FILE, APPLIED_NOW_FILE].contains(&path.as_str()) && values(before) == values(after)
+}
+
+/// A line of a record without its provenance: a `#` within a string is part of the value.
+fn without_comment(line: &str) -> &str {
+    line.rsplit_once(" # ").filter(|(_, comment)| !comment.contains('"')).map_or(line, |(value, _)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::plan::When;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_value_is_no_changed_comment() {
+        let step = |before: &str, after: &str| Step {
+            change: Change::File {
+                path: APPLIED_FILE.into(),
+                before: Some(before.into()),
+                after: Some(after.into()),
+                mode: 0o644,
+            },
+            when: When::Boot,
+            reason: String::new(),
+            evidence: String::new(),
+            provenance: String::new(),
+            risk: String::new(),
+        };
+        assert!(only_comments_differ(&step("enabled = true # derived\n", "enabled = true # applied.toml:5\n")));
+        assert!(!only_comments_differ(&step("enabled = true # derived\n", "enabled = false # derived\n")));
+        assert!(!only_comments_differ(&step("path = \"/a # b\"\n", "path = \"/a # c\"\n")));
+    }
+}
