@@ -377,8 +377,7 @@ mod tests {
             rests_on,
             seeds: vec![1, 2, 3],
             candidates,
-            today: None,
-            chosen: None,
+            ..Forecast::default()
         }
     }
 

@@ -39,17 +39,9 @@ fn forecast(others: &[(Candidate, [u32; 3])]) -> Forecast {
     let mut candidates = vec![row(&zswap("lz4", 80, false), [30, 32, 34])];
     candidates.extend(others.iter().map(|(candidate, applications)| row(candidate, *applications)));
     let rests_on = vec!["sizes of 4096 pages".into(), "run 7 (bench swap)".into()];
+    let measured = MeasuredParts { pages: true, costs: true };
     let counted = "idle applications".to_owned();
-    Forecast {
-        counted,
-        measured: MeasuredParts { pages: true, costs: true },
-        gain_percent: 10,
-        rests_on,
-        seeds: vec![1, 2, 3],
-        candidates,
-        today: None,
-        chosen: None,
-    }
+    Forecast { counted, measured, gain_percent: 10, rests_on, seeds: vec![1, 2, 3], candidates, ..Forecast::default() }
 }
 
 fn settings(forecast: Option<&Forecast>, config: &str) -> Settings {

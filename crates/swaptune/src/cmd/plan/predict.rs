@@ -1,4 +1,4 @@
-//! `plan --simulate`: what the model makes of the alternatives, before the plan is made.
+//! What the model makes of a plan: a look at what it brings, at other tiers where that is little, and at all alternatives (`--simulate`).
 
 use swaptune_bench::predict::{Alternatives, ForecastRequest, PredictError, predict};
 use swaptune_core::facts::Facts;
@@ -40,18 +40,27 @@ pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<G
     if facts.image.is_some() {
         return None;
     }
-    look(facts, evidence, settings, Alternatives::None)?.gain()
+    look(facts, evidence, settings, Alternatives::None, &|_, _| ())?.gain()
 }
 
 /// A look at other tiers that finds one which is clearly better than what the rules propose, and worth changing to; `None` where none is.
 pub fn other_tier(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Forecast> {
-    let forecast = look(facts, evidence, settings, Alternatives::Tiers)?;
+    // Where many small applications fit it takes seconds.
+    let progress = ProgressLine::start();
+    let show = |done, of| progress.show("simulating other tiers", done, of);
+    let forecast = look(facts, evidence, settings, Alternatives::Tiers, &show)?;
     (forecast.preferred().is_some() && forecast.gain()?.is_worth_it()).then_some(forecast)
 }
 
-fn look(facts: &Facts, evidence: &Evidence, settings: &Settings, alternatives: Alternatives) -> Option<Forecast> {
+fn look(
+    facts: &Facts,
+    evidence: &Evidence,
+    settings: &Settings,
+    alternatives: Alternatives,
+    on: &(dyn Fn(usize, usize) + Sync),
+) -> Option<Forecast> {
     let request = ForecastRequest { alternatives, ..ForecastRequest::usual(facts, evidence, settings, None, QUICK_SEEDS) };
-    predict(&request, &|_, _| ()).ok()
+    predict(&request, on).ok()
 }
 
 fn failure(error: PredictError) -> Failure {

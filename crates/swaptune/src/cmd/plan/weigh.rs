@@ -79,7 +79,8 @@ impl Planner<'_> {
         let settings = self.resolve(facts, Some(&forecast))?;
         look_if_needed(self.context, facts, Some(&settings));
         let plan = Plan { gain: forecast.gain(), ..self.plan(facts, &settings, Some(&forecast)) };
-        Ok(Some((settings, plan)))
+        // One that may not be carried out does not replace one that may.
+        Ok(plan.refusals.is_empty().then_some((settings, plan)))
     }
 }
 
