@@ -7,7 +7,7 @@ mod fixture;
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use fixture::*;
@@ -19,7 +19,7 @@ use swaptune_host::kernel::Kernel as _;
 use swaptune_host::machine::Machine;
 use swaptune_host::temporary::guardian::{self, GuardianProgram};
 use swaptune_host::temporary::{TOP_PRIORITY, TemporaryError, TemporarySettings, recover};
-use swaptune_trials::children;
+use swaptune_trials::{children, wait_for};
 
 const ROOT: &str = "SWAPTUNE_TEMPORARY_TEST_ROOT";
 /// At which checkpoint the guardian is killed, for the process that starts it.
@@ -46,7 +46,7 @@ fn worker() {
     let passed = swaptune_double::passed();
     if let Some(limit) = limit(STOPS) {
         temporary.arm_watchdog(limit).unwrap();
-        kill_process(getpid(), Signal::STOP).unwrap();
+        stop_this_process();
     }
     if let Some(limit) = limit(FREEZES) {
         temporary.arm_watchdog(limit).unwrap();
@@ -59,6 +59,15 @@ fn worker() {
 
 fn limit(variable: &str) -> Option<Duration> {
     std::env::var(variable).ok().map(|ms| Duration::from_millis(ms.parse().unwrap()))
+}
+
+/// Does not return. The kernel gives the signal to any thread, so this one may run on for as long as that one waits for a processor: it must not
+/// come to the end of the work, after which nothing is guarded any more.
+fn stop_this_process() -> ! {
+    kill_process(getpid(), Signal::STOP).unwrap();
+    loop {
+        std::thread::park();
+    }
 }
 
 /// As when the control group of both is frozen, of which only this process could know how long.
@@ -280,6 +289,16 @@ fn run_worker(fixture: &Fixture, kill_at: Option<u64>, guardian_dies: Option<u64
     command.output().unwrap()
 }
 
+/// What a stopped worker and its guardian said. One that nobody kills fails the test, and does not stay behind.
+fn output_of_one_that_is_killed(command: &mut Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    if let Err(error) = wait_for("the worker to be killed", || child.try_wait().unwrap().is_some()) {
+        child.kill().unwrap();
+        panic!("{error:?}");
+    }
+    child.wait_with_output().unwrap()
+}
+
 /// How many checkpoints the worker passes until everything is set, and until everything is put back.
 fn checkpoints() -> (u64, u64) {
     let fixture = Fixture::new();
@@ -329,7 +348,7 @@ fn when_both_are_killed_the_next_one_puts_everything_back() {
 fn one_that_is_stopped_with_its_watchdog_armed_is_killed_and_everything_put_back() {
     let fixture = Fixture::new();
     let before = fixture.picture();
-    let output = worker_of(&fixture).env(STOPS, "200").output().unwrap();
+    let output = output_of_one_that_is_killed(worker_of(&fixture).env(STOPS, "200"));
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
     assert_as_before(&fixture, &before, &format!("{output:?}"));
     let said = String::from_utf8_lossy(&output.stderr);
