@@ -103,6 +103,10 @@ impl FixtureKernel {
         format!("/{}", inside.display())
     }
 
+    fn module(&self, name: &str) -> PathBuf {
+        self.path("/sys/module").join(name.replace('-', "_"))
+    }
+
     fn zswap(&self, parameter: &str) -> PathBuf {
         self.path(&format!("/sys/module/zswap/parameters/{parameter}"))
     }
@@ -122,6 +126,11 @@ impl FixtureKernel {
         }
         Ok(())
     }
+}
+
+/// What a kill has taken away before is gone too.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 impl Kernel for FixtureKernel {
@@ -200,16 +209,21 @@ impl Kernel for FixtureKernel {
     }
 
     fn load_module(&self, name: &str) -> io::Result<()> {
-        fs::create_dir_all(self.path("/sys/module").join(name.replace('-', "_")))?;
-        // A kernel loads a module in one go; here a kill may leave half of one, and taking that half back must work.
-        if name == "zram" { zram::load(self) } else { Ok(()) }
+        // A kernel loads a module in one go; here a kill may leave half of one, and taking that half back must work: what the driver of zram is known
+        // by comes first and goes last.
+        if name == "zram" {
+            zram::load(self)?;
+        }
+        fs::create_dir_all(self.module(name))
     }
 
     fn unload_module(&self, name: &str) -> io::Result<()> {
-        if name == "zram" {
-            zram::unload(self)?;
+        if name != "zram" {
+            return fs::remove_dir(self.module(name));
         }
-        fs::remove_dir(self.path("/sys/module").join(name.replace('-', "_")))
+        zram::remove_all(self)?;
+        gone(fs::remove_dir(self.module(name)))?;
+        zram::unload(self)
     }
 
     /// Every output becomes a text made of all sources: the same sources make the same bytes. It is written in two

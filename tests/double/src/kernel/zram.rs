@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::FixtureKernel;
+use super::{FixtureKernel, gone};
 
 /// Attributes of a device that is not set up.
 const ATTRIBUTES: [(&str, &str); 9] = [
@@ -36,18 +36,20 @@ pub(crate) fn load(kernel: &FixtureKernel) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn unload(kernel: &FixtureKernel) -> io::Result<()> {
+/// All devices, which must not be in use.
+pub(crate) fn remove_all(kernel: &FixtureKernel) -> io::Result<()> {
     for number in 0..32 {
         let name = format!("zram{number}");
         if device(kernel, &name).exists() {
             remove(kernel, &name)?;
         }
     }
-    match fs::remove_dir_all(kernel.path("/sys/class/zram-control")) {
-        // Half of a module: killed before there was one.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
+    Ok(())
+}
+
+/// The driver, of which no device is left.
+pub(crate) fn unload(kernel: &FixtureKernel) -> io::Result<()> {
+    gone(fs::remove_dir_all(kernel.path("/sys/class/zram-control")))
 }
 
 pub(crate) fn add(kernel: &FixtureKernel) -> io::Result<String> {
@@ -72,10 +74,8 @@ pub(crate) fn add(kernel: &FixtureKernel) -> io::Result<String> {
 /// earlier kill left there is gone.
 fn aside(kernel: &FixtureKernel, name: &str) -> io::Result<PathBuf> {
     let path = kernel.path(&format!("/run/fixture-{name}"));
-    match fs::remove_dir_all(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => fs::create_dir_all(kernel.path("/run")).map(|()| path),
-    }
+    gone(fs::remove_dir_all(&path))?;
+    fs::create_dir_all(kernel.path("/run")).map(|()| path)
 }
 
 /// A kernel removes a device with its node in one go. Here a kill may leave one without a node, and removing that must work: the folder, by
@@ -85,13 +85,10 @@ pub(crate) fn remove(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
         Ok(state) if state.trim() != "0" => return Err(io::Error::from_raw_os_error(libc::EBUSY)),
         read => drop(read?),
     }
-    match fs::remove_file(kernel.path(&format!("/dev/{name}"))) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let gone = aside(kernel, name)?;
-    fs::rename(device(kernel, name), &gone)?;
-    fs::remove_dir_all(gone)
+    gone(fs::remove_file(kernel.path(&format!("/dev/{name}"))))?;
+    let taken_apart = aside(kernel, name)?;
+    fs::rename(device(kernel, name), &taken_apart)?;
+    fs::remove_dir_all(taken_apart)
 }
 
 /// What follows from a write to an attribute.
