@@ -68,24 +68,67 @@ fn what_cannot_be_simulated_is_said_with_a_hint() {
     }
 }
 
+/// The plan as JSON.
+fn planned(machine: &Path, words: &[&str]) -> Value {
+    let output = plan(machine, &[words, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output)))
+}
+
+/// How many applications fit, `today` or as `planned`.
+fn fits(plan: &Value, when: &str) -> u64 {
+    plan["gain"][when]["applications"].as_array().unwrap().iter().filter_map(Value::as_u64).min().unwrap()
+}
+
 /// The disk of this machine is quick, and has as many slots as zram would have pages: by the rules zswap, of which the model says that less fits
 /// than with the disk alone.
 #[test]
 fn a_proposal_that_gains_nothing_gives_way_to_a_tier_that_does() {
     let machine = machine("measured");
-    let planned = |words: &[&str]| -> Value {
-        let output = plan(machine.path(), &[words, &["--json"]].concat());
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output)))
-    };
-    let fits = |gain: &Value, of: &str| -> u64 {
-        gain[of]["applications"].as_array().unwrap().iter().filter_map(Value::as_u64).min().unwrap()
-    };
-    let (own, asked) = (planned(&[]), planned(&["--profile", "auto"]));
+    let (own, asked) = (planned(machine.path(), &[]), planned(machine.path(), &["--profile", "auto"]));
     assert_eq!(asked["gain"]["planned"]["candidate"]["tier"], "zswap", "what is asked for stays");
-    assert!(fits(&asked["gain"], "planned") < fits(&asked["gain"], "today"), "{}", asked["gain"]);
+    assert!(fits(&asked, "planned") < fits(&asked, "today"), "{}", asked["gain"]);
     assert_eq!(own["gain"]["planned"]["candidate"]["tier"], "zram");
-    assert!(fits(&own["gain"], "planned") > fits(&own["gain"], "today"), "{}", own["gain"]);
+    assert!(fits(&own, "planned") > fits(&own, "today"), "{}", own["gain"]);
     assert!(own["steps"].to_string().contains("\"kind\":\"zram\""), "{}", own["steps"]);
     let note = own["notes"].as_array().unwrap().iter().find(|note| note["about"] == "simulation").unwrap();
     assert!(note["text"].as_str().unwrap().contains("the plan follows zram zstd"), "{note}");
+}
+
+/// The same with a disk on which less fits today, so that the proposal gains: with half of the speed another tier lets still more fit, with a tenth it
+/// does not.
+#[test]
+fn a_proposal_that_gains_gives_way_to_a_tier_that_gains_clearly_more() {
+    for (slower, tier) in [(2.0, "zram"), (10.0, "zswap")] {
+        let machine = machine("measured");
+        slow_down_the_disk(machine.path(), slower);
+        let (own, asked) = (planned(machine.path(), &[]), planned(machine.path(), &["--profile", "auto"]));
+        assert_eq!(asked["gain"]["planned"]["candidate"]["tier"], "zswap");
+        assert!(fits(&asked, "planned") * 10 > fits(&asked, "today") * 11, "{}", asked["gain"]);
+        assert_eq!(own["gain"]["planned"]["candidate"]["tier"], tier, "{slower} times slower");
+        assert!(fits(&own, "planned") >= fits(&asked, "planned"), "{}", own["gain"]);
+    }
+}
+
+/// As if each measured operation of its disk had taken so many times as long.
+fn slow_down_the_disk(machine: &Path, times: f64) {
+    let path = machine.join("var/lib/swaptune/measurements.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let slower = text.lines().map(|line| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        for way in ["read", "write"] {
+            let Some(way) = row["figures"].get_mut(way).and_then(Value::as_object_mut).filter(|way| way.contains_key("iops"))
+            else {
+                continue;
+            };
+            for rate in ["iops", "bytes_per_second"] {
+                way[rate] = json!(way[rate].as_f64().unwrap() / times);
+            }
+            let latency = way["latency"].as_object_mut().unwrap();
+            for (_, nanos) in latency.iter_mut().filter(|(name, _)| *name != "samples") {
+                *nanos = json!((nanos.as_f64().unwrap() * times) as u64);
+            }
+        }
+        format!("{row}\n")
+    });
+    std::fs::write(&path, slower.collect::<String>()).unwrap();
 }

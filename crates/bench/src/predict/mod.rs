@@ -8,10 +8,10 @@
 //!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
 //! - Pages are as large as those of the machine; sizes within one are brought to the 4 KiB of the model.
-//! - Of a machine with room for more than [`MOST_SIMULATED`] applications an even part is simulated: RAM, slots and pools, each divided by
+//! - Of a machine with room for more than [`ForecastDetail::applications`] an even part is simulated: RAM, slots and pools, each divided by
 //!   the same number.
-//! - The machine and its applications are made smaller together until RAM has [`PAGES`] pages; a wake then touches as many times fewer pages, and its
-//!   time is multiplied.
+//! - The machine and its applications are made smaller together until RAM has [`ForecastDetail::ram_pages`]; a wake then touches as many times fewer
+//!   pages, and its time is multiplied.
 //!
 //! The answer is a function of facts, results, settings and the request; neither time nor the number of processors matters.
 
@@ -46,9 +46,6 @@ pub const LIMIT: u64 = 100_000_000;
 pub const MOST_IN_RAM: u64 = 256;
 /// And not larger than this.
 pub const LEAST_IN_RAM: u64 = 16;
-/// Of a machine that holds more applications in its RAM than this, an even part is simulated, and the answer multiplied: reclaim walks through
-/// all groups again and again, which takes the square of their number, and what has a few pages only is modelled badly.
-pub const MOST_SIMULATED: u64 = 64;
 /// Where no sample says how large a process is.
 const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
 /// Pages of RAM of the machine that is simulated.
@@ -67,12 +64,37 @@ pub struct ForecastRequest<'a> {
     pub page_set: Option<(&'a PageSet, &'a str)>,
     /// Size of an application; `None`: as the sample says.
     pub application: Option<Bytes>,
-    /// How many seeds.
-    pub seeds: u32,
-    /// Pages of RAM of the machine that is simulated: more is nearer to this one, and slower.
-    pub ram_pages: u64,
+    /// How closely is looked.
+    pub detail: ForecastDetail,
     /// Which other candidates than the proposal are simulated.
     pub alternatives: Alternatives,
+    /// A forecast for the same machine and settings, in the same detail, with fewer alternatives: its rows are not simulated again.
+    pub before: Option<&'a Forecast>,
+}
+
+/// How closely a forecast looks: more is nearer to the machine, and slower.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ForecastDetail {
+    /// How many seeds.
+    pub seeds: u32,
+    /// Pages of RAM of the machine that is simulated.
+    pub ram_pages: u64,
+    /// Of a machine that holds more applications in its RAM than this, an even part is simulated, and the answer multiplied: reclaim walks through
+    /// all groups again and again, which takes the square of their number, and what has a few pages only is modelled badly.
+    pub applications: u64,
+    /// The search ends when the last number that fits is known to this share of it.
+    pub precision: f64,
+}
+
+impl ForecastDetail {
+    /// The quick look that every plan begins with: fewer applications, and numbers within 2 %. docs/evidence/simulations.md has it beside the thorough one.
+    pub const QUICK: Self = Self { seeds: 2, ram_pages: PAGES, applications: 24, precision: 0.02 };
+
+    /// For whoever asks for a simulation.
+    #[must_use]
+    pub const fn thorough(seeds: u32) -> Self {
+        Self { seeds, ram_pages: PAGES, applications: 64, precision: 0.0 }
+    }
 }
 
 /// What is simulated beside the proposal.
@@ -98,16 +120,16 @@ impl Alternatives {
 }
 
 impl<'a> ForecastRequest<'a> {
-    /// Without a page set, at the usual scale.
+    /// Without a page set, with all alternatives.
     #[must_use]
     pub fn usual(
         facts: &'a Facts,
         evidence: &'a Evidence,
         settings: &'a Settings,
         application: Option<Bytes>,
-        seeds: u32,
+        detail: ForecastDetail,
     ) -> Self {
-        Self { facts, evidence, settings, page_set: None, application, seeds, ram_pages: PAGES, alternatives: Alternatives::All }
+        Self { facts, evidence, settings, page_set: None, application, detail, alternatives: Alternatives::All, before: None }
     }
 }
 
@@ -147,6 +169,7 @@ struct Small {
     scale: u32,
     /// Number of even parts of this machine; one of them is simulated.
     parts: u32,
+    precision: f64,
     application: Bytes,
     application_from: String,
     reserved: u64,
@@ -164,26 +187,32 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     let mut candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
     candidates.retain(|other| *other == ground.proposed || request.alternatives.has(&ground.proposed, other));
     let small = Small::of(request);
+    let before = request.before.map(|forecast| forecast.candidates.as_slice()).unwrap_or_default();
+    let row_before = |candidate: &Candidate| before.iter().find(|row| row.candidate == *candidate);
     let tiering = |candidate: &Candidate, mut model: Model| {
         small.shrink(&mut model);
         model.sizes = CompressedSizes::Drawn(pages.sizes(candidate, model.kernel));
         Tiering { name: candidate.to_string(), settings: model, sizes_given: true, devices: Vec::new(), daemon: None }
     };
     let model = |candidate: &Candidate| Ok(tiering(candidate, ground.machine_with(candidate, &known.figures)?));
-    let mut tierings = candidates.iter().map(model).collect::<Result<Vec<_>, PredictError>>()?;
+    let new = candidates.iter().filter(|candidate| row_before(candidate).is_none());
+    let mut tierings = new.map(model).collect::<Result<Vec<_>, PredictError>>()?;
     let today = candidates::today(request.facts);
-    // A machine that the model does not have may well be planned for.
-    let now = as_it_is(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));
-    tierings.extend(now.ok().map(|model| tiering(&today, model)));
-    let seeds: Vec<u64> = (1..=u64::from(request.seeds)).collect();
+    if request.before.is_none() {
+        // A machine that the model does not have may well be planned for.
+        let now = as_it_is(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));
+        tierings.extend(now.ok().map(|model| tiering(&today, model)));
+    }
+    let seeds: Vec<u64> = (1..=u64::from(request.detail.seeds)).collect();
     let jobs: Vec<(&Tiering, u64)> = tierings.iter().flat_map(|tiering| seeds.iter().map(move |seed| (tiering, *seed))).collect();
     let found = all(&jobs, &small, on)?;
     let costs = costs(&known, &candidates);
     let measured = MeasuredParts { pages: pages.is_measured(), costs: !costs.is_empty() };
-    let mut found = found.chunks(seeds.len());
-    let row =
-        |(candidate, applications): (Candidate, &[u32])| CandidateForecast { candidate, applications: applications.to_vec() };
-    let rows: Vec<CandidateForecast> = candidates.into_iter().zip(found.by_ref()).map(row).collect();
+    let mut found = found.chunks(seeds.len()).map(<[u32]>::to_vec);
+    let mut row = |candidate: Candidate| Some(CandidateForecast { candidate, applications: found.next()? });
+    let rows =
+        candidates.into_iter().filter_map(|candidate| row_before(&candidate).cloned().or_else(|| row(candidate))).collect();
+    let today = request.before.map_or_else(|| row(today), |forecast| forecast.today.clone());
     let mut rests_on = vec![pages.from.clone(), small.application_from.clone()];
     if costs.is_empty() {
         rests_on.push("usual costs of codecs, faults and disks, none measured here".to_owned());
@@ -196,7 +225,7 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
         rests_on,
         seeds,
         candidates: rows,
-        today: found.next().map(|applications| row((today, applications))),
+        today,
         chosen: None,
     })
 }
@@ -254,10 +283,11 @@ impl Small {
         // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
         let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
         let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
-        let parts = ram.0.div_ceil(application.0.max(1)).div_ceil(MOST_SIMULATED).max(1);
-        let scale = u32::try_from(ram.0 / parts / page / request.ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
+        let ForecastDetail { ram_pages, applications, precision, .. } = request.detail;
+        let parts = ram.0.div_ceil(application.0.max(1)).div_ceil(applications.max(1)).max(1);
+        let scale = u32::try_from(ram.0 / parts / page / ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
-        Self { page, scale, parts, application, application_from, reserved: reserved / page }
+        Self { page, scale, parts, precision, application, application_from, reserved: reserved / page }
     }
 
     /// What is counted, in words.
@@ -291,7 +321,8 @@ impl Small {
     fn fit(&self, tiering: &Tiering, seed: u64) -> Result<u32, PredictError> {
         let pages = self.pages();
         let free = tiering.settings.ram.saturating_sub(tiering.settings.reserved);
-        let mut search = Search::new(LIMIT, u32::try_from(free / pages).unwrap_or(u32::MAX).max(1));
+        let fill = u32::try_from(free / pages).unwrap_or(u32::MAX).max(1);
+        let mut search = Search::one_by_one(LIMIT, fill, self.precision);
         let failed = |why: String| PredictError::Run { candidate: tiering.name.clone(), why };
         let tiering = Tiering { settings: Model { seed, ..tiering.settings.clone() }, ..tiering.clone() };
         loop {

@@ -42,8 +42,8 @@ fn set() -> PageSet {
 fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Forecast, PredictError> {
     let page_set = set.map(|set| (set, "pages.json"));
     let evidence = Evidence::default();
-    let request =
-        ForecastRequest { page_set, ram_pages: 2048, ..ForecastRequest::usual(facts, &evidence, settings, None, seeds) };
+    let detail = ForecastDetail { ram_pages: 2048, ..ForecastDetail::thorough(seeds) };
+    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, &evidence, settings, None, detail) };
     predict(&request, &|_, _| ())
 }
 
@@ -52,7 +52,7 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
     let facts = facts();
     let settings = resolve(&facts, "");
     let evidence = Evidence::default();
-    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, 1);
+    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, ForecastDetail::thorough(1));
     let known = KnownCosts::default();
     let names = |settings: &Settings| -> Vec<String> {
         let request = ForecastRequest { settings, ..request };
@@ -81,7 +81,7 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
 fn where_slots_are_few_zswap_is_what_zram_is_compared_with() {
     let facts = few_slots();
     let (settings, evidence) = (resolve(&facts, ""), Evidence::default());
-    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, 1);
+    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, ForecastDetail::thorough(1));
     let known = KnownCosts::default();
     let ground = CandidateGround::of(&request, &known.figures).unwrap();
     let names: Vec<String> = ground.candidates(|_| true).iter().map(Candidate::to_string).collect();
@@ -124,6 +124,27 @@ fn what_compresses_better_holds_more_and_the_disk_alone_the_least() {
 }
 
 #[test]
+fn a_look_at_more_takes_over_what_was_seen_before() {
+    let facts = few_slots();
+    let (settings, evidence) = (resolve(&facts, ""), Evidence::default());
+    let detail = ForecastDetail { ram_pages: 2048, ..ForecastDetail::QUICK };
+    let of =
+        |alternatives| ForecastRequest { alternatives, ..ForecastRequest::usual(&facts, &evidence, &settings, None, detail) };
+    let mut first = predict(&of(Alternatives::None), &|_, _| ()).unwrap();
+    assert_eq!(first.candidates.len(), 1);
+    let whole = predict(&of(Alternatives::Tiers), &|_, _| ()).unwrap();
+    let more =
+        |first: &Forecast| predict(&ForecastRequest { before: Some(first), ..of(Alternatives::Tiers) }, &|_, _| ()).unwrap();
+    assert!(whole.candidates.len() > 1 && more(&first) == whole, "{whole:?}");
+    // Nothing of it is simulated again: another number stays.
+    first.candidates[0].applications = vec![1, 1];
+    first.today = None;
+    let taken = more(&first);
+    assert_eq!((&taken.candidates[0], &taken.today), (&first.candidates[0], &None));
+    assert_eq!(taken.candidates[1..], whole.candidates[1..]);
+}
+
+#[test]
 fn what_cannot_be_simulated_is_said() {
     let facts = facts();
     let mut set = set();
@@ -150,8 +171,10 @@ fn larger_pages_are_simulated_as_themselves() {
     of_large.sizes.values_mut().flatten().for_each(|size| *size *= 4);
     let sizes = |facts: &Facts, set: &PageSet| {
         let evidence = Evidence::default();
-        let request =
-            ForecastRequest { page_set: Some((set, "p")), ..ForecastRequest::usual(facts, &evidence, &settings, None, 1) };
+        let request = ForecastRequest {
+            page_set: Some((set, "p")),
+            ..ForecastRequest::usual(facts, &evidence, &settings, None, ForecastDetail::thorough(1))
+        };
         let known = KnownCosts::of(facts, &evidence);
         let ground = CandidateGround::of(&request, &known.figures).unwrap();
         let machine = ground.machine_with(&ground.proposed, &known.figures).unwrap();

@@ -1,7 +1,7 @@
 //! How many applications fit: the search for the largest number whose wakes are quick enough and for which memory lasts.
 //!
-//! Which numbers are looked at depends on what was found and on nothing else, so that the answer is the same on every machine; each
-//! round asks for several, so that there is work for several processors.
+//! Which numbers are looked at depends on what was found and on nothing else, so that the answer is the same on every machine. A round asks
+//! for several, so that there is work for several processors; where those have enough to do, it halves what is left.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,9 @@ use crate::generate::{GENERATORS, number};
 const FIRST: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
 /// Above and below them the next are this much away.
 const FURTHER: f64 = 1.5;
-/// Numbers looked at between the last that fits and the first that does not.
+/// Numbers looked at in a round between the last that fits and the first that does not, by several processors and by one.
 const BETWEEN: u32 = 3;
+const HALF: u32 = 1;
 /// What the generator makes at most: cgroups have 16 bits.
 const MOST: u32 = 65_535;
 /// The search ends at this many times the applications that fill RAM, or this number if that is more.
@@ -102,6 +103,8 @@ pub struct Search {
     limit: u64,
     fill: u32,
     most: u32,
+    between: u32,
+    precision: f64,
     looks: BTreeMap<u32, FitLook>,
 }
 
@@ -110,7 +113,13 @@ impl Search {
     #[must_use]
     pub fn new(limit: u64, fill: u32) -> Self {
         let most = fill.saturating_mul(FAR).clamp(FEW, MOST);
-        Self { limit, fill, most, looks: BTreeMap::new() }
+        Self { limit, fill, most, between: BETWEEN, precision: 0.0, looks: BTreeMap::new() }
+    }
+
+    /// The same with few looks for a caller who takes one at a time. It ends when the answer is known to this share of it; with 0 it is exact.
+    #[must_use]
+    pub fn one_by_one(limit: u64, fill: u32, precision: f64) -> Self {
+        Self { between: HALF, precision, ..Self::new(limit, fill) }
     }
 
     /// Nanoseconds that 99 % of all wakes may take.
@@ -137,9 +146,10 @@ impl Search {
             (None, None) => FIRST.iter().map(|share| times(self.fill, *share)).collect(),
             (Some(fits), None) => vec![times(fits, FURTHER).max(fits + 1), times(fits, FURTHER * FURTHER).max(fits + 2)],
             (None, Some(fails)) => vec![times(fails, 1.0 / FURTHER), times(fails, 1.0 / FURTHER / FURTHER), times(fails, 0.1)],
+            (Some(fits), Some(fails)) if f64::from(fails - fits) <= self.precision * f64::from(fits) => Vec::new(),
             (Some(fits), Some(fails)) => {
                 let gap = u64::from(fails - fits);
-                (1..=BETWEEN).map(|part| fits + (gap * u64::from(part) / u64::from(BETWEEN + 1)) as u32).collect()
+                (1..=self.between).map(|part| fits + (gap * u64::from(part) / u64::from(self.between + 1)) as u32).collect()
             }
         };
         next.retain(|number| *number <= self.most && !self.looks.contains_key(number));
@@ -184,7 +194,10 @@ mod tests {
 
     /// The answer, and how many numbers were looked at in how many rounds.
     fn search(fill: u32, of: impl Fn(u32) -> FitLook) -> (Fit, usize, usize) {
-        let mut search = Search::new(100, fill);
+        to_the_end(Search::new(100, fill), of)
+    }
+
+    fn to_the_end(mut search: Search, of: impl Fn(u32) -> FitLook) -> (Fit, usize, usize) {
         for round in 0..100 {
             let next = search.next();
             if next.is_empty() {
@@ -207,6 +220,19 @@ mod tests {
                 assert_eq!(fit.look.is_some(), last > 0);
                 assert!(looks < 70 && rounds < 25, "{last} around {fill}: {looks} in {rounds} rounds");
             }
+        }
+    }
+
+    #[test]
+    fn one_by_one_it_takes_fewer_looks_and_ends_when_that_is_near_enough() {
+        for (fill, last) in [(1, 3), (40, 15), (40, 77), (1000, 1234), (1000, 5000)] {
+            let of = |number| look(if number <= last { 100 } else { 101 }, false);
+            let (exact, looks, _) = search(fill, of);
+            let (same, fewer, _) = to_the_end(Search::one_by_one(100, fill, 0.0), of);
+            let (near, fewest, _) = to_the_end(Search::one_by_one(100, fill, 0.05), of);
+            assert_eq!(same.applications, exact.applications, "around {fill}");
+            assert!(near.applications <= last && f64::from(last) < f64::from(near.applications) * 1.05 + 1.0, "{near:?}");
+            assert!(fewer <= looks && fewest <= fewer, "{last} around {fill}: {looks}, {fewer}, {fewest}");
         }
     }
 

@@ -13,7 +13,7 @@ use swaptune_core::settings::Settings;
 use super::{files, kept, name, sum};
 use crate::cli::{FleetPlanArgs, WantedArgs};
 use crate::cmd::Context;
-use crate::cmd::plan::{USUAL_BINARY, gain};
+use crate::cmd::plan::{USUAL_BINARY, first_look};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure};
 use crate::output;
@@ -97,5 +97,5 @@ fn brings(group: &MachineGroup, files: &[PathBuf], layers: &[Settings]) -> Optio
     let first = group.examples.first()?;
     let facts = facts(files.iter().find(|path| name(path) == *first)?).ok()?;
     let (settings, _) = planned(&facts, layers).ok()?;
-    gain(&facts, &Evidence::default(), &settings)
+    first_look(&facts, &Evidence::default(), &settings)?.gain()
 }

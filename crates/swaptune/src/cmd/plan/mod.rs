@@ -22,7 +22,7 @@ use crate::failure::{FINDINGS as SOMETHING_TO_DO, Failure, REFUSED};
 use crate::{configuration, output};
 
 pub use file::read as reviewed;
-pub use predict::gain;
+pub use predict::first_look;
 use weigh::Planner;
 pub use weigh::only_comments_differ;
 
@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
     let mut made = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
     if made.plan.gain.is_none() && !made.plan.is_empty() {
         let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
-        made.plan.gain = predict::gain(&made.facts, &evidence, &made.settings);
+        made.plan.gain = first_look(&made.facts, &evidence, &made.settings).and_then(|forecast| forecast.gain());
     }
     if let Some(path) = &args.out {
         file::write(context, path, &made, &args.when, &args.wipe)?;
@@ -93,7 +93,7 @@ pub fn make(
     let mut plan = planner.plan(&facts, &settings, forecast.as_ref());
     plan.gain = forecast.as_ref().and_then(Forecast::gain);
     if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
-        (settings, plan) = planner.weigh(&mut facts, settings, plan, forecast.is_some())?;
+        (settings, plan) = planner.weigh(&mut facts, settings, plan, forecast)?;
     }
     plan.notes.extend(unread);
     plan.notes.extend(configuration::adopted(&facts, wanted)?.into_iter().flat_map(|taken| taken.notes));

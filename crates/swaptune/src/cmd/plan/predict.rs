@@ -1,8 +1,8 @@
 //! What the model makes of a plan: a look at what it brings, at other tiers where that is little, and at all alternatives (`--simulate`).
 
-use swaptune_bench::predict::{Alternatives, ForecastRequest, PredictError, predict};
+use swaptune_bench::predict::{Alternatives, ForecastDetail, ForecastRequest, PredictError, predict};
 use swaptune_core::facts::Facts;
-use swaptune_core::forecast::{Forecast, Gain};
+use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
 use swaptune_core::settings::Settings;
 use swaptune_tiers::page_set::PageSet;
@@ -26,41 +26,30 @@ pub fn forecast(facts: &Facts, evidence: &Evidence, settings: &Settings, args: &
         None => None,
     };
     let page_set = set.as_ref().map(|(set, name)| (set, name.as_str()));
-    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, evidence, settings, args.app_size, args.seeds) };
+    let detail = ForecastDetail::thorough(args.seeds);
+    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, evidence, settings, args.app_size, detail) };
     let progress = ProgressLine::start();
     predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(failure)
 }
 
-/// Seeds of the quick look that every plan begins with.
-const QUICK_SEEDS: u32 = 2;
-
 /// What the settings that the rules propose bring, without alternatives; `None` where the model has no such machine.
-pub fn gain(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Gain> {
+pub fn first_look(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Forecast> {
     // An image does not say how it is set up today.
     if facts.image.is_some() {
         return None;
     }
-    look(facts, evidence, settings, Alternatives::None, &|_, _| ())?.gain()
+    let quick = ForecastRequest::usual(facts, evidence, settings, None, ForecastDetail::QUICK);
+    predict(&ForecastRequest { alternatives: Alternatives::None, ..quick }, &|_, _| ()).ok()
 }
 
 /// A look at other tiers that finds one which is clearly better than what the rules propose, and worth changing to; `None` where none is.
-pub fn other_tier(facts: &Facts, evidence: &Evidence, settings: &Settings) -> Option<Forecast> {
-    // Where many small applications fit it takes seconds.
+pub fn other_tier(facts: &Facts, evidence: &Evidence, settings: &Settings, first: &Forecast) -> Option<Forecast> {
+    // Where many small applications fit it takes a second.
     let progress = ProgressLine::start();
-    let show = |done, of| progress.show("simulating other tiers", done, of);
-    let forecast = look(facts, evidence, settings, Alternatives::Tiers, &show)?;
+    let quick = ForecastRequest::usual(facts, evidence, settings, None, ForecastDetail::QUICK);
+    let request = ForecastRequest { alternatives: Alternatives::Tiers, before: Some(first), ..quick };
+    let forecast = predict(&request, &|done, of| progress.show("simulating other tiers", done, of)).ok()?;
     (forecast.preferred().is_some() && forecast.gain()?.is_worth_it()).then_some(forecast)
-}
-
-fn look(
-    facts: &Facts,
-    evidence: &Evidence,
-    settings: &Settings,
-    alternatives: Alternatives,
-    on: &(dyn Fn(usize, usize) + Sync),
-) -> Option<Forecast> {
-    let request = ForecastRequest { alternatives, ..ForecastRequest::usual(facts, evidence, settings, None, QUICK_SEEDS) };
-    predict(&request, on).ok()
 }
 
 fn failure(error: PredictError) -> Failure {

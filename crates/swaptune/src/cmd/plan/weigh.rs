@@ -38,33 +38,32 @@ impl Planner<'_> {
         for_settings(self.context, facts, basis, self.when, RecordResolved(true), self.wipe)
     }
 
-    /// Our own proposal, which must be worth it. Else what was applied is kept in order; else a tier takes its place that is clearly better; else
-    /// it is made only where it puts something right.
+    /// Our own proposal, in whose place comes a tier that is clearly better, and which must be worth it. Else what was applied is kept in order; else it
+    /// is made only where it puts something right.
     pub fn weigh(
         &self,
         facts: &mut Facts,
         settings: Settings,
         plan: Plan,
-        is_simulated: bool,
+        simulated: Option<Forecast>,
     ) -> Result<(Settings, Plan), Failure> {
-        let gain = plan.gain.clone().or_else(|| predict::gain(facts, self.evidence, &settings));
-        let plan = Plan { gain, ..plan };
+        // What was simulated has had its choice.
+        let has_chosen = simulated.is_some() || !plan.refusals.is_empty();
+        let first = simulated.or_else(|| predict::first_look(facts, self.evidence, &settings));
+        let applied = configuration::applied(facts)?;
+        if let Some(first) = first.as_ref().filter(|_| applied.is_none() && !has_chosen) {
+            if let Some(better) = self.of_another_tier(facts, &settings, first)? {
+                return Ok(better);
+            }
+        }
+        let plan = Plan { gain: first.as_ref().and_then(Forecast::gain), ..plan };
         if plan.gain.as_ref().is_none_or(Gain::is_worth_it) {
             return Ok((settings, plan));
         }
-        match configuration::applied(facts)? {
-            Some((applied, _)) => {
-                let kept = self.plan(facts, &applied, None).without(only_comments_differ);
-                if !kept.is_in_effect() {
-                    return Ok((applied, kept));
-                }
-            }
-            // What was simulated has had its choice.
-            None if is_simulated || !plan.refusals.is_empty() => {}
-            None => {
-                if let Some(better) = self.of_another_tier(facts, &settings)? {
-                    return Ok(better);
-                }
+        if let Some((applied, _)) = applied {
+            let kept = self.plan(facts, &applied, None).without(only_comments_differ);
+            if !kept.is_in_effect() {
+                return Ok((applied, kept));
             }
         }
         let plan = match cured(facts) {
@@ -74,8 +73,13 @@ impl Planner<'_> {
         Ok((settings, plan))
     }
 
-    fn of_another_tier(&self, facts: &mut Facts, settings: &Settings) -> Result<Option<(Settings, Plan)>, Failure> {
-        let Some(forecast) = predict::other_tier(facts, self.evidence, settings) else { return Ok(None) };
+    fn of_another_tier(
+        &self,
+        facts: &mut Facts,
+        settings: &Settings,
+        first: &Forecast,
+    ) -> Result<Option<(Settings, Plan)>, Failure> {
+        let Some(forecast) = predict::other_tier(facts, self.evidence, settings, first) else { return Ok(None) };
         let settings = self.resolve(facts, Some(&forecast))?;
         look_if_needed(self.context, facts, Some(&settings));
         let plan = Plan { gain: forecast.gain(), ..self.plan(facts, &settings, Some(&forecast)) };

@@ -131,7 +131,7 @@ fn measure(context: &Context) -> Result<Evidence, Failure> {
 
 fn forecast(context: &Context, facts: &Facts, evidence: &Evidence) -> Result<Forecast, Failure> {
     let settings = configuration::resolve(&context.machine, facts, evidence, None, &WantedArgs::default())?;
-    let request = predict::ForecastRequest::usual(facts, evidence, &settings, None, SEEDS);
+    let request = predict::ForecastRequest::usual(facts, evidence, &settings, None, predict::ForecastDetail::thorough(SEEDS));
     let progress = ProgressLine::start();
     predict::predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(|error| {
         Failure::new(REFUSED, format!("there is nothing to offer: {error}"))
