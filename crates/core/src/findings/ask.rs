@@ -99,6 +99,11 @@ pub(super) fn paths(areas: &[&SwapArea]) -> String {
     areas.iter().map(|area| area.path.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// Areas and what they do: the first verb for one, the second for several.
+pub(super) fn paths_that(areas: &[&SwapArea], one: &str, several: &str) -> String {
+    format!("{} {}", paths(areas), if areas.len() == 1 { one } else { several })
+}
+
 /// Areas as lines of `/proc/swaps`.
 pub(super) fn swap_lines(areas: &[&SwapArea]) -> Vec<Exhibit> {
     let line = |area: &&SwapArea| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::ask::{device, disk_areas, does, paths, release, swap_lines, zram_areas};
+use super::ask::{device, disk_areas, does, paths, paths_that, release, swap_lines, zram_areas};
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{BlockDevice, Encryption, Facts, SwapArea, SwapKind, Transport};
@@ -134,8 +134,8 @@ fn virtual_rotational(facts: &Facts) -> Option<FindingEvidence> {
     let striping =
         if does(facts, &behaviours::CLUSTERS_ROTATE) { "single pages in turn" } else { "a search for free slots from the start" };
     let what = format!(
-        "{} lies on a virtual disk that reports rotational=1: the kernel uses the allocator of spinning disks ({striping}) and physical read-ahead for all areas",
-        paths(&areas)
+        "{} on a virtual disk that reports rotational=1: the kernel uses the allocator of spinning disks ({striping}) and physical read-ahead for all areas",
+        paths_that(&areas, "lies", "lie")
     );
     let mut disks: Vec<Exhibit> = areas.iter().filter_map(|area| disk(facts, area)).map(rotational_exhibit).collect();
     disks.dedup();
@@ -153,9 +153,9 @@ fn mixed_disks(facts: &Facts) -> Option<FindingEvidence> {
     let equal = spinning.iter().any(|slow| flash.iter().any(|fast| fast.priority == slow.priority));
     let also = if equal { ", and areas of equal priority are as slow as the slowest" } else { "" };
     let what = format!(
-        "{} spins and {} does not: one spinning area switches read-ahead by address off for the whole system{also}",
-        paths(&spinning),
-        paths(&flash)
+        "{} and {}: one spinning area switches read-ahead by address off for the whole system{also}",
+        paths_that(&spinning, "spins", "spin"),
+        paths_that(&flash, "does not", "do not")
     );
     Some(
         FindingEvidence::new(what, "swaptune plan --explain")
@@ -229,8 +229,8 @@ fn file_copy_on_write(facts: &Facts) -> Option<FindingEvidence> {
     let first = areas.first()?;
     let kind = first.filesystem.value()?;
     let what = format!(
-        "{} lies on {kind}: while it is on, its subvolume cannot be snapshotted, balanced or defragmented",
-        paths(&areas)
+        "{} on {kind}: while a file is on, its subvolume cannot be snapshotted, balanced or defragmented",
+        paths_that(&areas, "lies", "lie")
     );
     let cure = format!(
         "btrfs subvolume show {}",
@@ -246,8 +246,8 @@ fn on_zvol(facts: &Facts) -> Option<FindingEvidence> {
     let areas: Vec<&SwapArea> = facts.swaps.iter().filter(zvol).collect();
     let first = areas.first()?;
     let what = format!(
-        "{} is a ZFS volume: writing to it needs memory, so the machine can lock up just when it must swap",
-        paths(&areas)
+        "{}: writing to one needs memory, so the machine can lock up just when it must swap",
+        paths_that(&areas, "is a ZFS volume", "are ZFS volumes")
     );
     Some(FindingEvidence::new(what, format!("swapoff {}", first.path)).seen_all(swap_lines(&areas)))
 }
@@ -257,8 +257,8 @@ fn not_encrypted(facts: &Facts) -> Option<FindingEvidence> {
     let areas: Vec<&SwapArea> = disk_areas(facts).into_iter().filter(plain).collect();
     let first = areas.first()?;
     let what = format!(
-        "{} is not encrypted: what is swapped out, zswap's write-back included, stays readable on the disk after power-off",
-        paths(&areas)
+        "{} not encrypted: what is swapped out, zswap's write-back included, stays readable on the disk after power-off",
+        paths_that(&areas, "is", "are")
     );
     Some(FindingEvidence::new(what, "man 5 crypttab").seen(first.encryption.source(), "no encryption"))
 }

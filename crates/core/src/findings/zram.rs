@@ -1,6 +1,6 @@
 //! zram: a device that is full, too small, too large, or not what its configuration asks for.
 
-use super::ask::{disk_areas, knob_exhibit, number, pages, paths, setters, swap_lines, zram_areas};
+use super::ask::{disk_areas, knob_exhibit, number, pages, paths, paths_that, setters, swap_lines, zram_areas};
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
 use crate::facts::{Facts, SwapArea, ZramDevice};
@@ -96,8 +96,8 @@ fn lru_inversion(facts: &Facts) -> Option<FindingEvidence> {
     }
     let spilled = Bytes(disks.iter().map(|area| area.used.0).sum());
     let what = format!(
-        "{} is full, and {spilled} went on to {}: what lies in zram is what was cold first, what goes to the disk is hotter",
-        paths(&full),
+        "{} full, and {spilled} went on to {}: what lies in zram is what was cold first, what goes to the disk is hotter",
+        paths_that(&full, "is", "are"),
         paths(&disks)
     );
     Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&full)).seen_all(swap_lines(&disks)))
@@ -108,8 +108,10 @@ fn full(facts: &Facts) -> Option<FindingEvidence> {
     if areas.is_empty() || !areas.iter().all(|area| is_full(area)) || !disk_areas(facts).is_empty() {
         return None;
     }
-    let what =
-        format!("{} is full and there is no swap behind it: the next shortage ends in stalls and the OOM killer", paths(&areas));
+    let what = format!(
+        "{}: the next shortage ends in stalls and the OOM killer",
+        paths_that(&areas, "is full and there is no swap behind it", "are full and there is no swap behind them")
+    );
     Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(swap_lines(&areas)))
 }
 
@@ -223,8 +225,10 @@ fn swappiness(facts: &Facts) -> Option<FindingEvidence> {
         }
         None => "by no sysctl file".to_owned(),
     };
-    let what =
-        format!("vm.swappiness is {value}, {by}: page cache is dropped before {} is used, which holds {stored}", paths(&areas));
+    let what = format!(
+        "vm.swappiness is {value}, {by}: page cache is dropped before {} {stored}",
+        paths_that(&areas, "is used, which holds", "are used, which hold")
+    );
     Some(
         FindingEvidence::new(what, "swaptune apply --set vm.swappiness=150")
             .seen_all([knob_exhibit(facts, "vm.swappiness")])

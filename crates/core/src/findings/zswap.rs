@@ -1,8 +1,8 @@
 //! zswap beside the rest of the machine: what it stands in front of, and what this kernel makes of the combination.
 
 use super::ask::{
-    booted_with, config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths, percent,
-    release, setters, swap_lines, zram_areas, zswap_on,
+    booted_with, config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths,
+    paths_that, percent, release, setters, swap_lines, zram_areas, zswap_on,
 };
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
@@ -158,8 +158,8 @@ fn blocks_large_swapin(facts: &Facts) -> Option<FindingEvidence> {
         return None;
     }
     let what = format!(
-        "zswap was enabled since boot, so {} reads one page at a time: large folios come back whole only after a boot without zswap",
-        paths(&areas)
+        "zswap was enabled since boot, so {} one page at a time: large folios come back whole only after a boot without zswap",
+        paths_that(&areas, "is read", "are read")
     );
     let evidence = match zswap.loaded.value() {
         Some(pool) => Exhibit { source: zswap.loaded.source().to_owned(), text: format!("zswap: loaded using pool {pool}") },
