@@ -289,7 +289,7 @@ fn run_worker(fixture: &Fixture, kill_at: Option<u64>, guardian_dies: Option<u64
     command.output().unwrap()
 }
 
-/// What a stopped worker and its guardian said. One that nobody kills fails the test, and does not stay behind.
+/// What a stopped worker and its guardian said. A worker that is still there after two minutes is ended here, and fails the test.
 fn output_of_one_that_is_killed(command: &mut Command) -> Output {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     if let Err(error) = wait_for("the worker to be killed", || child.try_wait().unwrap().is_some()) {

@@ -109,7 +109,7 @@ fn a_proposal_that_gains_gives_way_to_a_tier_that_gains_clearly_more() {
     }
 }
 
-/// As if each measured operation of its disk had taken so many times as long.
+/// Multiplies what the measured operations of its disk took.
 fn slow_down_the_disk(machine: &Path, times: f64) {
     let path = machine.join("var/lib/swaptune/measurements.jsonl");
     let text = std::fs::read_to_string(&path).unwrap();

@@ -47,11 +47,11 @@ impl Planner<'_> {
         plan: Plan,
         simulated: Option<Forecast>,
     ) -> Result<(Settings, Plan), Failure> {
-        // What was simulated has had its choice.
-        let has_chosen = simulated.is_some() || !plan.refusals.is_empty();
+        // What was simulated has had its choice, and a plan that is refused is shown as it is.
+        let is_settled = simulated.is_some() || !plan.refusals.is_empty();
         let first = simulated.or_else(|| predict::first_look(facts, self.evidence, &settings));
         let applied = configuration::applied(facts)?;
-        if let Some(first) = first.as_ref().filter(|_| applied.is_none() && !has_chosen) {
+        if let Some(first) = first.as_ref().filter(|_| applied.is_none() && !is_settled) {
             if let Some(better) = self.of_another_tier(facts, &settings, first)? {
                 return Ok(better);
             }
