@@ -5,7 +5,7 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use swaptune_core::change::{DeviceFormat, MappingKey, MappingState};
 use swaptune_core::device::{LUKS_HEADER, partition_name};
@@ -102,21 +102,22 @@ pub(super) fn open_mapping(kernel: &FixtureKernel, name: &str, state: &MappingSt
     if folder.exists() {
         return Err(io::Error::other("one mapping is enough for tests"));
     }
-    remove(fs::remove_file(&device))?;
-    OpenOptions::new().write(true).create_new(true).open(&device)?.set_len(size)?;
-    fs::create_dir_all(kernel.path("/dev/mapper"))?;
-    let link = kernel.path("/dev/mapper").join(name);
-    remove(fs::remove_file(&link))?;
-    symlink("../dm-0", link)?;
-    // Whole or not at all, as the device-mapper does it, and with no need of room on a disk.
-    let beside = kernel.machine.root().join("run/swaptune-dm");
+    // The device-mapper makes it whole or not at all. Here a kill may leave half of it, and taking that half back must work: what a mapping is known
+    // by comes first and goes last.
+    let beside = beside(kernel);
     remove(fs::remove_dir_all(&beside))?;
     fs::create_dir_all(beside.join("dm"))?;
     fs::create_dir_all(beside.join("slaves").join(state.source.trim_start_matches("/dev/")))?;
     fs::write(beside.join("dm/name"), format!("{name}\n"))?;
     fs::write(beside.join("dm/uuid"), format!("CRYPT-{kind}-{name}\n"))?;
     fs::create_dir_all(kernel.path("/sys/class/block"))?;
-    fs::rename(beside, folder)
+    fs::rename(beside, folder)?;
+    remove(fs::remove_file(&device))?;
+    OpenOptions::new().write(true).create_new(true).open(&device)?.set_len(size)?;
+    fs::create_dir_all(kernel.path("/dev/mapper"))?;
+    let link = kernel.path("/dev/mapper").join(name);
+    remove(fs::remove_file(&link))?;
+    symlink("../dm-0", link)
 }
 
 pub(super) fn close_mapping(kernel: &FixtureKernel, name: &str) -> io::Result<()> {
@@ -126,8 +127,16 @@ pub(super) fn close_mapping(kernel: &FixtureKernel, name: &str) -> io::Result<()
     remove(fs::remove_file(kernel.path("/dev/mapper").join(name)))?;
     remove(fs::remove_dir(kernel.path("/dev/mapper")))?;
     remove(fs::remove_file(kernel.machine.root().join("dev/dm-0")))?;
-    fs::remove_dir_all(kernel.path("/sys/class/block/dm-0"))?;
+    let (folder, beside) = (kernel.path("/sys/class/block/dm-0"), beside(kernel));
+    remove(fs::remove_dir_all(&beside))?;
+    fs::rename(folder, &beside)?;
+    fs::remove_dir_all(beside)?;
     remove(fs::remove_dir(kernel.path("/sys/class/block")))
+}
+
+/// Where a mapping is made and taken apart, with no need of room on a disk.
+fn beside(kernel: &FixtureKernel) -> PathBuf {
+    kernel.machine.root().join("run/swaptune-dm")
 }
 
 /// It is as good when there was nothing to remove, or when something else is in the folder.
