@@ -24,6 +24,8 @@ const MAGIC: &[u8] = b"SWAPSPACE2";
 const PAGES_MIN: u64 = 10;
 /// How much of both ends is looked at, and cleared when an overwrite is asked for: ZFS keeps two labels at each end.
 pub const END: u64 = 512 << 10;
+/// What [`kinds`] calls a boot sector that nothing else explains.
+pub const BOOT_SECTOR: &str = "a boot sector";
 
 /// How much is read between the ends to tell whether a device is blank: this many pieces of this size, evenly spread. With
 /// both ends it is some MiB of a device of any size, so that data that begin in the middle are found, and in a moment.
@@ -107,22 +109,28 @@ fn parse(head: &[u8], page_size: usize) -> Option<SwapHeaderState> {
 /// When it cannot be read.
 pub fn probe(file: &mut File, size: u64) -> io::Result<Vec<String>> {
     let head = range(file, 0, END)?;
-    let tail_at = size.saturating_sub(END);
-    let tail = range(file, tail_at, END)?;
-    let mut found: Vec<String> = signature::probe(&head).into_iter().map(|signature| signature.kind).collect();
+    let tail = range(file, size.saturating_sub(END), END)?;
+    Ok(kinds(&head, &tail, size))
+}
+
+/// The same of ends that were read: the first and the last [`END`] bytes of a device of this size, or less where it is smaller.
+#[must_use]
+pub fn kinds(head: &[u8], tail: &[u8], size: u64) -> Vec<String> {
+    let tail_at = size.saturating_sub(tail.len() as u64);
+    let mut found: Vec<String> = signature::probe(head).into_iter().map(|signature| signature.kind).collect();
     let magic = |bytes: &[u8], at: u64, magic: &[u8]| {
         usize::try_from(at).is_ok_and(|at| bytes.get(at..).is_some_and(|rest| rest.starts_with(magic)))
     };
-    let also = HEAD.iter().filter(|(_, at, bytes)| magic(&head, *at, bytes)).map(|(name, ..)| *name);
-    let ends = TAIL.iter().filter(|(_, at, bytes)| at(size) >= tail_at && magic(&tail, at(size) - tail_at, bytes));
-    let names = also.chain(ends.map(|(name, ..)| *name)).chain(zfs(&tail).then_some("zfs_member"));
+    let also = HEAD.iter().filter(|(_, at, bytes)| magic(head, *at, bytes)).map(|(name, ..)| *name);
+    let ends = TAIL.iter().filter(|(_, at, bytes)| at(size) >= tail_at && magic(tail, at(size) - tail_at, bytes));
+    let names = also.chain(ends.map(|(name, ..)| *name)).chain(zfs(tail).then_some("zfs_member"));
     found.extend(names.map(str::to_owned));
     // A boot sector that nothing else explains: perhaps an empty partition table, perhaps a boot loader.
-    if found.is_empty() && magic(&head, 510, &[0x55, 0xaa]) {
-        found.push("a boot sector".to_owned());
+    if found.is_empty() && magic(head, 510, &[0x55, 0xaa]) {
+        found.push(BOOT_SECTOR.to_owned());
     }
     found.dedup();
-    Ok(found)
+    found
 }
 
 /// True when the device or file looks unused: wherever it is read there are only zeros, or only ones as some flash has them

@@ -1,12 +1,13 @@
 //! Whatever operation fails, everything is as before, or a later rollback finishes.
 
 use std::cell::Cell;
+use std::fs;
 
 use swaptune_host::journal::{TransactionStatus, history, pending};
 use swaptune_host::transaction::{ApplyError, ApplyOptions, Resumed, StepError, execute, resume};
 
 use crate::fixture::*;
-use crate::{FailAt, apply, undo};
+use crate::{FailAt, apply, undo, write_at};
 
 #[test]
 fn whatever_fails_everything_is_as_before() {
@@ -72,4 +73,29 @@ fn a_failed_step_says_what_and_why() {
     assert!(matches!(&**cause, StepError::Io { path, .. } if path.ends_with("transparent_hugepage/enabled")));
     assert_eq!(fixture.text("proc/sys/vm/swappiness"), "60\n");
     assert_eq!(history(&fixture.state()).unwrap()[0].status, Some(TransactionStatus::Reverted));
+}
+
+/// Not all that is put on a device has an identity.
+#[test]
+fn contents_that_came_after_an_interruption_are_never_overwritten() {
+    const EXFAT: &[u8] = b"EXFAT   ";
+    for at in 0..24 {
+        let fixture = Fixture::new();
+        let state = fixture.state();
+        let faults = FailAt { at, lasting: true, count: Cell::new(0) };
+        let broken = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
+        let plan = plan(vec![gpt("/dev/vdd", UUIDS[2])]);
+        if execute(&fixture.machine(), &fixture.kernel(), &state, &plan, &broken).is_ok() {
+            assert!(at > 4, "it passed {at} operations");
+            return;
+        }
+        let Some(left) = pending(&state).unwrap() else { continue };
+        // Given up, and used for something else.
+        write_at(&fixture, "/dev/vdd", 0, &[0; 64 << 10]);
+        write_at(&fixture, "/dev/vdd", 3, EXFAT);
+        let _ = undo(&fixture, &left.id, false);
+        let bytes = fs::read(fixture.path("/dev/vdd")).unwrap();
+        assert_eq!(&bytes[3..11], EXFAT, "after {at} operations");
+    }
+    panic!("it never came to its end");
 }

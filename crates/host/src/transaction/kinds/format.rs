@@ -87,7 +87,7 @@ impl ChangeHandler for FormatHandler<'_> {
         if self.after.is_none() {
             return Ok(if is(self.before) { UndoState::Saved } else { UndoState::Ours });
         }
-        let (file, _) = open(&cx.run, real)?;
+        let (mut file, size) = open(&cx.run, real)?;
         let read = |range: &SavedRange| swap_header::range(&file, range.at, range.blob.length);
         let bytes = ranges.iter().map(read).collect::<Result<Vec<_>, _>>();
         let bytes = bytes.map_err(|error| StepError::io("read", real, error))?;
@@ -95,9 +95,11 @@ impl ChangeHandler for FormatHandler<'_> {
         let is_known = *parts == partitions(&cx.run, real.trim_start_matches("/dev/"));
         Ok(match () {
             () if saved && is_known => UndoState::Saved,
+            () if saved || is(self.after) => UndoState::Ours,
             // A program that was cut short leaves no identity, ours, or still the one of before.
-            () if saved || is(self.after) || recorded.torn && found.iter().all(|id| self.is_of(&recorded, ranges, id)) => {
-                UndoState::Ours
+            () if recorded.torn && found.iter().all(|id| self.is_of(&recorded, ranges, id)) => {
+                let kinds = swap_header::probe(&mut file, size).map_err(|error| StepError::io("read", real, error))?;
+                self.foreign(&recorded, ranges, size, kinds).map_or(UndoState::Ours, UndoState::Other)
             }
             () => UndoState::Other(words(&found)),
         })
@@ -167,6 +169,23 @@ impl FormatHandler<'_> {
     fn is_of(&self, recorded: &RecordedStep<'_>, ranges: &[SavedRange], id: &str) -> bool {
         let head = ranges.first().and_then(|range| recorded.state.load(&range.blob).ok()).unwrap_or_default();
         self.after.is_some_and(|after| after.uuid() == id) || identities(&head).iter().any(|known| known == id)
+    }
+
+    /// What the device carries that neither was there before nor is ours: not all that is put on a device has an identity (exFAT, NTFS, a member
+    /// of ZFS or LVM).
+    fn foreign(&self, recorded: &RecordedStep<'_>, ranges: &[SavedRange], size: u64, kinds: Vec<String>) -> Option<String> {
+        let load = |range: &SavedRange| recorded.state.load(&range.blob).unwrap_or_default();
+        let (head, tail) = (ranges.first().map(load).unwrap_or_default(), ranges.last().map(load).unwrap_or_default());
+        let end = |bytes: &[u8]| usize::try_from(END).map_or(bytes.len(), |end| end.min(bytes.len()));
+        let was = swap_header::kinds(&head[..end(&head)], &tail[tail.len() - end(&tail)..], size);
+        let ours: &[&str] = match self.after {
+            Some(DeviceFormat::Gpt { .. }) => &["gpt", "dos", swap_header::BOOT_SECTOR],
+            Some(DeviceFormat::Luks { .. }) => &["crypto_LUKS"],
+            Some(DeviceFormat::Swap { .. }) => &["swap"],
+            None => &[],
+        };
+        let foreign = kinds.into_iter().find(|kind| !was.contains(kind) && !ours.contains(&kind.as_str()));
+        foreign.map(|kind| format!("holding {kind}"))
     }
 
     /// A partition that we made may carry a file system by now: taking the table away would lose it.
