@@ -7,7 +7,7 @@ use swaptune_core::knobs;
 use swaptune_core::plan::{Plan, Step, When};
 
 use super::error::ApplyError;
-use super::kinds::{read_knob, same_knob};
+use super::kinds::{self, read_knob, same_knob};
 use super::run::Run;
 use super::{ApplyOptions, ApplyReport, execute};
 use crate::journal::record::StepOutcome;
@@ -49,6 +49,7 @@ pub fn deactivate(
             steps.push(step(change));
         }
     }
+    drop_busy_devices(&run, &mut steps);
     let plan = Plan { schema: swaptune_core::plan::SCHEMA, profile: "off".into(), steps, ..Plan::default() };
     execute(machine, kernel, into, &plan, &ApplyOptions { kind: TransactionKind::ServiceStop, ..*options })
 }
@@ -95,6 +96,22 @@ fn back(run: &Run<'_>, log: &StepLog, saved: &Saved) -> Option<Change> {
         // A module that stays loaded does nothing.
         _ => None,
     }
+}
+
+/// A zram device that is not as we set it up, or on as swap in another way than ours, stays: one refused step would take back all others.
+fn drop_busy_devices(run: &Run<'_>, steps: &mut Vec<Step>) {
+    let goes: BTreeSet<String> = steps
+        .iter()
+        .filter(|step| matches!(step.change, Change::Swap { .. }))
+        .map(|step| step.change.target().to_owned())
+        .collect();
+    let stays = |step: &Step| {
+        let Change::Zram { name, .. } = &step.change else { return false };
+        let device = format!("/dev/{name}");
+        let is_on = run.area(&device).is_ok_and(|area| area.is_some());
+        is_on && !goes.contains(&device) || !kinds::is_expected(run, &step.change)
+    };
+    steps.retain(|step| !stays(step));
 }
 
 fn step(change: Change) -> Step {

@@ -11,17 +11,20 @@ use super::undo::{self, UndoOptions, UndoReport};
 use super::{ApplyReport, StepReport, offline, preflight, settle, spare, zswap};
 use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord, StepOutcome};
-use crate::journal::{Journal, JournalError, Stamp, StepLog, Transaction};
+use crate::journal::{Journal, JournalError, Stamp, StepLog, Transaction, TransactionKind};
 
 /// Makes every step that is not made yet. When one fails, all are undone.
 pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<ApplyReport, ApplyError> {
+    let mut warnings = Vec::new();
     for seq in 0..journal.transaction().steps.len() {
         let result = one(run, journal, seq).and_then(|()| zswap::confirm(run, journal, seq));
-        if let Err(cause) = result {
-            return Err(fail(run, journal, seq, cause));
+        let Err(cause) = result else { continue };
+        match leave_out(run, journal, seq, &cause) {
+            Some(warning) => warnings.push(warning),
+            None => return Err(fail(run, journal, seq, cause)),
         }
     }
-    let warnings = settle::settle(run, journal).into_iter().collect();
+    warnings.extend(settle::settle(run, journal));
     // Before the last line: spares are not looked for after it.
     let ended = spare::give_back(run, journal).and_then(|()| Ok(journal.add(JournalRecord::End { ending: Ending::Applied })?));
     if let Err(error) = ended {
@@ -34,6 +37,23 @@ pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<ApplyR
         StepReport { change: log.step.change.clone(), outcome }
     };
     Ok(ApplyReport { id: Some(transaction.id.clone()), steps: transaction.steps.iter().map(step).collect(), warnings })
+}
+
+/// A machine must come up with what it has: at boot a step that fails is taken back by itself and left out, with a warning. `None` where it is not
+/// the boot service that works, or the step cannot be taken back.
+fn leave_out(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, cause: &StepError) -> Option<String> {
+    if journal.transaction().kind != TransactionKind::Service {
+        return None;
+    }
+    let (id, log) = (journal.transaction().id.clone(), journal.transaction().steps[seq].clone());
+    let found = undo::take_back(run, journal.state(), &id, seq, &log).ok()?;
+    if !matches!(found, UndoState::Saved | UndoState::Ours) {
+        return None;
+    }
+    let why = error_chain(cause);
+    let warning = format!("left out: {}: {why}", log.step.change);
+    done(journal, seq, StepOutcome::Skipped { why }.into()).ok()?;
+    Some(warning)
 }
 
 /// Adds a step to a transaction and makes it. When it fails it is for the caller to undo what it left.

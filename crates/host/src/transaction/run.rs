@@ -98,6 +98,13 @@ impl Run<'_> {
         above.into_iter().find(|path| path.exists()).unwrap_or_else(|| self.machine.root().to_owned())
     }
 
+    /// A zram device that is set up, if there is one.
+    pub fn zram_that_is_set_up(&self) -> Option<String> {
+        let devices = self.machine.list("/sys/block").unwrap_or_default();
+        let size = |name: &String| self.machine.read_text(&format!("/sys/block/{name}/disksize")).unwrap_or_default();
+        devices.into_iter().filter(|name| name.starts_with("zram")).find(|name| !matches!(size(name).trim(), "" | "0"))
+    }
+
     /// Id of the running boot, empty when unknown.
     pub fn boot_id(&self) -> String {
         self.read_setting(BOOT_ID).ok().flatten().unwrap_or_default()

@@ -212,6 +212,14 @@ impl Run<'_> {
 
     /// Unloads a module.
     pub fn unload_module(&self, name: &str) -> Result<(), StepError> {
+        // The driver goes while no device is open, and takes all of them along (drivers/block/zram/zram_drv.c, `destroy_devices`).
+        if let Some(device) = self.zram_that_is_set_up().filter(|_| name == "zram") {
+            return Err(StepError::Refused {
+                what: "module zram".into(),
+                why: format!("{device} is set up, and what is in it would be lost"),
+                hint: format!("if nothing in it is needed any more: zramctl --reset /dev/{device}"),
+            });
+        }
         self.act("unload module", name, || self.patiently(|| self.kernel.unload_module(name)))
     }
 

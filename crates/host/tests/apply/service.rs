@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
+use swaptune_core::change::{Change, SwapState, ZramState};
 use swaptune_host::journal::{StateDir, TransactionKind, pending};
+use swaptune_host::kernel::Kernel;
 use swaptune_host::transaction::{ApplyOptions, deactivate, execute, rollback};
 
 use crate::fixture::*;
@@ -76,4 +78,58 @@ fn a_service_takes_back_what_it_left_half_done() {
     assert!(pending(&volatile).unwrap().is_none());
     rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &ApplyOptions::default()).unwrap();
     assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn a_step_that_fails_at_boot_is_left_out_and_the_rest_comes_up() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let volatile = StateDir::volatile(&fixture.machine());
+    let service = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
+    let broken = ZramState { algorithm: "none-such".into(), ..zram_state(2) };
+    let zram = Change::Zram { name: "zram0".into(), before: None, after: Some(broken) };
+    let changes = vec![
+        zram,
+        header("/dev/zram0", None, UUIDS[3], false),
+        on("/dev/zram0", None, Some(100)),
+        knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100"),
+    ];
+    let (machine, kernel, plan) = (fixture.machine(), fixture.kernel(), plan(changes));
+    let report = execute(&machine, &kernel, &volatile, &plan, &service).unwrap();
+    assert_eq!(fixture.text("/proc/sys/vm/swappiness").trim(), "100");
+    assert!(
+        report.warnings.iter().any(|warning| warning.contains("zram0") && warning.contains("left out")),
+        "{:?}",
+        report.warnings
+    );
+    rollback(&machine, &kernel, &volatile, &report.id.unwrap(), &ApplyOptions::default()).unwrap();
+    assert_same(&fixture.picture(), &before, "after rollback");
+    // What a person asks for is whole or not there.
+    execute(&machine, &kernel, &fixture.state(), &plan, &ApplyOptions::default()).unwrap_err();
+    assert_same(&fixture.picture(), &before, "after an apply that failed");
+}
+
+#[test]
+fn the_driver_of_zram_stays_while_a_device_of_another_is_set_up() {
+    let fixture = Fixture::new();
+    let id = apply(&fixture, &rich_plan()).unwrap().id.unwrap();
+    let theirs = fixture.kernel().zram_add().unwrap();
+    std::fs::write(fixture.path(&format!("/sys/block/{theirs}/disksize")), "1048576\n").unwrap();
+    undo(&fixture, &id, false).unwrap();
+    assert_eq!(fixture.text(&format!("/sys/block/{theirs}/disksize")).trim(), "1048576");
+}
+
+#[test]
+fn a_device_that_is_on_in_another_way_keeps_no_stop_from_the_rest() {
+    let fixture = Fixture::new();
+    let (machine, kernel) = (fixture.machine(), fixture.kernel());
+    let volatile = StateDir::volatile(&machine);
+    apply(&fixture, &rich_plan()).unwrap();
+    // The administrator gives it another priority.
+    kernel.swap_off(&fixture.path("/dev/zram0")).unwrap();
+    kernel.swap_on(&fixture.path("/dev/zram0"), SwapState { priority: 7, discard_once: false }).unwrap();
+    let report = deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &ApplyOptions::default()).unwrap();
+    assert!(report.changed() >= 5, "{report:?}");
+    assert!(fixture.text("/proc/swaps").contains("/dev/zram0"));
+    assert_ne!(fixture.text("/sys/block/zram0/disksize").trim(), "0", "what is swapped to it would be lost");
 }

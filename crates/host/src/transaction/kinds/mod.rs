@@ -26,6 +26,12 @@ use crate::journal::{Journal, Saved, StateDir, StepLog};
 use crate::transaction::error::StepError;
 use crate::transaction::run::Run;
 
+/// Whether what a change is to be made to is as one of its sides has it.
+pub(crate) fn is_expected(run: &Run<'_>, change: &Change) -> bool {
+    let found = handler(change).observe(StepContext { run: *run, tag: "look" });
+    matches!(found, Ok(Observed::Before | Observed::After))
+}
+
 /// What is found before a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Observed {
