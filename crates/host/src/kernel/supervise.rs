@@ -5,12 +5,13 @@
 //! only we hold the other end: when we are gone, in whatever way, it kills the whole group. All of them carry our name in
 //! their environment, by which the next run finds what got away from the group, ends it, and waits until it has ended.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,14 +46,15 @@ exit "$code"
 /// When it cannot be started, or when what it left running cannot be ended.
 pub fn run(program: &str, arguments: &[String]) -> io::Result<Ran> {
     // The shell would say so in words of its own, as the output of the command.
-    let known = if program.contains('/') { Path::new(program).exists() } else { in_path(program) };
+    let path = search_path();
+    let known = if program.contains('/') { Path::new(program).exists() } else { in_path(&path, program) };
     if !known {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{program} is not there")));
     }
     let (said, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, "swaptune", program]).args(arguments).process_group(0);
-    command.env("LC_ALL", "C").env(STARTED_BY, name_of(std::process::id())?);
+    command.env("PATH", path).env("LC_ALL", "C").env(STARTED_BY, name_of(std::process::id())?);
     command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
     // The ends of the pipe that the command writes to: ours must be closed to see its end.
@@ -170,9 +172,18 @@ fn is_left(id: i32) -> bool {
     is_here && name_of(id).map_or(true, |living| living != name)
 }
 
-fn in_path(program: &str) -> bool {
+/// Folders of programs for administrators, update-grub and update-initramfs among them.
+const ADMINISTRATOR: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// Where programs are found: as the caller has it, and then where administrators' programs are, which `su` of Debian leaves out.
+fn search_path() -> OsString {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    let folders = std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty());
+    std::env::join_paths(folders.chain(ADMINISTRATOR.map(PathBuf::from))).unwrap_or(path)
+}
+
+fn in_path(path: &OsStr, program: &str) -> bool {
+    std::env::split_paths(path).any(|folder| folder.join(program).is_file())
 }
 
 #[cfg(test)]
@@ -188,6 +199,8 @@ mod tests {
         assert_eq!(sh("echo said >&2; exit 3"), Ran { code: Some(3), output: "said".into() });
         assert!(run("/nonexistent/generator", &[]).is_err());
         assert!(run("no-such-generator", &[]).is_err());
+        // `su` of Debian leaves the caller's PATH, which may have no folder of an administrator's programs.
+        assert!(sh("echo $PATH").output.ends_with("/usr/sbin:/sbin"));
     }
 
     #[test]

@@ -127,6 +127,8 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
             Err(error) if offline::is_offline(run) => {
                 UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
             }
+            // An initramfs of a kernel that was removed since: nothing of it is left to be taken back.
+            Err(_) if nothing_left(run, &journal.transaction().steps[seq].step.change) => UndoOutcome::AlreadyThere,
             Err(error) => UndoOutcome::Failed { why: error_chain(&error) },
         };
         undoing.note(journal, seq, outcome);
@@ -221,6 +223,12 @@ fn confirm(change: &Change, found: UndoState) -> Result<UndoOutcome, StepError> 
         UndoState::Away => AWAY.into(),
     };
     Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
+}
+
+/// Whether none of what a command made is there any more.
+fn nothing_left(run: &Run<'_>, change: &Change) -> bool {
+    let Change::Generated { outputs, .. } = change else { return false };
+    outputs.iter().all(|path| run.real(path).is_ok_and(|real| !run.exists(&real)))
 }
 
 fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {

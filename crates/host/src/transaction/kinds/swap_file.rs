@@ -73,6 +73,14 @@ impl ChangeHandler for SwapFileHandler<'_> {
     fn undo_state(&self, cx: StepContext<'_>, recorded: RecordedStep<'_>) -> Result<UndoState, StepError> {
         let Saved::SwapFile { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         let found = size(cx, real)?;
+        if found.is_none() && cx.run.area(real)?.is_some() {
+            // A service with a /tmp or /home of its own does not see it, and must not take it for deleted.
+            return Err(StepError::Refused {
+                what: real.clone(),
+                why: "it is on as swap, and is not seen from here".into(),
+                hint: "sudo swaptune rollback --resume".into(),
+            });
+        }
         Ok(match found {
             found if found == file.as_ref().map(|file| file.state.size) => UndoState::Saved,
             found if found.is_none() && self.after.is_none() => UndoState::Ours,
