@@ -1,7 +1,7 @@
 //! The listener: one page of OpenMetrics over HTTP/1.1, one client at a time.
 //!
-//! It is made for a scraper beside it on the same machine. A client that is slow or says too much is dropped after a second; nothing that
-//! it sends is used but the method and the path.
+//! It is made for a scraper beside it on the same machine. A client that is slow or says too much is dropped, after a second for its request and
+//! one for the answer; nothing that it sends is used but the method and the path.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -45,7 +45,6 @@ fn is_passing(error: &io::Error) -> bool {
 
 fn answer(mut client: TcpStream, page: &mut impl FnMut() -> String) -> io::Result<()> {
     client.set_nonblocking(false)?;
-    client.set_write_timeout(Some(PATIENCE))?;
     let request = request(&mut client)?;
     let (status, kind, body) = match target(&request) {
         Some(("GET" | "HEAD", "/metrics" | "/")) => ("200 OK", CONTENT, page()),
@@ -55,11 +54,28 @@ fn answer(mut client: TcpStream, page: &mut impl FnMut() -> String) -> io::Resul
     };
     let head =
         format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    client.write_all(head.as_bytes())?;
-    if !request.starts_with(b"HEAD ") {
-        client.write_all(body.as_bytes())?;
+    let body = if request.starts_with(b"HEAD ") { "" } else { &body };
+    send(&mut client, &[head.as_bytes(), body.as_bytes()].concat())
+}
+
+/// Sends all of it. A client that takes a byte now and then is not waited for any longer than one that takes none.
+fn send(client: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    while !bytes.is_empty() {
+        client.set_write_timeout(Some(left(until)?))?;
+        match client.write(bytes) {
+            Ok(length) => bytes = &bytes[length..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+/// What is left of a client's time.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// All up to the empty line.
@@ -68,11 +84,7 @@ fn request(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut piece = [0; 1024];
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") && bytes.len() < REQUEST {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        client.set_read_timeout(Some(left))?;
+        client.set_read_timeout(Some(left(until)?))?;
         match client.read(&mut piece)? {
             0 => break,
             length => bytes.extend_from_slice(&piece[..length]),
