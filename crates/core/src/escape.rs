@@ -1,5 +1,7 @@
 //! Escapes of paths and names: octal in `/proc/swaps`, mountinfo and fstab, hexadecimal in what udev and the kernel's log write.
 //!
+//! Names that any user may choose, of a control group or a process, are made visible before root's terminal shows them.
+//!
 //! The kernel writes space, tab, newline and backslash as `\040`, `\011`, `\012`, `\134` (`mangle_path`,
 //! fs/seq_file.c); fstab(5) reads the same form.
 
@@ -43,6 +45,19 @@ pub fn unescape_hex(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// A name that its owner chose, so that a terminal shows it and does nothing else: control characters as `\xNN`, as systemd writes them.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 /// Writes a path so that fstab(5) reads it as one field.
 #[must_use]
 pub fn escape(text: &str) -> String {
@@ -82,6 +97,15 @@ mod tests {
     fn what_is_no_escape_stays() {
         for text in ["\\", "\\04", "\\999", "a\\x", "\\é"] {
             assert_eq!(unescape(text), text);
+        }
+    }
+
+    #[test]
+    fn control_characters_are_shown_and_do_nothing() {
+        for (text, shown) in
+            [("user\x1b[31m", "user\\x1b[31m"), ("a\nb\u{9b}", "a\\x0ab\\x9b"), ("plain é.service", "plain é.service")]
+        {
+            assert_eq!(visible(text), shown);
         }
     }
 

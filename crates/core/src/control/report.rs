@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::LawStanding;
 use super::budget::Budget;
 use super::ground::{Mechanism, WantedLaws};
+use crate::escape::visible;
 use crate::facts::MovedSetting;
 use crate::units::Bytes;
 
@@ -148,7 +149,7 @@ impl DaemonReport {
         self.works = standing.works;
         self.limit.clone_from(&standing.limit);
         self.pacing.clone_from(&standing.pacing);
-        self.reclaim.clone_from(&standing.reclaim);
+        self.reclaim = visible(&standing.reclaim);
         self.mechanism = standing.mechanism;
         self.zram.clone_from(&standing.zram);
     }
@@ -156,7 +157,8 @@ impl DaemonReport {
     /// Writes down a decision; the oldest is forgotten.
     pub fn log(&mut self, law: &str, did: String, why: &str) {
         self.totals.decisions += 1;
-        self.log.push_back(DecisionEntry { unix_ms: self.unix_ms, law: law.to_owned(), did, why: why.to_owned() });
+        // Names of groups are in it.
+        self.log.push_back(DecisionEntry { unix_ms: self.unix_ms, law: law.to_owned(), did: visible(&did), why: visible(why) });
         self.keep(LOG);
     }
 
@@ -191,6 +193,14 @@ mod tests {
         assert_eq!((report.log[0].did.as_str(), report.log[LOG - 1].did.as_str()), ("5", "104"));
         report.keep(2);
         assert_eq!(report.log.iter().map(|entry| entry.did.as_str()).collect::<Vec<_>>(), ["103", "104"]);
+    }
+
+    #[test]
+    fn a_name_that_its_owner_chose_does_nothing_to_a_terminal() {
+        let mut report = DaemonReport::default();
+        report.log("reclaim", "took 5 MiB from /a\x1b[2J.scope".into(), "idle");
+        report.say(&LawStanding { reclaim: "/b\x07: idle".into(), ..LawStanding::default() });
+        assert_eq!((report.log[0].did.as_str(), report.reclaim.as_str()), ("took 5 MiB from /a\\x1b[2J.scope", "/b\\x07: idle"));
     }
 
     #[test]

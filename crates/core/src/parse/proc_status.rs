@@ -1,11 +1,12 @@
 //! `/proc/PID/status` (proc_pid_status(5)): who a process is and how much of it is where.
 
+use crate::escape::visible;
 use crate::units::Bytes;
 
 /// The lines that matter here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcStatus {
-    /// `Name`: at most 15 bytes of the program's name, with `\n` and `\\` escaped.
+    /// `Name`: at most 15 bytes of the program's name, with control characters escaped; `\\` is so by the kernel.
     pub name: String,
     /// Effective user.
     pub uid: u32,
@@ -29,7 +30,7 @@ pub fn parse(text: &str) -> Option<ProcStatus> {
     for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
         let value = value.trim();
         match key {
-            "Name" => (status.name, named) = (value.to_owned(), true),
+            "Name" => (status.name, named) = (visible(value), true),
             "Uid" => status.uid = value.split_whitespace().nth(1).and_then(|uid| uid.parse().ok()).unwrap_or_default(),
             "VmSize" => status.has_memory = true,
             "RssAnon" => status.rss_anon = kib(value),

@@ -5,6 +5,7 @@ use std::fs;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use swaptune_core::Fact;
+use swaptune_core::escape::visible;
 use swaptune_core::facts::Resident;
 use swaptune_core::parse::yaml;
 
@@ -71,7 +72,8 @@ impl RunningResidents {
 }
 
 fn process(pid: u32) -> Option<ResidentProcess> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = visible(name.trim());
     let wanted = TABLE.iter().any(|row| row.processes.contains(&name.as_str())) || kubelet::is_process(&name);
     // A kubelet in a container of its own (kind, minikube) makes a node of that container and brings its configuration along.
     if !wanted || kubelet::is_process(&name) && in_container(pid) {

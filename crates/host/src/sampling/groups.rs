@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use swaptune_core::escape::visible;
 use swaptune_core::metrics::UnitUse;
 use swaptune_core::parse::keyed;
 use swaptune_core::parse::proc_cgroup;
@@ -13,9 +14,34 @@ use crate::machine::Machine;
 /// Where the tree is mounted; version 1 has no such file there.
 pub(crate) const TREE: &str = "/sys/fs/cgroup";
 pub(crate) const VERSION_2: &str = "/sys/fs/cgroup/cgroup.controllers";
-/// A tree that is deeper or wider is not walked to its end.
+/// A tree that is deeper is not walked to its end.
 const DEPTH: usize = 12;
-const MOST: usize = 10_000;
+/// How many groups are found, and how long their paths are in all: what a daemon with little memory can keep.
+const ALL: Room = Room { groups: 10_000, bytes: 1 << 20 };
+/// The same below the manager of one user, who makes as many groups there as he likes: he leaves room for those of others.
+const OF_A_USER: Room = Room { groups: 1000, bytes: 128 << 10 };
+
+/// What may still be found.
+#[derive(Clone, Copy)]
+struct Room {
+    groups: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// As much of this as there is.
+    fn within(self, other: Self) -> Self {
+        Self { groups: self.groups.min(other.groups), bytes: self.bytes.min(other.bytes) }
+    }
+
+    /// Takes a group, where there is room for it.
+    fn take(&mut self, path: &str) -> bool {
+        let left = self.groups.checked_sub(1).zip(self.bytes.checked_sub(path.len()));
+        let Some((groups, bytes)) = left else { return false };
+        *self = Self { groups, bytes };
+        true
+    }
+}
 
 /// The groups that were found, by path, with what was read of them last.
 #[derive(Debug, Default)]
@@ -63,21 +89,26 @@ impl SampledGroups {
 /// Units, and groups at the ends of branches without units, as paths below the mount point.
 pub(crate) fn paths(machine: &Machine) -> Vec<String> {
     let mut paths = Vec::new();
-    branch(machine, "", 0, &mut paths);
+    branch(machine, "", 0, &mut { ALL }, &mut paths);
     paths
 }
 
 /// A unit is a row, and what is inside of it is its own; a slice, a manager and a plain group with others in it are ways to rows.
-fn branch(machine: &Machine, path: &str, depth: usize, paths: &mut Vec<String>) {
-    let is_unit = unit_of(path).is_some_and(|unit| path.ends_with(&unit) && !unit.starts_with("user@"));
-    if depth > DEPTH || paths.len() >= MOST {
+fn branch(machine: &Machine, path: &str, depth: usize, room: &mut Room, paths: &mut Vec<String>) {
+    let unit = unit_of(path).filter(|unit| path.ends_with(unit));
+    let is_manager = unit.as_ref().is_some_and(|unit| unit.starts_with("user@"));
+    if depth > DEPTH || room.groups == 0 {
         return;
     }
-    let inner = if is_unit { Vec::new() } else { machine.folders(&format!("{TREE}{path}")) };
-    if inner.is_empty() && !path.is_empty() {
+    let inner = if unit.is_some() && !is_manager { Vec::new() } else { machine.folders(&format!("{TREE}{path}")) };
+    if inner.is_empty() && !path.is_empty() && room.take(path) {
         paths.push(path.to_owned());
     }
-    inner.iter().for_each(|name| branch(machine, &format!("{path}/{name}"), depth + 1, paths));
+    let mut own = if is_manager { OF_A_USER.within(*room) } else { *room };
+    let before = own;
+    inner.iter().for_each(|name| branch(machine, &format!("{path}/{name}"), depth + 1, &mut own, paths));
+    room.groups -= before.groups - own.groups;
+    room.bytes -= before.bytes - own.bytes;
 }
 
 fn unit_of(path: &str) -> Option<String> {
@@ -85,7 +116,7 @@ fn unit_of(path: &str) -> Option<String> {
 }
 
 fn name(path: &str) -> String {
-    unit_of(path).filter(|unit| path.ends_with(unit)).unwrap_or_else(|| path.to_owned())
+    visible(&unit_of(path).filter(|unit| path.ends_with(unit)).unwrap_or_else(|| path.to_owned()))
 }
 
 fn read(machine: &Machine, path: &str, unit: &mut UnitUse, wanted: SampledParts) {
@@ -123,4 +154,27 @@ fn largest(found: &BTreeMap<String, UnitUse>) -> Vec<String> {
         .collect();
     by_size.sort_unstable_by(|a, b| b.cmp(a));
     by_size.into_iter().take(LARGEST).map(|(_, path)| path.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_with_many_groups_leaves_room_for_those_of_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().join("sys/fs/cgroup");
+        let make = |path: &str| std::fs::create_dir_all(tree.join(path)).unwrap();
+        let manager = |user: u32| format!("user.slice/user-{user}.slice/user@{user}.service/app.slice");
+        (0..OF_A_USER.groups + 50).for_each(|number| make(&format!("{}/{number}", manager(1000))));
+        make(&format!("{}/mail.service", manager(1001)));
+        make("zz.slice/late.service");
+        // Long names fill the room as many do.
+        (0..600).for_each(|number| make(&format!("{}/{number}-{}", manager(1002), "n".repeat(240))));
+        let found = paths(&Machine::at(dir.path()));
+        let of = |user: u32| found.iter().filter(|path| path.contains(&format!("user@{user}."))).count();
+        assert_eq!((of(1000), of(1001)), (OF_A_USER.groups, 1));
+        assert!((300..600).contains(&of(1002)), "{}", of(1002));
+        assert!(found.iter().any(|path| path == "/zz.slice/late.service"));
+    }
 }
