@@ -163,6 +163,7 @@ fn ground(settings: &ModelSettings) -> Ground {
         shrinker: settings.zswap.as_ref().is_some_and(|zswap| zswap.policy.shrinker),
         areas: areas.len(),
         rotational: rotational.map(|(_, number): (_, usize)| format!("the disk of area {number}")).collect(),
+        counts_written: true,
         only_zram: !areas.is_empty() && areas.iter().all(|area| is_zram(&area.backing)),
         memory_groups: settings.charge_zswap,
         memory_controller: true,

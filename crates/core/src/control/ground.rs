@@ -19,6 +19,10 @@ pub struct Ground {
     pub areas: usize,
     /// Disks below swap areas that spin, by name.
     pub rotational: Vec<String>,
+    /// Swap areas that are no zram device and of whose disk nothing says whether it spins, by path.
+    pub unknown_disks: Vec<String>,
+    /// The kernel says how much zswap wrote back: in `/proc/vmstat` (Linux 6.8), or in debugfs where that is mounted and may be read.
+    pub counts_written: bool,
     /// All areas are zram devices.
     pub only_zram: bool,
     /// Control groups are version 2 and have the memory controller.
@@ -119,6 +123,12 @@ pub fn pacing_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     if ground.kernel.is_some_and(|kernel| !behaviours::ZSMALLOC_WRITES_BACK.is_in(kernel)) {
         return Some("before Linux 6.2 zsmalloc cannot write back, and pools of such kernels are not drained".into());
     }
+    if !ground.unknown_disks.is_empty() {
+        return Some(format!("whether the disk of {} spins is not known", ground.unknown_disks.join(", ")));
+    }
+    if !ground.counts_written {
+        return Some("before Linux 6.8 only debugfs counts what zswap writes back, and it cannot be read".into());
+    }
     let needs_controller = ground.kernel.is_some_and(|kernel| behaviours::WRITEBACK_NEEDS_MEMCG.is_in(kernel));
     first([(
         needs_controller && !ground.memory_controller,
@@ -182,6 +192,7 @@ pub(super) mod tests {
             kernel: Some(v(6, 12)),
             zswap: true,
             areas: 1,
+            counts_written: true,
             memory_groups: true,
             memory_controller: true,
             writeback_switch: true,
@@ -203,6 +214,8 @@ pub(super) mod tests {
         assert_eq!(off(Ground { areas: 0, ..good() }), [true; 3]);
         assert_eq!(off(Ground { shrinker: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { unknown_disks: vec!["/home/swapfile".into()], ..good() }), [false, true, false]);
+        assert_eq!(off(Ground { kernel: Some(v(6, 6)), counts_written: false, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { kernel: Some(v(6, 1)), ..good() }), [false, true, false]);
         // Canaries that are written need no group.
         assert_eq!(off(Ground { memory_groups: false, ..good() }), [false, false, true]);

@@ -33,6 +33,8 @@ pub use reclaim::{Probe, Reclaim};
 pub use report::{DaemonReport, DecisionEntry, Mode, Totals};
 pub use zram::{Chore, UpkeepState};
 
+use moment::SLEPT_MS;
+
 use crate::units::Bytes;
 
 /// What is to be done.
@@ -138,6 +140,10 @@ impl Laws {
         self.reclaim.learn(&self.figures, now);
         self.pacing.spend(before, now);
         self.zram.learn(now);
+        if now.at_ms.saturating_sub(before.at_ms) >= SLEPT_MS {
+            self.slept(before, now);
+            return Vec::new();
+        }
         let Some(span) = self.span(before, now) else { return Vec::new() };
         let bounds = self.bounds(home, now);
         let (figures, mut decisions) = (&self.figures, Vec::new());
@@ -172,6 +178,15 @@ impl Laws {
         decisions.extend(reclaim.ok().map(Decision::Reclaim));
         decisions.extend(zram.ok().map(Decision::Zram));
         decisions
+    }
+
+    /// The machine slept between two moments: nothing is known of that time.
+    fn slept(&mut self, before: &Moment, now: &Moment) {
+        self.stalled.clear();
+        self.zram.slept(&self.figures, before, now);
+        let why = format!("the machine was not looked at for {} s, as when it sleeps", (now.at_ms - before.at_ms) / 1000);
+        let LawStanding { limit, pacing, reclaim, zram, .. } = &mut self.standing;
+        [limit, pacing, reclaim, zram].into_iter().for_each(|standing| standing.clone_from(&why));
     }
 
     /// What happened since the moment before, with waiting times over the last seconds, for the kernel sums them up only every two.

@@ -165,6 +165,10 @@ impl Stalled {
     }
 }
 
+/// From one look to the next a machine that takes this long was asleep or stopped, ms: a tick is a second, a burst ten at most. Counts by the second and
+/// idle times say nothing of such a span.
+pub(super) const SLEPT_MS: u64 = 30_000;
+
 /// How often the kernel sums up waiting times (kernel/sched/psi.c, `PSI_FREQ`), ms.
 const PERIOD_MS: u64 = 2000;
 

@@ -26,6 +26,8 @@ use crate::units::Bytes;
 
 /// Units that are left alone for longer than this are asked again all the same, s.
 const LONGEST_S: u64 = 86_400;
+/// A unit that was not read for so long may have run all the time, ms; else it is read every ten seconds.
+const UNREAD_MS: u64 = 60_000;
 /// Less is not worth a call, and the kernel takes more than it is asked for.
 const LEAST: Bytes = Bytes::from_kib(256);
 /// What the kernel may take beyond what it was asked for: a batch for each list.
@@ -154,8 +156,9 @@ impl Reclaim {
         if let Some(unit) = self.units.get_mut(&probe.path) {
             // One that gives nothing is asked again later.
             let pause_s = if taken < LEAST { figures.reclaim_backoff_s } else { figures.reclaim_pause_s };
-            unit.next_ms = at_ms + pause_s * 1000;
-            unit.probed = true;
+            // What it took back a moment ago may ask for longer.
+            unit.next_ms = unit.next_ms.max(at_ms + pause_s * 1000);
+            unit.probed |= taken > Bytes(0);
             unit.out.0 += taken.0;
         }
     }
@@ -182,7 +185,9 @@ fn first(unit: &UnitMoment) -> KnownUnit {
 fn next(figures: &Figures, mut known: KnownUnit, unit: &UnitMoment) -> KnownUnit {
     let Some(ms) = unit.at_ms.checked_sub(known.seen_ms).filter(|ms| *ms > 0) else { return known };
     let a_second = |count: u64| count.saturating_mul(1000) / ms;
-    if a_second(unit.cpu_us.saturating_sub(known.cpu_us)) > figures.reclaim_cpu_us {
+    // A machine that slept, or a daemon that looked away, does not know when in that time a unit ran.
+    let is_apart = ms >= UNREAD_MS;
+    if is_apart || a_second(unit.cpu_us.saturating_sub(known.cpu_us)) > figures.reclaim_cpu_us {
         known.active_ms = unit.at_ms;
     }
     if known.probed && a_second(unit.refaults.saturating_sub(known.refaults)) > figures.reclaim_refaults {

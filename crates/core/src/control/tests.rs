@@ -304,6 +304,75 @@ fn an_idle_unit_gives_memory_in_small_parts_until_it_takes_it_back() {
     }
 }
 
+/// Seconds at which a unit of 100 MiB is probed; `at` gives the time of each look, and what the unit took back until then.
+fn probed(laws: &mut Laws, looks: u64, at: impl Fn(u64) -> (u64, u64)) -> Vec<u64> {
+    let mut probes = Vec::new();
+    let mut now = Moment { pool: Bytes(0), stored: Bytes(0), ..quiet() };
+    for look in 1..looks {
+        let (at_ms, refaults) = at(look);
+        let units = vec![UnitMoment { at_ms, refaults, ..unit("/a.scope", Bytes::from_mib(100)) }];
+        let next = Moment { at_ms, units, ..now.clone() };
+        for decision in laws.decide(&ground(), 43, &now, &next) {
+            let Decision::Reclaim(probe) = decision else { panic!("{decision:?}") };
+            match laws.reclaim.still(&laws.figures, &probe, &next.units[0]) {
+                Some(bytes) => {
+                    laws.reclaim.took(&laws.figures, &probe, at_ms, bytes);
+                    probes.push(look);
+                }
+                None => laws.reclaim.took(&laws.figures, &probe, at_ms, Bytes(0)),
+            }
+        }
+        now = next;
+    }
+    probes
+}
+
+#[test]
+fn a_machine_that_slept_is_not_idle() {
+    let figures = || Figures { reclaim_idle_s: 60, reclaim_pause_s: 1, ..Figures::default() };
+    let second = |look: u64| (1_000_000 + look * 1000, 0);
+    // Half a minute of looks, an hour of sleep: nothing is probed before a minute of looks has gone by since.
+    let slept = |look: u64| (1_000_000 + look * 1000 + if look > 30 { 3_600_000 } else { 0 }, 0);
+    assert_eq!(probed(&mut laws(figures()), 65, second).first(), Some(&61));
+    let mut laws = laws(figures());
+    assert_eq!(probed(&mut laws, 32, slept), [0_u64; 0]);
+    assert!(laws.standing.reclaim.contains("not looked at for 3601 s"), "{}", laws.standing.reclaim);
+    let mut again = self::laws(figures());
+    assert_eq!(probed(&mut again, 95, slept).first(), Some(&91));
+}
+
+#[test]
+fn a_unit_that_takes_pages_back_is_left_alone_for_as_long_as_it_was_told() {
+    let mut laws = laws(Figures { reclaim_idle_s: 60, reclaim_pause_s: 1, ..Figures::default() });
+    // The fresh look before a probe sees what came back first: that look takes nothing, and does not shorten the wait.
+    let probe = Probe { path: "/a.scope".into(), id: 7, bytes: Bytes::from_mib(5), why: String::new() };
+    let at = |at_ms: u64, refaults: u64| UnitMoment { at_ms, refaults, ..unit("/a.scope", Bytes::from_mib(100)) };
+    let learn = |laws: &mut Laws, unit: UnitMoment| {
+        let moment = Moment { at_ms: unit.at_ms, units: vec![unit], ..quiet() };
+        laws.reclaim.learn(&laws.figures, &moment);
+    };
+    (0..=7).for_each(|tens| learn(&mut laws, at(1_000_000 + tens * 10_000, 0)));
+    assert!(laws.reclaim.still(&laws.figures, &probe, &at(1_070_500, 0)).is_some());
+    for (round, left_alone_s) in [(0, 300), (1, 600), (2, 1200)] {
+        let now = 2_000_000 + round * 2_000_000;
+        (0..=7).for_each(|tens| learn(&mut laws, at(now + tens * 10_000, round * 100_000)));
+        laws.reclaim.took(&laws.figures, &probe, now + 70_000, Bytes::from_mib(5));
+        let back = at(now + 71_000, (round + 1) * 100_000);
+        assert_eq!(laws.reclaim.still(&laws.figures, &probe, &back), None);
+        laws.reclaim.took(&laws.figures, &probe, now + 71_000, Bytes(0));
+        let may = |laws: &mut Laws, at_s: u64| {
+            let fresh = at(now + 71_000 + at_s * 1000, (round + 1) * 100_000);
+            let mut law = laws.reclaim.clone();
+            (1..at_s / 10).for_each(|tens| {
+                let unit = at(now + 71_000 + tens * 10_000, (round + 1) * 100_000);
+                law.learn(&laws.figures, &Moment { at_ms: unit.at_ms, units: vec![unit], ..quiet() });
+            });
+            law.still(&laws.figures, &probe, &fresh).is_some()
+        };
+        assert_eq!([left_alone_s - 10, left_alone_s + 10].map(|at_s| may(&mut laws, at_s)), [false, true], "{round}");
+    }
+}
+
 #[test]
 fn a_unit_is_reclaimed_by_its_own_figures() {
     let mut laws = laws(Figures { reclaim_idle_s: 60, ..Figures::default() });

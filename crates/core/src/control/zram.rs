@@ -244,6 +244,15 @@ impl UpkeepState {
         }
     }
 
+    /// The machine slept: the kernel counts that as age, and so would a round that waits for marks to go. Time begins anew.
+    pub fn slept(&mut self, figures: &Figures, before: &Moment, now: &Moment) {
+        for device in self.devices.values_mut() {
+            if device.stage == Stage::Mark || device.next_ms > before.at_ms {
+                device.next_ms = device.next_ms.max(now.at_ms + figures.zram_idle_s * 1000);
+            }
+        }
+    }
+
     /// What is done to which device at this moment; `Err` says why nothing is.
     pub fn decide(&mut self, figures: &Figures, ground: &Ground, span: &Span, now: &Moment) -> Result<Chore, String> {
         if let Some(noise) = noise(figures, span) {

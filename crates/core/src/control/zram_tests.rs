@@ -112,6 +112,26 @@ fn without_times_all_are_marked_and_what_is_marked_an_age_later_is_idle() {
 }
 
 #[test]
+fn time_asleep_is_no_age() {
+    // The kernel's ages count it, and so would a round that waits for marks to go.
+    for by_age in [true, false] {
+        let mut played = Played::new(Figures::default());
+        let chore = played.tick(&able()).unwrap();
+        played.did(&chore, UpkeepOutcome::Marked { by_age });
+        if by_age {
+            let chore = played.tick(&able()).unwrap();
+            played.did(&chore, UpkeepOutcome::Left);
+        }
+        let before = moment(played.at_ms, found(500, 0));
+        played.at_ms += 7_200_000;
+        played.law.slept(&played.figures, &before, &moment(played.at_ms, found(500, 0)));
+        assert!(played.tick(&able()).unwrap_err().contains("looked at again in 3599 s"), "{by_age}");
+        played.at_ms += 3_600_000;
+        assert!(played.tick(&able()).is_ok(), "{by_age}");
+    }
+}
+
+#[test]
 fn a_full_disk_leaves_compressing() {
     let mut played = Played::new(Figures::default());
     let chore = played.tick(&able()).unwrap();

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A daemon that takes longer is stopped or hangs, and its guardian kills it.
 const STUCK: Duration = Duration::from_secs(30);
 const LIMIT: &str = "zswap.max_pool_percent";
-const ACCEPT: &str = "zswap.accept_threshold_percent";
+pub(super) const ACCEPT: &str = "zswap.accept_threshold_percent";
 
 /// Why a burst did not end as it should.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use swaptune_core::Bytes;
 use swaptune_core::control::ground::mechanism;
 use swaptune_core::control::{Ground, Mechanism, Moment, UnitMoment};
+use swaptune_core::facts::SwapArea;
 use swaptune_core::parse::{keyed, pressure, proc_cgroup};
 
+use super::groups::Groups;
 use super::processes::{WatchedProcesses, may_page_out};
 use super::zram;
 use crate::inspect::{InspectScope, inspect};
@@ -18,6 +20,8 @@ const GROUND: u64 = 30;
 /// A unit is read at every tenth tick, and the tree of groups is walked as often.
 const TURNS: u64 = 10;
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
+/// What zswap wrote back, pages: before Linux 6.8 `/proc/vmstat` has no `zswpwb`.
+const WRITTEN_BACK: &str = "/sys/kernel/debug/zswap/written_back_pages";
 /// Controllers, and whether each is enabled; of version 2 too, but for kernels built without version 1.
 const CONTROLLERS: &str = "/proc/cgroups";
 
@@ -86,7 +90,7 @@ impl<'a> Looker<'a> {
             writeback: count("nr_writeback"),
             pswpin: count("pswpin"),
             pswpout: count("pswpout"),
-            zswpwb: count("zswpwb"),
+            zswpwb: vmstat.get("zswpwb").copied().or_else(|| written_back(self.machine)).unwrap_or(0),
             refault_file: count("workingset_refault_file"),
             ..Moment::default()
         }
@@ -125,9 +129,10 @@ impl<'a> Looker<'a> {
             let found = paths(self.machine).into_iter().filter(|path| !ours(path));
             self.units = found.map(|path| (path.clone(), known.remove(&path).unwrap_or_default())).collect();
         }
+        let mut groups = Groups::new(self.machine);
         for ((path, unit), number) in self.units.iter_mut().zip(0..) {
             if number % TURNS == turn || unit.at_ms == 0 {
-                *unit = unit_at(self.machine, path, at_ms).unwrap_or_default();
+                *unit = groups.unit(path, at_ms).unwrap_or_default();
             }
         }
         self.units.retain(|_, unit| unit.at_ms > 0);
@@ -138,49 +143,24 @@ impl<'a> Looker<'a> {
         let at_ms = uptime_ms(&self.machine.read_text("/proc/uptime").unwrap_or_default());
         match self.processes() {
             Some(processes) => processes.unit(path, at_ms),
-            None => unit_at(self.machine, path, at_ms),
+            None => Groups::new(self.machine).unit(path, at_ms),
         }
     }
 }
 
-fn unit_at(machine: &Machine, path: &str, at_ms: u64) -> Option<UnitMoment> {
-    use std::os::unix::fs::MetadataExt;
-    let folder = format!("{TREE}{path}");
-    let id = std::fs::metadata(machine.resolve(&folder).ok()?).ok()?.ino();
-    let text = |file: &str| machine.read_text(&format!("{folder}/{file}")).ok();
-    let number = |file: &str| text(file).map_or(Bytes(0), |text| limit(&text));
-    let counts = |file: &str| text(file).map(|text| keyed::counts(&text)).unwrap_or_default();
-    let stat = counts("memory.stat");
-    let count = |name: &str| stat.get(name).copied().unwrap_or(0);
-    let is_open = |file: &str| text(file).is_none_or(|text| text.trim() != "0");
-    let current: u64 = text("memory.current")?.trim().parse().ok()?;
-    let pooled = number("memory.zswap.current");
-    Some(UnitMoment {
-        path: path.to_owned(),
-        id,
-        at_ms: at_ms.max(1),
-        cpu_us: counts("cpu.stat").get("usage_usec").copied().unwrap_or(0),
-        memory: Bytes(current.saturating_sub(pooled.0)),
-        pooled,
-        swapped: text("memory.swap.current").map(|text| limit(&text)),
-        protected: number("memory.min").max(number("memory.low")),
-        refaults: count("workingset_refault_anon") + count("workingset_refault_file"),
-        anon: Bytes(count("anon")),
-        may_swap: is_open("memory.swap.max") && is_open("memory.zswap.max"),
-    })
-}
-
-/// A size, or `max`.
-fn limit(text: &str) -> Bytes {
-    Bytes(text.trim().parse().unwrap_or(u64::MAX))
+/// Pages that zswap wrote back, of debugfs.
+fn written_back(machine: &Machine) -> Option<u64> {
+    machine.read_text(WRITTEN_BACK).ok()?.trim().parse().ok()
 }
 
 fn ground(machine: &Machine) -> Ground {
     let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
-    let disks = facts.swaps.iter().filter_map(|area| facts.disk_of(area.device.value()?));
-    let spinning = disks.filter(|disk| disk.spins()).map(|disk| disk.name.clone());
-    let mut rotational: Vec<String> = spinning.collect();
+    let areas: Vec<_> = facts.swaps.iter().filter(|area| !area.is_zram()).collect();
+    let disk = |area: &&SwapArea| facts.disk_of(area.device.value()?).filter(|disk| disk.rotational.is_known());
+    let mut rotational: Vec<String> =
+        areas.iter().filter_map(disk).filter(|disk| disk.spins()).map(|disk| disk.name.clone()).collect();
     rotational.dedup();
+    let unknown_disks = areas.iter().filter(|area| disk(area).is_none()).map(|area| area.path.clone()).collect();
     // The root group has none of these files, so that some other one must show them.
     let groups = paths(machine);
     let has = |file: &str| groups.iter().any(|path| machine.exists(&format!("{TREE}{path}/{file}")));
@@ -191,7 +171,9 @@ fn ground(machine: &Machine) -> Ground {
         shrinker: false,
         areas: facts.swaps.len(),
         rotational,
-        only_zram: !facts.swaps.is_empty() && facts.swaps.iter().all(swaptune_core::facts::SwapArea::is_zram),
+        unknown_disks,
+        counts_written: counts_written(machine),
+        only_zram: !facts.swaps.is_empty() && areas.is_empty(),
         memory_groups,
         memory_controller: memory_groups || has_controller(machine),
         writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
@@ -199,6 +181,12 @@ fn ground(machine: &Machine) -> Ground {
         reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
         page_out: may_page_out(machine),
     }
+}
+
+/// Whether the kernel says anywhere how much zswap wrote back.
+fn counts_written(machine: &Machine) -> bool {
+    let vmstat = machine.read_text("/proc/vmstat").unwrap_or_default();
+    vmstat.lines().any(|line| line.starts_with("zswpwb ")) || written_back(machine).is_some()
 }
 
 /// Whether `/proc/cgroups` has the memory controller as enabled, which it says of version 1.

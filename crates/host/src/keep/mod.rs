@@ -5,6 +5,7 @@
 
 pub mod burst;
 pub mod canary;
+mod groups;
 mod look;
 mod notify;
 mod processes;
@@ -210,6 +211,14 @@ fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(0))
 }
 
+/// What a burst sets, for those that look at the machine meanwhile: its limit, its threshold, and the one that has the kernel look again.
+fn lowered(burst: &Burst, began: &Moment, home: u64) -> [MovedSetting; 3] {
+    let moved =
+        |name: &str, before: u64, now: u64| MovedSetting { name: name.into(), before: before.to_string(), now: now.to_string() };
+    let accept = |now| moved(burst::ACCEPT, began.accept_percent, now);
+    [moved(LIMIT, home, burst.limit_percent), accept(burst.accept_percent), accept(100)]
+}
+
 impl<'a> Keeper<'a> {
     fn new(machine: &'a Machine, laws: Laws, options: DaemonOptions) -> Self {
         let boot = boot_id(machine);
@@ -339,6 +348,10 @@ impl<'a> Keeper<'a> {
         let counted = self.canaries_written;
         let began = Moment { io_stall_us: began.io_stall_us, canaries: counted, ..self.looker.within_burst() };
         let burst = Burst { until_ms: began.at_ms + self.laws.figures.pacing_burst_ms, ..*burst };
+        self.report.moved.extend(lowered(&burst, &began, self.moved.map_or(began.limit_percent, |(home, _)| home)));
+        if let Err(error) = status::write(self.machine, &self.report) {
+            warn!("{DAEMON_STATUS}: {error}");
+        }
         let (looker, laws, mut last) = (&self.looker, &mut self.laws, began.clone());
         let mut seen = 0;
         let mut goes_on = |offered| {
@@ -423,17 +436,24 @@ impl<'a> Keeper<'a> {
         Ok((taken, Bytes(taken.0.saturating_sub(grew))))
     }
 
-    /// Temporary settings that can be added to; a journal that has grown long is begun anew when none of it stands.
+    /// Temporary settings that can be added to. A journal that has grown long is begun anew: each step that is added reads all of it. A limit
+    /// that was moved is as configured for that moment.
     fn settings(&mut self) -> Result<&mut TemporarySettings, TemporaryError> {
         let is_long = self.settings.as_ref().map(TemporarySettings::mark).transpose()?.is_some_and(|mark| mark.steps() >= STEPS);
-        if is_long && self.moved.is_none() {
+        let moved = self.moved.filter(|_| is_long);
+        if is_long {
             self.put_back()?;
         }
         let settings = match self.settings.take() {
             Some(settings) => settings,
             None => TemporarySettings::open_in_daemon(self.machine, "swaptune daemon")?,
         };
-        Ok(self.settings.insert(settings))
+        let settings = self.settings.insert(settings);
+        if let Some((home, set)) = moved {
+            settings.knob(LIMIT, &set.to_string())?;
+            self.moved = Some((home, set));
+        }
+        Ok(settings)
     }
 
     /// Puts everything back and gives up the lock.
