@@ -15,7 +15,7 @@ use crate::machine::Machine;
 pub(crate) const TREE: &str = "/sys/fs/cgroup";
 pub(crate) const VERSION_2: &str = "/sys/fs/cgroup/cgroup.controllers";
 /// A tree that is deeper is not walked to its end.
-const DEPTH: usize = 12;
+pub(crate) const DEPTH: usize = 12;
 /// How many groups are found, and how long their paths are in all: what a daemon with little memory can keep.
 const ALL: Room = Room { groups: 10_000, bytes: 1 << 20 };
 /// The same below the manager of one user, who makes as many groups there as he likes: he leaves room for those of others.

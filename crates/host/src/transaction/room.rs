@@ -12,6 +12,7 @@ use swaptune_core::swapoff::SwapoffRoom;
 use super::error::StepError;
 use super::run::Run;
 use crate::journal::StateDir;
+use crate::sampling::groups::{DEPTH, TREE};
 use crate::swap_header::END;
 
 /// What must stay free where files are written: the journal, temporary files, the bytes that are kept.
@@ -32,7 +33,30 @@ pub(super) fn check_swapoff(run: &Run<'_>, reals: &[String]) -> Result<(), StepE
         total: Bytes(run.meminfo("MemTotal")?.unwrap_or(0)),
     };
     let path = going.iter().map(|area| area.path.as_str()).collect::<Vec<_>>().join(", ");
-    room.check().map_err(|source| StepError::TooFull { path, source })
+    room.check().map_err(|source| StepError::TooFull { path, source })?;
+    if room.elsewhere.0 > 0 { Ok(()) } else { refuse_limited_groups(run, TREE, 0) }
+}
+
+/// Without another area nothing that comes back to a group can leave it again: one that then has more than its `memory.max` is at its limit, and the
+/// kernel kills in it (mm/swapfile.c, `try_to_unuse`, charges each page to the group that it was taken from).
+fn refuse_limited_groups(run: &Run<'_>, group: &str, depth: usize) -> Result<(), StepError> {
+    let size = |file: &str| run.machine.read_text(&format!("{group}/{file}")).ok()?.trim().parse::<u64>().ok();
+    if let Some((most, current)) = size("memory.max").zip(size("memory.current")) {
+        let plain = current.saturating_sub(size("memory.zswap.current").unwrap_or(0));
+        let swapped = size("memory.swap.current").unwrap_or(0);
+        if swapped > 0 && plain.saturating_add(swapped) > most {
+            let (plain, swapped, most) = (Bytes(plain), Bytes(swapped), Bytes(most));
+            return Err(StepError::Refused {
+                what: format!("switching off the only swap while {}", group.trim_start_matches(TREE)),
+                why: format!(
+                    "has {plain} in RAM and {swapped} in swap, more than its memory.max of {most}: processes in it would be killed"
+                ),
+                hint: "raise its memory.max (`systemctl set-property UNIT MemoryMax=`), or stop it".into(),
+            });
+        }
+    }
+    let inner = if depth < DEPTH { run.machine.folders(group) } else { Vec::new() };
+    inner.iter().try_for_each(|name| refuse_limited_groups(run, &format!("{group}/{name}"), depth + 1))
 }
 
 /// Refuses a swap file without room. `promised` is what earlier steps of the plan take of each file system, or give back.

@@ -36,6 +36,41 @@ fn a_machine_that_is_not_as_planned_is_not_touched() {
 }
 
 #[test]
+fn a_group_that_could_not_hold_what_it_has_in_swap_keeps_the_only_area_on() {
+    let fixture = Fixture::new();
+    let swaps = fixture.text("proc/swaps").replace("124\t\t0", "124\t\t64");
+    fs::write(fixture.path("proc/swaps"), swaps).unwrap();
+    let group = fixture.path("sys/fs/cgroup/system.slice/mail.service");
+    fs::create_dir_all(&group).unwrap();
+    let set = |file: &str, value: &str| fs::write(group.join(file), format!("{value}\n")).unwrap();
+    set("memory.current", "1000000");
+    set("memory.swap.current", "65536");
+    set("memory.max", "1060000");
+    let off = || vec![on("/dev/vdc", Some(-2), None)];
+    refused(&fixture, off(), "/system.slice/mail.service: has");
+    // What it has in the pool goes from there.
+    set("memory.zswap.current", "10000");
+    apply(&fixture, &plan(off())).unwrap();
+    undo(&fixture, &last_id(&fixture), false).unwrap();
+    set("memory.zswap.current", "0");
+    set("memory.max", "max");
+    apply(&fixture, &plan(off())).unwrap();
+}
+
+fn last_id(fixture: &Fixture) -> String {
+    swaptune_host::journal::history(&fixture.state()).unwrap().pop().unwrap().id
+}
+
+#[test]
+fn a_file_that_is_no_text_is_named_with_its_line() {
+    let fixture = Fixture::new();
+    // "für" in Latin-1, which a plan reads with a character in its place.
+    fs::write(fixture.path("etc/fstab"), b"/dev/vdc none swap sw 0 0\n# f\xfcr\n").unwrap();
+    let read = "/dev/vdc none swap sw 0 0\n# f\u{fffd}r\n";
+    refused(&fixture, vec![file("/etc/fstab", Some(read), Some("ours\n"))], "line 2 is no UTF-8");
+}
+
+#[test]
 fn a_file_that_was_there_is_never_written_to() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.path("swap")).unwrap();

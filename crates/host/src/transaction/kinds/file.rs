@@ -19,7 +19,10 @@ impl ChangeHandler for FileHandler<'_> {
         Ok(match () {
             () if is(self.after) => Observed::After,
             () if is(self.before) => Observed::Before,
-            () => Observed::Other(words(found.as_deref())),
+            () => {
+                self.refuse_what_is_no_text(found.as_deref().unwrap_or_default())?;
+                Observed::Other(words(found.as_deref()))
+            }
         })
     }
 
@@ -59,6 +62,19 @@ impl ChangeHandler for FileHandler<'_> {
         let Saved::File { at: real, file, .. } = recorded.saved else { return Err(mismatch(self.path)) };
         cx.restore_file(recorded.state, real, file.as_ref())?;
         Ok(Restored::Whole)
+    }
+}
+
+impl FileHandler<'_> {
+    /// A plan is made of text: other bytes would be lost, and are no change of another program's.
+    fn refuse_what_is_no_text(&self, bytes: &[u8]) -> Result<(), StepError> {
+        let Err(error) = std::str::from_utf8(bytes) else { return Ok(()) };
+        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+        Err(StepError::Refused {
+            what: self.path.to_owned(),
+            why: format!("line {line} is no UTF-8, and what it holds would be lost"),
+            hint: format!("convert it: iconv -f latin1 -t utf-8 {0} -o {0}.new, look at it, mv {0}.new {0}", self.path),
+        })
     }
 }
 

@@ -76,6 +76,8 @@ impl ChangeHandler for ZramHandler<'_> {
         let as_it_was = exists == *device && algorithm(cx, self.name)? == *saved_algorithm;
         let driver_too = *driver || !cx.run.exists_inside(CONTROL);
         Ok(match found.as_ref() {
+            // Cut short between its backing device and its size.
+            None if recorded.torn && saved.is_none() && holds_backing(cx, self.name)? => UndoState::Ours,
             found if same(cx, found, saved.as_ref()) && as_it_was && driver_too => match head {
                 // Set up again, but not yet with the header that it had. Another header is as good: it is swap again.
                 Some(_) if self.head(cx)?.is_none() => UndoState::Ours,
@@ -211,7 +213,19 @@ fn set_up(cx: StepContext<'_>, name: &str, wanted: &ZramState) -> Result<(), Ste
 
 fn reset(cx: StepContext<'_>, name: &str) -> Result<(), StepError> {
     let is_set_up = attribute(cx, name, "initstate")?.is_some_and(|state| state != "0");
-    if is_set_up { cx.run.set(&path(name, "reset"), "1") } else { Ok(()) }
+    if !is_set_up {
+        if !holds_backing(cx, name)? {
+            return Ok(());
+        }
+        // A device without a size gives its backing device back at no reset (`zram_reset_device` ends early).
+        cx.run.set(&path(name, "disksize"), &cx.run.kernel.page_size().to_string())?;
+    }
+    cx.run.set(&path(name, "reset"), "1")
+}
+
+/// Whether a device has a backing device, set up or not.
+fn holds_backing(cx: StepContext<'_>, name: &str) -> Result<bool, StepError> {
+    Ok(attribute(cx, name, "backing_dev")?.is_some_and(|device| device != "none"))
 }
 
 /// How a device is set up; `None` when it is not.
