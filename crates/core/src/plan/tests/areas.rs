@@ -185,3 +185,17 @@ fn a_machine_without_swap_gets_one_file() {
     let plan = plan_with(&facts, "", &[]);
     assert!(targets(&plan).contains(&"zram0"), "no disk is fit: zram");
 }
+
+#[test]
+fn a_file_on_btrfs_is_made_only_where_the_user_names_it() {
+    let mut facts = server();
+    facts.swaps.clear();
+    facts.mounts = vec![root("btrfs")];
+    let plan = plan_with(&facts, "", &[]);
+    assert!(!targets(&plan).contains(&"/swapfile"), "a snapshot of / would fail");
+    let device = plan.steps.iter().find(|step| matches!(step.change, Change::Zram { .. })).unwrap();
+    assert!(device.reason.contains("btrfs subvolume create /swap"), "{device:?}");
+    let named = plan_with(&facts, "[[swap]]\npath = \"/swap/file\"\nsize = \"4G\"\n", &[]);
+    assert_eq!(named.refusals, []);
+    assert!(targets(&named).contains(&"/swap/file"));
+}

@@ -23,6 +23,14 @@ pub(super) fn root(facts: &Facts, root: &Mount) -> Option<String> {
     if !matches!(root.filesystem.as_str(), "ext4" | "ext3" | "xfs" | "btrfs") {
         return Some(format!("{} on / cannot hold a swap file, ext4, xfs and btrfs can", root.filesystem));
     }
+    if root.filesystem == "btrfs" {
+        // What is mounted at / is what snapshots are taken of. A file that the user names may lie in a subvolume of its own.
+        return Some(
+            "a swap file in the subvolume of / on btrfs forbids snapshots of it: `btrfs subvolume create /swap`, and name a file there \
+             under [[swap]]"
+                .to_owned(),
+        );
+    }
     if facts.system.os_id.value().map(String::as_str) == Some("nixos") {
         return Some("NixOS makes its swap files itself (swapDevices)".to_owned());
     }
@@ -112,6 +120,11 @@ mod tests {
         check(
             &machine("ext4", Bytes::from_gib(3), Transport::Scsi),
             ": sda: / has 3 GiB free, and 1 GiB in 25 % of it need 4 GiB",
+        );
+        check(
+            &machine("btrfs", plenty, Transport::Scsi),
+            ": sda: a swap file in the subvolume of / on btrfs forbids snapshots of it: `btrfs subvolume create /swap`, and name a \
+             file there under [[swap]]",
         );
         let mut facts = machine("ext4", plenty, Transport::Scsi);
         facts.mounts[0].read_only = true;
