@@ -4,8 +4,8 @@
 
 use swaptune_core::facts::{Availability, SwapArea};
 use swaptune_core::forecast::{BackingTier, Candidate};
-use swaptune_core::profiles::auto::tiering::{DiskArea, decide};
-use swaptune_core::profiles::auto::{DISK_PRIORITY, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::tiering::decide;
+use swaptune_core::profiles::auto::{DISK_PRIORITY, DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{ModelFigures, ModelSettings};

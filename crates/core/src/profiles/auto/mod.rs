@@ -4,6 +4,7 @@
 //! measured on this machine comes first (`measured.rs`); the figures that rules assume otherwise are in `auto.toml`, none is
 //! hidden in code.
 
+mod areas;
 mod assume;
 mod measured;
 mod pool;
@@ -19,6 +20,7 @@ use crate::measurement::{Evidence, MeasuredAnswer, PageCost};
 use crate::settings::{BootSettings, PoolLimit, Provenance, Setting, Settings, SwapWanted, ZswapSettings};
 use crate::units::Bytes;
 
+pub use areas::DiskArea;
 use assume::{ASSUMED, PreferredNames};
 pub use pool::{largest_pool, pool_percent_max};
 pub use slots::shortage;
@@ -222,7 +224,7 @@ impl RuleGround<'_> {
     /// The areas that are there, or files to be made: one a disk, unless several were measured to be faster.
     fn swap(&self) -> Setting<Vec<SwapWanted>> {
         let areas = wanted_areas(&self.tiering.areas);
-        match tiering::spread(self.facts, self.evidence, &self.tiering.areas) {
+        match areas::spread(self.facts, self.evidence, &self.tiering.areas) {
             Some(spread) => measured(areas, spread.value, spread.source),
             None => derived(areas, self.why_these_areas(), ASSUMED.swap_file.source.clone()),
         }
@@ -231,7 +233,7 @@ impl RuleGround<'_> {
     /// Whether the areas that are there are enough.
     fn why_these_areas(&self) -> String {
         let areas = &self.tiering.areas;
-        let is_on = |area: &tiering::DiskArea| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
+        let is_on = |area: &DiskArea| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
         match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
                 "a page in the pool keeps its slot, and the disk takes what pool and RAM do not hold: {} more, {} in all",
@@ -255,11 +257,11 @@ impl RuleGround<'_> {
 /// The disk areas that are on, as they would be wanted.
 #[must_use]
 pub fn existing_areas(facts: &Facts) -> Vec<SwapWanted> {
-    wanted_areas(&tiering::active_areas(facts))
+    wanted_areas(&areas::active_areas(facts))
 }
 
-fn wanted_areas(areas: &[tiering::DiskArea]) -> Vec<SwapWanted> {
-    let wanted = |area: &tiering::DiskArea| SwapWanted {
+fn wanted_areas(areas: &[DiskArea]) -> Vec<SwapWanted> {
+    let wanted = |area: &DiskArea| SwapWanted {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
         priority: area.optional.unwrap_or(DISK_PRIORITY),

@@ -10,7 +10,7 @@
 //! each access to it costs a fault. The figures are in `auto.toml`.
 
 use super::assume::{ASSUMED, PoolRules};
-use super::{RuleGround, derived, measured, tiering};
+use super::{RuleGround, areas, derived, measured};
 use crate::memory_map::PlanningRatio;
 use crate::settings::{PoolLimit, Setting};
 use crate::units::Bytes;
@@ -77,7 +77,7 @@ impl RuleGround<'_> {
     /// What the limit means for the areas behind the pool: each page in it keeps a slot of theirs.
     fn beside_the_swap(&self, percent: u64, ratio: f64) -> String {
         let swap = Bytes(match &self.above.swap {
-            Some(areas) => areas.value.iter().filter_map(|area| tiering::size_of(self.facts, area)).sum(),
+            Some(areas) => areas.value.iter().filter_map(|area| areas::size_of(self.facts, area)).sum(),
             None => self.tiering.areas.iter().map(|area| area.size.0).sum::<u64>(),
         });
         // `as` saturates, which is what a size beyond 16 EiB deserves.

@@ -1,7 +1,7 @@
 //! Whether disk swap has slots for the demand that is planned for, and why a plan adds none.
 
+use super::areas::{self, DiskArea, demand};
 use super::assume::ASSUMED;
-use super::tiering::{self, DiskArea, demand};
 use super::unfit;
 use crate::facts::Facts;
 use crate::settings::SwapWanted;
@@ -15,11 +15,11 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted], zram: Bytes) -> Option<Str
     if facts.image.is_some() || wanted.is_empty() {
         return None;
     }
-    let size = Bytes(wanted.iter().filter_map(|area| tiering::size_of(facts, area)).sum());
+    let size = Bytes(wanted.iter().filter_map(|area| areas::size_of(facts, area)).sum());
     let demand = demand(facts);
     let held = size.0.saturating_add(zram.0);
     // What is less than a step of sizes is no shortage.
-    if tiering::in_steps(Bytes(demand.0.saturating_sub(held))) == Bytes(0) {
+    if areas::in_steps(Bytes(demand.0.saturating_sub(held))) == Bytes(0) {
         return None;
     }
     let why = why_no_more(facts, wanted).map_or_else(String::new, |why| format!(" ({why})"));
@@ -33,14 +33,14 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted], zram: Bytes) -> Option<Str
 
 /// Why no swap file makes up for it; `None` where the user chose the areas.
 fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
-    let on: Vec<DiskArea> = tiering::active_areas(facts);
+    let on: Vec<DiskArea> = areas::active_areas(facts);
     if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
         return None;
     }
-    if tiering::disk_of(facts, &on).is_some_and(|disk| disk.spins()) {
+    if areas::disk_of(facts, &on).is_some_and(|disk| disk.spins()) {
         return Some("none is put beside an area on a spinning disk, whose heads would go back and forth".into());
     }
-    if !facts.swaps.iter().all(tiering::is_plain) {
+    if !facts.swaps.iter().all(areas::is_plain) {
         return Some("none that is plain is put beside an encrypted one".into());
     }
     let root = facts.mounts.iter().find(|mount| mount.at == "/")?;

@@ -4,28 +4,14 @@
 //! what came first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to,
 //! for disks with fewer slots than it has pages (`auto/zram.rs`), and for kernels without zswap. In a container neither can be set.
 
-use crate::edit::fstab;
-use crate::facts::{BlockDevice, Encryption, Facts, Mount, SwapArea, SwapKind, Transport};
+use crate::facts::{BlockDevice, Facts, SwapArea, Transport};
 use crate::forecast::{BackingTier, Forecast, ForecastVerdict, Part};
-use crate::measurement::{AreaSpread, Estimate, Evidence, MeasuredAnswer};
-use crate::settings::{Provenance, Settings, SwapWanted};
+use crate::measurement::Evidence;
+use crate::settings::{Provenance, Settings};
 use crate::units::Bytes;
 
-use super::assume::ASSUMED;
+use super::areas::{DiskArea, areas, disk_of};
 use super::{RuleGround, unfit};
-
-/// One disk area behind the tier.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskArea {
-    /// Device or file.
-    pub path: String,
-    /// Size that it has or shall have.
-    pub size: Bytes,
-    /// True for a file that is made when it is not there.
-    pub create: bool,
-    /// Its priority, where it is one that may be missing: such areas are kept as they were prepared.
-    pub optional: Option<i32>,
-}
 
 /// The decision and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,165 +141,4 @@ fn nothing(reason: String, evidence: &str) -> TieringDecision {
         evidence: evidence.into(),
         simulated: false,
     }
-}
-
-/// The user's areas, else the areas that are on with a file beside them where they are too small, else those in fstab, else a file to be
-/// made on the root disk.
-fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec<DiskArea> {
-    if let Some(wanted) = &above.swap {
-        let area = |area: &SwapWanted| {
-            // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
-            let size = Bytes(size_of(facts, area).unwrap_or(0));
-            DiskArea { path: area.path.clone(), size, create: area.size.is_some(), optional: None }
-        };
-        return wanted.value.iter().map(area).collect();
-    }
-    if facts.image.is_some() {
-        return listed_areas(facts);
-    }
-    let on = active_areas(facts);
-    // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers.
-    if facts.swaps.iter().any(SwapArea::is_zram) {
-        return on;
-    }
-    if !on.is_empty() {
-        return with_enough(facts, on);
-    }
-    swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
-}
-
-/// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not beside a spinning
-/// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
-fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
-    let spins = disk_of(facts, &on).is_some_and(BlockDevice::spins);
-    let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
-    let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
-    let size = in_steps(Bytes(missing).min(file.size));
-    if size >= ASSUMED.swap_file.min && facts.swaps.iter().all(is_plain) {
-        on.push(DiskArea { size, ..file });
-    }
-    on
-}
-
-/// No encryption of what is swapped to it is asked for; zram is on no disk.
-pub(super) fn is_plain(area: &SwapArea) -> bool {
-    area.is_zram() || area.encryption.value() == Some(&Encryption::None)
-}
-
-/// Slots for what is in the pool, and for what neither pool nor RAM hold.
-pub(super) fn demand(facts: &Facts) -> Bytes {
-    let figures = &ASSUMED.swap_file;
-    Bytes(facts.memory.total().0.saturating_mul(figures.slots_percent) / 100).min(figures.max)
-}
-
-/// Whole 256 MiB, so that a size reads well.
-pub(super) fn in_steps(size: Bytes) -> Bytes {
-    Bytes::from_mib(size.mib() / 256 * 256)
-}
-
-/// The areas that an image will switch on by itself. How large they are only their machine knows.
-fn listed_areas(facts: &Facts) -> Vec<DiskArea> {
-    let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
-    specs
-        .filter(|spec| !spec.starts_with("/dev/zram"))
-        .map(|path| DiskArea { path, size: Bytes(0), create: false, optional: None })
-        .collect()
-}
-
-/// One file, or as many as were measured to be clearly faster on its disk.
-fn divide(facts: &Facts, evidence: &Evidence, file: DiskArea) -> Vec<DiskArea> {
-    let disk = disk_of(facts, std::slice::from_ref(&file));
-    let several = evidence.spread(disk.map(|disk| disk.name.as_str())).filter(|known| pays(known.value.gain));
-    let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
-    let size = Bytes::from_mib(file.size.mib() / count);
-    let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
-    (0..count).map(|number| DiskArea { path: path(number), size, create: true, optional: None }).collect()
-}
-
-/// A gain that is certain, and more than a shared machine scatters.
-fn pays(gain: Estimate) -> bool {
-    gain.low > 1.0 && gain.value >= 1.0 + ASSUMED.measured.gain_percent as f64 / 100.0
-}
-
-/// What measurements say about the number of areas that are made, as a sentence.
-pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[DiskArea]) -> Option<MeasuredAnswer<String>> {
-    let disk = disk_of(facts, areas)?;
-    let known = evidence.spread(Some(&disk.name)).filter(|_| areas.iter().all(|area| area.create))?;
-    let AreaSpread { areas: count, gain } = known.value;
-    let verdict = if pays(gain) { "so there are several" } else { "so one is enough" };
-    let value = format!(
-        "{count} areas on {} did {:.2} times the operations of one ({:.2} to {:.2}): {verdict}",
-        disk.name, gain.value, gain.low, gain.high
-    );
-    Some(MeasuredAnswer { value, source: known.source })
-}
-
-/// The disk areas that are on.
-pub(super) fn active_areas(facts: &Facts) -> Vec<DiskArea> {
-    let area = |area: &SwapArea| {
-        let optional = listed_as_optional(facts, area).then_some(area.priority);
-        let path = lasting_name(facts, area, optional.is_some());
-        DiskArea { path, size: whole_size(facts, area), create: area.kind == SwapKind::File, optional }
-    };
-    facts.swaps.iter().filter(|area| !area.is_zram()).map(area).collect()
-}
-
-/// True when its line in fstab lets a boot go on without it after a short wait.
-fn listed_as_optional(facts: &Facts, area: &SwapArea) -> bool {
-    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| area.kind == SwapKind::Partition);
-    let is_it = |entry: &fstab::FstabEntry| entry.spec == area.path || device.is_some_and(|device| device.is_named(&entry.spec));
-    let entries = fstab::entries(facts.file("/etc/fstab").unwrap_or_default());
-    entries.iter().flatten().any(|entry| entry.is_swap() && entry.is_optional() && is_it(entry))
-}
-
-/// A name that still means the same area when disks come and go: of an optional one its mapping or partition.
-fn lasting_name(facts: &Facts, area: &SwapArea, is_optional: bool) -> String {
-    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| is_optional);
-    let Some(device) = device else { return area.path.clone() };
-    match (&device.dm_name, &device.partuuid) {
-        (None, Some(partuuid)) => format!("PARTUUID={partuuid}"),
-        _ => device.node(),
-    }
-}
-
-/// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
-fn whole_size(facts: &Facts, area: &SwapArea) -> Bytes {
-    let device = area.device.value().filter(|_| area.kind == SwapKind::Partition).and_then(|name| facts.block_device(name));
-    device.map_or_else(|| Bytes::from_mib(area.size.0.div_ceil(1 << 20)), |device| device.size)
-}
-
-/// Bytes of a wanted area: as written, or that of the device or active area.
-#[must_use]
-pub fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
-    let active = || facts.swaps.iter().find(|on| on.path == area.path).map(|on| whole_size(facts, on));
-    let device = || facts.device_named(&area.path).map(|device| device.size);
-    area.size.or_else(device).or_else(active).map(|size| size.0)
-}
-
-/// A swap file on the root file system, where that can hold one.
-fn swap_file(facts: &Facts) -> Option<DiskArea> {
-    let figures = &ASSUMED.swap_file;
-    let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
-    let disk = root.device.value().and_then(|name| facts.disk_of(name));
-    if disk.is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
-        return None;
-    }
-    Some(DiskArea { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
-}
-
-/// What a swap file on this file system would get: enough slots ([`demand`]).
-pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
-    let figures = &ASSUMED.swap_file;
-    let free = root.free.value().copied().unwrap_or_default().percent(figures.free_percent);
-    in_steps(demand(facts).max(figures.min).min(free))
-}
-
-/// The whole disk behind the first area.
-pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[DiskArea]) -> Option<&'a BlockDevice> {
-    let area = areas.first()?;
-    let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
-    let device = active
-        .or_else(|| facts.device_named(&area.path).map(|device| device.name.clone()))
-        .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
-    facts.disk_of(&device?)
 }

@@ -1,7 +1,7 @@
 //! Why no disk of a machine gets a swap file, disk by disk.
 
+use super::areas::swap_file_size;
 use super::assume::ASSUMED;
-use super::tiering::swap_file_size;
 use crate::facts::{BlockDevice, Facts, Mount, Transport};
 
 /// Why no swap file is made on this disk, whatever lies on it.

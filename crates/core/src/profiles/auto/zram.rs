@@ -4,8 +4,8 @@
 //! needs none there. Where the disk has fewer slots than a device has pages, zram in front of it holds more (docs/evidence/density.md, "With
 //! few slots"). zram has no limit of RAM but its size, so that what pages of this machine were measured to take bounds it.
 
+use super::areas::demand;
 use super::assume::ASSUMED;
-use super::tiering::demand;
 use super::{RuleGround, ZRAM_PRIORITY, derived, largest_pool, measured};
 use crate::facts::{Facts, ZramDevice};
 use crate::measurement::{Evidence, MeasuredAnswer};
