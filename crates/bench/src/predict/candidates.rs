@@ -5,7 +5,7 @@
 use swaptune_core::facts::{Availability, SwapArea};
 use swaptune_core::forecast::{BackingTier, Candidate};
 use swaptune_core::profiles::auto::tiering::decide;
-use swaptune_core::profiles::auto::{DISK_PRIORITY, DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::{DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{ModelFigures, ModelSettings};
@@ -149,7 +149,7 @@ impl<'a> CandidateGround<'a> {
         for area in &self.areas {
             let active = facts.swaps.iter().find(|on| on.path == area.path);
             let device = active.map_or(self.disk.as_ref(), |on| on.device.value());
-            machine.disk(&area.path, area.size, DISK_PRIORITY, device.map(String::as_str));
+            machine.disk(&area.path, area.size, area.priority, device.map(String::as_str));
         }
         if let (BackingTier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
             let by_rule = || zram_size(facts, self.request.evidence, Some(algorithm)).value;

@@ -283,8 +283,10 @@ pub(super) fn carry_out(facts: &mut Facts, plan: &Plan) {
                     value.parameters.insert(name["zswap.".len()..].to_owned(), after);
                 }
             }
-            Change::Knob { name, .. } if name == "block.rotational" => {
-                facts.block_devices.iter_mut().for_each(|device| device.rotational = Fact::known(false, "t"));
+            Change::Knob { name, path, .. } if name == "block.rotational" => {
+                let disk = path.split('/').nth(4).unwrap();
+                let of_disk = facts.block_devices.iter_mut().filter(|device| device.name.starts_with(disk));
+                of_disk.for_each(|device| device.rotational = Fact::known(false, "t"));
             }
             Change::Knob { name, after, .. } => drop(facts.knobs.insert(name, Fact::known(after, "t"))),
             Change::File { path, after, .. } | Change::Link { path, after, .. } => {

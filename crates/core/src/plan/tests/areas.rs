@@ -42,6 +42,60 @@ fn two_areas_of_one_disk_go_off_before_it_is_corrected_once() {
     assert_eq!(kinds, ["off", "off", "flag", "on", "on"]);
 }
 
+/// The server with a second area, on a disk with heads.
+fn with_a_hard_disk(priority: i32) -> Facts {
+    let mut facts = server();
+    facts.swaps.push(area("/dev/sda1", "sda1", priority, 0));
+    let disk = BlockDevice {
+        name: "sda".into(),
+        size: Bytes::from_gib(4),
+        transport: Transport::Scsi,
+        rotational: Fact::known(true, "t"),
+        ..Default::default()
+    };
+    let part = BlockDevice { name: "sda1".into(), parent: Some("sda".into()), ..disk.clone() };
+    facts.block_devices.extend([disk, part]);
+    facts
+}
+
+#[test]
+fn an_area_on_a_hard_disk_is_not_filled_in_turn_with_a_quicker_one() {
+    for (quick, slow, expect) in [(100, 1, [100, 1]), (-2, -3, [10, 9]), (-1, -1, [10, 9]), (5, -2, [5, 4])] {
+        let mut facts = with_a_hard_disk(slow);
+        facts.swaps[0].priority = quick;
+        let planned = |facts: &Facts| resolved(facts, "").swap.unwrap().value.iter().map(|area| area.priority).collect::<Vec<_>>();
+        assert_eq!(planned(&facts), expect);
+        let plan = plan_with(&facts, "", &[]);
+        carry_out(&mut facts, &plan);
+        let mut again = planned(&facts);
+        again.sort_unstable_by(|a, b| b.cmp(a));
+        assert_eq!(again, expect, "and it stays");
+    }
+}
+
+#[test]
+fn a_file_beside_a_hard_disk_is_filled_before_it() {
+    let mut facts = with_a_hard_disk(-2);
+    facts.swaps.remove(0);
+    let plan = plan_with(&facts, "", &[]);
+    let on = |plan: &Plan, wanted: &str| {
+        plan.steps.iter().find_map(|step| match &step.change {
+            Change::Swap { path, after: Some(state), .. } if path == wanted => Some(state.priority),
+            _ => None,
+        })
+    };
+    assert_eq!((on(&plan, "/swapfile"), on(&plan, "/dev/sda1")), (Some(11), Some(10)), "heads do not go back and forth");
+    // The other way round: / has heads, the area that is on has none.
+    let mut facts = with_a_hard_disk(-2);
+    facts.swaps.truncate(1);
+    facts.block_devices.iter_mut().filter(|device| device.name == "vda3").for_each(|device| device.size = Bytes::from_gib(8));
+    assert_eq!(on(&plan_with(&facts, "", &[]), "/swapfile"), Some(10));
+    facts.mounts[0].device = Fact::known("sda1".into(), "t");
+    let plan = plan_with(&facts, "", &[]);
+    assert_eq!(on(&plan, "/swapfile"), None);
+    assert!(noted(&plan, "the disk of /, which spins"), "{:?}", plan.notes);
+}
+
 #[test]
 fn an_area_in_use_is_not_moved_now() {
     let mut facts = server();

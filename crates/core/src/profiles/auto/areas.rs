@@ -7,7 +7,7 @@ use crate::settings::{Settings, SwapWanted};
 use crate::units::Bytes;
 
 use super::assume::ASSUMED;
-use super::unfit;
+use super::{DISK_PRIORITY, priorities, unfit};
 
 /// One disk area behind the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,10 @@ pub struct DiskArea {
     pub size: Bytes,
     /// True for a file that is made when it is not there.
     pub create: bool,
-    /// Its priority, where it is one that may be missing: such areas are kept as they were prepared.
-    pub optional: Option<i32>,
+    /// Its priority.
+    pub priority: i32,
+    /// True for one that may be missing: such areas are kept as they were prepared.
+    pub optional: bool,
 }
 
 /// The user's areas, else the areas that are on with a file beside them where they are too small, else those in fstab, else a file to be
@@ -29,7 +31,7 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
         let area = |area: &SwapWanted| {
             // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
             let size = Bytes(size_of(facts, area).unwrap_or(0));
-            DiskArea { path: area.path.clone(), size, create: area.size.is_some(), optional: None }
+            DiskArea { path: area.path.clone(), size, create: area.size.is_some(), priority: area.priority, optional: false }
         };
         return wanted.value.iter().map(area).collect();
     }
@@ -47,15 +49,16 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
     swap_file(facts).map_or_else(Vec::new, |file| divide(facts, evidence, file))
 }
 
-/// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not beside a spinning
-/// disk's, whose heads would go back and forth, and not beside an encrypted area, whose owner does not want plain pages on a disk.
+/// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not on a disk that spins, whose heads would
+/// go back and forth, and which is slower than any other; and not beside an encrypted area, whose owner does not want plain pages on a disk.
 fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
-    let spins = disk_of(facts, &on).is_some_and(BlockDevice::spins);
+    let spins = root_disk(facts).is_some_and(BlockDevice::spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
+    let priority = priorities::quicker_than(facts, &on);
     let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
     let size = in_steps(Bytes(missing).min(file.size));
     if size >= ASSUMED.swap_file.min && facts.swaps.iter().all(is_plain) {
-        on.push(DiskArea { size, ..file });
+        on.push(DiskArea { size, priority, ..file });
     }
     on
 }
@@ -81,7 +84,7 @@ fn listed_areas(facts: &Facts) -> Vec<DiskArea> {
     let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
     specs
         .filter(|spec| !spec.starts_with("/dev/zram"))
-        .map(|path| DiskArea { path, size: Bytes(0), create: false, optional: None })
+        .map(|path| DiskArea { path, size: Bytes(0), create: false, priority: DISK_PRIORITY, optional: false })
         .collect()
 }
 
@@ -92,7 +95,7 @@ fn divide(facts: &Facts, evidence: &Evidence, file: DiskArea) -> Vec<DiskArea> {
     let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
     let size = Bytes::from_mib(file.size.mib() / count);
     let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
-    (0..count).map(|number| DiskArea { path: path(number), size, create: true, optional: None }).collect()
+    (0..count).map(|number| DiskArea { path: path(number), size, ..file.clone() }).collect()
 }
 
 /// A gain that is certain, and more than a shared machine scatters.
@@ -115,12 +118,14 @@ pub(super) fn spread(facts: &Facts, evidence: &Evidence, areas: &[DiskArea]) -> 
 
 /// The disk areas that are on.
 pub(super) fn active_areas(facts: &Facts) -> Vec<DiskArea> {
-    let area = |area: &SwapArea| {
-        let optional = listed_as_optional(facts, area).then_some(area.priority);
-        let path = lasting_name(facts, area, optional.is_some());
-        DiskArea { path, size: whole_size(facts, area), create: area.kind == SwapKind::File, optional }
+    let on: Vec<(&SwapArea, bool)> =
+        facts.swaps.iter().filter(|area| !area.is_zram()).map(|area| (area, listed_as_optional(facts, area))).collect();
+    let area = |((area, optional), priority): (&(&SwapArea, bool), i32)| {
+        let path = lasting_name(facts, area, *optional);
+        let create = area.kind == SwapKind::File;
+        DiskArea { path, size: whole_size(facts, area), create, priority, optional: *optional }
     };
-    facts.swaps.iter().filter(|area| !area.is_zram()).map(area).collect()
+    on.iter().zip(priorities::of(facts, &on)).map(area).collect()
 }
 
 /// True when its line in fstab lets a boot go on without it after a short wait.
@@ -157,12 +162,22 @@ pub(super) fn size_of(facts: &Facts, area: &SwapWanted) -> Option<u64> {
 /// A swap file on the root file system, where that can hold one.
 fn swap_file(facts: &Facts) -> Option<DiskArea> {
     let figures = &ASSUMED.swap_file;
-    let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
-    let disk = root.device.value().and_then(|name| facts.disk_of(name));
-    if disk.is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
+    let root = root(facts)?;
+    if root_disk(facts).is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
         return None;
     }
-    Some(DiskArea { path: figures.path.clone(), size: swap_file_size(facts, root), create: true, optional: None })
+    let size = swap_file_size(facts, root);
+    Some(DiskArea { path: figures.path.clone(), size, create: true, priority: DISK_PRIORITY, optional: false })
+}
+
+/// The file system that a swap file is made on.
+pub(super) fn root(facts: &Facts) -> Option<&Mount> {
+    facts.mounts.iter().find(|mount| mount.at == "/")
+}
+
+/// The whole disk below it.
+pub(super) fn root_disk(facts: &Facts) -> Option<&BlockDevice> {
+    facts.disk_of(root(facts)?.device.value()?)
 }
 
 /// What a swap file on this file system would get: enough slots ([`demand`]).
@@ -172,12 +187,14 @@ pub(super) fn swap_file_size(facts: &Facts, root: &Mount) -> Bytes {
     in_steps(demand(facts).max(figures.min).min(free))
 }
 
-/// The whole disk behind the first area.
+/// The whole disk behind the area that is filled first; of equal ones that which is named first.
 pub(super) fn disk_of<'a>(facts: &'a Facts, areas: &[DiskArea]) -> Option<&'a BlockDevice> {
-    let area = areas.first()?;
-    let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value().cloned());
-    let device = active
-        .or_else(|| facts.device_named(&area.path).map(|device| device.name.clone()))
-        .or_else(|| facts.mounts.iter().find(|mount| mount.at == "/").and_then(|root| root.device.value().cloned()));
-    facts.disk_of(&device?)
+    disk_below(facts, areas.iter().rev().max_by_key(|area| area.priority)?)
+}
+
+/// The whole disk behind an area; what is not there yet will lie on that of /.
+pub(super) fn disk_below<'a>(facts: &'a Facts, area: &DiskArea) -> Option<&'a BlockDevice> {
+    let active = facts.swaps.iter().find(|on| on.path == area.path).and_then(|on| on.device.value());
+    let device = active.or_else(|| facts.device_named(&area.path).map(|device| &device.name));
+    device.map_or_else(|| root_disk(facts), |name| facts.disk_of(name))
 }

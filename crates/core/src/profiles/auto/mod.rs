@@ -8,6 +8,7 @@ mod areas;
 mod assume;
 mod measured;
 mod pool;
+mod priorities;
 mod reclaim;
 mod slots;
 pub mod tiering;
@@ -233,7 +234,7 @@ impl RuleGround<'_> {
     /// Whether the areas that are there are enough.
     fn why_these_areas(&self) -> String {
         let areas = &self.tiering.areas;
-        let is_on = |area: &DiskArea| area.optional.is_some() || self.facts.swaps.iter().any(|on| on.path == area.path);
+        let is_on = |area: &DiskArea| area.optional || self.facts.swaps.iter().any(|on| on.path == area.path);
         match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
                 "a page in the pool keeps its slot, and the disk takes what pool and RAM do not hold: {} more, {} in all",
@@ -264,8 +265,8 @@ fn wanted_areas(areas: &[DiskArea]) -> Vec<SwapWanted> {
     let wanted = |area: &DiskArea| SwapWanted {
         path: area.path.clone(),
         size: area.create.then_some(area.size),
-        priority: area.optional.unwrap_or(DISK_PRIORITY),
-        optional: area.optional.map(|_| true),
+        priority: area.priority,
+        optional: area.optional.then_some(true),
         discard_once: false,
         encrypt: None,
     };

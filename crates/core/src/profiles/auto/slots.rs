@@ -3,7 +3,7 @@
 use super::areas::{self, DiskArea, demand};
 use super::assume::ASSUMED;
 use super::unfit;
-use crate::facts::Facts;
+use crate::facts::{BlockDevice, Facts};
 use crate::settings::SwapWanted;
 use crate::units::Bytes;
 
@@ -37,15 +37,14 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
     if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
         return None;
     }
-    if areas::disk_of(facts, &on).is_some_and(|disk| disk.spins()) {
-        return Some("none is put beside an area on a spinning disk, whose heads would go back and forth".into());
+    if areas::root_disk(facts).is_some_and(BlockDevice::spins) {
+        return Some("none is put beside them on the disk of /, which spins: its heads would go back and forth".into());
     }
     if !facts.swaps.iter().all(areas::is_plain) {
         return Some("none that is plain is put beside an encrypted one".into());
     }
-    let root = facts.mounts.iter().find(|mount| mount.at == "/")?;
-    let disk = root.device.value().and_then(|name| facts.disk_of(name));
-    let unfit = disk.and_then(unfit::disk).map(|why| format!("the disk of / is {why}")).or_else(|| unfit::root(facts, root));
+    let root = areas::root(facts)?;
+    let unfit = areas::root_disk(facts).and_then(unfit::disk).map(|why| format!("the disk of / is {why}")).or_else(|| unfit::root(facts, root));
     unfit.or_else(|| {
         let (free, percent) = (root.free.value()?, ASSUMED.swap_file.free_percent);
         wanted
@@ -59,7 +58,7 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::Fact;
-    use crate::facts::{BlockDevice, Encryption, Mount, SwapArea, SwapKind, Transport, ZswapFacts};
+    use crate::facts::{Encryption, Mount, SwapArea, SwapKind, Transport, ZswapFacts};
 
     fn machine(free: Bytes, encryption: Encryption) -> Facts {
         let mut facts = Facts::default();

@@ -20,9 +20,9 @@ pub struct TieringDecision {
     pub tier: BackingTier,
     /// Disk areas.
     pub areas: Vec<DiskArea>,
-    /// The whole disk behind the first area, by its kernel name.
+    /// The whole disk behind the area that is filled first, by its kernel name.
     pub disk: Option<String>,
-    /// How the disk behind the areas is attached; `None` without a disk.
+    /// How that disk is attached; `None` without a disk.
     pub transport: Option<Transport>,
     /// True for a spinning disk; a virtual disk that only says so is not one.
     pub spinning: bool,
