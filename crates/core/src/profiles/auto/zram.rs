@@ -48,9 +48,10 @@ fn new_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) -> Sett
     }
 }
 
-/// Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM.
+/// Whole 64 MiB, so that the size reads well and survives a reboot that finds a little less RAM; less than that in whole MiB.
 fn in_steps(size: Bytes) -> Bytes {
-    Bytes::from_mib(size.mib() / 64 * 64)
+    let mib = size.mib();
+    Bytes::from_mib(if mib < 64 { mib } else { mib / 64 * 64 })
 }
 
 /// What as much RAM as a full pool holds, uncompressed.
@@ -69,7 +70,8 @@ impl RuleGround<'_> {
         compressors.value.iter().find(|name| self.has(name)).map(String::as_str)
     }
 
-    /// `None` where a manager set one up: that is the manager's. What no manager sets up at boot is kept as it is.
+    /// `None` where a manager set one up: that is the manager's; and where RAM is not known, without which it has no size. What no manager
+    /// sets up at boot is kept as it is.
     pub(super) fn zram(&self, compressors: &Setting<Vec<String>>) -> Option<Setting<Vec<ZramWanted>>> {
         let size = zram_size(self.facts, self.evidence, self.algorithm(compressors));
         let algorithm = compressors.value.clone();
@@ -78,7 +80,11 @@ impl RuleGround<'_> {
             if self.facts.managers_of_zram().any(|manager| manager.active) {
                 return None;
             }
-            device.priority = area.priority;
+            // A negative one is the kernel's own, which nobody can ask for.
+            device.priority = if area.priority < 0 { ZRAM_PRIORITY } else { area.priority };
+        }
+        if device.size == Bytes(0) {
+            return None;
         }
         let (so_large, source) = size.provenance.reasoning().unwrap_or_default();
         let (reason, source) = (format!("{}; {so_large}", self.tiering.reason), source.to_owned());
