@@ -5,7 +5,7 @@
 use swaptune_core::facts::{Availability, SwapArea};
 use swaptune_core::forecast::{BackingTier, Candidate};
 use swaptune_core::profiles::auto::tiering::decide;
-use swaptune_core::profiles::auto::{DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, zram_size};
+use swaptune_core::profiles::auto::{DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, priority_above, zram_size};
 use swaptune_core::settings::Setting;
 use swaptune_core::{Bytes, Facts};
 use swaptune_tiers::model::{ModelFigures, ModelSettings};
@@ -153,7 +153,8 @@ impl<'a> CandidateGround<'a> {
         }
         if let (BackingTier::Zram, Some(algorithm)) = (candidate.tier, &candidate.compressor) {
             let by_rule = || zram_size(facts, self.request.evidence, Some(algorithm)).value;
-            machine.zram(self.zram_size.unwrap_or_else(by_rule), ZRAM_PRIORITY, algorithm, None);
+            let priority = priority_above(ZRAM_PRIORITY, self.areas.iter().map(|area| area.priority).max());
+            machine.zram(self.zram_size.unwrap_or_else(by_rule), priority, algorithm, None);
         }
         if let Some(zswap) = facts.zswap.value().filter(|_| candidate.tier == BackingTier::Zswap) {
             let now = zswap_of(zswap);

@@ -4,6 +4,7 @@ use super::When;
 use super::draft::{Draft, Why};
 use crate::change::{Change, SwapState};
 use crate::facts::SwapArea;
+use crate::profiles::auto;
 use crate::units::Bytes;
 
 /// zram that stands where zswap is wanted: its areas go off after the disk areas are on.
@@ -31,16 +32,20 @@ fn zram_off(draft: &mut Draft<'_>, area: &SwapArea) {
     draft.step(When::Now, Change::Zram { name, before, after: None }, why());
 }
 
-/// zram below a disk: the compressed tier would fill last.
+/// zram of others below a disk: the compressed tier would fill last. Our own has its priority from the settings ([`super::zram`]).
 pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
-    let facts = draft.facts();
-    if draft.settings().wants_zswap() || draft.settings().derives_nothing() {
+    let (facts, settings) = (draft.facts(), draft.settings());
+    if settings.wants_zswap() || settings.derives_nothing() {
         return;
     }
-    let disk = facts.swaps.iter().filter(|area| !area.is_zram()).map(|area| area.priority).max();
-    let Some(disk) = disk else { return };
-    for area in facts.swaps.iter().filter(|area| area.is_zram() && area.priority <= disk) {
-        let after = SwapState { priority: (disk + 90).min(32767), discard_once: false };
+    let Some(disk) = disk_priority(draft) else { return };
+    let ours = settings.zram.as_ref().map_or(0, |list| list.value.len());
+    let is_ours = |area: &SwapArea| (0..ours).any(|number| area.path == format!("/dev/zram{number}"));
+    for area in facts.swaps.iter().filter(|area| area.is_zram() && !is_ours(area)) {
+        let after = SwapState { priority: auto::priority_above(area.priority, Some(disk)), discard_once: false };
+        if after.priority == area.priority {
+            continue;
+        }
         let before = SwapState { priority: area.priority, discard_once: false };
         let reason = format!("its priority {} is not above the disk's {disk}: pages would go to the disk first", area.priority);
         let change = Change::Swap { path: area.path.clone(), before: Some(before), after: Some(after) };
@@ -50,6 +55,18 @@ pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
             draft.pending(area.path.clone(), format!("{reason}; it holds {} and is left as it is", area.used), "/proc/swaps");
         }
     }
+}
+
+/// The highest priority that a disk area has once the steps so far are made.
+fn disk_priority(draft: &Draft<'_>) -> Option<i32> {
+    let after = |area: &SwapArea| {
+        let steps = draft.live().iter().rev().find_map(|change| match change {
+            Change::Swap { path, after, .. } if *path == area.path => Some(after.map(|state| state.priority)),
+            _ => None,
+        });
+        steps.unwrap_or(Some(area.priority))
+    };
+    draft.facts().swaps.iter().filter(|area| !area.is_zram()).filter_map(after).max()
 }
 
 /// Figures are of pages of 4 KiB; a kernel with larger ones is told so.

@@ -81,13 +81,26 @@ fn on_already(draft: &mut Draft<'_>, active: &SwapArea, device: Option<&ZramDevi
         device.zip(backing).is_some_and(|(device, backing)| zram_upkeep::is_backed_by(device, backing))
     });
     let compresses_again = wanted.recomp_algorithm.is_empty() || wanted.recomp_algorithm == found.recomp_algorithm;
-    if found.disksize == wanted.size && active.priority == wanted.priority && is_backed && compresses_again {
+    let priority = priority(draft, active, wanted.priority);
+    if found.disksize == wanted.size && priority == wanted.priority && is_backed && compresses_again {
         return;
     }
     let words = found.words();
-    let text =
-        format!("{} is on with {words} and priority {}; it is left as it is until the next boot", active.path, active.priority);
+    let text = format!("{} is on with {words} and priority {priority}; it is left as it is until the next boot", active.path);
     draft.pending(&active.path, text, "/proc/swaps");
+}
+
+/// The priority that an area has then: the wanted one, unless it holds something that would have to be moved for it.
+fn priority(draft: &mut Draft<'_>, active: &SwapArea, wanted: i32) -> i32 {
+    if active.priority == wanted || active.used > Bytes(0) {
+        return active.priority;
+    }
+    let state = |priority| Some(SwapState { priority, discard_once: false });
+    let change = Change::Swap { path: active.path.clone(), before: state(active.priority), after: state(wanted) };
+    let reason =
+        format!("its priority is {} and not {wanted}, and it holds nothing that would have to be moved", active.priority);
+    draft.step(When::Now, change, Why::rule(reason, "swapon(2): higher priority is filled first"));
+    wanted
 }
 
 /// How a device that is set up is set up.

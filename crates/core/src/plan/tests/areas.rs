@@ -133,9 +133,28 @@ fn a_priority_that_inverts_the_tiers_is_raised() {
     let mut facts = server();
     facts.zswap = Fact::absent("none");
     facts.swaps = vec![area("/dev/zram0", "zram0", 5, 0), area("/dev/vda3", "vda3", 10, 0)];
-    let plan = plan_with(&facts, "", &[]);
+    facts.zram.driver = Fact::known(Availability::Loaded, "t");
+    let algorithm = Fact::known("zstd".into(), "t");
+    facts.zram.devices = vec![ZramDevice { name: "zram0".into(), disksize: Bytes::from_gib(4), algorithm, ..Default::default() }];
     let raised = |step: &Step| matches!(&step.change, Change::Swap { path, after: Some(SwapState { priority: 100, .. }), .. } if path == "/dev/zram0");
+    let plan = plan_with(&facts, "", &[]);
     assert!(plan.steps.iter().any(raised));
+    assert!(file(&plan, APPLIED_FILE).unwrap().contains("priority = 100\n"), "the next boot does not invert them again");
+    let mut after = facts.clone();
+    carry_out(&mut after, &plan);
+    assert!(plan_with(&after, "", &[]).is_in_effect(), "{:?}", plan_with(&after, "", &[]));
+    // That of a manager is raised for this boot: the manager sets it up again at the next.
+    let manager = Manager { name: "zram-generator".into(), evidence: "/etc".into(), active: true };
+    let managed = |priority: i32, used: u64| {
+        let mut facts = facts.clone();
+        facts.system.managers = vec![manager.clone()];
+        facts.swaps = vec![area("/dev/zram0", "zram0", priority, used), area("/dev/vda3", "vda3", 200, 0)];
+        plan_with(&facts, "", &[])
+    };
+    assert!(managed(5, 0).steps.iter().any(raised));
+    assert!(noted(&managed(5, 1), "its priority 5 is not above the disk's 10"));
+    let high = managed(150, 0);
+    assert!(!targets(&high).contains(&"/dev/zram0"), "above what the disk gets: {:?}", high.steps);
 }
 
 #[test]

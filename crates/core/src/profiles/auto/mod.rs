@@ -24,6 +24,7 @@ use crate::units::Bytes;
 pub use areas::DiskArea;
 use assume::{ASSUMED, PreferredNames};
 pub use pool::{largest_pool, pool_percent_max};
+pub use priorities::above as priority_above;
 pub use slots::shortage;
 pub use tiering::TieringDecision;
 pub use zram::zram_size;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::areas::{DiskArea, disk_below};
-use super::DISK_PRIORITY;
+use super::{DISK_PRIORITY, ZRAM_PRIORITY};
 use crate::facts::{BlockDevice, Facts, SwapArea};
 
 /// The largest that swapon(2) takes.
@@ -24,6 +24,14 @@ pub(super) fn of(facts: &Facts, on: &[(&SwapArea, bool)]) -> Vec<i32> {
 pub(super) fn quicker_than(facts: &Facts, on: &[DiskArea]) -> i32 {
     let slow = on.iter().filter(|area| disk_below(facts, area).is_some_and(BlockDevice::spins)).map(|area| area.priority).max();
     slow.map_or(DISK_PRIORITY, |slow| slow.saturating_add(1).clamp(DISK_PRIORITY, MOST))
+}
+
+/// The priority of a compressed tier: its own where that is above the highest of the disks, else as far above as it usually is. An area
+/// below a disk would be filled last.
+#[must_use]
+pub fn above(own: i32, disk: Option<i32>) -> i32 {
+    let raised = |disk: i32| disk.saturating_add(ZRAM_PRIORITY - DISK_PRIORITY).min(MOST);
+    disk.filter(|disk| own <= *disk).map_or(own, raised)
 }
 
 /// What somebody chose, and for the others numbers below: in the order in which this kernel fills them, and where it fills them in turn
@@ -111,6 +119,12 @@ mod tests {
             let again: Vec<(&str, i32)> = areas.iter().zip(expect).map(|((name, _), planned)| (*name, *planned)).collect();
             assert_eq!(planned(&again), expect, "{areas:?}, once more");
         }
+    }
+
+    #[test]
+    fn zram_is_above_every_disk() {
+        let all = [(100, None), (5, Some(4)), (5, Some(5)), (100, Some(10)), (100, Some(300)), (100, Some(MOST))];
+        assert_eq!(all.map(|(own, disk)| above(own, disk)), [100, 5, 95, 100, 390, MOST]);
     }
 
     #[test]

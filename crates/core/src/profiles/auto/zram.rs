@@ -6,7 +6,7 @@
 
 use super::areas::demand;
 use super::assume::ASSUMED;
-use super::{RuleGround, ZRAM_PRIORITY, derived, largest_pool, measured};
+use super::{RuleGround, ZRAM_PRIORITY, derived, largest_pool, measured, priorities};
 use crate::facts::{Facts, ZramDevice};
 use crate::measurement::{Evidence, MeasuredAnswer};
 use crate::memory_map::ZramPool;
@@ -83,6 +83,7 @@ impl RuleGround<'_> {
             // A negative one is the kernel's own, which nobody can ask for.
             device.priority = if area.priority < 0 { ZRAM_PRIORITY } else { area.priority };
         }
+        device.priority = priorities::above(device.priority, self.tiering.areas.iter().map(|area| area.priority).max());
         if device.size == Bytes(0) {
             return None;
         }
