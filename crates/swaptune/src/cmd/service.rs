@@ -58,7 +58,9 @@ fn start(
         &[],
     );
     // What cannot be set at this boot is said, and the rest is switched on: a machine must come up with what it has.
-    for refusal in &plan.refusals {
+    // Devices of disk areas may not be there yet: fstab has them waited for, and switched on.
+    let is_of_fstab = |what: &str| settings.swap.iter().flat_map(|list| &list.value).any(|area| area.path == what);
+    for refusal in plan.refusals.iter().filter(|refusal| !is_of_fstab(&refusal.what)) {
         output::message(&format!("left out: {}: {}", refusal.what, refusal.why));
     }
     let plan = Plan { refusals: Vec::new(), ..plan }.without(|step| !step.change.is_of_service());

@@ -42,6 +42,32 @@ fn two_areas_of_one_disk_go_off_before_it_is_corrected_once() {
     assert_eq!(kinds, ["off", "off", "flag", "on", "on"]);
 }
 
+#[test]
+fn an_area_is_recorded_by_a_name_that_lasts() {
+    let name = |facts: &Facts| resolved(facts, "").swap.unwrap().value[0].path.clone();
+    let device = |facts: &mut Facts, wanted: &str, change: &dyn Fn(&mut BlockDevice)| {
+        facts.block_devices.iter_mut().filter(|device| device.name == wanted).for_each(change);
+    };
+    let mut facts = server();
+    assert_eq!(name(&facts), "UUID=5a5a");
+    device(&mut facts, "vda3", &|device| device.partuuid = Some("p-03".into()));
+    assert_eq!(name(&facts), "PARTUUID=p-03");
+    let recorded = file(&plan_with(&facts, "", &[]), APPLIED_FILE).unwrap().to_owned();
+    // A boot that finds the disks in another order: what was vda3 is vdb3 now.
+    let mut other = facts.clone();
+    device(&mut other, "vda3", &|device| device.name = "vdb3".into());
+    other.swaps = vec![area("/dev/vdb3", "vdb3", 10, 0)];
+    let plan = plan_with(&other, &recorded.replace("profile = \"auto\"", "profile = \"none\""), &[]);
+    assert!(plan.refusals.is_empty() && !plan.steps.iter().any(|step| matches!(step.change, Change::Swap { .. })), "{plan:?}");
+    // A disk and its copy have the same names; the header of one was made anew.
+    device(&mut facts, "vda4", &|device| device.partuuid = Some("P-03".into()));
+    assert_eq!(name(&facts), "UUID=5a5a");
+    device(&mut facts, "vda4", &|device| device.uuid = Some("5a5a".into()));
+    assert_eq!(name(&facts), "/dev/vda3");
+    device(&mut facts, "vda3", &|device| device.dm_name = Some("swap".into()));
+    assert_eq!(name(&facts), "/dev/mapper/swap");
+}
+
 /// The server with a second area, on a disk with heads.
 fn with_a_hard_disk(priority: i32) -> Facts {
     let mut facts = server();
@@ -63,7 +89,8 @@ fn an_area_on_a_hard_disk_is_not_filled_in_turn_with_a_quicker_one() {
     for (quick, slow, expect) in [(100, 1, [100, 1]), (-2, -3, [10, 9]), (-1, -1, [10, 9]), (5, -2, [5, 4])] {
         let mut facts = with_a_hard_disk(slow);
         facts.swaps[0].priority = quick;
-        let planned = |facts: &Facts| resolved(facts, "").swap.unwrap().value.iter().map(|area| area.priority).collect::<Vec<_>>();
+        let planned =
+            |facts: &Facts| resolved(facts, "").swap.unwrap().value.iter().map(|area| area.priority).collect::<Vec<_>>();
         assert_eq!(planned(&facts), expect);
         let plan = plan_with(&facts, "", &[]);
         carry_out(&mut facts, &plan);

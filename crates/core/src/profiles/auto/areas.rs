@@ -12,8 +12,10 @@ use super::{DISK_PRIORITY, priorities, unfit};
 /// One disk area behind the tier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskArea {
-    /// Device or file.
+    /// Device or file: of an area that is on as `/proc/swaps` has it.
     pub path: String,
+    /// What it is recorded as.
+    pub name: String,
     /// Size that it has or shall have.
     pub size: Bytes,
     /// True for a file that is made when it is not there.
@@ -31,7 +33,8 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
         let area = |area: &SwapWanted| {
             // What is not there counts too: a typing error must not turn the design into another one, the plan refuses it by name.
             let size = Bytes(size_of(facts, area).unwrap_or(0));
-            DiskArea { path: area.path.clone(), size, create: area.size.is_some(), priority: area.priority, optional: false }
+            let (path, name) = (area.path.clone(), area.path.clone());
+            DiskArea { path, name, size, create: area.size.is_some(), priority: area.priority, optional: false }
         };
         return wanted.value.iter().map(area).collect();
     }
@@ -84,7 +87,14 @@ fn listed_areas(facts: &Facts) -> Vec<DiskArea> {
     let specs = fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default());
     specs
         .filter(|spec| !spec.starts_with("/dev/zram"))
-        .map(|path| DiskArea { path, size: Bytes(0), create: false, priority: DISK_PRIORITY, optional: false })
+        .map(|path| DiskArea {
+            name: path.clone(),
+            path,
+            size: Bytes(0),
+            create: false,
+            priority: DISK_PRIORITY,
+            optional: false,
+        })
         .collect()
 }
 
@@ -95,7 +105,7 @@ fn divide(facts: &Facts, evidence: &Evidence, file: DiskArea) -> Vec<DiskArea> {
     let Some(count) = several.map(|known| u64::from(known.value.areas)).filter(|count| *count > 1) else { return vec![file] };
     let size = Bytes::from_mib(file.size.mib() / count);
     let path = |number| if number == 0 { file.path.clone() } else { format!("{}{number}", file.path) };
-    (0..count).map(|number| DiskArea { path: path(number), size, ..file.clone() }).collect()
+    (0..count).map(|number| DiskArea { path: path(number), name: path(number), size, ..file.clone() }).collect()
 }
 
 /// A gain that is certain, and more than a shared machine scatters.
@@ -121,9 +131,8 @@ pub(super) fn active_areas(facts: &Facts) -> Vec<DiskArea> {
     let on: Vec<(&SwapArea, bool)> =
         facts.swaps.iter().filter(|area| !area.is_zram()).map(|area| (area, listed_as_optional(facts, area))).collect();
     let area = |((area, optional), priority): (&(&SwapArea, bool), i32)| {
-        let path = lasting_name(facts, area, *optional);
-        let create = area.kind == SwapKind::File;
-        DiskArea { path, size: whole_size(facts, area), create, priority, optional: *optional }
+        let (path, name, create) = (area.path.clone(), lasting_name(facts, area), area.kind == SwapKind::File);
+        DiskArea { path, name, size: whole_size(facts, area), create, priority, optional: *optional }
     };
     on.iter().zip(priorities::of(facts, &on)).map(area).collect()
 }
@@ -136,14 +145,21 @@ fn listed_as_optional(facts: &Facts, area: &SwapArea) -> bool {
     entries.iter().flatten().any(|entry| entry.is_swap() && entry.is_optional() && is_it(entry))
 }
 
-/// A name that still means the same area when disks come and go: of an optional one its mapping or partition.
-fn lasting_name(facts: &Facts, area: &SwapArea, is_optional: bool) -> String {
-    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| is_optional);
+/// A name that still means the same area when disks come and go, or come in another order: its mapping, its partition, or its header.
+/// One that two devices have, as a disk and its copy do, is none.
+fn lasting_name(facts: &Facts, area: &SwapArea) -> String {
+    let device = area.device.value().and_then(|name| facts.block_device(name)).filter(|_| area.kind == SwapKind::Partition);
     let Some(device) = device else { return area.path.clone() };
-    match (&device.dm_name, &device.partuuid) {
-        (None, Some(partuuid)) => format!("PARTUUID={partuuid}"),
-        _ => device.node(),
+    if device.dm_name.is_some() {
+        return device.node();
     }
+    let tags = [("PARTUUID", &device.partuuid), ("UUID", &device.uuid)];
+    let mut names = tags.into_iter().filter_map(|(tag, value)| Some(format!("{tag}={}", value.as_ref()?)));
+    let is_its_own = |name: &String| {
+        let mut named = facts.block_devices.iter().filter(|other| other.is_named(name));
+        named.next().is_some_and(|first| first.name == device.name) && named.next().is_none()
+    };
+    names.find(is_its_own).unwrap_or_else(|| device.node())
 }
 
 /// Size of the device or file: the kernel shows it without the header page, and a plan must not see it shrink.
@@ -166,8 +182,8 @@ fn swap_file(facts: &Facts) -> Option<DiskArea> {
     if root_disk(facts).is_some_and(|disk| unfit::disk(disk).is_some()) || unfit::root(facts, root).is_some() {
         return None;
     }
-    let size = swap_file_size(facts, root);
-    Some(DiskArea { path: figures.path.clone(), size, create: true, priority: DISK_PRIORITY, optional: false })
+    let (path, size) = (figures.path.clone(), swap_file_size(facts, root));
+    Some(DiskArea { name: path.clone(), path, size, create: true, priority: DISK_PRIORITY, optional: false })
 }
 
 /// The file system that a swap file is made on.

@@ -235,7 +235,7 @@ impl RuleGround<'_> {
     /// Whether the areas that are there are enough.
     fn why_these_areas(&self) -> String {
         let areas = &self.tiering.areas;
-        let is_on = |area: &DiskArea| area.optional || self.facts.swaps.iter().any(|on| on.path == area.path);
+        let is_on = |area: &DiskArea| self.facts.swaps.iter().any(|on| on.path == area.path);
         match areas.iter().find(|area| !is_on(area)).filter(|_| areas.iter().any(is_on)) {
             Some(new) => format!(
                 "a page in the pool keeps its slot, and the disk takes what pool and RAM do not hold: {} more, {} in all",
@@ -264,7 +264,7 @@ pub fn existing_areas(facts: &Facts) -> Vec<SwapWanted> {
 
 fn wanted_areas(areas: &[DiskArea]) -> Vec<SwapWanted> {
     let wanted = |area: &DiskArea| SwapWanted {
-        path: area.path.clone(),
+        path: area.name.clone(),
         size: area.create.then_some(area.size),
         priority: area.priority,
         optional: area.optional.then_some(true),

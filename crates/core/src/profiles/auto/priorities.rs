@@ -133,6 +133,7 @@ mod tests {
             let facts = machine(areas);
             let area = |(name, priority): &(&str, i32)| DiskArea {
                 path: format!("/dev/{name}"),
+                name: format!("/dev/{name}"),
                 size: Bytes::from_gib(1),
                 create: false,
                 priority: *priority,

@@ -34,7 +34,7 @@ pub fn shortage(facts: &Facts, wanted: &[SwapWanted], zram: Bytes) -> Option<Str
 /// Why no swap file makes up for it; `None` where the user chose the areas.
 fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
     let on: Vec<DiskArea> = areas::active_areas(facts);
-    if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path) && area.size.is_none()) {
+    if wanted.iter().any(|area| on.iter().all(|on| on.path != area.path && on.name != area.path) && area.size.is_none()) {
         return None;
     }
     if areas::root_disk(facts).is_some_and(BlockDevice::spins) {
@@ -44,7 +44,10 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
         return Some("none that is plain is put beside an encrypted one".into());
     }
     let root = areas::root(facts)?;
-    let unfit = areas::root_disk(facts).and_then(unfit::disk).map(|why| format!("the disk of / is {why}")).or_else(|| unfit::root(facts, root));
+    let unfit = areas::root_disk(facts)
+        .and_then(unfit::disk)
+        .map(|why| format!("the disk of / is {why}"))
+        .or_else(|| unfit::root(facts, root));
     unfit.or_else(|| {
         let (free, percent) = (root.free.value()?, ASSUMED.swap_file.free_percent);
         wanted
