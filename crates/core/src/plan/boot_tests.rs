@@ -4,7 +4,7 @@ use super::tests::*;
 use super::*;
 use crate::Fact;
 use crate::change::Change;
-use crate::facts::{Facts, ImageFacts, KernelArgStore};
+use crate::facts::{BootLoader, Facts, ImageFacts, KernelArgStore};
 
 const DROPIN: &str = "/etc/default/grub.d/99-swaptune.cfg";
 const LAST: &str = "/etc/default/grub.d/zz-last.cfg";
@@ -109,6 +109,50 @@ fn old_words_leave_a_line_that_goes_on() {
         assert_eq!(plan.refusals, []);
         assert_eq!(file(&plan, "/etc/default/grub"), Some("GRUB_CMDLINE_LINUX_DEFAULT=\"quiet \\\n  splash\"\n"));
     }
+}
+
+#[test]
+fn off_takes_the_words_from_wherever_an_apply_put_them() {
+    let off = |facts: &Facts| plan_with(facts, "profile = \"off\"", &[]);
+    let applied =
+        |facts: &mut Facts| facts.files.insert(APPLIED_FILE.into(), Fact::known("[zswap]\nenabled = true\n".into(), "t"));
+    let words = "quiet zswap.enabled=1 zswap.compressor=lzo";
+    // A main file without drop-ins.
+    let mut facts = grub(&[("/etc/default/grub", &format!("GRUB_CMDLINE_LINUX_DEFAULT=\"{words}\"\n"))]);
+    if let Fact::Known { value, .. } = &mut facts.boot.arguments {
+        value.reads_dropins = false;
+    }
+    assert!(file(&off(&facts), "/etc/default/grub").is_none(), "nothing was applied: they are not ours");
+    applied(&mut facts);
+    assert_eq!(file(&off(&facts), "/etc/default/grub"), Some("GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n"));
+    assert!(regenerates(&off(&facts)));
+    // A drop-in of ours, and a later one that sets the variable anew.
+    let mut facts = grub(&[(LAST, "GRUB_CMDLINE_LINUX_DEFAULT='quiet splash'\n")]);
+    let plan = plan_with(&facts, GUIDE, &[]);
+    apply_files(&mut facts, &plan);
+    let plan = off(&facts);
+    assert_eq!(file(&plan, LAST), Some("GRUB_CMDLINE_LINUX_DEFAULT='quiet splash'\n"));
+    assert_eq!(targets(&plan).iter().filter(|target| **target == DROPIN).count(), 1);
+    assert!(regenerates(&plan));
+    // One line that the firmware reads as it is.
+    let mut facts = server();
+    let path = "/boot/firmware/cmdline.txt";
+    facts.boot.loader = Fact::known(BootLoader::Raspberry, "t");
+    facts.boot.arguments = Fact::known(KernelArgStore { path: path.into(), regenerate: None, ..grub_store(words) }, "t");
+    facts.files.insert(path.into(), Fact::known(format!("{words}\n"), "t"));
+    applied(&mut facts);
+    assert_eq!(file(&off(&facts), path), Some("quiet\n"));
+}
+
+#[test]
+fn off_says_which_masks_stay() {
+    let mut facts = server();
+    let path = "/etc/systemd/system/zramswap.service";
+    facts.files.insert(path.into(), Fact::known(String::new(), "t"));
+    let off = |facts: &Facts| plan_with(facts, "profile = \"off\"", &[]);
+    assert!(!noted(&off(&facts), "stays masked"), "nothing was applied");
+    facts.files.insert(APPLIED_FILE.into(), Fact::known("[zswap]\nenabled = true\n".into(), "t"));
+    assert!(noted(&off(&facts), "zramswap.service stays masked") && !targets(&off(&facts)).contains(&path));
 }
 
 #[test]

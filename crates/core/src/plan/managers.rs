@@ -3,7 +3,7 @@
 use super::draft::{Draft, Why};
 use super::{When, owned};
 use crate::change::Change;
-use crate::facts::Manager;
+use crate::facts::{Facts, Manager};
 use crate::parse::zram_generator;
 
 /// What a manager sets up at boot.
@@ -82,6 +82,24 @@ pub(super) static TABLE: &[ManagerRow] = &[
     row("uresourced", Makes::Other, Silence::Say, "it protects the memory of the active user, and sets nothing of this plan"),
 ];
 
+/// Links to /dev/null that keep a manager from acting: path, and the name that they mask.
+pub(super) fn masked(facts: &Facts) -> Vec<(String, &'static str)> {
+    let path = |row: &ManagerRow| match row.silence {
+        Silence::Mask(unit) => Some((mask_of_unit(unit), unit)),
+        Silence::MaskGenerator(name) => Some((mask_of_generator(name), name)),
+        Silence::Generator | Silence::Say => None,
+    };
+    TABLE.iter().filter_map(path).filter(|(path, _)| facts.file(path) == Some("")).collect()
+}
+
+fn mask_of_unit(unit: &str) -> String {
+    format!("/etc/systemd/system/{unit}")
+}
+
+fn mask_of_generator(name: &str) -> String {
+    format!("/etc/systemd/system-generators/{name}")
+}
+
 /// True when plans have an answer to a manager of this name.
 #[must_use]
 pub fn treats_manager(name: &str) -> bool {
@@ -143,8 +161,8 @@ fn silence(draft: &mut Draft<'_>, row: &ManagerRow, manager: &Manager, reason: &
     let why = Why::rule(format!("{} would act at the next boot: {reason}", row.name), manager.evidence.clone());
     match row.silence {
         Silence::Generator => generator(draft, manager, why),
-        Silence::Mask(unit) if systemd => mask(draft, &format!("/etc/systemd/system/{unit}"), why),
-        Silence::MaskGenerator(name) => mask(draft, &format!("/etc/systemd/system-generators/{name}"), why),
+        Silence::Mask(unit) if systemd => mask(draft, &mask_of_unit(unit), why),
+        Silence::MaskGenerator(name) => mask(draft, &mask_of_generator(name), why),
         Silence::Mask(unit) => {
             let text = format!("disable it in your init ({}): {reason}", unit.trim_end_matches(".service"));
             draft.note(row.name, text, manager.evidence.clone());

@@ -1,8 +1,7 @@
 //! The `off` profile: what an apply set goes back to the kernel's defaults.
 
-use super::When;
 use super::draft::{Draft, Why};
-use super::owned;
+use super::{When, managers, owned, persist};
 use crate::change::Change;
 use crate::knobs::{self, Knob};
 use crate::settings::read_toml;
@@ -23,6 +22,10 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
                 default(draft, row, Some(value.clone()));
             }
         }
+    }
+    if draft.facts().file(owned::APPLIED_FILE).or(draft.facts().file(owned::GRUB_FILE)).is_some() {
+        persist::no_kernel_arguments(draft);
+        masks(draft);
     }
     files(draft);
 }
@@ -50,10 +53,19 @@ fn default(draft: &mut Draft<'_>, row: &'static Knob, live: Option<String>) {
     }
 }
 
-/// Owned files and links deleted; kernel arguments follow from them.
+/// Links to /dev/null stay: an administrator makes the same ones, and nothing here says who did.
+fn masks(draft: &mut Draft<'_>) {
+    for (path, name) in managers::masked(draft.facts()) {
+        let text = format!("{name} stays masked: where an apply did it, `swaptune rollback` takes it back, or delete the link");
+        draft.note(path, text, "systemctl(1), mask");
+    }
+}
+
+/// Owned files and links deleted, but for what the loader's arguments took with them.
 fn files(draft: &mut Draft<'_>) {
+    let is_gone = |draft: &Draft<'_>, path: &str| draft.steps().iter().any(|step| step.change.target() == path);
     for path in owned::ALL {
-        let Some(text) = draft.facts().file(path) else { continue };
+        let Some(text) = draft.facts().file(path).filter(|_| !is_gone(draft, path)) else { continue };
         let why = Why::rule("written by an apply", "swaptune's own file");
         let change = if *path == owned::UNIT_LINK {
             Change::Link { path: (*path).into(), before: Some(owned::UNIT_FILE.into()), after: None }
@@ -61,10 +73,5 @@ fn files(draft: &mut Draft<'_>) {
             Change::File { path: (*path).into(), before: Some(text.to_owned()), after: None, mode: 0o644 }
         };
         draft.step(When::Boot, change, why);
-    }
-    let had_words = draft.facts().file(owned::GRUB_FILE).is_some_and(|text| text.contains("zswap."));
-    let Some(store) = draft.facts().boot.arguments.value().filter(|_| had_words) else { return };
-    if super::persist::zswap_words(&store.configured) > 0 {
-        super::persist::regenerate(draft, store, super::persist::EDITED);
     }
 }

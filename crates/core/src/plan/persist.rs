@@ -186,7 +186,7 @@ fn early_zpool(draft: &mut Draft<'_>, name: &str) -> String {
 const ZSWAP: &str = "zswap.";
 
 /// How many words of a command line are zswap's.
-pub(super) fn zswap_words(arguments: &str) -> usize {
+fn zswap_words(arguments: &str) -> usize {
     cmdline::parse(arguments).iter().filter(|word| word.name.starts_with(ZSWAP)).count()
 }
 
@@ -213,13 +213,29 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
         }
         return;
     }
-    match facts.boot.loader.value() {
-        Some(BootLoader::Grub) => grub_arguments(draft, store, &words, asked),
-        Some(BootLoader::Bls | BootLoader::Uki | BootLoader::Raspberry) => one_line_arguments(draft, store, &words),
+    set_arguments(draft, store, &words, asked);
+}
+
+/// Takes every word of zswap out of the loader's arguments: an apply left none but its own.
+pub(super) fn no_kernel_arguments(draft: &mut Draft<'_>) {
+    let facts = draft.facts();
+    let Some(store) = facts.boot.arguments.value().filter(|store| zswap_words(&store.configured) > 0) else { return };
+    set_arguments(draft, store, &[], false);
+}
+
+/// Edits what the loader of this machine reads.
+fn set_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(String, String)], asked: bool) {
+    let loader = &draft.facts().boot.loader;
+    match loader.value() {
+        Some(BootLoader::Grub) => grub_arguments(draft, store, words, asked),
+        Some(BootLoader::Bls | BootLoader::Uki | BootLoader::Raspberry) => one_line_arguments(draft, store, words),
         _ => {
             let then = store.regenerate.as_ref().map_or_else(String::new, |command| format!(", and run {}", command.join(" ")));
-            let text = format!("add them to {} by hand{then}: {}", store.path, joined(&words));
-            draft.note("kernel arguments", text, facts.boot.loader.source());
+            let text = match words {
+                [] => format!("take zswap's out of {} by hand{then}", store.path),
+                _ => format!("add them to {} by hand{then}: {}", store.path, joined(words)),
+            };
+            draft.note("kernel arguments", text, loader.source());
         }
     }
 }
@@ -234,9 +250,14 @@ fn right(line: &str, words: &[(String, String)]) -> bool {
 }
 
 const ARGUMENTS: &str = "zswap is configured from the first moment, and no older zswap word contradicts it";
-pub(super) const EDITED: &str = "the loader reads the generated file, not the edited one; it counts from the next boot";
+const NO_ARGUMENTS: &str = "no word of zswap stays on the kernel command line";
+const EDITED: &str = "the loader reads the generated file, not the edited one; it counts from the next boot";
 const NOT_IN_GENERATED: &str = "the arguments are configured, but the file that the loader reads does not have them";
 const SETS_ANEW: &str = "it is read after our drop-in and sets the variable anew, so the words go into its value";
+
+fn why_words(words: &[(&str, &str)]) -> &'static str {
+    if words.is_empty() { NO_ARGUMENTS } else { ARGUMENTS }
+}
 
 /// GRUB: older words leave the main file; the wanted ones go to a drop-in where GRUB reads one, and into the value of a later
 /// drop-in that sets the variable anew.
@@ -246,7 +267,7 @@ fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(Strin
         Ok(files) => {
             let mut changed = false;
             for (path, text, why) in files {
-                changed |= draft.file(&path, Some(text), 0o644, Why::rule(why, "mm/zswap.c; grub-mkconfig reads grub.d by name"));
+                changed |= draft.file(&path, text, 0o644, Why::rule(why, "mm/zswap.c; grub-mkconfig reads grub.d by name"));
             }
             if changed {
                 regenerate(draft, store, EDITED);
@@ -273,7 +294,7 @@ fn grub_files(
     facts: &Facts,
     store: &KernelArgStore,
     words: &[(&str, &str)],
-) -> Result<Vec<(String, String, &'static str)>, grub::GrubError> {
+) -> Result<Vec<(String, Option<String>, &'static str)>, grub::GrubError> {
     let read = |path: &str| path == store.path || store.reads_dropins && path.starts_with("/etc/default/grub.d/");
     let others = facts.files.iter().filter(|(path, _)| read(path) && path.as_str() != owned::GRUB_FILE);
     let mut files = Vec::new();
@@ -282,10 +303,11 @@ fn grub_files(
         let wins = store.reads_dropins && path.as_str() > owned::GRUB_FILE && grub::sets_anew(text).map_err(in_file)?;
         let holds = wins || *path == store.path && !store.reads_dropins;
         let edited = grub::set(text, if holds { words } else { &[] }, &[ZSWAP]).map_err(in_file)?;
-        files.push((path.clone(), edited, if wins { SETS_ANEW } else { ARGUMENTS }));
+        files.push((path.clone(), Some(edited), if wins && !words.is_empty() { SETS_ANEW } else { why_words(words) }));
     }
     if store.reads_dropins {
-        files.push((owned::GRUB_FILE.to_owned(), grub::dropin(words), ARGUMENTS));
+        let dropin = (!words.is_empty()).then(|| grub::dropin(words));
+        files.push((owned::GRUB_FILE.to_owned(), dropin, why_words(words)));
     }
     Ok(files)
 }
@@ -299,7 +321,7 @@ fn one_line_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(S
     let entry = store.path.ends_with(".conf");
     let edited = if entry { edit_entry(text, &words) } else { edit_whole(text, &words) };
     let read_as_it_is = entry || draft.facts().boot.loader.value() == Some(&BootLoader::Raspberry);
-    if draft.file(&store.path, Some(edited), 0o644, Why::rule(ARGUMENTS, "mm/zswap.c")) && !read_as_it_is {
+    if draft.file(&store.path, Some(edited), 0o644, Why::rule(why_words(&words), "mm/zswap.c")) && !read_as_it_is {
         regenerate(draft, store, EDITED);
     }
 }

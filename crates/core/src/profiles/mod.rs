@@ -19,7 +19,7 @@ pub const NAMES: &[(&str, &str)] = &[
     ("auto", "values derived from this machine, each with its reason (the default)"),
     ("idle-guide", "the values of a widely copied guide for many idle applications on 8 GB"),
     ("none", "only what the configuration says: nothing is derived, everything else stays as it is"),
-    ("off", "everything that swaptune set goes back to the kernel's defaults"),
+    ("off", "knobs and kernel arguments that swaptune set go back to the kernel's defaults"),
 ];
 
 /// The settings of a profile for this machine, of which the evidence is what was measured on it; `above` is what the user configured, which a derivation must respect.
