@@ -17,6 +17,35 @@ fn auto_puts_zswap_in_front_of_the_disk() {
 }
 
 #[test]
+fn the_reason_for_zswap_says_what_becomes_of_a_full_pool() {
+    let reason = |facts: &Facts, config: &str| {
+        let plan = plan_with(facts, config, &[]);
+        plan.steps.iter().find(|step| step.change.target() == "zswap.enabled").unwrap().reason.clone()
+    };
+    let on = |version, memory_controller| {
+        let mut facts = server();
+        facts.kernel.version = Fact::known(version, "t");
+        facts.system.memory_controller = Fact::known(memory_controller, "t");
+        facts
+    };
+    for (version, controller, says) in [
+        (v(6, 1), true, "before Linux 6.2 a full pool of zsmalloc is not written back, so that past that new ones go straight"),
+        (v(6, 2), true, "before Linux 6.5 little of a full pool is written back"),
+        (v(6, 7), false, "writes the coldest to the disk"),
+        (v(6, 8), false, "memory cgroups are disabled, without which Linux 6.8 to 7.1 writes nothing back"),
+        (v(6, 8), true, "writes the coldest to the disk"),
+        (v(7, 1), false, "memory cgroups are disabled"),
+        (v(7, 2), false, "writes the coldest to the disk"),
+    ] {
+        let said = reason(&on(version, controller), "");
+        assert!(said.contains(says), "{version}: {said}");
+    }
+    let named = reason(&on(v(6, 1), true), "[zswap]\nzpool = \"zbud\"\n");
+    assert!(named.contains("before Linux 6.5 little"), "{named}");
+    assert!(reason(&server(), "").contains("writes the coldest"), "what is not known is not said");
+}
+
+#[test]
 fn auto_turns_the_shrinker_off_and_the_counts_say_why() {
     for cgroups in [1, 2] {
         let mut facts = server();

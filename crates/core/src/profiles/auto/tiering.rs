@@ -3,12 +3,17 @@
 //! zswap wins where a disk with slots enough can stand behind it, because it evicts its coldest pages there, while zram keeps
 //! what came first and sends hot pages to the disk once it is full. zram is for machines without a disk worth swapping to,
 //! for disks with fewer slots than it has pages (`auto/zram.rs`), and for kernels without zswap. In a container neither can be set.
+//!
+//! Some kernels write little or nothing back from a full pool. There zswap does what zram does, and new pages go to the disk whatever they are; the
+//! plan says so. No run has shown yet that another limit, or the other tier, holds more there.
 
 use crate::facts::{BlockDevice, Facts, SwapArea, Transport};
 use crate::forecast::{BackingTier, Forecast, ForecastVerdict, Part};
 use crate::measurement::Evidence;
 use crate::settings::{Provenance, Settings};
 use crate::units::Bytes;
+
+use swaptune_kernel::behaviours::{self, Behaviour};
 
 use super::areas::{DiskArea, areas, disk_of};
 use super::{RuleGround, unfit};
@@ -95,8 +100,7 @@ fn by_rule(ground: &RuleGround<'_>) -> (BackingTier, String, String) {
         if let Some((reason, evidence)) = ground.too_few_slots().filter(|_| zram && above.zswap.is_empty()) {
             return (BackingTier::Zram, reason, evidence);
         }
-        let reason = "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk";
-        return (BackingTier::Zswap, reason.into(), facts.zswap.source().into());
+        return (BackingTier::Zswap, why_zswap(facts, above), facts.zswap.source().into());
     }
     if zram {
         let evidence = if zswap { facts.zram.driver.source() } else { facts.zswap.source() };
@@ -112,6 +116,32 @@ fn by_rule(ground: &RuleGround<'_>) -> (BackingTier, String, String) {
     }
     let reason = format!("neither zswap nor zram here ({}): plain disk swap", facts.zswap.source());
     (BackingTier::Disk, reason, facts.zswap.source().into())
+}
+
+/// Why zswap, and what becomes of a full pool.
+fn why_zswap(facts: &Facts, above: &Settings) -> String {
+    match hardly_drains(facts, above) {
+        Some(why) => format!(
+            "zswap in front of a disk keeps pages compressed in RAM; {why}, so that past that new ones go straight to the disk"
+        ),
+        None => {
+            "zswap in front of a disk keeps the hottest pages compressed in RAM and writes the coldest to the disk".to_owned()
+        }
+    }
+}
+
+/// Why little or nothing is written back from a full pool of this kernel. `auto` wants zsmalloc; who names another allocator has that.
+fn hardly_drains(facts: &Facts, above: &Settings) -> Option<&'static str> {
+    let does = |row: &Behaviour| facts.kernel.does(row);
+    if does(&behaviours::ZSMALLOC_WRITES_BACK) == Some(false) && above.zswap.get("zpool").is_none() {
+        return Some("before Linux 6.2 a full pool of zsmalloc is not written back");
+    }
+    if does(&behaviours::WORKER_TO_THRESHOLD) == Some(false) {
+        return Some("before Linux 6.5 little of a full pool is written back");
+    }
+    let is_disabled = facts.system.memory_controller.value() == Some(&false);
+    (is_disabled && does(&behaviours::WRITEBACK_NEEDS_MEMCG) == Some(true))
+        .then_some("memory cgroups are disabled, without which Linux 6.8 to 7.1 writes nothing back from a full pool")
 }
 
 /// Why zram where zswap is not to be had, or not wanted.
