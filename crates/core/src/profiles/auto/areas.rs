@@ -42,7 +42,8 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
         return listed_areas(facts);
     }
     let on = active_areas(facts);
-    // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers.
+    // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers. What zswap takes the place of is
+    // decided later (`tiering::decide`).
     if facts.swaps.iter().any(SwapArea::is_zram) {
         return on;
     }
@@ -54,7 +55,7 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
 
 /// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not on a disk that spins, whose heads would
 /// go back and forth, and which is slower than any other; and not beside an encrypted area, whose owner does not want plain pages on a disk.
-fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
+pub(super) fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
     let spins = root_disk(facts).is_some_and(BlockDevice::spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
     let priority = priorities::quicker_than(facts, &on);
@@ -134,7 +135,10 @@ pub(super) fn active_areas(facts: &Facts) -> Vec<DiskArea> {
         let (path, name, create) = (area.path.clone(), lasting_name(facts, area), area.kind == SwapKind::File);
         DiskArea { path, name, size: whole_size(facts, area), create, priority, optional: *optional }
     };
-    on.iter().zip(priorities::of(facts, &on)).map(area).collect()
+    let mut areas: Vec<DiskArea> = on.iter().zip(priorities::of(facts, &on)).map(area).collect();
+    // A boot switches them on side by side, so that /proc/swaps has them in any order.
+    areas.sort_by(|a, b| (a.create, &a.name).cmp(&(b.create, &b.name)));
+    areas
 }
 
 /// True when its line in fstab lets a boot go on without it after a short wait.
