@@ -343,7 +343,17 @@ fn after_an_apply_there_is_nothing_to_do() {
         facts.zswap = Fact::absent("none");
         facts
     };
-    let cases: [(&str, Facts, &str); 5] = [
+    // Areas with slots for zswap, not for all that is planned for, and the zram that a guide put before them.
+    let zram_before_a_disk = || {
+        let mut facts = server();
+        facts.block_devices.iter_mut().filter(|device| device.name == "vda3").for_each(|device| device.size = Bytes::from_gib(8));
+        facts.zram.driver = Fact::known(Availability::Loaded, "t");
+        facts.zram.devices = vec![ZramDevice { name: "zram0".into(), disksize: Bytes::from_gib(4), ..Default::default() }];
+        facts.swaps.push(area("/dev/zram0", "zram0", 100, 0));
+        facts
+    };
+    let cases: [(&str, Facts, &str); 6] = [
+        ("zram before a disk", zram_before_a_disk(), ""),
         ("auto", server(), ""),
         ("guide", server(), "profile = \"idle-guide\""),
         ("no swap", no_swap(), ""),

@@ -15,7 +15,7 @@ use crate::units::Bytes;
 
 use swaptune_kernel::behaviours::{self, Behaviour};
 
-use super::areas::{DiskArea, areas, disk_of};
+use super::areas::{DiskArea, areas, disk_of, with_enough};
 use super::{RuleGround, unfit};
 
 /// The decision and why.
@@ -68,7 +68,18 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
         let reason = format!("this is a {} container: swap belongs to its host", container.kind);
         return nothing(reason, facts.system.container.source());
     }
-    let areas = areas(facts, evidence, above);
+    let decided = with_areas(facts, evidence, above, areas(facts, evidence, above));
+    let decision = decided.clone().after(forecast);
+    // zram that is on goes off for zswap, and the areas have to hold what it held: as the next plan, which finds none, would have it.
+    let replaces_zram = decision.tier == BackingTier::Zswap && facts.swaps.iter().any(SwapArea::is_zram);
+    if !replaces_zram || above.swap.is_some() || facts.image.is_some() {
+        return decision;
+    }
+    with_areas(facts, evidence, above, with_enough(facts, decided.areas)).after(forecast)
+}
+
+/// Decides by rule which tier stands before these areas.
+fn with_areas(facts: &Facts, evidence: &Evidence, above: &Settings, areas: Vec<DiskArea>) -> TieringDecision {
     let disk = disk_of(facts, &areas);
     let undecided = TieringDecision {
         tier: BackingTier::Zram,
@@ -83,7 +94,7 @@ pub fn decide(facts: &Facts, evidence: &Evidence, forecast: Option<&Forecast>, a
     let ground = RuleGround { facts, evidence, above, tiering: &undecided, forecast: None };
     match by_rule(&ground) {
         (BackingTier::Nothing, reason, evidence) => nothing(reason, &evidence),
-        (tier, reason, evidence) => TieringDecision { tier, reason, evidence, ..undecided.clone() }.after(forecast),
+        (tier, reason, evidence) => TieringDecision { tier, reason, evidence, ..undecided.clone() },
     }
 }
 
