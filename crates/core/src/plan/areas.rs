@@ -517,9 +517,11 @@ pub(super) fn options(wanted: &SwapWanted) -> String {
     options
 }
 
-/// What a line says beyond our options and stays: when the area is discarded, and what only systemd reads.
+/// What a line says beyond our options and stays: when the area is discarded, whether a boot switches it on, that its device needs the
+/// network first, and what only systemd reads.
 fn kept_options(options: &str, ours: &str) -> String {
-    let stays = |option: &&str| option.starts_with("x-") || option.starts_with("discard");
+    let stays =
+        |option: &&str| matches!(*option, "noauto" | "_netdev") || option.starts_with("x-") || option.starts_with("discard");
     let has = |option: &&str| ours.split(',').any(|own| own.split('=').next() == option.split('=').next());
     options.split(',').filter(|option| stays(option) && !has(option)).map(|option| format!(",{option}")).collect()
 }

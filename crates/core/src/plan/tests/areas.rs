@@ -164,6 +164,15 @@ fn fstab_gets_one_line_by_uuid_that_cannot_hold_up_the_boot() {
 }
 
 #[test]
+fn a_line_keeps_what_the_plan_does_not_speak_of() {
+    let mut facts = server();
+    let line = "UUID=5a5a none swap sw,pri=3,noauto,_netdev,x-systemd.requires=iscsid.service,discard=once,noatime 0 0\n";
+    facts.files.insert("/etc/fstab".into(), Fact::known(line.into(), "t"));
+    let kept = "UUID=5a5a none swap sw,pri=10,nofail,noauto,_netdev,x-systemd.requires=iscsid.service,discard=once 0 0\n";
+    assert_eq!(file(&plan_with(&facts, "", &[]), "/etc/fstab"), Some(kept));
+}
+
+#[test]
 fn a_broken_fstab_is_refused_by_its_line() {
     let mut facts = server();
     facts.files.insert("/etc/fstab".into(), Fact::known("UUID=x\n".into(), "t"));
