@@ -110,7 +110,8 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
         fstab_lines(draft, &lines);
     }
     if !disks.pretenders.is_empty() {
-        udev(draft, &disks.pretenders);
+        // A disk that was corrected before does not pretend any more, and needs its rule at the next boot all the same.
+        udev(draft, &[ruled(draft.facts()), disks.pretenders].concat());
     }
 }
 

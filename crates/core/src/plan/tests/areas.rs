@@ -14,6 +14,17 @@ fn a_virtual_disk_that_says_it_spins_is_corrected_between_swapoff_and_swapon() {
 }
 
 #[test]
+fn a_disk_that_is_corrected_already_keeps_its_rule_when_another_is() {
+    let mut facts = server();
+    let first = plan_with(&facts, "", &[]);
+    carry_out(&mut facts, &first);
+    let both = "[[swap]]\npath = \"UUID=5a5a\"\n[[swap]]\npath = \"/dev/vdb\"\n";
+    let second = plan_with(&facts, both, &[]);
+    let rules = file(&second, "/etc/udev/rules.d/60-swaptune.rules").unwrap();
+    assert!(rules.contains("KERNEL==\"vda\"") && rules.contains("KERNEL==\"vdb\""), "{rules}");
+}
+
+#[test]
 fn with_huge_pages_always_on_an_old_kernel_keeps_the_disk_rotational() {
     let config = "[knobs]\n\"transparent_hugepage.enabled\" = \"always\"\n";
     let plan = plan_with(&server(), config, &[]);
