@@ -3,8 +3,10 @@
 use std::fs;
 use std::io;
 
+use rustix::io::{read, retry_on_intr};
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::stdio::dup2_stdin;
 
 /// The score that the out-of-memory killer takes first (proc_pid_oom_score_adj(5)).
 const FIRST_TO_GO: &str = "1000";
@@ -37,6 +39,27 @@ pub fn die_with(parent: u32) -> io::Result<()> {
 /// What the kernel says.
 pub fn go_first() -> io::Result<()> {
     fs::write("/proc/self/oom_score_adj", FIRST_TO_GO)
+}
+
+/// Waits until the parent says, with one byte on standard input, that this process is in the group where it shall be. What follows that
+/// byte stays for whatever this process becomes.
+///
+/// # Errors
+/// What the kernel says, or that the parent gave up.
+pub fn wait_for_parent() -> io::Result<()> {
+    let mut byte = [0];
+    match retry_on_intr(|| read(io::stdin(), &mut byte))? {
+        0 => Err(io::Error::other("the process that started this one gave up")),
+        _ => Ok(()),
+    }
+}
+
+/// Lets this process, and what it becomes, find nothing on standard input.
+///
+/// # Errors
+/// What the kernel says.
+pub fn read_nothing() -> io::Result<()> {
+    Ok(dup2_stdin(fs::File::open("/dev/null")?)?)
 }
 
 /// Keeps all pages of this process in RAM from now on, those that it has and those to come.

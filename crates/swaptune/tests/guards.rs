@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -127,6 +128,25 @@ fn a_benchmark_of_no_size_is_refused() {
         Command::new(env!("CARGO_BIN_EXE_swaptune")).args(["bench", "disk", "--size", "0", "--dir", "/tmp"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("expected a size above 0"), "{said}");
+}
+
+/// What a limited process is before it is its command: a shell that says whether it reads a pipe, and what it reads.
+fn tethered(words: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+    command.args(["bench", "tethered"]).args(words).arg(std::process::id().to_string());
+    command.args(["sh", "-c", "[ -p /dev/stdin ] && echo pipe; cat"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn a_limited_process_is_no_command_before_it_is_told_that_it_is_limited() {
+    for (words, input, said) in [(&[][..], "\nrest\n", "pipe\nrest\n"), (&["--no-input"], "\nrest\n", ""), (&[], "", "")] {
+        let mut child = tethered(words);
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), said, "{words:?} {input:?}: {output:?}");
+        assert_eq!(output.status.success(), !input.is_empty(), "{words:?} {input:?}: {output:?}");
+    }
 }
 
 /// A journal that ends after the first of two steps.

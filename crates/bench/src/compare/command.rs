@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +22,10 @@ use crate::process::HelperProgram;
 
 /// How often a run looks whether it was asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Has the tether give its command nothing to read, and not the pipe on which it waits itself: some programs read a pipe, and no
+/// `/dev/null`.
+const NO_INPUT: &str = "--no-input";
 
 /// What one run was.
 #[derive(Debug)]
@@ -97,14 +101,16 @@ impl CommandJob<'_> {
         let failed = |source| CompareError::Command { what: "be started".into(), source };
         let output = || self.output.map_or_else(|| Ok(Stdio::null()), |file| file.try_clone().map(Stdio::from)).map_err(failed);
         let mut command = Command::new(&self.tether.path);
-        command.args(&self.tether.arguments).arg(std::process::id().to_string()).args(self.command);
-        command.stdin(Stdio::null()).stdout(output()?).stderr(output()?).process_group(0);
+        command.args(&self.tether.arguments).arg(NO_INPUT).arg(std::process::id().to_string()).args(self.command);
+        command.stdin(Stdio::piped()).stdout(output()?).stderr(output()?).process_group(0);
         tracing::info!("start {command:?}");
         let child = command.spawn().map_err(failed)?;
-        let running = RunningCommand { group: Pid::from_raw(child.id() as i32), child };
+        let mut running = RunningCommand { group: Pid::from_raw(child.id() as i32), child };
         if let Some(group) = group {
             group.add(running.child.id())?;
         }
+        // It becomes the command once it is in its group. How it ended, should it have, is found when it is waited for.
+        let _ = running.child.stdin.take().map(|mut input| input.write_all(b"\n"));
         Ok(running)
     }
 }
@@ -151,7 +157,7 @@ mod tests {
 
     fn run(script: &str) -> CommandRun {
         let words = ["/bin/sh", "-c", script].map(OsString::from);
-        let arguments = ["-c", "shift; exec \"$@\"", "sh"].map(OsString::from).to_vec();
+        let arguments = ["-c", "read _; shift 2; exec \"$@\"", "sh"].map(OsString::from).to_vec();
         let tether = HelperProgram { path: "/bin/sh".into(), arguments };
         let job = CommandJob { tether: &tether, command: &words, output: None, beside: None };
         job.run(&Machine::live(), None, &Stop::default()).unwrap().unwrap()

@@ -37,11 +37,13 @@ impl Service {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
         // That it is ready is its first answer.
-        let service = Self { child, input, output, due: VecDeque::from([Instant::now()]) };
+        let mut service = Self { child, input, output, due: VecDeque::from([Instant::now()]) };
         fcntl_setfl(&service.output, OFlags::NONBLOCK).map_err(|error| failed(error.into()))?;
         if let Some(group) = group {
             group.add(service.child.id())?;
         }
+        // It becomes the service once it is in its group. That it is gone is found when its answers are taken.
+        let _ = service.input.write_all(b"\n");
         Ok(service)
     }
 

@@ -110,9 +110,12 @@ pub struct WorkloadArgs {
 /// `bench tethered`.
 #[derive(Debug, Args)]
 pub struct TetheredArgs {
+    /// What it becomes finds nothing on standard input.
+    #[arg(long)]
+    pub no_input: bool,
     /// The process that started it.
     pub parent: u32,
-    /// What it becomes.
+    /// What it becomes, once that process has written a byte to its standard input.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     pub command: Vec<OsString>,
 }

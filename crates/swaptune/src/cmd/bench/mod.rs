@@ -73,10 +73,12 @@ pub fn helper(what: &str) -> HelperProgram {
     HelperProgram { path: "/proc/self/exe".into(), arguments: vec!["bench".into(), what.into()] }
 }
 
-/// Becomes a command that dies with its parent and goes first when memory ends; why it could not.
+/// Becomes a command that dies with its parent and goes first when memory ends, once its parent says so; why it could not.
 fn become_command(args: &TetheredArgs) -> Failure {
     let failed = |error: std::io::Error| Failure::new(1, error);
-    if let Err(error) = child::tether(args.parent) {
+    // What it starts before it is in its group would stay outside of the limit.
+    let ready = child::tether(args.parent).and_then(|()| child::wait_for_parent());
+    if let Err(error) = ready.and_then(|()| if args.no_input { child::read_nothing() } else { Ok(()) }) {
         return failed(error);
     }
     let Some((program, arguments)) = args.command.split_first() else { return Failure::new(USAGE, "no command") };
