@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{SigId, flag, low_level};
 
 /// What a terminal, a person or a service manager sends to end a process.
 const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
@@ -14,7 +14,11 @@ const INTERRUPTED: i32 = 130;
 
 /// A flag that is raised when this process is asked to stop. Copies share it.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    asked: Arc<AtomicBool>,
+    // What ends this process at the second signal.
+    endings: Vec<SigId>,
+}
 
 /// A flag that SIGHUP raises where it does not ask to stop: in a service, it asks to read the configuration anew.
 #[derive(Clone, Debug, Default)]
@@ -34,7 +38,7 @@ impl Stop {
     /// # Errors
     /// As [`Stop::on_signals`].
     pub fn on_signals_of_a_service() -> io::Result<(Self, Reload)> {
-        let (stop, reload) = (Self::default(), Reload::default());
+        let (mut stop, reload) = (Self::default(), Reload::default());
         for signal in [SIGINT, SIGTERM] {
             stop.raised_by(signal)?;
         }
@@ -47,15 +51,23 @@ impl Stop {
     /// # Errors
     /// What the kernel says; it does not refuse these signals.
     pub fn on_signals() -> io::Result<Self> {
-        let stop = Self::default();
+        let mut stop = Self::default();
         SIGNALS.into_iter().try_for_each(|signal| stop.raised_by(signal))?;
         Ok(stop)
     }
 
-    fn raised_by(&self, signal: i32) -> io::Result<()> {
+    fn raised_by(&mut self, signal: i32) -> io::Result<()> {
         // In this order: the first signal finds the flag down and raises it.
-        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&self.0))?;
-        flag::register(signal, Arc::clone(&self.0)).map(|_| ())
+        self.endings.push(flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&self.asked))?);
+        flag::register(signal, Arc::clone(&self.asked)).map(|_| ())
+    }
+
+    /// From now on signals raise the flag, however many come, and none ends this process: what it has begun must be put back by itself. A
+    /// terminal that is closed sends SIGHUP more than once.
+    pub fn outlast_signals(&self) {
+        for ending in &self.endings {
+            low_level::unregister(*ending);
+        }
     }
 
     /// From now on these signals do nothing to this process.
@@ -69,12 +81,12 @@ impl Stop {
     /// True once this process was asked to stop.
     #[must_use]
     pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.asked.load(Ordering::Relaxed)
     }
 
     /// Asks for it, as a signal does.
     pub fn ask(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.asked.store(true, Ordering::Relaxed);
     }
 }
 

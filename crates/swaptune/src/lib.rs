@@ -6,6 +6,9 @@
 //! It is a library so that tests can run the very same program with a folder in the place of a kernel (`tests/double`), and so that
 //! `swaptune-validate` prints and fails as it does; the program itself is `main.rs`, which has nothing but the call.
 
+// A macro that panics when a terminal is gone would leave half of what was to be put back: `output` has what prints.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod cli;
 mod cmd;
 mod configuration;

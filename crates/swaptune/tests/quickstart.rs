@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     run_one_by_one(vec![
         needing("stopped_at_a_question_it_leaves_everything_as_it_was", ready, stopped),
         needing("what_is_not_kept_is_taken_back", ready, not_kept),
+        needing("a_terminal_that_is_closed_leaves_everything_as_it_was", ready, hung_up),
         needing("until_the_next_boot_means_until_a_rollback", ready, until_boot),
         needing("what_is_kept_is_in_effect_and_can_be_taken_back", ready, kept),
     ])
@@ -75,7 +76,7 @@ fn picture() -> BTreeMap<String, String> {
 /// A sitting, with what it asks.
 struct Sitting {
     child: Child,
-    says: ChildStderr,
+    says: Option<ChildStderr>,
     said: String,
 }
 
@@ -84,7 +85,7 @@ impl Sitting {
         let mut command = Command::new(env!("CARGO_BIN_EXE_swaptune"));
         command.arg("quickstart").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn()?;
-        let says = child.stderr.take().ok_or("no pipe")?;
+        let says = child.stderr.take();
         Ok(Self { child, says, said: String::new() })
     }
 
@@ -92,7 +93,7 @@ impl Sitting {
     fn asked(&mut self, question: &str) -> Result<(), Failed> {
         let mut byte = [0];
         let mut said = self.said.clone().into_bytes();
-        while self.says.read(&mut byte)? == 1 {
+        while self.says.as_mut().ok_or("no pipe")?.read(&mut byte)? == 1 {
             said.push(byte[0]);
             let text = String::from_utf8_lossy(&said);
             if text.ends_with(question) {
@@ -109,14 +110,28 @@ impl Sitting {
 
     /// Presses Ctrl-C.
     fn interrupt(&self) -> Result<(), Failed> {
+        self.signal(Signal::INT)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), Failed> {
         let pid = Pid::from_raw(self.child.id() as i32).ok_or("no process")?;
-        Ok(kill_process(pid, Signal::INT)?)
+        Ok(kill_process(pid, signal)?)
+    }
+
+    /// Closes its terminal: what it says fails from then on, and the signal comes twice. Its exit code.
+    fn hang_up(mut self) -> Result<Option<i32>, Failed> {
+        drop(self.says.take());
+        // It asks once more, into nothing.
+        self.answer("what\n")?;
+        self.signal(Signal::HUP)?;
+        self.signal(Signal::HUP)?;
+        Ok(self.child.wait()?.code())
     }
 
     /// Exit code, what it printed, what it said.
     fn end(mut self) -> Result<(Option<i32>, String, String), Failed> {
         let mut printed = String::new();
-        self.says.read_to_string(&mut self.said)?;
+        self.says.take().ok_or("no pipe")?.read_to_string(&mut self.said)?;
         self.child.stdout.take().ok_or("no pipe")?.read_to_string(&mut printed)?;
         Ok((self.child.wait()?.code(), printed, self.said))
     }
@@ -182,6 +197,19 @@ fn not_kept() -> Result<(), Failed> {
     sitting.answer("\n")?;
     let (code, _, said) = sitting.end()?;
     is(code == Some(0) && said.contains("everything is as before"), || format!("{code:?}: {said}"))?;
+    same(&before)
+}
+
+fn hung_up() -> Result<(), Failed> {
+    let _lock = swap_lock()?;
+    let _back = Back;
+    let before = picture();
+    let mut sitting = Sitting::begin(&[])?;
+    sitting.asked(TRY)?;
+    sitting.answer("1\n")?;
+    sitting.asked(KEEP)?;
+    let code = sitting.hang_up()?;
+    is(code == Some(130), || format!("{code:?}"))?;
     same(&before)
 }
 

@@ -40,9 +40,9 @@ pub fn needs_root(context: &Context) -> Result<(), Failure> {
 /// Progress of long writes, as one line that rewrites itself on a terminal.
 pub fn show_progress(progress: WriteProgress) {
     if std::io::stderr().is_terminal() && progress.total > 0 {
-        eprint!("\rwriting {} %", progress.done * 100 / progress.total);
+        output::unended(&format!("\rwriting {} %", progress.done * 100 / progress.total));
         if progress.done >= progress.total {
-            eprint!("\r\x1b[K");
+            output::unended("\r\x1b[K");
         }
     }
 }
@@ -77,7 +77,7 @@ pub fn confirmed(yes: bool, question: &str) -> Result<bool, Failure> {
 
 /// One line from the terminal, in lower case.
 pub fn answer(question: &str) -> String {
-    eprint!("{question}");
+    output::unended(question);
     let mut line = String::new();
     // End of input and an unreadable terminal both mean no.
     let _ = std::io::stdin().lock().read_line(&mut line);

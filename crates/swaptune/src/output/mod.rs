@@ -47,6 +47,12 @@ pub fn message(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
+/// Prints to standard error without an end of the line, for a question or for progress. An error is ignored, as that of [`message`]: a
+/// terminal may be closed while something has to be put back.
+pub fn unended(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Version of the JSON forms that carry none of their own.
 const SCHEMA: u32 = 1;
 

@@ -216,9 +216,13 @@ struct Sitting<'a> {
 
 impl Sitting<'_> {
     fn carry_out(&self, offer: &Offer) -> Result<u8, Failure> {
+        // From here on every way out but one takes it back, which nobody else would do.
+        self.stop.outlast_signals();
         let tried = self.execute(&offer.live)?;
         let id = tried.id.clone().unwrap_or_default();
-        // From here on every way out but one takes it back.
+        if self.stop.is_asked() {
+            return self.not_kept(&id);
+        }
         let proof = match self.proved() {
             Ok(proof) => proof,
             Err(error) => return self.back(&id).and(Err(error)),
@@ -236,11 +240,15 @@ impl Sitting<'_> {
                 }
             }
             KeepAnswer::UntilBoot => output::data(&(until_boot(&id) + "\n"))?,
-            KeepAnswer::No => {
-                self.back(&id)?;
-                output::message("taken back: everything is as before");
-            }
+            KeepAnswer::No => return self.not_kept(&id),
         }
+        Ok(if self.stop.is_asked() { INTERRUPTED } else { 0 })
+    }
+
+    /// Takes back what was tried.
+    fn not_kept(&self, id: &str) -> Result<u8, Failure> {
+        self.back(id)?;
+        output::message("taken back: everything is as before");
         Ok(if self.stop.is_asked() { INTERRUPTED } else { 0 })
     }
 

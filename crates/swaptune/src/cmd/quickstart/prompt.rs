@@ -6,12 +6,14 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use swaptune_host::stop::Stop;
 
+use crate::output;
+
 /// How often is looked whether to stop.
 const GLANCE: Duration = Duration::from_millis(200);
 
 /// One line in lower case, empty at the end of the input; `None` once the user asked to stop.
 pub fn ask(question: &str, stop: &Stop) -> Option<String> {
-    eprint!("{question}");
+    output::unended(question);
     let mut line = Vec::new();
     loop {
         match byte(stop)? {
