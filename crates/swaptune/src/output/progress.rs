@@ -1,8 +1,10 @@
 //! What long work is doing: on one line of standard error that is written over, or a line a minute where that is no terminal.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use super::unended;
 
 /// Time from line to line in a file, the log of a service or of a job that runs for hours.
 const EVERY: Duration = Duration::from_secs(60);
@@ -24,7 +26,7 @@ impl ProgressLine {
     /// Shows what is done now, as step `done` of `of`.
     pub fn show(&self, what: &str, done: usize, of: usize) {
         if let Some(text) = self.text(what, done * 100 / of.max(1), Instant::now()) {
-            write(&text);
+            unended(&text);
         }
     }
 
@@ -44,15 +46,9 @@ impl ProgressLine {
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         if self.terminal {
-            write("\r\x1b[K");
+            unended("\r\x1b[K");
         }
     }
-}
-
-fn write(text: &str) {
-    let mut stderr = std::io::stderr().lock();
-    // Progress is no result: an error of the terminal is ignored.
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
 #[cfg(test)]

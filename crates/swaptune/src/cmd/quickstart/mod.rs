@@ -4,7 +4,7 @@ mod prompt;
 
 use serde::Serialize;
 use swaptune_bench::predict;
-use swaptune_bench::sample::{self, EstimatedPools, SampleRequest, USUAL};
+use swaptune_bench::sample::{self, EstimatedPools, MemorySample, SampleError, SampleRequest, USUAL};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::{CandidateForecast, Forecast, Gain};
 use swaptune_core::measurement::{Evidence, ResultFigures};
@@ -109,7 +109,8 @@ fn going_on(stop: &Stop) -> Result<(), Failure> {
     if stop.is_asked() { Err(Failure::new(INTERRUPTED, "stopped; nothing was changed")) } else { Ok(()) }
 }
 
-/// A sample of all processes, kept as a result. Too few pages to sample are no reason to stop: assumed figures take their place.
+/// A sample of all processes, kept as a result. Too few pages to sample, or none that can be, are no reason to stop: assumed figures take
+/// their place.
 fn measure(context: &Context) -> Result<Evidence, Failure> {
     let facts = inspect(&context.machine, super::sample::SCOPE);
     let request = SampleRequest {
@@ -121,12 +122,30 @@ fn measure(context: &Context) -> Result<Evidence, Failure> {
         by_unit: true,
     };
     let progress = ProgressLine::start();
-    let sample = sample::take(&context.machine, &request, &mut |step| show(&progress, step))?;
-    if let Some(figures) = sample.figures(&EstimatedPools::of(&facts.kernel)) {
+    let sample = sampled(sample::take(&context.machine, &request, &mut |step| show(&progress, step)))?;
+    drop(progress);
+    if let Some(figures) = sample.and_then(|sample| sample.figures(&EstimatedPools::of(&facts.kernel))) {
         let command = format!("swaptune sample --all --pages {PAGES}");
         super::bench::recorder(context, &ResultsArgs::default(), &command).record(ResultFigures::Sample(figures))?;
     }
     Ok(configuration::evidence(&context.machine, &WantedArgs::default())?.0)
+}
+
+/// The sample; `None` where this machine has none to give, which is said.
+fn sampled(taken: Result<MemorySample, SampleError>) -> Result<Option<MemorySample>, Failure> {
+    match taken {
+        Ok(sample) => Ok(Some(sample)),
+        Err(
+            error @ (SampleError::PageSize(_)
+            | SampleError::NoPages { .. }
+            | SampleError::NoneMatches(_)
+            | SampleError::Forbidden(_)),
+        ) => {
+            output::message(&format!("without a sample, on assumed figures: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn forecast(context: &Context, facts: &Facts, evidence: &Evidence) -> Result<Forecast, Failure> {
@@ -325,7 +344,25 @@ fn until_boot(id: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_core::Bytes;
+    use swaptune_host::machine::ReadError;
+
     use super::*;
+
+    #[test]
+    fn a_machine_that_cannot_be_sampled_is_planned_on_assumed_figures() {
+        let none = [
+            SampleError::PageSize(Bytes(16 << 10)),
+            SampleError::NoPages { of: "all processes".into() },
+            SampleError::NoneMatches("all processes".into()),
+            SampleError::Forbidden(9),
+        ];
+        for error in none {
+            assert!(sampled(Err(error)).is_ok_and(|sample| sample.is_none()));
+        }
+        let unreadable = SampleError::List(ReadError::new("/proc", "an input/output error"));
+        assert!(sampled(Err(unreadable)).is_err(), "a failure is one");
+    }
 
     #[test]
     fn an_answer_names_an_offer_or_none() {
