@@ -207,9 +207,16 @@ fn resumed(folder: &Path) -> Result<(), Failed> {
     let kept = kept.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     let kept = kept.into_iter().find(|path| path.to_string_lossy().contains("compare-")).ok_or("nothing was kept")?;
     let before = lines();
-    let mut second = Command::new(env!("CARGO_BIN_EXE_swaptune"));
-    second.args(["compare", "--json", "--no-save", "--resume"]).arg(&kept);
-    let answer = answer(&second.output()?)?;
+    let go_on = |from: &Path| {
+        let mut second = Command::new(env!("CARGO_BIN_EXE_swaptune"));
+        second.args(["compare", "--json", "--no-save", "--resume"]).arg(&kept).current_dir(from).output()
+    };
+    let elsewhere = go_on(folder)?;
+    let told = String::from_utf8_lossy(&elsewhere.stderr);
+    if elsewhere.status.code() != Some(3) || !told.contains("its command ran in") || lines() != before {
+        return Err(format!("{}: {told}", elsewhere.status).into());
+    }
+    let answer = answer(&go_on(Path::new("."))?)?;
     for (figures, again) in [(0, false), (0, true), (1, false)] {
         let runs = runs(&answer["measurements"][figures]["figures"], again);
         ensure(runs.len() == 4 && runs.is_sorted(), &answer)?;

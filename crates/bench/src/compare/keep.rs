@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{CompareError, KeptRun};
+use super::{CompareError, CompareGround, KeptRun};
 
 /// Version of the lines; raised when a field changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// What is compared: all that is needed to go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct CompareHeader {
     pub dir: PathBuf,
     /// For orders.
     pub seed: u64,
+    /// What must be the same for all runs; empty in the first version.
+    #[serde(default)]
+    pub ground: CompareGround,
 }
 
 impl CompareHeader {
@@ -138,6 +141,7 @@ mod tests {
             keep_caches: false,
             dir: "/var/tmp".into(),
             seed: 1,
+            ground: CompareGround { kernel: "6.12.1".into(), ..CompareGround::default() },
         }
     }
 
@@ -184,8 +188,8 @@ mod tests {
         };
         assert_eq!(told(""), "it is empty");
         assert!(told("{}\n").starts_with("line 1 does not say what was compared"));
-        let newer = serde_json::to_string(&CompareHeader { schema: 2, ..header() }).unwrap();
-        assert_eq!(told(&format!("{newer}\n")), "line 1: version 2 of the form, expected 1");
+        let newer = serde_json::to_string(&CompareHeader { schema: 3, ..header() }).unwrap();
+        assert_eq!(told(&format!("{newer}\n")), "line 1: version 3 of the form, expected 2");
         let good = serde_json::to_string(&header()).unwrap();
         assert!(told(&format!("{good}\nnonsense\n")).starts_with("line 2 is no run"));
         assert!(CompareFile::create(&path, &header()).is_err(), "a file that is there is not written over");

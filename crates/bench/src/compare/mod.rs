@@ -3,6 +3,7 @@
 //! Every configuration runs once in each block, and the first one twice: what two runs of the same configuration differ by is what this
 //! machine cannot tell apart. Each run is kept as soon as it is done, so that a comparison that was stopped can be resumed.
 
+mod alike;
 mod bystander;
 mod command;
 mod judge;
@@ -32,6 +33,7 @@ use bystander::BystanderKind;
 use command::{CommandJob, CommandRun};
 use look::KernelCounters;
 
+pub use alike::{CompareGround, GroundDifference};
 pub use bystander::SIZE as BYSTANDER;
 pub use judge::blocks_needed;
 pub use keep::{CompareFile, CompareHeader, ResumeError};

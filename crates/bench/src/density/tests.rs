@@ -10,7 +10,8 @@ use crate::process::HelperProgram;
 
 /// A service of a shell script. Tests tether nothing: `env` takes the place, with the parent's id as a variable.
 fn shell(script: &str) -> Launch {
-    let tether = HelperProgram { path: "/bin/sh".into(), arguments: vec!["-c".into(), "read _; shift; exec \"$@\"".into(), "sh".into()] };
+    let tether =
+        HelperProgram { path: "/bin/sh".into(), arguments: vec!["-c".into(), "read _; shift; exec \"$@\"".into(), "sh".into()] };
     let command = ["/bin/sh", "-c", script].map(Into::into);
     Launch::own(&command, (tether.clone(), tether), Bytes::from_mib(1), 30).unwrap()
 }

@@ -5,8 +5,8 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use swaptune_bench::compare::{
-    CompareError, CompareFile, CompareHeader, CompareOptions, CompareProgress as Where, Helpers, KeptRun, ResumeError, SELF,
-    Watchers, run as measure, spoken, try_command,
+    CompareError, CompareFile, CompareGround, CompareHeader, CompareOptions, CompareProgress as Where, Helpers, KeptRun,
+    ResumeError, SELF, Watchers, run as measure, spoken, try_command,
 };
 use swaptune_bench::results::Store;
 use swaptune_bench::sample::fresh_seed;
@@ -20,8 +20,8 @@ use swaptune_core::units::BytesError;
 use swaptune_host::inspect::{InspectScope, inspect};
 use swaptune_host::stop::Stop;
 
-use super::Context;
 use super::bench::{helper, needs_live, recorder, say_what_else_swaps, store, typed};
+use super::{Context, temporary};
 use crate::cli::{CompareArgs, LimitArg, WantedArgs};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure, REFUSED, USAGE};
@@ -31,11 +31,15 @@ use crate::output::{self, compare, report};
 /// Runs, keeps, judges and prints.
 pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     needs_live(context)?;
+    // What a killed run left must not be taken for the machine's own.
+    if context.machine.is_root() {
+        temporary::recover(context)?;
+    }
     let facts = inspect(&context.machine, InspectScope::PLAN);
     check(context, &facts)?;
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let mut recorder = recorder(context, &args.results, &typed());
-    let (resumed, header) = match &args.resume {
+    let (resumed, mut header) = match &args.resume {
         Some(path) => {
             let (journal, header, before) = CompareFile::resume(path)?;
             (Some((journal, before)), header)
@@ -44,6 +48,12 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     };
     let options = options(&header)?;
     let variants = variants(&header, &facts, &evidence)?;
+    let folder = std::env::current_dir().map_err(|error| Failure::new(1, format!("the working directory: {error}")))?;
+    let ground = CompareGround::of(&context.machine, (&facts, &evidence), &variants, &options, &folder);
+    match &args.resume {
+        Some(path) => same_ground(path, &header.ground, &ground)?,
+        None => header.ground = ground,
+    }
     if let Some(memory) = options.memory {
         say_what_else_swaps(&facts, memory, options.limit);
     }
@@ -147,7 +157,16 @@ fn header(args: &CompareArgs, facts: &Facts) -> Result<CompareHeader, Failure> {
         keep_caches: args.keep_caches,
         dir: args.dir.clone(),
         seed,
+        ground: CompareGround::default(),
     })
+}
+
+/// Refuses to set runs of now against runs of other conditions.
+fn same_ground(path: &Path, then: &CompareGround, now: &CompareGround) -> Result<(), Failure> {
+    match then.difference(now) {
+        None => Ok(()),
+        Some(other) => Err(Failure::new(REFUSED, format!("--resume {}: {}", path.display(), other.what)).hint(other.hint)),
+    }
 }
 
 /// The command of a built-in workload: this program again, whatever became of its file.
