@@ -4,6 +4,8 @@
 //! resampling blocks, and a claim needs more: the exact test that flips the sign of each block's difference (Fisher's randomisation
 //! test), corrected for the number of configurations (Holm), and a difference beyond what two runs of the same configuration show.
 
+use std::cmp::Ordering;
+
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use swaptune_core::measurement::{CompareVerdict, Comparison};
@@ -51,6 +53,16 @@ fn verdict(ratio: Estimate, p: f64, resolution: f64, delta: f64) -> Comparison {
         _ => CompareVerdict::Inconclusive,
     };
     Comparison { ratio, p, verdict }
+}
+
+/// What may be said where a configuration has other than as many failed runs as the first (`failures`: its number against the first's). Those
+/// that ended are a choice then, of the easier moments: the one that fails more is neither better nor as good.
+pub fn with_failures(verdict: CompareVerdict, failures: Ordering) -> CompareVerdict {
+    match (failures, verdict) {
+        (Ordering::Greater, CompareVerdict::Better | CompareVerdict::Equivalent)
+        | (Ordering::Less, CompareVerdict::Worse | CompareVerdict::Equivalent) => CompareVerdict::Inconclusive,
+        (_, verdict) => verdict,
+    }
 }
 
 /// The median ratio of the blocks with its 95 % interval (percentiles of medians of resampled blocks). `None` with fewer than two blocks,

@@ -9,6 +9,7 @@ mod command;
 mod judge;
 mod keep;
 mod look;
+mod rows;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,7 +17,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use swaptune_core::measurement::{CompareFigures, CompareRun, Evidence};
-use swaptune_core::stats::median_interval;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::machine::Machine;
@@ -28,10 +28,11 @@ use thiserror::Error;
 use crate::order::shuffled;
 use crate::process::{HelperError, HelperProgram};
 use crate::space::{SmallSpace, SpaceError, SpaceWish, drop_caches};
-use crate::variant::{Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
+use crate::variant::{Preparation, Variant, VariantOutcome, switch_off};
 use bystander::BystanderKind;
 use command::{CommandJob, CommandRun};
 use look::KernelCounters;
+use rows::{VariantRuns, finish, rows};
 
 pub use alike::{CompareGround, GroundDifference};
 pub use bystander::SIZE as BYSTANDER;
@@ -218,41 +219,6 @@ pub fn spoken(command: &[OsString]) -> String {
     command.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// A configuration and its runs.
-struct VariantRuns<'a> {
-    variant: &'a Variant,
-    preparation: Preparation,
-    runs: Vec<CompareRun>,
-    // Why it cannot be compared.
-    refused: Option<String>,
-}
-
-fn rows<'a>(
-    variants: &'a [Variant],
-    (facts, evidence): (&Facts, &Evidence),
-    options: &CompareOptions,
-    before: Vec<KeptRun>,
-    outcome: &mut VariantOutcome<CompareFigures>,
-) -> Vec<VariantRuns<'a>> {
-    let memory = options.memory.unwrap_or_else(|| facts.memory.total());
-    let row = |variant: &'a Variant| {
-        let (preparation, refused) = match prepare(variant, (facts, memory), evidence, &options.folder) {
-            Ok(preparation) => (preparation, None),
-            Err(why) => (Preparation::default(), Some(why)),
-        };
-        VariantRuns { variant, preparation, runs: Vec::new(), refused }
-    };
-    let mut rows: Vec<VariantRuns<'_>> = variants.iter().map(row).collect();
-    for kept in before {
-        if let Some(row) = rows.get_mut(kept.variant) {
-            row.runs.push(kept.run);
-        }
-    }
-    let refused = rows.iter().filter_map(|row| Some(Skipped { variant: row.variant.name.clone(), why: row.refused.clone()? }));
-    outcome.skipped.extend(refused);
-    rows
-}
-
 /// What every run needs.
 struct CompareBlocks<'a> {
     machine: &'a Machine,
@@ -368,44 +334,5 @@ impl CommandRun {
             bystander: self.bystander,
             timeline: self.timeline,
         }
-    }
-}
-
-/// Judges what was measured.
-fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outcome: &mut VariantOutcome<CompareFigures>) {
-    let baseline: Vec<CompareRun> = rows.first().map(|row| row.runs.clone()).unwrap_or_default();
-    let first = |block: u32, again: bool| {
-        baseline.iter().find(|run| run.block == block && run.again == again && run.failed.is_none()).map(|run| run.elapsed_s)
-    };
-    let against = |row: &VariantRuns<'_>| -> Vec<(f64, f64)> {
-        let ended = row.runs.iter().filter(|run| !run.again && run.failed.is_none());
-        ended.filter_map(|run| Some((run.elapsed_s, first(run.block, false)?))).collect()
-    };
-    let same: Vec<(f64, f64)> =
-        (0..options.blocks).filter_map(|block| Some((first(block, true)?, first(block, false)?))).collect();
-    let pairs: Vec<Vec<(f64, f64)>> = rows.iter().skip(1).map(against).collect();
-    let judged = std::iter::once(None).chain(judge::judge(&pairs, &same, options.delta));
-    let resolution = judge::resolution(&same);
-    let name = rows.first().map(|row| row.variant.name.clone());
-    for (place, (row, comparison)) in rows.into_iter().zip(judged).enumerate() {
-        let variant = row.variant.name.clone();
-        if row.runs.is_empty() {
-            let is_told = outcome.skipped.iter().any(|skipped| skipped.variant == variant);
-            let why = row.refused.unwrap_or_else(|| "it was stopped before a run of it was done".into());
-            outcome.skipped.extend((!is_told).then_some(Skipped { variant, why }));
-            continue;
-        }
-        let elapsed: Vec<f64> = row.runs.iter().filter(|run| run.failed.is_none()).map(|run| run.elapsed_s).collect();
-        outcome.figures.push(CompareFigures {
-            variant,
-            settings: row.preparation.changes.iter().map(ToString::to_string).collect(),
-            against: name.clone().filter(|_| place > 0),
-            memory: options.memory,
-            pool_percent: row.preparation.pool_percent,
-            runs: row.runs,
-            elapsed: median_interval(&elapsed),
-            comparison,
-            resolution,
-        });
     }
 }

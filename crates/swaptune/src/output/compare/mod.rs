@@ -72,7 +72,7 @@ struct CostColumn {
     head: &'static str,
     of: fn(&CompareRun) -> Option<f64>,
     shown: fn(f64) -> String,
-    // A column that says something only where it is not 0.
+    // A column that says something only where it is not 0, and most of all of runs that failed.
     is_rare: bool,
 }
 
@@ -81,9 +81,10 @@ impl CostColumn {
         Self { head, of, shown, is_rare: false }
     }
 
-    /// Of the median run.
+    /// The median of the runs that ended: one that was killed half-way costs little. How often something was killed is of all.
     fn cell(&self, row: &CompareFigures) -> String {
-        let values: Vec<f64> = row.runs.iter().filter_map(self.of).collect();
+        let counts = |run: &&CompareRun| self.is_rare || run.failed.is_none();
+        let values: Vec<f64> = row.runs.iter().filter(counts).filter_map(self.of).collect();
         median(&values).map_or_else(|| "–".into(), self.shown)
     }
 }
@@ -164,4 +165,41 @@ fn told_apart(first: &CompareFigures, others: usize, options: &CompareOptions) -
         "{blocks} in random order, disk and pool in pages; {apart}; within {:.1} % is equivalent{few}.",
         options.delta * 100.0
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::measurement::CompareCounts;
+
+    use super::*;
+
+    #[test]
+    fn costs_are_of_runs_that_ended_and_kills_of_all() {
+        let run = |user_s: f64, failed: Option<&str>, oom_kills: u64| CompareRun {
+            block: 0,
+            again: false,
+            place: 0,
+            elapsed_s: user_s,
+            user_s,
+            system_s: 0.0,
+            failed: failed.map(str::to_owned),
+            counts: CompareCounts { oom_kills, ..CompareCounts::default() },
+            bystander: None,
+            timeline: Vec::new(),
+        };
+        let row = CompareFigures {
+            variant: "disk".into(),
+            settings: Vec::new(),
+            against: None,
+            memory: None,
+            pool_percent: None,
+            runs: vec![run(9.0, None, 0), run(0.1, Some("killed"), 1), run(0.1, Some("killed"), 1)],
+            elapsed: None,
+            comparison: None,
+            resolution: None,
+        };
+        let cells: Vec<(&str, String)> =
+            costs_of(std::slice::from_ref(&row)).iter().map(|cost| (cost.head, cost.cell(&row))).collect();
+        assert!(cells.contains(&("USER", "9.0 s".into())) && cells.contains(&("KILLS", "1".into())), "{cells:?}");
+    }
 }
