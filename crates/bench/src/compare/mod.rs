@@ -32,7 +32,7 @@ use crate::variant::{Preparation, Variant, VariantOutcome, switch_off};
 use bystander::BystanderKind;
 use command::{CommandJob, CommandRun};
 use look::KernelCounters;
-use rows::{VariantRuns, finish, rows};
+use rows::{VariantRuns, finish, rows, why_none_is_left};
 
 pub use alike::{CompareGround, GroundDifference};
 pub use bystander::SIZE as BYSTANDER;
@@ -110,6 +110,9 @@ pub enum CompareError {
     /// No two configurations are left.
     #[error("there is nothing to compare: {0}")]
     Nothing(String),
+    /// No two configurations are left of those that were begun with.
+    #[error("there is nothing left to compare: {0}")]
+    NothingLeft(String),
     /// The command could not be handled.
     #[error("the command cannot {what}: {source}")]
     Command {
@@ -168,12 +171,8 @@ pub fn run(
     let job = CommandJob { tether: &helpers.tether, command: &options.command, output: watchers.output, beside };
     let mut outcome = VariantOutcome::default();
     let mut rows = rows(variants, (facts, evidence), options, before, &mut outcome);
-    // All are set against the first.
-    let is_refused = rows.first().is_none_or(|row| row.refused.is_some());
-    if is_refused || rows.iter().filter(|row| row.refused.is_none()).count() < 2 {
-        let why: Vec<String> =
-            rows.iter().filter_map(|row| Some(format!("{}: {}", row.variant.name, row.refused.as_ref()?))).collect();
-        return Err(CompareError::Nothing(why.join("; ")));
+    if let Some(why) = why_none_is_left(&rows) {
+        return Err(CompareError::Nothing(why));
     }
     // What measures must not wait for its own pages.
     let _ = child::lock_memory();
@@ -254,7 +253,12 @@ impl CompareBlocks<'_> {
                 (watchers.show)(&CompareProgress { variant: &name, block, done: done - 1, of, left });
                 match self.once(temporary, &row.preparation)? {
                     Once::Stopped => return Ok(false),
-                    Once::Refused(why) => row.refused = Some(why),
+                    Once::Refused(why) => {
+                        row.refused = Some(why);
+                        if let Some(why) = why_none_is_left(rows) {
+                            return Err(CompareError::NothingLeft(why));
+                        }
+                    }
                     Once::Ran(ran) => {
                         let kept = KeptRun { variant, run: ran.kept(block, is_again, place as u32) };
                         (watchers.keep)(&kept)?;

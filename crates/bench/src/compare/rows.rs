@@ -45,6 +45,16 @@ pub(super) fn rows<'a>(
     rows
 }
 
+/// Why nothing can be compared: the first, against which all are set, or all others are refused. `None` where two are left.
+pub(super) fn why_none_is_left(rows: &[VariantRuns<'_>]) -> Option<String> {
+    let is_first_left = rows.first().is_some_and(|row| row.refused.is_none());
+    if is_first_left && rows.iter().filter(|row| row.refused.is_none()).count() >= 2 {
+        return None;
+    }
+    let why = rows.iter().filter_map(|row| Some(format!("{}: {}", row.variant.name, row.refused.as_ref()?)));
+    Some(why.collect::<Vec<_>>().join("; "))
+}
+
 /// Judges what was measured.
 pub(super) fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outcome: &mut VariantOutcome<CompareFigures>) {
     let baseline: Vec<CompareRun> = rows.first().map(|row| row.runs.clone()).unwrap_or_default();
@@ -72,6 +82,10 @@ pub(super) fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outco
             let why = row.refused.unwrap_or_else(|| "it was stopped before a run of it was done".into());
             outcome.skipped.extend((!is_told).then_some(Skipped { variant, why }));
             continue;
+        }
+        if let Some(why) = &row.refused {
+            let why = format!("after {} of its runs: {why}", row.runs.len());
+            outcome.skipped.push(Skipped { variant: variant.clone(), why });
         }
         let elapsed: Vec<f64> = row.runs.iter().filter(|run| run.failed.is_none()).map(|run| run.elapsed_s).collect();
         outcome.figures.push(CompareFigures {
@@ -153,6 +167,26 @@ mod tests {
         let mut outcome = VariantOutcome::default();
         finish(vec![row(&variants[0], first), row(&variants[1], second)], &options(), &mut outcome);
         outcome.figures[1].comparison.unwrap().verdict
+    }
+
+    #[test]
+    fn what_is_refused_half_way_is_told_of_and_ends_it_where_nothing_is_left() {
+        let variants = [variant("none"), variant("disk"), variant("zram")];
+        let mut rows: Vec<VariantRuns<'_>> =
+            variants.iter().map(|variant| row(variant, vec![run(0, false, 1.0, false)])).collect();
+        rows[2].refused = Some("no room".into());
+        assert_eq!(why_none_is_left(&rows), None);
+        let mut outcome = VariantOutcome::default();
+        rows[1].refused = Some("busy".into());
+        assert_eq!(why_none_is_left(&rows).as_deref(), Some("disk: busy; zram: no room"));
+        rows[1].refused = None;
+        finish(rows, &options(), &mut outcome);
+        assert_eq!((outcome.figures.len(), outcome.skipped.len()), (3, 1));
+        assert_eq!(outcome.skipped[0].why, "after 1 of its runs: no room");
+        let mut first = row(&variants[0], Vec::new());
+        first.refused = Some("gone".into());
+        let others = [first, row(&variants[1], Vec::new()), row(&variants[2], Vec::new())];
+        assert_eq!(why_none_is_left(&others).as_deref(), Some("none: gone"), "all are set against it");
     }
 
     #[test]

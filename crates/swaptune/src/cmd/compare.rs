@@ -91,7 +91,9 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.html {
         report::write(path, &compare::html(&outcome, &options, &measurements))?;
     }
-    if outcome.stopped {
+    // A configuration that was refused after some of its runs may be taken the next time.
+    let is_refused = |row: &CompareFigures| outcome.skipped.iter().any(|skipped| skipped.variant == row.variant);
+    if outcome.stopped || outcome.figures.iter().any(is_refused) {
         output::message(&go_on);
     }
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
