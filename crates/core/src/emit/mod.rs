@@ -30,7 +30,7 @@ pub struct EmitFormat {
 pub const FORMATS: [EmitFormat; 6] = [
     EmitFormat {
         name: "ansible",
-        about: "a playbook with what `systemd` writes: without swaptune on the machine",
+        about: "a playbook with the files of `systemd`; the machine needs no swaptune",
         write: ansible::write,
     },
     EmitFormat {
@@ -46,7 +46,7 @@ pub const FORMATS: [EmitFormat; 6] = [
     EmitFormat { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
     EmitFormat {
         name: "systemd",
-        about: "sysctl.d, tmpfiles.d, swap units: without swaptune on the machine",
+        about: "sysctl.d, tmpfiles.d and swap units; the machine needs no swaptune",
         write: systemd::write,
     },
     EmitFormat { name: "zram-generator", about: "zram-generator.conf for the zram devices", write: zram_generator::write },

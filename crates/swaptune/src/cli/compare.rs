@@ -26,19 +26,19 @@ pub struct CompareArgs {
     /// What makes memory small: a control group, or a process that holds the rest of it from the whole machine
     #[arg(long, value_enum, default_value = "best", requires = "memory")]
     pub limit: LimitArg,
-    /// Runs of each configuration: with fewer than six no difference can be proved, and with more configurations it takes some more
+    /// Runs of each configuration; fewer than six prove nothing, more configurations need more
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub runs: u32,
     /// Differences within this are called equivalent, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     pub delta: f64,
-    /// Leave file caches as they are between runs; else they are dropped, so that every run begins alike
+    /// Keep the page cache between runs [default: drop it before each run]
     #[arg(long)]
     pub keep_caches: bool,
     /// Folder of the temporary swap files: its disk takes part in the result
     #[arg(long, value_name = "DIR", default_value = "/var/tmp")]
     pub dir: PathBuf,
-    /// Draw orders from this number [default: another one each time]
+    /// Seed of the random order [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Write a report with pictures, one file that needs no other

@@ -70,7 +70,7 @@ pub struct PrepareArgs {
     /// How what is swapped out is encrypted
     #[arg(long, value_enum, default_value_t)]
     pub encrypt: Encrypt,
-    /// It may be missing: a boot gives it up after 10 s, and `verify` takes that as it is
+    /// The device may be missing: boot waits at most 10 s for it, and `verify` does not fail
     #[arg(long)]
     pub optional: bool,
     /// Swap priority: higher is used first
@@ -100,7 +100,7 @@ pub struct AdoptArgs {
     /// Key file that shall open a LUKS volume at each boot; it is tried first
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<String>,
-    /// It may be missing: a boot gives it up after 10 s, and `verify` takes that as it is
+    /// The device may be missing: boot waits at most 10 s for it, and `verify` does not fail
     #[arg(long)]
     pub optional: bool,
     /// Swap priority: higher is used first
@@ -114,7 +114,7 @@ pub struct AdoptArgs {
 /// `device retire`.
 #[derive(Debug, Args)]
 pub struct RetireArgs {
-    /// The disk, its partition or its mapping; of one that is not there the name that fstab or crypttab has
+    /// The disk, its partition or its mapping; if it is missing, its name in fstab or crypttab
     pub device: String,
     /// Do not ask
     #[arg(long, short)]

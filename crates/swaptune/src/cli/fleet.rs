@@ -44,7 +44,7 @@ pub struct FleetPlanArgs {
     /// Files with facts, a machine each, named after it; or folders of such files
     #[arg(required = true, value_name = "FILE|DIR")]
     pub facts: Vec<PathBuf>,
-    /// Start from this profile: auto, idle-guide or off
+    /// Start from this profile: auto, idle-guide, none (nothing is derived) or off
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Configuration for all of them: a machine's own is not among its facts

@@ -60,7 +60,7 @@ pub struct Global {
     /// Work on the machine below DIR (an image, a captured folder) instead of this one
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Say on standard error what is done: -v each write, command and measurement, -vv each file read, -vvv all; RUST_LOG likewise
+    /// Log to standard error: -v writes, commands and measurements; -vv also files read; -vvv everything; or set RUST_LOG
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }
@@ -95,7 +95,7 @@ pub enum Command {
     Knobs(KnobsArgs),
     /// Show what would change, when, and why; changes nothing
     #[command(
-        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --adopt                              what zram-generator, fstab or zswap-cli do here, done by swaptune\n  swaptune plan --out plan.json                      to be reviewed; `apply --plan plan.json` carries it out\n\nExit code 3: the plan cannot be applied, and says why."
+        after_help = "Examples:\n  swaptune plan --explain\n  swaptune plan --profile idle-guide\n  swaptune plan --set zswap.pool=3G --set vm.swappiness=100\n  swaptune plan --simulate --page-set pages.json     what the model makes of the alternatives\n  swaptune plan --adopt                              what zram-generator, fstab or zswap-cli do here, done by swaptune\n  swaptune plan --out plan.json                      for review; then `apply --plan plan.json`\n\nExit code 3: the plan cannot be applied, and says why."
     )]
     Plan(PlanArgs),
     /// Apply the plan: journalled, checked, reversible
@@ -125,12 +125,12 @@ pub enum Command {
         after_help = "Every result is kept as a line of JSON with the conditions it was measured under, and `swaptune plan` uses it. Temporary settings are put back, also on Ctrl-C."
     )]
     Bench(BenchArgs),
-    /// Compare configurations on a command of your own: which is better, and whether that can be said at all
+    /// Run your own command under several configurations, and say which is better if the data can tell
     #[command(after_help = compare::examples())]
     Compare(CompareArgs),
-    /// Keep the machine at its best: the pool's limit follows the load, the pool is drained before it is full, idle units give memory
+    /// Drain zswap's pool before it fills, reclaim idle units, write back idle zram pages; optionally move the pool limit with the load
     #[command(
-        after_help = "Examples:\n  sudo swaptune daemon --dry-run          what it would do, and why, line by line\n  sudo systemctl enable --now swaptuned   from now on and after each boot\n  swaptune daemon status                  what it has done, and what each law says now\n  sudo swaptune daemon pause              everything as it was, until `swaptune daemon resume` or a boot\n\nIt sets only zswap's limit and threshold, within bounds, and puts them back when it ends in whatever way. Figures are under [keep] of\n/etc/swaptune/config.toml; docs/reference/keep.md lists them."
+        after_help = "Examples:\n  sudo swaptune daemon --dry-run          what it would do, and why, line by line\n  sudo systemctl enable --now swaptuned   now and after each boot, where a package is installed\n  swaptune daemon status                  what it has done, and what each law says now\n  sudo swaptune daemon pause              everything as it was, until `swaptune daemon resume` or a boot\n\nIt changes zswap's limit and threshold, reclaims idle units, and writes back or recompresses idle zram pages, all within bounds. Settings\nare restored however it ends. Figures are under [keep] of /etc/swaptune/config.toml; docs/reference/keep.md lists them."
     )]
     Daemon(DaemonArgs),
     /// Ask a model: which tiering is best for a workload, how many applications fit, what a trace misses
@@ -214,7 +214,7 @@ pub struct WantedArgs {
 /// When to change: both by default.
 #[derive(Debug, Clone, Default, Args)]
 pub struct WhenArgs {
-    /// Change only the running system: a reboot undoes all of it but a new swap file, which `swaptune rollback` removes
+    /// Change only the running system: a reboot undoes all except a new swap file or swap header, which `swaptune rollback` removes
     #[arg(long, conflicts_with = "boot")]
     pub now: bool,
     /// Change only what takes effect at the next boot
@@ -265,7 +265,7 @@ pub struct PlanArgs {
     /// Plan mkswap on DEVICE even if it holds data; `swaptune apply --wipe` does it
     #[arg(long, value_name = "DEVICE")]
     pub wipe: Vec<String>,
-    /// Also write the plan to FILE, to be reviewed: `swaptune apply --plan FILE` carries out just that
+    /// Also write the plan to FILE, for review: `swaptune apply --plan FILE` applies exactly this plan
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// End with exit code 1 when there is something to do
@@ -294,7 +294,7 @@ pub struct ApplyArgs {
     /// Finish an apply that was interrupted
     #[arg(long)]
     pub resume: bool,
-    /// Carry out the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then
+    /// Apply exactly the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "profile", "adopt", "config", "set", "measured", "no_measured", "now", "boot", "simulate", "wipe", "resume",
     ])]
@@ -337,7 +337,7 @@ pub struct VerifyArgs {
 pub struct RollbackArgs {
     /// The apply to undo, as `history` shows it [default: the newest]
     pub id: Option<String>,
-    /// Undo all that stand, newest first, up to one that cannot be undone whole; where none stands nothing is to do
+    /// Undo every apply, newest first; stop at one that cannot be undone completely
     #[arg(long, conflicts_with_all = ["id", "skip"])]
     pub all: bool,
     /// Leave this step as it is and undo the rest; `swaptune history` numbers the steps

@@ -14,7 +14,7 @@ pub struct WatchArgs {
     /// Print one look and end: a line for each value, or JSON with --json. It takes an interval, since rates need two samples
     #[arg(long)]
     pub once: bool,
-    /// Print a line of CSV at each tick: what is about the machine as a whole, bytes and seconds
+    /// Print one CSV line per tick: machine-wide values, in bytes and seconds
     #[arg(long)]
     pub csv: bool,
     /// Time from one tick to the next: 200ms, 1s, 5m
