@@ -154,8 +154,15 @@ impl DensityBench<'_> {
     fn grow(&self, crowd: &mut Crowd, services: usize, seed: u64) -> Result<Option<Broken>, DensityError> {
         while crowd.services.len() < services {
             let number = crowd.services.len();
-            let service = Service::start(self.launch, seed.wrapping_mul(number as u64 + 1), crowd.group.as_ref())?;
-            crowd.services.push(service);
+            match Service::start(self.launch, seed.wrapping_mul(number as u64 + 1), crowd.group.as_ref()) {
+                Ok(service) => crowd.services.push(service),
+                // Processes and open files come to an end too; what was measured until then stands.
+                Err(DensityError::Service { why, .. }) => {
+                    tracing::info!("service {number} of {services} was not started: {why}");
+                    return Ok(Some(Broken::Off(DensityEnd::NotStarted)));
+                }
+                Err(error) => return Err(error),
+            }
             if let Some(broken) = self.wait(crowd, number) {
                 return Ok(Some(broken));
             }

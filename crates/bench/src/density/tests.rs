@@ -138,3 +138,30 @@ fn an_answer_in_pieces_is_one_answer() {
     assert_eq!((window.took.len(), window.broken), (1, None));
     assert!(window.took[0] >= 100_000_000, "{:?}", window.took);
 }
+
+#[test]
+fn a_service_that_cannot_be_started_ends_the_level_and_not_the_benchmark() {
+    let launch = shell(ECHO);
+    let nothing = HelperProgram { path: "/nonexistent".into(), arguments: Vec::new() };
+    let launch = Launch { tether: nothing.clone(), ..launch };
+    let options = DensityOptions {
+        memory: Bytes::from_mib(64),
+        limit: SpaceWish::Best,
+        bound: Nanos(1_000_000_000),
+        wakes_per_second: 100.0,
+        skew: 0.0,
+        wakes: 20,
+        step_percent: 100,
+        most: 4,
+        at: Vec::new(),
+        rounds: 1,
+        stall_percent: 100.0,
+        folder: "/nonexistent".into(),
+        seed: 1,
+    };
+    let (machine, stop) = (Machine::live(), Stop::default());
+    let space = SmallSpace::as_it_is(options.memory, ("density", &nothing));
+    let bench = DensityBench { machine: &machine, options: &options, launch: &launch, space, stop: &stop };
+    let round = bench.round(1, 1, &mut |_| ()).unwrap().unwrap();
+    assert_eq!((round.fits, round.levels.len(), round.levels[0].end), (0, 1, DensityEnd::NotStarted));
+}

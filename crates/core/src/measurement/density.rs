@@ -102,6 +102,8 @@ pub enum DensityEnd {
     Stalled,
     /// A service was killed or ended.
     Killed,
+    /// One more could not be started: no more processes or open files are to be had.
+    NotStarted,
 }
 
 impl DensityEnd {
@@ -114,6 +116,7 @@ impl DensityEnd {
             Self::Behind => "fell behind",
             Self::Stalled => "stalled",
             Self::Killed => "killed one",
+            Self::NotStarted => "not started",
         }
     }
 }
