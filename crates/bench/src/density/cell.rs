@@ -154,7 +154,7 @@ impl DensityBench<'_> {
     fn grow(&self, crowd: &mut Crowd, services: usize, seed: u64) -> Result<Option<Broken>, DensityError> {
         while crowd.services.len() < services {
             let number = crowd.services.len();
-            match Service::start(self.launch, seed.wrapping_mul(number as u64 + 1), crowd.group.as_ref()) {
+            match Service::start(self.launch, own_number(seed, number), crowd.group.as_ref()) {
                 Ok(service) => crowd.services.push(service),
                 // Processes and open files come to an end too; what was measured until then stands.
                 Err(DensityError::Service { why, .. }) => {
@@ -238,9 +238,30 @@ fn grid(step_percent: u32, most: u32) -> Vec<u32> {
     std::iter::successors(Some(1), next).collect()
 }
 
+/// The number that a service has for itself in its round. Each step can be undone, so no two services have the same, and neighbours have
+/// nothing in common (the finalizer of MurmurHash3, which is in the public domain).
+fn own_number(seed: u64, service: usize) -> u32 {
+    let mut number = (seed as u32).wrapping_add(service as u32);
+    for (shift, factor) in [(16, 0x85eb_ca6b), (13, 0xc2b2_ae35)] {
+        number = (number ^ (number >> shift)).wrapping_mul(factor);
+    }
+    number ^ (number >> 16)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    #[test]
+    fn no_two_services_of_a_round_have_the_same_number() {
+        for seed in [0, 1, 7, 0xffff_fff0, 1 << 40, u64::MAX] {
+            let numbers: BTreeSet<u32> = (0..10_000).map(|service| own_number(seed, service)).collect();
+            assert_eq!(numbers.len(), 10_000, "{seed}");
+        }
+        assert_ne!(own_number(1, 0), own_number(2, 0));
+    }
 
     #[test]
     fn steps_grow_with_the_number_of_services() {

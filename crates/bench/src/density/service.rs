@@ -28,10 +28,10 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Starts one, in a group if there is one.
-    pub(super) fn start(launch: &Launch, seed: u64, group: Option<&LimitedGroup>) -> Result<Self, DensityError> {
+    /// Starts one that has this number for itself, in a group if there is one.
+    pub(super) fn start(launch: &Launch, number: u32, group: Option<&LimitedGroup>) -> Result<Self, DensityError> {
         let failed = |source: io::Error| DensityError::Service { name: launch.name.clone(), why: source.to_string() };
-        let mut command = launch.process(seed);
+        let mut command = launch.process(number);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(failed)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));

@@ -108,12 +108,12 @@ impl Launch {
         Ok(Self { name: words.join(" "), tether, holder, command: command.to_vec(), heap, work_percent })
     }
 
-    /// The process to start; `seed` makes its contents differ from its neighbours'.
-    pub(super) fn process(&self, seed: u64) -> Command {
+    /// The process to start; `number` makes its contents differ from its neighbours'.
+    pub(super) fn process(&self, number: u32) -> Command {
         let mut command = Command::new(&self.tether.path);
         command.args(&self.tether.arguments).arg(std::process::id().to_string()).args(&self.command);
         command.env("SWAPTUNE_HEAP", self.heap.0.to_string());
-        command.env("SWAPTUNE_WORK", self.work_percent.to_string()).env("SWAPTUNE_SEED", (seed >> 33).to_string());
+        command.env("SWAPTUNE_WORK", self.work_percent.to_string()).env("SWAPTUNE_SEED", number.to_string());
         command
     }
 }

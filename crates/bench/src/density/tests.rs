@@ -20,7 +20,7 @@ const ECHO: &str = "echo ready; while read line; do echo done; done";
 
 fn started(launch: &Launch, count: usize) -> Vec<Service> {
     let service = |number: usize| {
-        let mut service = Service::start(launch, number as u64, None).unwrap();
+        let mut service = Service::start(launch, number as u32, None).unwrap();
         assert_eq!(service.wait(Instant::now() + Duration::from_secs(60), &|| false), Wait::Answered);
         service
     };
