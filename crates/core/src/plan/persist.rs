@@ -289,12 +289,11 @@ fn grub_arguments(draft: &mut Draft<'_>, store: &KernelArgStore, words: &[(Strin
     }
 }
 
+/// A file by its path, its text, none where it goes, and why.
+type EditedFile = (String, Option<String>, &'static str);
+
 /// Every file that grub-mkconfig sources, in its order, as it shall be, and why.
-fn grub_files(
-    facts: &Facts,
-    store: &KernelArgStore,
-    words: &[(&str, &str)],
-) -> Result<Vec<(String, Option<String>, &'static str)>, grub::GrubError> {
+fn grub_files(facts: &Facts, store: &KernelArgStore, words: &[(&str, &str)]) -> Result<Vec<EditedFile>, grub::GrubError> {
     let read = |path: &str| path == store.path || store.reads_dropins && path.starts_with("/etc/default/grub.d/");
     let others = facts.files.iter().filter(|(path, _)| read(path) && path.as_str() != owned::GRUB_FILE);
     let mut files = Vec::new();

@@ -72,7 +72,9 @@ pub fn not_installed(context: &Context, plan: &Plan) -> Result<(), Failure> {
     }
     let message = format!("the boot service would call {binary}, which is not there");
     let hint = match context.root() {
-        Some(root) => format!("install it in the image: sudo make install DESTDIR={}", root.display()),
+        Some(root) => {
+            format!("install a package in {}, or unpack the static archive there (docs/guides/images.md)", root.display())
+        }
         None => "sudo make install, or change only the running system with --now".into(),
     };
     Err(Failure::new(REFUSED, message).hint(hint))

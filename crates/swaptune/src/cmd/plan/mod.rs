@@ -176,13 +176,16 @@ fn with_places(context: &Context, facts: &Facts, settings: &Settings) -> Facts {
 
 /// Where this program is usually installed.
 pub const USUAL_BINARY: &str = "/usr/local/bin/swaptune";
+/// Where the packages have it.
+const PACKAGED_BINARY: &str = "/usr/bin/swaptune";
 
 /// Where the boot service finds this program, and whether it is there: its own path when that lasts, else the usual one.
 pub fn installed_at(context: &Context) -> (String, bool) {
     const LASTING: &[&str] = &["/usr/", "/opt/", "/bin/", "/sbin/", "/nix/store/"];
     let own = std::env::current_exe().map(|path| path.display().to_string()).unwrap_or_default();
     let lasts = context.machine.is_live() && LASTING.iter().any(|place| own.starts_with(place)) && !own.contains("/target/");
-    if lasts { (own, true) } else { (USUAL_BINARY.into(), context.machine.exists(USUAL_BINARY)) }
+    let there = [USUAL_BINARY, PACKAGED_BINARY].into_iter().find(|path| context.machine.exists(path));
+    if lasts { (own, true) } else { (there.unwrap_or(USUAL_BINARY).into(), there.is_some()) }
 }
 
 /// New UUIDs must differ from machine to machine; the standard library's hasher keys are random enough for that. Headers are only written on
