@@ -8,7 +8,7 @@ use serde::de::{Deserializer, Error, Unexpected, Visitor};
 use serde_json::Value;
 
 use super::amounts::{count, nanoseconds};
-use super::{DamonRegion, DamonSnapshot, Targets};
+use super::{DamonRegion, DamonSnapshot, Targets, few_enough};
 use crate::trace::error::{TraceError, TracePlace};
 use crate::trace::source::TraceSource;
 
@@ -104,6 +104,7 @@ pub(super) fn snapshots(mut source: TraceSource<'_>) -> Result<Vec<DamonSnapshot
     for record in records {
         let target = targets.number(record.target_id.to_string().as_bytes());
         let target = target.ok_or_else(|| TraceError::malformed(TracePlace::Whole, "more targets", "at most 4096"))?;
+        few_enough(snapshots.len() + record.snapshots.len())?;
         snapshots.extend(record.snapshots.into_iter().map(|seen| DamonSnapshot {
             target,
             start: Some(seen.start_time),

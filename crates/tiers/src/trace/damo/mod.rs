@@ -19,8 +19,11 @@ mod amounts;
 mod json;
 pub(super) mod text;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::columns::{KeptColumns, Trace};
-use super::error::{TraceError, TracePlace};
+use super::error::{TraceError, TracePlace, too_long};
 use super::event::{Event, Op};
 use super::numbered::Numbered;
 use super::source::{TraceSource, is_json};
@@ -28,12 +31,22 @@ use super::source::{TraceSource, is_json};
 /// Most accesses that a record may become, or a file of a few lines would ask for all memory. Fewer in tests and when fuzzed, which would
 /// spend their time on nothing else.
 const ACCESSES_MAX: u64 = if cfg!(any(test, fuzzing)) { 1 << 16 } else { 1 << 28 };
+/// Most snapshots: five days of the usual ten a second, in some 300 MB. Those without accesses become no events, and count only here.
+const SNAPSHOTS_MAX: usize = if cfg!(any(test, fuzzing)) { 1 << 10 } else { 1 << 22 };
 /// Bytes of a page.
 const PAGE_SIZE: u64 = crate::alloc::PAGE_SIZE as u64;
 /// Bits of an id for the page; targets have those above.
 const PAGE_BITS: u32 = 52;
 /// Most targets, as many as fit above a page.
 const TARGETS_MAX: usize = 1 << (64 - PAGE_BITS);
+
+/// Refuses more snapshots than there may be.
+fn few_enough(snapshots: usize) -> Result<(), TraceError> {
+    if snapshots <= SNAPSHOTS_MAX {
+        return Ok(());
+    }
+    Err(TraceError::malformed(TracePlace::Whole, "more snapshots", format!("at most {SNAPSHOTS_MAX}: a shorter record")))
+}
 
 /// What DAMON saw of one target in one aggregation interval.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -126,11 +139,17 @@ fn accesses(snapshots: &[DamonSnapshot], keep: KeptColumns, room: u64) -> Result
         let expected = format!("at most {ACCESSES_MAX}: a shorter record, or fewer samples in an aggregation interval");
         return Err(TraceError::malformed(TracePlace::Whole, format!("regions with {count} accesses to pages"), expected));
     }
+    if count > room {
+        return Err(too_long(room));
+    }
     let mut trace = Numbered::new(keep, room);
-    for (time, index, step) in steps(snapshots) {
+    let mut coming: BinaryHeap<Reverse<DamonStep>> =
+        (0..snapshots.len()).filter_map(|index| step(snapshots, index, 0)).map(Reverse).collect();
+    while let Some(Reverse((time, index, number))) = coming.pop() {
+        coming.extend(step(snapshots, index, number + 1).map(Reverse));
         let snapshot = &snapshots[index];
         let steps = most(snapshot);
-        for region in snapshot.regions.iter().filter(|region| region.in_step(step, steps)) {
+        for region in snapshot.regions.iter().filter(|region| region.in_step(number, steps)) {
             let first = u64::from(snapshot.target) << PAGE_BITS | region.first;
             trace.push_run(first, region.pages, Event { time, page: 0, cgroup: snapshot.target, op: Op::Read })?;
         }
@@ -143,17 +162,14 @@ fn most(snapshot: &DamonSnapshot) -> u64 {
     snapshot.regions.iter().map(|region| u64::from(region.accesses)).max().unwrap_or(0)
 }
 
-/// The steps of all snapshots, in the order of time: targets are looked at side by side.
-fn steps(snapshots: &[DamonSnapshot]) -> Vec<DamonStep> {
-    let mut steps = Vec::new();
-    for (index, snapshot) in snapshots.iter().enumerate() {
-        let (count, start) = (most(snapshot), snapshot.start.unwrap_or(snapshot.end));
-        let length = u128::from(snapshot.end.saturating_sub(start));
-        let middle = |step: u64| (length * u128::from(2 * step + 1) / u128::from(2 * count)) as u64;
-        steps.extend((0..count).map(|step| (start.saturating_add(middle(step)), index, step)));
-    }
-    steps.sort_unstable();
-    steps
+/// One step of a snapshot, `None` after its last. Targets are looked at side by side, so that steps of several snapshots are taken in turn:
+/// the next of each is all that is kept, or a file of a few lines would take gigabytes.
+fn step(snapshots: &[DamonSnapshot], index: usize, step: u64) -> Option<DamonStep> {
+    let snapshot = &snapshots[index];
+    let (count, start) = (most(snapshot), snapshot.start.unwrap_or(snapshot.end));
+    let length = u128::from(snapshot.end.saturating_sub(start));
+    let middle = (length * u128::from(2 * step + 1)).checked_div(u128::from(2 * count))? as u64;
+    (step < count).then(|| (start.saturating_add(middle), index, step))
 }
 
 #[cfg(test)]

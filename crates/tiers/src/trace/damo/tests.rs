@@ -59,6 +59,22 @@ fn accesses_are_spread_over_the_interval_and_often_used_pages_come_again_first()
 }
 
 #[test]
+fn what_does_not_fit_is_refused_before_it_is_made() {
+    let text = "base_time_absolute: 100 ns\nmonitoring_start: 0 ns\nmonitoring_end: 80 ns\ntarget_id: 5\nnr_regions: 1\n1000-2000 (4 KiB) 9 0\n";
+    let at_most = |events| read(TraceSource::new(text.as_bytes()).unwrap().at_most(events), KeptColumns::Everything);
+    assert_eq!(at_most(9).unwrap().len(), 9);
+    assert!(matches!(at_most(8), Err(TraceError::TooLong { most: 8 })));
+    let empty = "monitoring_end: 80 ns\ntarget_id: 5\nnr_regions: 0\n";
+    let many = |count| format!("base_time_absolute: 100 ns\n{}", empty.repeat(count));
+    assert!(parse(many(SNAPSHOTS_MAX).as_bytes()).unwrap().is_empty());
+    assert!(say(&many(SNAPSHOTS_MAX + 1)).starts_with("trace: found more snapshots, expected at most 1024"));
+    let snapshot = r#"{"start_time": 0, "end_time": 1, "regions": []}"#;
+    let json = |count| format!(r#"[{{"snapshots": [{}]}}]"#, vec![snapshot; count].join(","));
+    assert!(parse(json(SNAPSHOTS_MAX).as_bytes()).unwrap().is_empty());
+    assert!(say(&json(SNAPSHOTS_MAX + 1)).starts_with("trace: found more snapshots"));
+}
+
+#[test]
 fn in_how_many_steps_a_region_is_accessed_is_its_number_of_accesses() {
     for (accesses, steps) in (1..=20u16).flat_map(|steps| (1..=steps).map(move |accesses| (accesses, steps))) {
         let region = DamonRegion::new(0, 4096, accesses).unwrap();

@@ -1,7 +1,7 @@
 //! Records in lines: those of the kernel's event `damon:damon_aggregated`, one for each region, and damo's raw form.
 
 use super::amounts::nanoseconds;
-use super::{DamonRegion, DamonSnapshot, Targets};
+use super::{DamonRegion, DamonSnapshot, Targets, few_enough};
 use crate::trace::digits::{hexadecimal, whole};
 use crate::trace::error::TraceError;
 use crate::trace::lines::Lines;
@@ -39,6 +39,7 @@ pub(super) fn snapshots(source: TraceSource<'_>) -> Result<Vec<DamonSnapshot>, T
             let shown = format!("`{}`", String::from_utf8_lossy(line));
             return Err(TraceError::malformed(place, shown, expected));
         }
+        few_enough(found.snapshots.len())?;
     }
     Ok(found.snapshots)
 }
