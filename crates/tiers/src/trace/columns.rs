@@ -1,7 +1,12 @@
 //! A trace in memory: one column per property, and a column whose values are all alike takes no room.
 
+use swaptune_kernel::stats::Nanos;
+
 use super::error::{EVENTS_MAX, TraceError, TracePlace, too_long};
 use super::event::{Event, Op};
+
+/// Nanoseconds by which an event may lie before an earlier one; it counts as happening with that one.
+const BACK_MAX: u64 = 1_000_000_000;
 
 /// Values of all events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +83,21 @@ impl EventTimes {
         }
     }
 
+    /// Lets no event happen before the one before it, where that is off by `slack` at most. How far the first that is off by more goes back,
+    /// and its number from 1.
+    fn put_in_order(&mut self, slack: u64) -> Result<(), (usize, u64)> {
+        let Self::Each(times) = self else { return Ok(()) };
+        let mut latest = 0_u64;
+        for (number, time) in (1..).zip(times) {
+            if latest.saturating_sub(*time) > slack {
+                return Err((number, latest - *time));
+            }
+            latest = latest.max(*time);
+            *time = latest;
+        }
+        Ok(())
+    }
+
     /// Adds the moments of the events from number `index`, which is the next one.
     pub(crate) fn extend(&mut self, index: usize, mut times: impl Iterator<Item = u64>) {
         for index in index.. {
@@ -147,6 +167,20 @@ impl Trace {
             }
             _ => None,
         }
+    }
+
+    /// The same with times that never go back, as the model needs them: processors write their events with some delay, and some traces know
+    /// whole seconds only.
+    ///
+    /// # Errors
+    /// When a time goes back by more than [`BACK_MAX`]: those are two traces, or one in another order.
+    pub(crate) fn in_order(mut self) -> Result<Self, TraceError> {
+        self.times.put_in_order(BACK_MAX).map_err(|(number, back)| {
+            let found = format!("event {number}, {} before the one before it", Nanos(back));
+            let expected = format!("times that go back by {} at most: sort it, or cut it there", Nanos(BACK_MAX));
+            TraceError::malformed(TracePlace::Whole, found, expected)
+        })?;
+        Ok(self)
     }
 
     /// What each page compresses to, in bytes, where the trace knows it; 0 is a same-filled page. Empty when it does not.

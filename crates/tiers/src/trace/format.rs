@@ -171,7 +171,7 @@ pub fn read_at_most(input: impl Read, reading: &TraceReading, most: u64) -> Resu
         Some(format) => format,
         None => TraceFormat::of_head(source.peek().map_err(fail)?),
     };
-    (format.row().read)(source, reading)
+    (format.row().read)(source, reading)?.in_order()
 }
 
 /// Writes a trace.
@@ -217,6 +217,29 @@ mod tests {
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
+    }
+
+    #[test]
+    fn times_that_go_back_a_little_are_held_and_others_refused_in_every_format() {
+        let reading = TraceReading { keep: KeptColumns::Everything, ..guess() };
+        let trace = |seconds: [u64; 4]| {
+            let mut builder = TraceBuilder::new(KeptColumns::Everything);
+            for time in seconds.map(|seconds| seconds * 1_000_000_000) {
+                builder.push(Event { time, ..Event::default() }).unwrap();
+            }
+            builder.finish(None).unwrap()
+        };
+        for row in FORMATS.iter().filter(|row| row.is_written()) {
+            let read_back = |seconds| {
+                let mut bytes = Vec::new();
+                write(&trace(seconds), row.format, &mut bytes).unwrap();
+                read(&bytes[..], &reading)
+            };
+            let times: Vec<u64> = read_back([0, 7, 6, 9]).unwrap().iter().map(|event| event.time / 1_000_000_000).collect();
+            assert_eq!(times, [0, 7, 7, 9], "{}", row.name);
+            let says = "trace: found event 4, 5.0 s before the one before it, expected times that go back by 1.0 s at most: sort it, or cut it there";
+            assert_eq!(read_back([0, 6, 7, 2]).unwrap_err().to_string(), says, "{}", row.name);
+        }
     }
 
     #[test]
