@@ -34,7 +34,7 @@ impl Above {
 }
 
 /// The files of one group.
-struct Files<'a> {
+struct GroupFiles<'a> {
     machine: &'a Machine,
     folder: String,
 }
@@ -69,8 +69,8 @@ impl<'a> Groups<'a> {
         })
     }
 
-    fn files(&self, path: &str) -> Files<'a> {
-        Files { machine: self.machine, folder: format!("{TREE}{path}") }
+    fn files(&self, path: &str) -> GroupFiles<'a> {
+        GroupFiles { machine: self.machine, folder: format!("{TREE}{path}") }
     }
 
     /// What all groups above this one say; the root has no such files.
@@ -90,7 +90,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-impl Files<'_> {
+impl GroupFiles<'_> {
     fn text(&self, file: &str) -> Option<String> {
         self.machine.read_text(&format!("{}/{file}", self.folder)).ok()
     }
