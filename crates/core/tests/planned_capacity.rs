@@ -157,6 +157,10 @@ fn no_file_is_made_beside_areas_that_must_not_have_one() {
     let mut encrypted = with_free(40);
     encrypted.swaps[0].encryption = Fact::known(Encryption::Plain, "dm");
     assert_eq!(swap_file(&encrypted), None, "its owner does not want plain pages on a disk");
+    let root = encrypted.mounts.iter().find(|mount| mount.at == "/").and_then(|mount| mount.device.value()).unwrap().clone();
+    let device = encrypted.block_devices.iter_mut().find(|device| device.name == root).unwrap();
+    device.dm_uuid = Some("CRYPT-LUKS2-0123-root".into());
+    assert_eq!(swap_file(&encrypted), Some(Bytes::from_mib(3328)), "what lies on / is encrypted too");
     let mut spinning = with_free(40);
     for disk in &mut spinning.block_devices {
         disk.transport = Transport::Scsi;

@@ -172,6 +172,19 @@ impl Facts {
         disks
     }
 
+    /// True when whatever is written to a device is encrypted before it reaches a disk (dm-crypt).
+    #[must_use]
+    pub fn encrypts(&self, name: &str) -> bool {
+        self.encrypts_within(name, 8)
+    }
+
+    /// As in `disk_of`: a chain with more links is a loop.
+    fn encrypts_within(&self, name: &str, links: u32) -> bool {
+        let Some(device) = self.block_device(name).filter(|_| links > 0) else { return false };
+        let mut below = device.parent.iter().chain(&device.lies_on).peekable();
+        device.dm_crypt().is_some() || below.peek().is_some() && below.all(|name| self.encrypts_within(name, links - 1))
+    }
+
     /// Other managers whose business is zram.
     pub fn managers_of_zram(&self) -> impl Iterator<Item = &Manager> {
         self.system.managers.iter().filter(|manager| MANAGERS_OF_ZRAM.contains(&manager.name.as_str()))
@@ -205,6 +218,27 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_volume_lies_on_decides_whether_it_is_encrypted() {
+        let device = |name: &str, lies_on: &[&str], dm_uuid: Option<&str>| BlockDevice {
+            name: name.into(),
+            lies_on: lies_on.iter().map(|name| (*name).to_owned()).collect(),
+            dm_uuid: dm_uuid.map(str::to_owned),
+            ..BlockDevice::default()
+        };
+        let block_devices = vec![
+            device("sda", &[], None),
+            device("sdb", &[], None),
+            device("dm-0", &["sda"], Some("CRYPT-LUKS2-x")),
+            device("dm-1", &["dm-0"], Some("LVM-root")),
+            device("dm-2", &["dm-0", "sdb"], Some("LVM-both")),
+            device("dm-3", &["dm-3"], Some("LVM-loop")),
+        ];
+        let facts = Facts { block_devices, ..Facts::default() };
+        let all = ["sda", "dm-0", "dm-1", "dm-2", "dm-3", "none"].map(|name| facts.encrypts(name));
+        assert_eq!(all, [false, true, true, false, false, false]);
+    }
 
     #[test]
     fn disks_below_partitions_mappings_and_arrays() {

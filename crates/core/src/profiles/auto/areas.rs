@@ -54,22 +54,29 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
 }
 
 /// Areas that are on, and a swap file beside them where they have too few slots ([`demand`]). Not on a disk that spins, whose heads would
-/// go back and forth, and which is slower than any other; and not beside an encrypted area, whose owner does not want plain pages on a disk.
+/// go back and forth, and which is slower than any other; and not where it would be less encrypted than they are ([`too_plain`]).
 pub(super) fn with_enough(facts: &Facts, mut on: Vec<DiskArea>) -> Vec<DiskArea> {
     let spins = root_disk(facts).is_some_and(BlockDevice::spins);
     let Some(file) = swap_file(facts).filter(|file| !spins && on.iter().all(|area| area.path != file.path)) else { return on };
     let priority = priorities::quicker_than(facts, &on);
     let missing = demand(facts).0.saturating_sub(on.iter().map(|area| area.size.0).sum());
     let size = in_steps(Bytes(missing).min(file.size));
-    if size >= ASSUMED.swap_file.min && facts.swaps.iter().all(is_plain) {
+    if size >= ASSUMED.swap_file.min && too_plain(facts).is_none() {
         on.push(DiskArea { size, priority, ..file });
     }
     on
 }
 
-/// No encryption of what is swapped to it is asked for; zram is on no disk.
-pub(super) fn is_plain(area: &SwapArea) -> bool {
-    area.is_zram() || area.encryption.value() == Some(&Encryption::None)
+/// Why a file on / would be less encrypted than the areas that are on: who encrypts these does not want plain pages on a disk. zram is on
+/// none.
+pub(super) fn too_plain(facts: &Facts) -> Option<String> {
+    let is_encrypted = root(facts).and_then(|root| root.device.value()).is_some_and(|device| facts.encrypts(device));
+    let on = || facts.swaps.iter().filter(|area| !area.is_zram() && !is_encrypted);
+    if on().any(|area| area.encryption.value().is_some_and(|how| *how != Encryption::None)) {
+        return Some("none that is plain is put beside an encrypted one".to_owned());
+    }
+    let unknown = on().find(|area| !area.encryption.is_known())?;
+    Some(format!("none is made: whether {} is encrypted, and a plain one not wanted, is unknown", unknown.path))
 }
 
 /// Slots for what is in the pool, and for what neither pool nor RAM hold.

@@ -40,8 +40,8 @@ fn why_no_more(facts: &Facts, wanted: &[SwapWanted]) -> Option<String> {
     if areas::root_disk(facts).is_some_and(BlockDevice::spins) {
         return Some("none is put beside them on the disk of /, which spins: its heads would go back and forth".into());
     }
-    if !facts.swaps.iter().all(areas::is_plain) {
-        return Some("none that is plain is put beside an encrypted one".into());
+    if let Some(why) = areas::too_plain(facts) {
+        return Some(why);
     }
     let root = areas::root(facts)?;
     let unfit = areas::root_disk(facts)
@@ -124,6 +124,12 @@ mod tests {
         assert_eq!(
             told(&encrypted, std::slice::from_ref(&on)),
             format!("{start} (none that is plain is put beside an encrypted one)")
+        );
+        let mut unknown = machine(Bytes::from_gib(40), Encryption::None);
+        unknown.swaps[0].encryption = Fact::absent("no such file");
+        assert_eq!(
+            told(&unknown, std::slice::from_ref(&on)),
+            format!("{start} (none is made: whether /dev/nvme0n1p2 is encrypted, and a plain one not wanted, is unknown)")
         );
         let plenty = machine(Bytes::from_gib(40), Encryption::None);
         assert_eq!(shortage(&plenty, &[on.clone(), area("/swapfile", Some(Bytes::from_gib(4)))], Bytes(0)), None);
