@@ -141,6 +141,9 @@ fn workload(folder: &Path) -> Result<(), Failed> {
     let figures = &answer["measurements"][1]["figures"];
     ensure(runs(figures, false).len() == 2 && figures["runs"][0]["failed"].is_null(), &answer)?;
     // Its file says what was run.
+    let left = fs::read_dir(env!("CARGO_TARGET_TMPDIR"))?.flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with("swaptune-workload-")).collect();
+    ensure(left.is_empty(), &serde_json::json!(format!("{left:?}")))?;
     let texts = fs::read_dir(folder)?.filter_map(|entry| fs::read_to_string(entry.ok()?.path()).ok());
     ensure(texts.collect::<String>().contains("\"workload\",\"alloc\",\"--size\",\"16777216\""), figures)?;
     for (asked, told) in [("aloc", "expected alloc, heap, build"), ("alloc:many", "is not a size")] {

@@ -29,29 +29,39 @@ fn shape(size: u64) -> (u64, u64) {
 pub(super) fn run(ask: &Ask) -> io::Result<()> {
     let folder = ask.folder.join(format!("swaptune-build-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
-    let built = build(ask, &folder);
-    fs::remove_dir_all(&folder)?;
-    built
+    let built = build(ask, &folder, &["cc"]);
+    let removed = fs::remove_dir_all(&folder);
+    built.and(removed)
 }
 
-fn build(ask: &Ask, folder: &Path) -> io::Result<()> {
+fn build(ask: &Ask, folder: &Path, compiler: &[&str]) -> io::Result<()> {
+    let mut running = Vec::new();
+    let built = compile(ask, folder, compiler, &mut running);
+    // Those that still run write into a folder that is taken away.
+    let ended: Vec<io::Result<()>> = running.into_iter().map(done).collect();
+    built.and(ended.into_iter().collect())
+}
+
+/// Starts all compilers, some at a time; `running` has those that were not waited for.
+fn compile(ask: &Ask, folder: &Path, compiler: &[&str], running: &mut Vec<(u64, Child)>) -> io::Result<()> {
     let (jobs, functions) = shape(ask.size.0);
     for file in 0..jobs * FILES {
         fs::write(folder.join(format!("{file}.c")), source(file, functions, ask.seed))?;
     }
-    let mut running: Vec<(u64, Child)> = Vec::new();
     for file in 0..jobs * FILES {
         if running.len() as u64 == jobs {
             done(running.remove(0))?;
         }
-        let compiler = Command::new("cc")
+        let name = compiler.first().copied().unwrap_or_default();
+        let child = Command::new(name)
+            .args(compiler.iter().skip(1))
             .args(["-O1", "-c", "-o"])
             .arg(folder.join(format!("{file}.o")))
             .arg(folder.join(format!("{file}.c")))
             .spawn();
-        running.push((file, compiler.map_err(|error| io::Error::new(error.kind(), format!("cc: {error}")))?));
+        running.push((file, child.map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?));
     }
-    running.into_iter().try_for_each(done)
+    Ok(())
 }
 
 fn done((file, mut compiler): (u64, Child)) -> io::Result<()> {
@@ -77,7 +87,21 @@ fn source(file: u64, functions: u64, seed: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use swaptune_core::Bytes;
+
     use super::*;
+
+    #[test]
+    fn an_error_of_one_compiler_waits_for_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("cc.sh");
+        // Its fourth word is what it writes, its fifth what it reads.
+        fs::write(&script, "case $5 in */0.c) exit 3;; esac; sleep 0.3; echo > $4\n").unwrap();
+        let ask = Ask { size: Bytes::from_mib(2), seed: 1, folder: folder.path().to_owned() };
+        let built = build(&ask, folder.path(), &["sh", &script.display().to_string()]);
+        assert_eq!(built.unwrap_err().to_string(), "cc 0.c ended with exit status: 3");
+        assert!(folder.path().join("1.o").exists() && !folder.path().join("2.o").exists());
+    }
 
     #[test]
     fn more_memory_is_more_compilers_of_a_size_that_gcc_really_takes() {

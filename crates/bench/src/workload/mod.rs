@@ -4,12 +4,15 @@
 
 pub(crate) mod alloc;
 mod build;
+mod folder;
 mod heap;
 
 use std::io;
 use std::path::PathBuf;
 
 use swaptune_core::Bytes;
+
+pub use folder::WorkloadFolder;
 
 /// What a workload is asked for.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ use swaptune_bench::results::Store;
 use swaptune_bench::sample::fresh_seed;
 use swaptune_bench::space::SpaceWish;
 use swaptune_bench::variant::{NOW, Spec, Variant, VariantOutcome, pose, split};
-use swaptune_bench::workload::{WORKLOADS, workload};
+use swaptune_bench::workload::{WORKLOADS, WorkloadFolder, workload};
 use swaptune_core::Bytes;
 use swaptune_core::facts::Facts;
 use swaptune_core::measurement::{CompareFigures, Evidence, Measurement, ResultFigures};
@@ -46,7 +46,8 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
         }
         None => (None, header(args, &facts)?),
     };
-    let options = options(&header)?;
+    let mut options = options(&header)?;
+    let _folder = folder_of_workload(&mut options)?;
     let variants = variants(&header, &facts, &evidence)?;
     let folder = std::env::current_dir().map_err(|error| Failure::new(1, format!("the working directory: {error}")))?;
     let ground = CompareGround::of(&context.machine, (&facts, &evidence), &variants, &options, &folder);
@@ -179,9 +180,24 @@ fn built_in(asked: &str, memory: Bytes, seed: u64, folder: &Path) -> Result<Vec<
     let row = workload(name).ok_or_else(unknown)?;
     let wrong = |error: BytesError| Failure::new(USAGE, format!("--workload {asked}: {error}")).hint("for example alloc:2G");
     let size = size.map(str::parse::<Bytes>).transpose().map_err(wrong)?.unwrap_or_else(|| memory.percent(row.percent));
-    let words = [SELF, "bench", "workload", row.name, "--size", &size.0.to_string(), "--seed", &seed.to_string(), "--dir"];
-    Ok(words.into_iter().map(str::to_owned).chain([folder.display().to_string()]).collect())
+    let words = [row.name, "--size", &size.0.to_string(), "--seed", &seed.to_string(), "--dir"];
+    Ok(WORKLOAD.into_iter().chain(words).map(str::to_owned).chain([folder.display().to_string()]).collect())
 }
+
+/// Has a built-in workload write into a folder of this run, which goes with it.
+fn folder_of_workload(options: &mut CompareOptions) -> Result<Option<WorkloadFolder>, Failure> {
+    let (true, Some(place)) = (options.command.iter().take(3).eq(WORKLOAD.iter()), options.command.last_mut()) else {
+        return Ok(None);
+    };
+    let parent = Path::new(place.as_os_str());
+    let folder = WorkloadFolder::make(parent)
+        .map_err(|error| Failure::new(1, format!("{}: {error}", parent.display())).hint("--dir names another folder"))?;
+    *place = folder.path().into();
+    Ok(Some(folder))
+}
+
+/// How the command of a built-in workload begins; it ends with the folder that it may write to.
+const WORKLOAD: [&str; 3] = [SELF, "bench", "workload"];
 
 /// Beside the results.
 fn file(store: &Store, run: &str) -> PathBuf {
