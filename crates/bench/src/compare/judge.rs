@@ -84,17 +84,19 @@ fn interval(pairs: &[(f64, f64)]) -> Option<Estimate> {
 fn sign_flips(pairs: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<f64> = ratios(pairs)?.iter().map(|ratio| ratio.ln()).collect();
     let seen = logs.iter().sum::<f64>().abs() * (1.0 - 1e-12);
-    let extreme = |signs: u64| {
-        let sum: f64 = logs.iter().enumerate().map(|(block, log)| if signs >> block & 1 == 1 { -log } else { *log }).sum();
+    let extreme = |signs: &[u64]| {
+        let is_flipped = |block: usize| signs.get(block / 64).is_some_and(|word| word >> (block % 64) & 1 == 1);
+        let sum: f64 = logs.iter().enumerate().map(|(block, log)| if is_flipped(block) { -log } else { *log }).sum();
         sum.abs() >= seen
     };
     if logs.len() <= EXACT {
         let all = 1_u64 << logs.len();
-        return Some((0..all).filter(|signs| extreme(*signs)).count() as f64 / all as f64);
+        return Some((0..all).filter(|signs| extreme(&[*signs])).count() as f64 / all as f64);
     }
     let mut rng = Pcg64Mcg::seed_from_u64(SEED);
     let draws = 1_usize << EXACT;
-    let extremes = (0..draws).filter(|_| extreme(rng.next_u64())).count();
+    let mut draw = || -> Vec<u64> { (0..logs.len().div_ceil(64)).map(|_| rng.next_u64()).collect() };
+    let extremes = (0..draws).filter(|_| extreme(&draw())).count();
     // What was seen is one of the choices.
     Some((extremes + 1) as f64 / (draws + 1) as f64)
 }
@@ -182,6 +184,14 @@ mod tests {
         assert!((0..50).map(|seed| found(&seed)).filter(right).count() >= 48);
         assert_eq!(verdicts(&[1.0], 24, 0.01, 1), [CompareVerdict::Equivalent]);
         assert_eq!(verdicts(&[1.0], 12, 0.3, 1), [CompareVerdict::Inconclusive]);
+    }
+
+    #[test]
+    fn more_blocks_than_a_word_has_bits_are_judged_like_few() {
+        assert_eq!(verdicts(&[0.8, 1.25], 70, 0.03, 1), [CompareVerdict::Better, CompareVerdict::Worse]);
+        // Half of them say so and half the opposite, the latter past the first word.
+        let split: Vec<(f64, f64)> = (0..128).map(|block| if block < 64 { (2.0, 1.0) } else { (1.0, 2.0) }).collect();
+        assert!(sign_flips(&split).unwrap() > 0.9);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod cell;
 mod load;
+mod ratio;
 mod service;
 mod services;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use swaptune_core::measurement::{DensityFigures, DensityLimit, DensityLoad, DensityRound, Evidence, SampleFigures};
-use swaptune_core::stats::{Estimate, Nanos, median_interval};
+use swaptune_core::stats::{Nanos, median_interval};
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::cgroup::CgroupError;
 use swaptune_host::machine::{Machine, ReadError};
@@ -32,6 +33,7 @@ use crate::variant::{NOW, Preparation, Skipped, Variant, VariantOutcome, prepare
 use cell::DensityBench;
 use service::{Service, Wait};
 
+pub use ratio::ratio;
 pub use services::{KINDS, Launch, ServiceKind};
 
 /// Pages of a service that are sampled.
@@ -360,14 +362,6 @@ impl VariantDensity<'_> {
             fits,
         })
     }
-}
-
-/// How many times what `other` holds `variant` holds, over the rounds that both have: with its 95 % interval, `None` with fewer than two
-/// rounds or when one of them held nothing.
-#[must_use]
-pub fn ratio(variant: &DensityFigures, other: &DensityFigures) -> Option<Estimate> {
-    let pairs = variant.rounds.iter().zip(&other.rounds).map(|(a, b)| (f64::from(a.fits), f64::from(b.fits)));
-    swaptune_core::stats::paired_ratio(&pairs.collect::<Vec<_>>())
 }
 
 /// Refuses a machine on which this would do harm or could not work.

@@ -6,7 +6,7 @@ use std::fmt;
 use swaptune_core::Facts;
 use swaptune_core::measurement::{LandingFigures, MemoryOrder, SwapFigures, SwapRound, SwapTier};
 use swaptune_core::proof::CanaryClass;
-use swaptune_core::stats::{Nanos, Quantiles};
+use swaptune_core::stats::{Nanos, Quantiles, median};
 
 use super::measure::RoundFigures;
 use super::{BenchTier, Missed};
@@ -207,9 +207,7 @@ impl JobRounds {
         self.overhead.sort_unstable();
         let overhead = Nanos(self.overhead[self.overhead.len() / 2]);
         let middle = |rate: fn(&SwapRound) -> f64| {
-            let mut rates: Vec<f64> = self.rounds.iter().map(rate).collect();
-            rates.sort_by(f64::total_cmp);
-            rates[rates.len() / 2]
+            median(&self.rounds.iter().map(rate).collect::<Vec<_>>()).unwrap_or_default()
         };
         Ok(SwapFigures {
             tier,

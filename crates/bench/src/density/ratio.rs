@@ -1,0 +1,80 @@
+//! Two configurations beside each other.
+
+use swaptune_core::measurement::DensityFigures;
+use swaptune_core::stats::{Estimate, paired_ratio};
+
+/// How many times what `other` holds `variant` holds, over the rounds that both have: with its 95 % interval, `None` with fewer than two
+/// rounds or when one of them held nothing.
+///
+/// What fits is known to a step of the numbers that were tried, and no better for being found twice: rounds that agree say nothing of their
+/// scatter, so the interval is never narrower than such a step to each side.
+#[must_use]
+pub fn ratio(variant: &DensityFigures, other: &DensityFigures) -> Option<Estimate> {
+    let pairs = variant.rounds.iter().zip(&other.rounds).map(|(a, b)| (f64::from(a.fits), f64::from(b.fits)));
+    let found = paired_ratio(&pairs.collect::<Vec<_>>())?;
+    // A little more, or what differs by one step would be on either side of 1 as it is rounded.
+    let step = step(variant).max(step(other)) * (1.0 + 1e-9);
+    Some(Estimate { low: found.low.min(found.value / step), high: found.high.max(found.value * step), ..found })
+}
+
+/// How many times what fits the next number was that was tried, at most.
+fn step(figures: &DensityFigures) -> f64 {
+    let of_round = figures.rounds.iter().filter(|round| round.fits > 0).filter_map(|round| {
+        let next = round.levels.iter().map(|level| level.services).filter(|services| *services > round.fits).min()?;
+        Some(f64::from(next) / f64::from(round.fits))
+    });
+    of_round.fold(1.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::Bytes;
+    use swaptune_core::measurement::{DensityCounts, DensityEnd, DensityLevel, DensityLimit, DensityLoad, DensityRound};
+    use swaptune_core::stats::Nanos;
+
+    use super::*;
+
+    /// Rounds that held the first number and not the second.
+    fn figures(rounds: &[(u32, u32)]) -> DensityFigures {
+        let level = |services, end| DensityLevel { services, end, wake: None, seconds: 1.0, counts: DensityCounts::default() };
+        let round = |(fits, next): &(u32, u32)| DensityRound {
+            fits: *fits,
+            levels: vec![level(*fits, DensityEnd::Held), level(*next, DensityEnd::Slow)],
+        };
+        DensityFigures {
+            variant: "v".into(),
+            settings: Vec::new(),
+            memory: Bytes(1 << 30),
+            limit: DensityLimit::Group,
+            pool_percent: None,
+            load: DensityLoad {
+                service: "python".into(),
+                heap: Bytes(1 << 20),
+                work_percent: 30,
+                wakes_per_second: 5.0,
+                skew: 0.0,
+                wakes: 200,
+                bound: Nanos(1),
+                seed: 1,
+                at: Vec::new(),
+            },
+            rounds: rounds.iter().map(round).collect(),
+            fits: Estimate { value: 0.0, low: 0.0, high: 0.0 },
+        }
+    }
+
+    #[test]
+    fn rounds_that_agree_know_no_more_than_a_step() {
+        let found = ratio(&figures(&[(30, 32), (30, 32)]), &figures(&[(28, 30), (28, 30)])).unwrap();
+        assert!(found.low < 1.0 && found.low > 0.99 && found.high >= 30.0 / 28.0 * 30.0 / 28.0, "{found:?}");
+        let clear = ratio(&figures(&[(60, 65), (60, 65)]), &figures(&[(28, 30), (28, 30)])).unwrap();
+        assert!(clear.low > 1.9 && clear.high < 2.4, "{clear:?}");
+    }
+
+    #[test]
+    fn rounds_that_differ_say_more_of_their_scatter_than_a_step() {
+        let found = ratio(&figures(&[(30, 32), (40, 43)]), &figures(&[(30, 32), (20, 21)])).unwrap();
+        assert!(found.low < 0.1 && found.high > 20.0, "{found:?}");
+        assert_eq!(ratio(&figures(&[(30, 32)]), &figures(&[(30, 32)])), None);
+    }
+}
