@@ -206,9 +206,7 @@ impl JobRounds {
         let Some(tier) = self.tier.clone() else { return Err(missed("stopped before it was measured")) };
         self.overhead.sort_unstable();
         let overhead = Nanos(self.overhead[self.overhead.len() / 2]);
-        let middle = |rate: fn(&SwapRound) -> f64| {
-            median(&self.rounds.iter().map(rate).collect::<Vec<_>>()).unwrap_or_default()
-        };
+        let middle = |rate: fn(&SwapRound) -> f64| median(&self.rounds.iter().map(rate).collect::<Vec<_>>()).unwrap_or_default();
         Ok(SwapFigures {
             tier,
             class: self.job.class,

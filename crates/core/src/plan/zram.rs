@@ -82,12 +82,28 @@ fn on_already(draft: &mut Draft<'_>, active: &SwapArea, device: Option<&ZramDevi
     });
     let compresses_again = wanted.recomp_algorithm.is_empty() || wanted.recomp_algorithm == found.recomp_algorithm;
     let priority = priority(draft, active, wanted.priority);
-    if found.disksize == wanted.size && priority == wanted.priority && is_backed && compresses_again {
+    let is_limited = is_limited_to(device, wanted.mem_limit, draft.facts().kernel.page_size);
+    let as_wanted = found.disksize == wanted.size && compresses_as(device, &wanted.algorithm) && is_limited;
+    if as_wanted && priority == wanted.priority && is_backed && compresses_again {
         return;
     }
     let words = found.words();
     let text = format!("{} is on with {words} and priority {priority}; it is left as it is until the next boot", active.path);
     draft.pending(&active.path, text, "/proc/swaps");
+}
+
+/// Whether a device has the first compressor of those wanted that it offers; where it offers none of them, whatever it has is as good.
+fn compresses_as(device: Option<&ZramDevice>, wanted: &[String]) -> bool {
+    let Some(device) = device else { return true };
+    let first = wanted.iter().find(|name| device.algorithms.contains(name));
+    first.is_none() || first == device.algorithm.value()
+}
+
+/// Whether a device has this limit, which the driver rounds up to whole pages; where its limit is not known, nothing says that it has not.
+fn is_limited_to(device: Option<&ZramDevice>, wanted: Bytes, page: Bytes) -> bool {
+    let pages = |limit: Bytes| limit.0.div_ceil(page.0.max(1));
+    let stat = device.and_then(|device| device.mm_stat.value());
+    stat.is_none_or(|stat| pages(stat.mem_limit) == pages(wanted))
 }
 
 /// The priority that an area has then: the wanted one, unless it holds something that would have to be moved for it.

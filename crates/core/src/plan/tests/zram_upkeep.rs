@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::change::ZramState;
+use crate::facts::ZramMmStat;
 use crate::plan::APPLIED_FILE;
 
 const CONFIG: &str =
@@ -110,4 +111,15 @@ fn a_device_that_is_on_and_differs_waits_for_the_next_boot() {
     facts.zram.devices[0].backing_dev = Fact::known("/dev/vdb".into(), "t");
     facts.zram.devices[0].recomp_algorithm = Fact::known(vec!["zstd".into()], "t");
     assert_eq!(pending(&facts), 0);
+    // Its compressor, where the device offers the wanted one, and its limit, in whole pages.
+    let device = facts.zram.devices[0].clone();
+    facts.zram.devices[0].algorithm = Fact::known("lzo-rle".into(), "t");
+    assert_eq!(pending(&facts), 1);
+    facts.zram.devices[0].algorithms = vec!["lzo-rle".into()];
+    assert_eq!(pending(&facts), 0, "it has no lz4");
+    for (limit, expect) in [(4096, 1), (0, 0)] {
+        let stat = ZramMmStat { mem_limit: Bytes(limit), ..ZramMmStat::default() };
+        facts.zram.devices = vec![ZramDevice { mm_stat: Fact::known(stat, "t"), ..device.clone() }];
+        assert_eq!(pending(&facts), expect, "{limit}");
+    }
 }
