@@ -78,7 +78,7 @@ impl ChangeHandler for SwapFileHandler<'_> {
             return Err(StepError::Refused {
                 what: real.clone(),
                 why: "it is on as swap, and is not seen from here".into(),
-                hint: "sudo swaptune rollback --resume".into(),
+                hint: "sudo swaptune rollback".into(),
             });
         }
         Ok(match found {
