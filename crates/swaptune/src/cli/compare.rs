@@ -17,7 +17,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub results: ResultsArgs,
     /// Configurations to compare, each against the first: a name or a configuration file, with a compressor and changes, for example
-    /// zswap:lz4,pool=25%; may be given several times [default: now and auto]
+    /// zswap:lz4,pool=25%; as a list, or repeated [default: now and auto]
     #[arg(long, value_name = "NAME|FILE[:COMPRESSOR][,KEY=VALUE]")]
     pub variant: Vec<String>,
     /// Memory that the command has, zswap's pool included [default: all of this machine's]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use swaptune_bench::density::KINDS;
 use swaptune_bench::space::SpaceWish;
-use swaptune_bench::variant::BUILT_IN;
+use swaptune_bench::variant::{BUILT_IN, NOW};
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
 
@@ -26,7 +26,7 @@ pub struct DensityArgs {
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     pub bound: Nanos,
     /// Configurations to compare: none, disk, zswap, zram, zram-pop, guide, auto, or a configuration file; with a compressor and
-    /// changes, for example zswap:lz4,pool=25%; may be given several times [default: all of these]
+    /// changes, for example zswap:lz4,pool=25%; as a list, or repeated [default: all of these]
     #[arg(long, value_name = "NAME|FILE[:COMPRESSOR][,KEY=VALUE]")]
     pub variant: Vec<String>,
     /// What is started: python, node or sqlite
@@ -47,7 +47,7 @@ pub struct DensityArgs {
     /// Wakes that are measured for each number of services
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(20..=100_000))]
     pub wakes: u32,
-    /// Services more from number to number, in percent: the resolution of the answer
+    /// Growth of the number of services per step, in percent: the resolution of the answer
     #[arg(long, value_name = "PERCENT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub step: u32,
     /// The most services that are started
@@ -56,13 +56,13 @@ pub struct DensityArgs {
     /// Measure these numbers of services, past what fits too, and search for none
     #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with_all = ["step", "most"])]
     pub at: Vec<u32>,
-    /// Number of rounds, each of all configurations in an order by chance
+    /// Rounds; each runs every configuration once, in random order
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// One round with few wakes and large steps: a first impression, not evidence
     #[arg(long, conflicts_with_all = ["wakes", "step", "rounds"])]
     pub quick: bool,
-    /// A number of services is given up when all tasks stall on memory for a larger share of 10 s, in percent
+    /// Give up a number of services when all tasks stall on memory for more than this share of 10 s, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub stall: u32,
     /// Folder of the temporary swap files: its disk takes part in the result
@@ -130,7 +130,8 @@ pub(super) fn examples() -> String {
     let rows = |rows: &mut dyn Iterator<Item = (&str, &str)>| -> String {
         rows.map(|(name, doc)| format!("  {name:<9} {doc}\n")).collect()
     };
-    let variants = rows(&mut BUILT_IN.iter().map(|built_in| (built_in.name, built_in.doc)));
+    // The machine as it is, with all of its memory, is what --in-place measures.
+    let variants = rows(&mut BUILT_IN.iter().filter(|row| row.name != NOW).map(|built_in| (built_in.name, built_in.doc)));
     let services = rows(&mut KINDS.iter().map(|kind| (kind.name, kind.doc)));
     format!("{EXAMPLES}\n\nConfigurations:\n{variants}\nServices:\n{services}\n{HARM}")
 }
