@@ -229,12 +229,14 @@ fn not_over() -> Result<(), Failed> {
     let host = hosts().into_iter().find(|host| host.name == "debian13-6.12").ok_or("the host is there")?;
     let (root, folder) = (host.copy()?, tempfile::tempdir()?);
     let out = folder.path().to_str().ok_or("the path is UTF-8")?;
-    let unit = folder.path().join("etc/systemd/system/dev-vda4.swap");
+    // As systemd-escape(1) writes /dev/disk/by-partuuid/5eaf00d0-0000-4000-8000-000000000011.
+    let name = r"dev-disk-by\x2dpartuuid-5eaf00d0\x2d0000\x2d4000\x2d8000\x2d000000000011.swap";
+    let unit = folder.path().join("etc/systemd/system").join(name);
     std::fs::create_dir_all(unit.parent().ok_or("a folder")?)?;
     std::fs::write(&unit, "mine")?;
     let refused = swaptune(&["emit", "systemd", "--out", out], root.path())?;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    is(refused.status.code() == Some(2) && said.contains("dev-vda4.swap is there already"), || said)?;
+    is(refused.status.code() == Some(2) && said.contains(&format!("{name} is there already")), || said)?;
     is(std::fs::read(&unit)? == b"mine" && !folder.path().join("etc/sysctl.d").exists(), || "something was written".into())?;
     std::fs::remove_file(&unit)?;
     let written = swaptune(&["emit", "systemd", "--out", out], root.path())?;
