@@ -188,3 +188,24 @@ fn a_generator_that_made_nothing_is_not_believed() {
         assert_same(&fixture.picture(), &before, script);
     }
 }
+
+/// A kernel that was removed took its initramfs along; a grub.cfg that is missing is missed.
+#[test]
+fn what_was_made_for_a_removed_kernel_is_no_failure_of_a_rollback() {
+    const MAKE: &str = "test -e \"$2/lib/modules/6.1.0-9\" && echo made > \"$2$1\"";
+    for (output, versioned) in [("/boot/initrd.img-6.1.0-9", true), ("/boot/other.cfg", false)] {
+        let fixture = Fixture::new();
+        let modules = fixture.path("lib/modules/6.1.0-9");
+        fs::create_dir_all(&modules).unwrap();
+        fs::create_dir_all(fixture.path("boot")).unwrap();
+        fs::write(fixture.path(output), "of before\n").unwrap();
+        let root = fixture.root().to_str().unwrap().to_owned();
+        let change = generated("what boots", &["sh", "-c", MAKE, "6.1.0-9", output, &root], &[output]);
+        let (machine, kernel, state) = (fixture.machine(), Running(fixture.kernel()), fixture.state());
+        let id = execute(&machine, &kernel, &state, &plan(vec![change]), &ApplyOptions::default()).unwrap().id.unwrap();
+        fs::remove_dir_all(&modules).unwrap();
+        fs::remove_file(fixture.path(output)).unwrap();
+        let result = rollback(&machine, &kernel, &state, &id, &ApplyOptions::default());
+        assert_eq!(result.is_ok(), versioned, "{output}: {result:?}");
+    }
+}

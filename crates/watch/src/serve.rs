@@ -131,6 +131,37 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_takes_its_answer_byte_by_byte_keeps_no_other_from_its_own() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = Stop::default();
+        let other = stop.clone();
+        // More than any buffer of a socket takes.
+        let server = std::thread::spawn(move || serve(&listener, &other, || "a".repeat(64 << 20)));
+        let mut slow = TcpStream::connect(address).unwrap();
+        slow.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let waits = std::thread::spawn(move || {
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(b"HEAD / HTTP/1.1\r\n\r\n").unwrap();
+            let mut answer = String::new();
+            let _ = client.read_to_string(&mut answer);
+            answer
+        });
+        let mut piece = [0; 4096];
+        for _ in 0..3000 {
+            if waits.is_finished() {
+                break;
+            }
+            let _ = slow.read(&mut piece);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(waits.is_finished(), "it still waits for the slow one");
+        assert!(waits.join().unwrap().starts_with("HTTP/1.1 200 OK"));
+        stop.ask();
+        server.join().unwrap().unwrap();
+    }
+
+    #[test]
     fn anything_else_is_refused() {
         for (request, status) in [
             (&b"GET /etc/passwd HTTP/1.1\r\n\r\n"[..], "404"),

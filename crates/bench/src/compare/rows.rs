@@ -158,7 +158,7 @@ mod tests {
         VariantRuns { variant, preparation: Preparation::default(), runs, refused: None }
     }
 
-    /// The first takes 100 s; the second so many times as long, and each of them fails in its first so many blocks.
+    /// The first takes 100 s, the second `times` that; each fails in as many of its first blocks as is given.
     fn verdict(factor: f64, failed: [u32; 2]) -> CompareVerdict {
         let variants = [variant("none"), variant("other")];
         let mut first: Vec<CompareRun> = (0..BLOCKS).map(|block| run(block, false, 100.0, block < failed[0])).collect();

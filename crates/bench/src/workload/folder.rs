@@ -27,7 +27,7 @@ impl WorkloadFolder {
             let folder = parent.join(format!("swaptune-workload-{}-{number}", std::process::id()));
             match DirBuilder::new().mode(0o700).create(&folder) {
                 Ok(()) => return Ok(Self(folder)),
-                // What a process of this number left, or somebody who guessed its name.
+                // A process of this number left it, or another user made it to be written to.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error),
             }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::statvfs;
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState};
+use swaptune_core::escape::visible;
 use swaptune_core::plan::{FILE_RESERVE, Step};
 use swaptune_core::swapoff::SwapoffRoom;
 
@@ -47,9 +48,9 @@ fn refuse_limited_groups(run: &Run<'_>, group: &str, depth: usize) -> Result<(),
         if swapped > 0 && plain.saturating_add(swapped) > most {
             let (plain, swapped, most) = (Bytes(plain), Bytes(swapped), Bytes(most));
             return Err(StepError::Refused {
-                what: format!("switching off the only swap while {}", group.trim_start_matches(TREE)),
+                what: format!("control group {}", visible(group.trim_start_matches(TREE))),
                 why: format!(
-                    "has {plain} in RAM and {swapped} in swap, more than its memory.max of {most}: processes in it would be killed"
+                    "it has {plain} in RAM and {swapped} in swap, more than its memory.max of {most}: without swap processes in it would be killed"
                 ),
                 hint: "raise its memory.max (`systemctl set-property UNIT MemoryMax=`), or stop it".into(),
             });

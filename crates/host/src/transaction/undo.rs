@@ -128,7 +128,7 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
                 UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
             }
             // An initramfs of a kernel that was removed since: nothing of it is left to be taken back.
-            Err(_) if nothing_left(run, &journal.transaction().steps[seq].step.change) => UndoOutcome::AlreadyThere,
+            Err(_) if is_of_a_removed_kernel(run, &journal.transaction().steps[seq].step.change) => UndoOutcome::AlreadyThere,
             Err(error) => UndoOutcome::Failed { why: error_chain(&error) },
         };
         undoing.note(journal, seq, outcome);
@@ -225,10 +225,16 @@ fn confirm(change: &Change, found: UndoState) -> Result<UndoOutcome, StepError> 
     Err(StepError::NotTaken { path: change.target().to_owned(), wanted: change.sides().0, found })
 }
 
-/// Whether none of what a command made is there any more.
-fn nothing_left(run: &Run<'_>, change: &Change) -> bool {
-    let Change::Generated { outputs, .. } = change else { return false };
-    outputs.iter().all(|path| run.real(path).is_ok_and(|real| !run.exists(&real)))
+/// Whether a command was for one kernel, and that kernel is gone with all that the command made. Any other output that is missing is missed.
+fn is_of_a_removed_kernel(run: &Run<'_>, change: &Change) -> bool {
+    let Change::Generated { command, outputs, .. } = change else { return false };
+    let is_gone = |path: &str| run.real(path).is_ok_and(|real| !run.exists(&real));
+    let is_removed = |word: &String| {
+        let is_version =
+            word.starts_with(|first: char| first.is_ascii_digit()) && outputs.iter().all(|path| path.contains(word.as_str()));
+        is_version && is_gone(&format!("/lib/modules/{word}"))
+    };
+    command.iter().any(is_removed) && outputs.iter().all(|path| is_gone(path))
 }
 
 fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {

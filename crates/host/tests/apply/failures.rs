@@ -99,3 +99,31 @@ fn contents_that_came_after_an_interruption_are_never_overwritten() {
     }
     panic!("it never came to its end");
 }
+
+#[test]
+fn nothing_is_wiped_by_a_kernels_name_after_a_reboot() {
+    let mut refused = 0;
+    for at in 0.. {
+        let fixture = Fixture::new();
+        let state = fixture.state();
+        let faults = FailAt { at, lasting: true, count: Cell::new(0) };
+        let broken = ApplyOptions { faults: &faults, ..ApplyOptions::default() };
+        let swappiness = knob("vm.swappiness", "/proc/sys/vm/swappiness", "60", "100");
+        let plan = plan(vec![swappiness, header("/dev/vdd", None, UUIDS[2], true)]);
+        let (machine, kernel) = (fixture.machine(), fixture.kernel());
+        if execute(&machine, &kernel, &state, &plan, &broken).is_ok() {
+            break;
+        }
+        let Some(left) = pending(&state).unwrap().filter(|left| left.status == TransactionStatus::Unfinished) else { continue };
+        let is_begun = left.steps[1].saved.is_some();
+        fs::write(fixture.path("proc/sys/kernel/random/boot_id"), "b0070000-0000-0000-0000-00000000000f\n").unwrap();
+        let before = fs::read(fixture.path("/dev/vdd")).unwrap();
+        let resumed = resume(&machine, &kernel, &state, &left.id, &ApplyOptions::default());
+        if !is_begun {
+            assert!(resumed.unwrap_err().to_string().contains("another disk may have this name"));
+            assert_eq!(fs::read(fixture.path("/dev/vdd")).unwrap(), before, "after {at} operations");
+            refused += 1;
+        }
+    }
+    assert!(refused > 0);
+}

@@ -47,7 +47,7 @@ fn a_group_that_could_not_hold_what_it_has_in_swap_keeps_the_only_area_on() {
     set("memory.swap.current", "65536");
     set("memory.max", "1060000");
     let off = || vec![on("/dev/vdc", Some(-2), None)];
-    refused(&fixture, off(), "/system.slice/mail.service: has");
+    refused(&fixture, off(), "control group /system.slice/mail.service: it has");
     // What it has in the pool goes from there.
     set("memory.zswap.current", "10000");
     apply(&fixture, &plan(off())).unwrap();

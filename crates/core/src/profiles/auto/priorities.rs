@@ -34,7 +34,7 @@ pub fn above(own: i32, disk: Option<i32>) -> i32 {
     disk.filter(|disk| own <= *disk).map_or(own, raised)
 }
 
-/// What somebody chose, and for the others numbers below: in the order in which this kernel fills them, and where it fills them in turn
+/// Explicit priorities as they are, the others below them: in the order in which this kernel fills them, and where it fills them in turn
 /// those that spin last.
 fn in_their_order(facts: &Facts, on: &[(&SwapArea, bool)]) -> Vec<i32> {
     let least = on.iter().filter_map(|(area, _)| chosen(area)).min();

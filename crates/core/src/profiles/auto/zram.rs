@@ -80,7 +80,7 @@ impl RuleGround<'_> {
             if self.facts.managers_of_zram().any(|manager| manager.active) {
                 return None;
             }
-            // A negative one is the kernel's own, which nobody can ask for.
+            // A negative one is the kernel's own, which swapon(2) does not take.
             device.priority = if area.priority < 0 { ZRAM_PRIORITY } else { area.priority };
         }
         device.priority = priorities::above(device.priority, self.tiering.areas.iter().map(|area| area.priority).max());

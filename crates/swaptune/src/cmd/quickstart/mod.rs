@@ -235,7 +235,7 @@ struct Sitting<'a> {
 
 impl Sitting<'_> {
     fn carry_out(&self, offer: &Offer) -> Result<u8, Failure> {
-        // From here on every way out but one takes it back, which nobody else would do.
+        // From here on every way out but one takes it back: no guardian does.
         self.stop.outlast_signals();
         let tried = self.execute(&offer.live)?;
         let id = tried.id.clone().unwrap_or_default();
