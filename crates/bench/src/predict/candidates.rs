@@ -141,6 +141,14 @@ impl<'a> CandidateGround<'a> {
         known.iter().map(zswap).chain([unlimited(BackingTier::Disk, None)]).collect()
     }
 
+    /// What swap can hold with the candidate that has most room: the same for all, so that all are simulated as one machine.
+    pub(super) fn most_swap(&self) -> Bytes {
+        let by_rule = |name: &str| zram_size(self.request.facts, self.request.evidence, Some(name)).value;
+        let of_zram = self.compressors.iter().filter(|(tier, _)| *tier == BackingTier::Zram);
+        let zram = self.zram_size.or_else(|| of_zram.map(|(_, name)| by_rule(name)).max()).map_or(0, |size| size.0);
+        Bytes(zram + self.areas.iter().map(|area| area.size.0).sum::<u64>())
+    }
+
     /// The machine as it would be with a candidate.
     pub(super) fn machine_with(&self, candidate: &Candidate, figures: &ModelFigures) -> Result<ModelSettings, ThisMachineError> {
         let facts = self.request.facts;

@@ -12,12 +12,15 @@
 //!   the same number.
 //! - The machine and its applications are made smaller together until RAM has [`ForecastDetail::ram_pages`]; a wake then touches as many times fewer
 //!   pages, and its time is multiplied.
+//! - A quick look makes a machine with much swap smaller still ([`ForecastDetail::most_swap`]), and many applications wake less often in it
+//!   ([`ForecastDetail::wakes`]).
 //!
 //! The answer is a function of facts, results, settings and the request; neither time nor the number of processors matters.
 
 mod candidates;
 mod pages;
 
+use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
@@ -38,8 +41,8 @@ use crate::this_machine::{KnownCosts, Subject, THIS, ThisMachineError, as_it_is,
 
 /// Mean seconds between wakes of an application.
 pub const WAKE_SECONDS: u32 = 120;
-/// Mean wakes of an application after the last one was started.
-const WAKES: u32 = 10;
+/// Mean wakes of an application after the last one was started: at most, and where many others wake too.
+const WAKES: RangeInclusive<u32> = 3..=10;
 /// Nanoseconds that 99 of 100 wakes may take: what a person takes for at once (R. B. Miller 1968, 0.1 s).
 pub const LIMIT: u64 = 100_000_000;
 /// An application is not smaller than this share of RAM.
@@ -82,18 +85,22 @@ pub struct ForecastDetail {
     /// Of a machine that holds more applications in its RAM than this, an even part is simulated, and the answer multiplied: reclaim walks through
     /// all groups again and again, which takes the square of their number, and what has a few pages only is modelled badly.
     pub applications: u64,
+    /// RAM and swap together count as RAM beyond this many times the RAM, in both of the above: what swap holds takes time to simulate too.
+    pub most_swap: u64,
+    /// Wakes of all applications together that are enough to tell the 99th percentile by.
+    pub wakes: u32,
     /// The search ends when the last number that fits is known to this share of it.
     pub precision: f64,
 }
 
 impl ForecastDetail {
     /// The quick look that every plan begins with: fewer applications, and numbers within 2 %. docs/evidence/simulations.md has it beside the thorough one.
-    pub const QUICK: Self = Self { seeds: 2, ram_pages: PAGES, applications: 24, precision: 0.02 };
+    pub const QUICK: Self = Self { seeds: 2, ram_pages: PAGES, applications: 24, most_swap: 3, wakes: 180, precision: 0.02 };
 
     /// For whoever asks for a simulation.
     #[must_use]
     pub const fn thorough(seeds: u32) -> Self {
-        Self { seeds, ram_pages: PAGES, applications: 64, precision: 0.0 }
+        Self { seeds, ram_pages: PAGES, applications: 64, most_swap: u64::MAX, wakes: u32::MAX, precision: 0.0 }
     }
 }
 
@@ -169,6 +176,7 @@ struct Small {
     scale: u32,
     /// Number of even parts of this machine; one of them is simulated.
     parts: u32,
+    wakes: u32,
     precision: f64,
     application: Bytes,
     application_from: String,
@@ -186,7 +194,7 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     pages.has(ground.proposed.compressor.as_deref())?;
     let mut candidates: Vec<Candidate> = ground.candidates(|codec| pages.knows(codec));
     candidates.retain(|other| *other == ground.proposed || request.alternatives.has(&ground.proposed, other));
-    let small = Small::of(request);
+    let small = Small::of(request, ground.most_swap());
     let before = request.before.map(|forecast| forecast.candidates.as_slice()).unwrap_or_default();
     let row_before = |candidate: &Candidate| before.iter().find(|row| row.candidate == *candidate);
     let tiering = |candidate: &Candidate, mut model: Model| {
@@ -264,7 +272,7 @@ fn all(jobs: &[(&Tiering, u64)], small: &Small, on: &(dyn Fn(usize, usize) + Syn
 }
 
 impl Small {
-    fn of(request: &ForecastRequest<'_>) -> Self {
+    fn of(request: &ForecastRequest<'_>, swap: Bytes) -> Self {
         let (memory, page) = (&request.facts.memory, page_of(request.facts));
         let ram = memory.total();
         let sample = request.evidence.sample();
@@ -283,11 +291,12 @@ impl Small {
         // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
         let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
         let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
-        let ForecastDetail { ram_pages, applications, precision, .. } = request.detail;
-        let parts = ram.0.div_ceil(application.0.max(1)).div_ceil(applications.max(1)).max(1);
-        let scale = u32::try_from(ram.0 / parts / page / ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
+        let ForecastDetail { ram_pages, applications, most_swap, wakes, precision, .. } = request.detail;
+        let counted = ram.0.max(ram.0.saturating_add(swap.0) / most_swap.max(1));
+        let parts = counted.div_ceil(application.0.max(1)).div_ceil(applications.max(1)).max(1);
+        let scale = u32::try_from(counted / parts / page / ram_pages.max(1)).unwrap_or(u32::MAX).max(1);
         let parts = u32::try_from(parts).unwrap_or(u32::MAX);
-        Self { page, scale, parts, precision, application, application_from, reserved: reserved / page }
+        Self { page, scale, parts, wakes, precision, application, application_from, reserved: reserved / page }
     }
 
     /// What is counted, in words.
@@ -317,6 +326,11 @@ impl Small {
         (self.application.0 / self.page / u64::from(self.scale)).max(1)
     }
 
+    /// How long applications run for after the last one was started, in seconds.
+    fn seconds(&self, applications: u32) -> u32 {
+        self.wakes.div_ceil(applications).clamp(*WAKES.start(), *WAKES.end()) * WAKE_SECONDS
+    }
+
     /// How many applications fit in all parts.
     fn fit(&self, tiering: &Tiering, seed: u64) -> Result<u32, PredictError> {
         let pages = self.pages();
@@ -331,7 +345,7 @@ impl Small {
                 return Ok(search.answer().applications.saturating_mul(self.parts));
             }
             for applications in numbers {
-                let seconds = applications + WAKES * WAKE_SECONDS;
+                let seconds = applications + self.seconds(applications);
                 let spec = format!("idle:apps={applications},pages={pages},seconds={seconds},wake={WAKE_SECONDS},seed={seed}");
                 let trace = generate(&spec).map_err(|error| failed(error.to_string()))?;
                 let run = run(&tiering, &trace).map_err(|error| failed(error.to_string()))?;
