@@ -42,6 +42,9 @@ pub struct UnitUse {
     pub pool: Option<Bytes>,
     /// `workingset_refault_anon` and `workingset_refault_file` of `memory.stat`, pages that came back since the group began.
     pub refaults: Option<u64>,
+    /// The same a second, between the last two times that the file was read: most groups are not read at each look.
+    #[serde(default)]
+    pub refaults_per_second: Option<f64>,
 }
 
 /// What one process has in swap.

@@ -1,6 +1,7 @@
 //! Control groups of version 2: one row a unit of systemd, and one for each group at the end of a branch without units.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use swaptune_core::escape::visible;
 use swaptune_core::metrics::UnitUse;
@@ -46,8 +47,16 @@ impl Room {
 /// The groups that were found, by path, with what was read of them last.
 #[derive(Debug, Default)]
 pub(super) struct SampledGroups {
-    found: BTreeMap<String, UnitUse>,
+    found: BTreeMap<String, FoundGroup>,
     largest: Vec<String>,
+}
+
+/// What was read of a group last.
+#[derive(Debug, Default)]
+struct FoundGroup {
+    unit: UnitUse,
+    /// When refaults were read.
+    counted: Option<Instant>,
 }
 
 impl SampledGroups {
@@ -61,14 +70,14 @@ impl SampledGroups {
         if turn % WALK == 0 {
             self.walk(machine);
         }
-        for ((path, unit), number) in self.found.iter_mut().zip(0..) {
+        for ((path, group), number) in self.found.iter_mut().zip(0..) {
             if is_turn(number, turn) || self.largest.contains(path) {
-                read(machine, path, unit, wanted);
+                group.read(machine, path, wanted);
             }
         }
         self.largest = largest(&self.found);
         let has_memory = |unit: &&UnitUse| unit.swap.is_some() || unit.pool.is_some() || unit.refaults.is_some();
-        let mut units: Vec<UnitUse> = self.found.values().filter(has_memory).cloned().collect();
+        let mut units: Vec<UnitUse> = self.found.values().map(|group| &group.unit).filter(has_memory).cloned().collect();
         units.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // Two users may have a unit of the same name: their rows are one, as their names are.
         units.dedup_by(|next, kept| next.name == kept.name && merge(kept, next));
@@ -80,8 +89,10 @@ impl SampledGroups {
         let paths = paths(machine);
         let mut known = std::mem::take(&mut self.found);
         for path in paths {
-            let unit = known.remove(&path).unwrap_or_else(|| UnitUse { name: name(&path), ..UnitUse::default() });
-            self.found.insert(path, unit);
+            let group = known
+                .remove(&path)
+                .unwrap_or_else(|| FoundGroup { unit: UnitUse { name: name(&path), ..UnitUse::default() }, counted: None });
+            self.found.insert(path, group);
         }
     }
 }
@@ -119,21 +130,36 @@ fn name(path: &str) -> String {
     visible(&unit_of(path).filter(|unit| path.ends_with(unit)).unwrap_or_else(|| path.to_owned()))
 }
 
-fn read(machine: &Machine, path: &str, unit: &mut UnitUse, wanted: SampledParts) {
-    let text = |file: &str| machine.read_text(&format!("{TREE}{path}/{file}")).ok();
-    let number = |file: &str| text(file).and_then(|text| text.trim().parse().ok()).map(Bytes);
-    if wanted.swap {
-        unit.swap = number("memory.swap.current");
+impl FoundGroup {
+    fn read(&mut self, machine: &Machine, path: &str, wanted: SampledParts) {
+        let text = |file: &str| machine.read_text(&format!("{TREE}{path}/{file}")).ok();
+        let number = |file: &str| text(file).and_then(|text| text.trim().parse().ok()).map(Bytes);
+        if wanted.swap {
+            self.unit.swap = number("memory.swap.current");
+        }
+        if wanted.pool {
+            self.unit.pool = number("memory.zswap.current");
+        }
+        if wanted.refaults {
+            self.count(text("memory.stat").map(|text| {
+                let counts = keyed::counts(&text);
+                let of = |kind: &str| counts.get(&format!("workingset_refault_{kind}")).copied().unwrap_or(0);
+                of("anon") + of("file")
+            }));
+        } else {
+            self.unit.refaults_per_second = None;
+        }
     }
-    if wanted.pool {
-        unit.pool = number("memory.zswap.current");
-    }
-    if wanted.refaults {
-        unit.refaults = text("memory.stat").map(|text| {
-            let counts = keyed::counts(&text);
-            let of = |kind: &str| counts.get(&format!("workingset_refault_{kind}")).copied().unwrap_or(0);
-            of("anon") + of("file")
-        });
+
+    /// Notes refaults, and how fast they have become more. A group of the same path may be another one by now, and count from 0.
+    fn count(&mut self, refaults: Option<u64>) {
+        let now = Instant::now();
+        let more = refaults.zip(self.unit.refaults).and_then(|(now, before)| now.checked_sub(before));
+        let seconds = self.counted.map(|counted| (now - counted).as_secs_f64());
+        self.unit.refaults_per_second =
+            more.zip(seconds).map(|(more, seconds)| more as f64 / seconds).filter(|rate| rate.is_finite());
+        self.unit.refaults = refaults;
+        self.counted = Some(now);
     }
 }
 
@@ -143,13 +169,15 @@ fn merge(kept: &mut UnitUse, next: &UnitUse) -> bool {
     kept.swap = bytes(kept.swap, next.swap);
     kept.pool = bytes(kept.pool, next.pool);
     kept.refaults = sum(kept.refaults, next.refaults);
+    let rates = kept.refaults_per_second.into_iter().chain(next.refaults_per_second);
+    kept.refaults_per_second = rates.reduce(|a, b| a + b);
     true
 }
 
-fn largest(found: &BTreeMap<String, UnitUse>) -> Vec<String> {
+fn largest(found: &BTreeMap<String, FoundGroup>) -> Vec<String> {
     let mut by_size: Vec<(u64, &String)> = found
         .iter()
-        .map(|(path, unit)| (unit.swap.or(unit.pool).map_or(0, |bytes| bytes.0), path))
+        .map(|(path, FoundGroup { unit, .. })| (unit.swap.or(unit.pool).map_or(0, |bytes| bytes.0), path))
         .filter(|(size, _)| *size > 0)
         .collect();
     by_size.sort_unstable_by(|a, b| b.cmp(a));
@@ -159,6 +187,29 @@ fn largest(found: &BTreeMap<String, UnitUse>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_is_read_seldom_has_the_refaults_of_the_time_between() {
+        let (dir, mut groups) = (tempfile::tempdir().unwrap(), SampledGroups::default());
+        let stat = |name: &str, pages: u64| {
+            let path = format!("sys/fs/cgroup/{name}/memory.stat");
+            crate::testing::write(dir.path(), &path, &format!("workingset_refault_anon {pages}\nworkingset_refault_file 0\n"));
+        };
+        crate::testing::write(dir.path(), "sys/fs/cgroup/cgroup.controllers", "memory\n");
+        (0..6).for_each(|number| stat(&format!("{number}.service"), 0));
+        let machine = Machine::at(dir.path());
+        let mut look = |turn| groups.look(&machine, SampledParts::ALL, turn).value().unwrap().clone();
+        let speed = |units: &[UnitUse]| units.iter().map(|unit| unit.refaults_per_second).collect::<Vec<_>>();
+        assert_eq!(speed(&look(0)), [None; 6], "one look tells no rate");
+        (0..6).for_each(|number| stat(&format!("{number}.service"), 1 << 20));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let first = speed(&look(1));
+        let read = first[1].expect("it was its turn");
+        assert!(read > 0.0 && first[0].is_none() && first[2].is_none(), "{first:?}");
+        assert_eq!(speed(&look(2))[1], Some(read), "it was not read again, and has not stopped");
+        stat("1.service", 7);
+        assert_eq!(speed(&look(6))[1], None, "another group of the same name");
+    }
 
     #[test]
     fn a_user_with_many_groups_leaves_room_for_those_of_others() {

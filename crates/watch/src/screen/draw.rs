@@ -230,11 +230,8 @@ fn units(view: &View, look: &SampleLook<'_>, width: usize, most: usize) -> Vec<S
         }
     };
     let size = |bytes: Option<Bytes>| bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string());
-    let refaults = find("unit_refault_bytes").map(|metric| metric.readings(look)).unwrap_or_default();
     let refault = |unit: &UnitUse| {
-        let reading = refaults.iter().find(|reading| reading.label == unit.name);
-        let speed = reading.and_then(|reading| reading.per_second.as_ref()?.value().copied());
-        speed.map_or_else(|| "-".to_owned(), |speed| rate(speed, MetricUnit::Bytes))
+        unit.refaults_per_second.map_or_else(|| "-".to_owned(), |pages| rate(pages * look.page(), MetricUnit::Bytes))
     };
     let mut ranked: Vec<(u64, &UnitUse)> =
         units.iter().map(|unit| (weight(view.sort, unit), unit)).filter(|(weight, _)| *weight > 0).collect();
@@ -247,7 +244,7 @@ fn weight(sort: Sort, unit: &UnitUse) -> u64 {
     match sort {
         Sort::Swap => unit.swap.map_or(0, |bytes| bytes.0),
         Sort::Pool => unit.pool.map_or(0, |bytes| bytes.0),
-        Sort::Refaults => unit.refaults.unwrap_or(0),
+        Sort::Refaults => unit.refaults_per_second.map_or(0, |pages| pages.ceil() as u64),
     }
 }
 

@@ -76,6 +76,7 @@ fn sample(step: u64) -> Sample {
         swap: Some(Bytes::from_mib(swap)),
         pool: Some(Bytes::from_mib(pool)),
         refaults: Some(swap * total),
+        refaults_per_second: Some((swap * step) as f64),
     };
     sample.units =
         Fact::known(vec![unit("web.service", 900, 200), unit("database.service", 1200, 100), unit("/box", 0, 0)], "test");
