@@ -53,6 +53,19 @@ kill -9 $bench
 wait $bench 2> /dev/null
 until_as_before "a kill"
 
+# A command is in its scope before its first step, and so is what it starts.
+cat > /run/forks << 'END'
+cat /proc/self/cgroup >> /run/groups
+(cat /proc/self/cgroup >> /run/groups) &
+setsid sh -c 'cat /proc/self/cgroup >> /run/groups'
+wait
+END
+expect_status 0 swaptune compare --memory 64M --limit group --runs 2 --variant none --variant disk --no-save -- sh /run/forks
+cat /run/groups
+expect "processes outside of a scope" 0 "$(grep -cv '/swaptune-[^/]*\.scope' /run/groups)"
+if [ "$(wc -l < /run/groups)" -ge 12 ]; then ok "every process was seen"; else fail "$(wc -l < /run/groups) processes were seen"; fi
+until_as_before "a comparison"
+
 expect_status 0 swaptune bench cipher --results /run/results
 expect_line "the cipher for disks" "aes-xts" /run/last-output
 expect_status 0 swaptune bench disk --dir /var/tmp --areas 2 --jobs 1 --seconds 0.5 --rounds 2 --size 16M --results /run/results

@@ -40,6 +40,18 @@ said() { swaptune watch --once --json | tr -d ' \n' | grep -o "\"$1\":{[^}]*}" |
 for number in $(seq 30); do
 	systemd-run --quiet --unit="idle-$number" guest-tool hold 8 c || fail "start of idle-$number"
 done
+# One more below the manager of a user, who owns its group's files.
+useradd --create-home --uid 1001 app
+wants=/home/app/.config/systemd/user/default.target.wants
+mkdir -p $wants /run/systemd/system/user@.service.d
+printf '[Service]\nExecStart=/usr/local/bin/guest-tool hold 16 c\n' > $wants/../own.service
+ln -s ../own.service $wants/own.service
+# What pam_systemd sets, which is not installed here.
+printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' > /run/systemd/system/user@.service.d/runtime.conf
+systemctl daemon-reload
+expect_status 0 systemctl start user@1001.service
+own=$(find /sys/fs/cgroup/user.slice -type d -name own.service)
+expect "owner of the group of a user's service" app "$(stat -c %U "$own/memory.reclaim")"
 expect "idle services" 30 "$(systemctl list-units --plain --no-legend --state=active 'idle-*.service' | wc -l)"
 swaptune status > /run/status
 expect_line "no word of a daemon that nobody wants" "^RAM" /run/status
@@ -65,6 +77,12 @@ swaptune watch --once > /run/watch
 expect_line "watch shows decisions" "^daemon_decision.*reclaim: took .* from .*idle-" /run/watch
 swaptune watch --once --json > /run/watch.json
 expect_line "and so do programs see them" '"law": "reclaim"' /run/watch.json
+tries=120
+until [ "$(cat "$own/memory.swap.current")" -gt 1000000 ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+if [ $tries -gt 0 ]; then ok "a user's service has given memory"; else fail "a user's service has $(cat "$own/memory.swap.current") B in swap"; fi
 expect "starts by itself" 0 "$(running NRestarts)"
 if [ "$(running WatchdogTimestampMonotonic)" -gt "$(running ActiveEnterTimestampMonotonic)" ]; then ok "the watchdog is fed"; else fail "the watchdog is not fed"; fi
 locked=$(awk '$1 == "Locked:" { print $2 }' "/proc/$(running MainPID)/smaps_rollup")
@@ -109,6 +127,24 @@ limit=$(awk '$1 == "MemTotal:" { ram = $2 } $1 == "Zswap:" { pool = $2 } END { p
 echo "    limit $limit %, $(grep Zswap: /proc/meminfo)"
 echo "$limit" > $ZSWAP/max_pool_percent
 live_state > /run/live-stuck
+# First as a service does it: small bursts, until it is below its target or the disk's turn takes too long for a test.
+sed -i 's/^pacing_chunk = .*/pacing_chunk = "1M"/' /etc/swaptune/config.toml
+pool() { awk '$1 == "Zswap:" { print $2 }' /proc/meminfo; }
+written_back() { counter /proc/vmstat zswpwb; }
+pool_before=$(pool) written_before=$(written_back)
+expect_status 0 systemctl start swaptuned
+tries=60
+until [ "$(written_back)" -gt $((written_before + 2000)) ] || [ $tries -eq 0 ]; do
+	sleep 1
+	tries=$((tries - 1))
+done
+if [ $tries -gt 0 ]; then ok "the pool is drained"; else fail "$(($(written_back) - written_before)) pages were written back in a minute"; fi
+echo "    pool $pool_before kB before, $(pool) kB after, $(($(written_back) - written_before)) pages written back in $((60 - tries)) s"
+expect_status 0 swaptune daemon status
+expect_status 0 systemctl stop swaptuned
+live_state > /run/live-after
+expect_same "settings after a daemon that drained" /run/live-stuck /run/live-after
+sed -i 's/^pacing_chunk = .*/pacing_chunk = "1G"/' /etc/swaptune/config.toml
 expect_status 0 systemctl start swaptuned
 daemon=$(running MainPID)
 tries=100000
@@ -130,7 +166,10 @@ expect_line "the guardian says why" "did not end in time what it had begun" "$(j
 awk '$1 ~ /(max_pool_percent|shrinker_enabled|rotational)$/' /run/live-package | while read -r file value; do echo "$value" > "$file"; done
 cp /run/config-before /etc/swaptune/config.toml
 expect_status 0 systemctl start swaptuned
-expect_status 0 systemctl stop 'idle-*.service' swaptuned
+expect_status 0 systemctl stop 'idle-*.service' user@1001.service swaptuned
+expect_status 0 userdel --remove app
+rm -r /run/systemd/system/user@.service.d
+systemctl daemon-reload
 
 # Where control groups of version 2 have no memory controller it asks processes, with the capabilities of the guide and within the service's
 # other bounds. It is shown a list of controllers without that one.
