@@ -26,11 +26,16 @@ pub fn partition_name(disk: &str, number: usize) -> String {
     format!("{disk}{separator}{number}")
 }
 
-/// Name of the mapping over a partition: the same at each boot, and short enough for the label of a swap header.
+/// Name of the mapping over a partition: the same at each boot, and short enough for the label of a swap header, which has 16 bytes.
+///
+/// Partitions of a DOS table share the disk's eight digits and differ in the number behind them (`1234abcd-05`).
 #[must_use]
 pub fn mapping_name(partuuid: &str) -> String {
-    let known: String = partuuid.chars().filter(char::is_ascii_hexdigit).take(8).collect();
-    format!("swap-{}", known.to_ascii_lowercase())
+    let lower = partuuid.to_ascii_lowercase();
+    match lower.split_once('-') {
+        Some((disk, number)) if disk.len() == 8 && number.len() == 2 => format!("swap-{lower}"),
+        _ => format!("swap-{}", lower.chars().filter(char::is_ascii_hexdigit).take(8).collect::<String>()),
+    }
 }
 
 /// The key file of a mapping.
@@ -145,8 +150,10 @@ mod tests {
         }
         assert_eq!(mapping_name("AB12cd34-5678"), "swap-ab12cd34");
         assert!(mapping_name("ab12cd34-5678").len() <= 16, "a label has 16 bytes");
-        // A DOS table numbers its partitions behind a short id.
-        assert_eq!(mapping_name("1234abcd-02"), "swap-1234abcd");
+        for (partuuid, name) in [("1234ABCD-02", "swap-1234abcd-02"), ("1234abcd-05", "swap-1234abcd-05")] {
+            assert_eq!(mapping_name(partuuid), name, "partitions of a DOS table");
+            assert!(name.len() <= 16, "a label has 16 bytes");
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn take(draft: &mut Draft<'_>, wish: &DeviceWish<'_>) {
         draft.step(When::Now, change, Why::rule("the area is on, with the priority that its line has", "swapon(2)"));
     }
     let spec = if device.dm_crypt().is_some() { device.node() } else { format!("UUID={uuid}") };
-    let partition = device.partuuid.as_ref().filter(|_| wish.optional && device.dm_name.is_none());
+    let partition = device.partuuid.as_ref().filter(|_| device.dm_name.is_none());
     let area = BootArea {
         spec,
         name: partition.map_or_else(|| device.node(), |partuuid| format!("PARTUUID={partuuid}")),

@@ -151,10 +151,9 @@ fn last(draft: &mut Draft<'_>, wish: &DeviceWish<'_>, target: &Target) {
     };
     let is_plain = wish.encrypt == EncryptRule::None;
     let swap_uuid = uuid(draft.request.seed, &format!("{} swap", target.node));
-    let by_partition = if wish.optional { source } else { target.node.clone() };
     let area = BootArea {
         spec: if is_plain { format!("UUID={swap_uuid}") } else { format!("/dev/mapper/{name}") },
-        name: if is_plain { by_partition } else { format!("/dev/mapper/{name}") },
+        name: if is_plain { source } else { format!("/dev/mapper/{name}") },
         priority: wish.priority,
         discard: target.discard,
         optional: wish.optional,

@@ -143,12 +143,23 @@ fn bits(line: Option<&CryptMapping>) -> u32 {
     option(line, "size").and_then(|bits| bits.parse().ok()).unwrap_or(512)
 }
 
+/// Whether a volume of LUKS is the area: its mapping holds swap, or a line of crypttab opens it with a key of its own. A line may name a partition that
+/// has been given another use since, and fstab may know it by the kernel's name alone: what a random key would open is no such volume.
+fn is_ours(found: &FoundArea<'_>) -> bool {
+    let has_swap = found.mapping.is_some() && (found.area.is_some() || holds_swap(found));
+    has_swap || found.mapping.is_none() && found.line.as_ref().is_some_and(|line| !line.random_key())
+}
+
 /// What makes the contents readable. Of a random key nothing is left once the mapping is closed.
 fn destroy(draft: &mut Draft<'_>, found: &FoundArea<'_>) {
     let key = found.line.as_ref().map(|line| line.key.as_str()).filter(|key| key.starts_with(KEY_DIR));
     if let Some((below, kind)) = found.below.and_then(|below| Some((below, below.contents.value()?.as_str()))) {
         let uuid = below.uuid.clone().unwrap_or_default();
         let before = match kind {
+            "crypto_LUKS" if !is_ours(found) => {
+                let text = "its lines go, and what is on it stays: it is a volume of LUKS that no line opens as swap";
+                return draft.note(below.node(), text, "contents of the device, and /etc/crypttab");
+            }
             "crypto_LUKS" => Some(DeviceFormat::Luks {
                 uuid,
                 label: below.label.clone().unwrap_or_default(),

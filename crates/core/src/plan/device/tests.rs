@@ -289,6 +289,26 @@ fn one_that_is_not_there_any_more_is_retired_by_its_name() {
     assert!(refused(&plan, "nothing of it is swap here"), "{:?}", shown(&plan));
 }
 
+/// The kernel's name is another disk's by now, or the disk has another use.
+#[test]
+fn a_volume_that_no_line_opens_as_swap_keeps_its_header() {
+    let lines = [
+        ("/etc/fstab", "/dev/vdb none swap sw 0 0\n/dev/vda2 / ext4\n"),
+        ("/etc/crypttab", "swap-1 /dev/vdb /dev/urandom plain,swap,nofail\n"),
+    ];
+    for (path, text) in lines {
+        let mut facts = server();
+        facts.files.insert(path.into(), Fact::known(text.into(), "t"));
+        let device = facts.block_devices.iter_mut().find(|device| device.name == "vdb").unwrap();
+        (device.contents, device.uuid) = (Fact::known("crypto_LUKS".into(), "t"), Some("7e7e".into()));
+        let settings = Settings::default();
+        let plan = retire(&request(&facts, &settings, &[]), &wish("/dev/vdb"));
+        assert!(plan.refusals.is_empty() && !plan.steps.is_empty(), "{:?}", plan.refusals);
+        assert!(plan.steps.iter().all(|step| step.change.target() == path), "{:?}", shown(&plan));
+        assert!(noted(&plan, "a volume of LUKS that no line opens as swap"));
+    }
+}
+
 #[test]
 fn an_area_that_is_there_is_adopted_as_it_is() {
     let mut facts = server();
