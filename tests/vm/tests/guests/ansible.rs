@@ -51,6 +51,7 @@ pub fn roll_out() -> Result<()> {
     hosts.iter_mut().try_for_each(Host::ready)?;
     planned(&controller, &hosts).context("planned and shown")?;
     rolled_out(&controller, &hosts).context("rolled out, twice")?;
+    next_boot(&controller, &hosts).context("rolled out for the next boot alone")?;
     stopped(&controller, &hosts).context("stopped at the host that fails")?;
     for host in hosts {
         controller.ssh(&host, "sudo touch /run/over")?;
@@ -93,11 +94,24 @@ fn rolled_out(controller: &Controller, hosts: &[Host; 2]) -> Result<()> {
     hosts.iter().try_for_each(|host| recap(&again, host, &["changed=0", "unreachable=0", "failed=0"]))
 }
 
+/// A running host differs from what its next boot will have, and is not taken back for it.
+fn next_boot(controller: &Controller, hosts: &[Host; 2]) -> Result<()> {
+    controller.configure(&config(30, 86))?;
+    fs::remove_dir_all(controller.folder.path().join("plans"))?;
+    let said = controller.play("rollout.yml", &["-e", "swaptune_when=boot"], 0)?;
+    for host in hosts {
+        recap(&said, host, &["changed=2", "unreachable=0", "failed=0", "rescued=0"])?;
+        in_effect(controller, host, "Y zstd 30 85")?;
+        has(&controller.ssh(host, "cat /etc/sysctl.d/99-zz-swaptune.conf")?, "vm.swappiness = 86")?;
+        controller.ssh(host, "sudo swaptune rollback --yes")?;
+    }
+    Ok(())
+}
+
 /// The first host cannot prove the new configuration: it has the old one again, and the second still has.
 fn stopped(controller: &Controller, hosts: &[Host; 2]) -> Result<()> {
     let [first, second] = hosts;
     controller.configure(&config(25, 95))?;
-    fs::remove_dir_all(controller.folder.path().join("plans"))?;
     controller.ssh(first, "sudo systemctl set-property --runtime ssh.service MemoryZSwapMax=0")?;
     let untouched = controller.ssh(second, HISTORY)?;
     let said = controller.play("rollout.yml", &[], 2)?;
