@@ -9,7 +9,7 @@ scopes() { systemctl list-units --all --no-legend --plain 'swaptune-*.scope' | a
 # settings: what must be as before
 settings() {
 	cat $ZSWAP/enabled $ZSWAP/compressor
-	awk "{ print \$1, \$2, \$3, \$5 }" /proc/swaps
+	awk "{ print \$1, \$2, \$3, \$5 }" /proc/swaps | sort
 	scopes
 	ls /var/tmp
 }
@@ -61,9 +61,10 @@ setsid sh -c 'cat /proc/self/cgroup >> /run/groups'
 wait
 END
 expect_status 0 swaptune compare --memory 64M --limit group --runs 2 --variant none --variant disk --no-save -- sh /run/forks
-cat /run/groups
-expect "processes outside of a scope" 0 "$(grep -cv '/swaptune-[^/]*\.scope' /run/groups)"
-if [ "$(wc -l < /run/groups)" -ge 12 ]; then ok "every process was seen"; else fail "$(wc -l < /run/groups) processes were seen"; fi
+# The first run only shows that the command works, and is not in a group.
+sed 1,3d /run/groups > /run/measured
+expect "processes outside of a scope" 0 "$(grep -cv '/swaptune-[^/]*\.scope' /run/measured)"
+if [ "$(wc -l < /run/measured)" -ge 12 ]; then ok "every process was seen"; else fail "$(wc -l < /run/measured) processes were seen"; fi
 until_as_before "a comparison"
 
 expect_status 0 swaptune bench cipher --results /run/results

@@ -1,7 +1,7 @@
 //! dracut.conf(5): the modules that zswap needs before the root file system is there, and its words where dracut writes the command line.
 
 use super::{Emitted, EmittedValues, HEADER};
-use crate::facts::{Availability, InitramfsTool};
+use crate::facts::{Availability, Compressor, InitramfsTool};
 
 pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     if !values.settings.wants_zswap() {
@@ -11,8 +11,8 @@ pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     let words: Vec<String> = values.zswap.iter().filter_map(word).collect();
     let mut text = HEADER.to_owned();
     let modules = modules(values);
-    if let Some(compressor) = &modules {
-        let names = [compressor.as_str(), &format!("{compressor}_compress")];
+    if !modules.is_empty() {
+        let names: Vec<&str> = modules.iter().map(String::as_str).collect();
         let file = InitramfsTool::Dracut.builder().text(&names);
         file.lines().filter(|line| !line.starts_with('#')).for_each(|line| text += &format!("{line}\n"));
     }
@@ -24,12 +24,14 @@ pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     emitted.note("`dracut --force` makes the initramfs anew; sysctls and swap areas are in `swaptune emit systemd`");
 }
 
-/// The compressor where it is a module, which must be in the initramfs to be there in time.
-fn modules(values: &EmittedValues<'_>) -> Option<String> {
-    let names = values.settings.zswap.compressor()?.value;
-    let name = values.facts.first_usable(&names)?;
-    let built_in = |c: &&crate::facts::Compressor| c.name == name && c.availability == Availability::BuiltIn;
-    values.facts.compressors.iter().find(built_in).is_none().then_some(name)
+/// The compressor where it is a module, and the allocator where it is one's choice: they must be in the initramfs to be there in time, or the kernel
+/// takes others. dracut passes over a module that is built in.
+fn modules(values: &EmittedValues<'_>) -> Vec<String> {
+    let built_in = |c: &&Compressor, name: &str| c.name == name && c.availability == Availability::BuiltIn;
+    let named = values.settings.zswap.compressor().and_then(|names| values.facts.first_usable(&names.value));
+    let compressor = named.filter(|name| !values.facts.compressors.iter().any(|c| built_in(&c, name)));
+    let allocator = values.zswap.iter().find(|(path, _)| path.ends_with("/zpool")).map(|(_, name)| name.clone());
+    compressor.into_iter().flat_map(|name| [name.clone(), format!("{name}_compress")]).chain(allocator).collect()
 }
 
 /// A parameter as a word of the command line; a value that would end the quotes of the file, or the word, is none.

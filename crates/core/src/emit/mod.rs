@@ -147,9 +147,16 @@ impl<'a> EmittedValues<'a> {
 fn path_of(name: &str) -> Option<String> {
     const TAGS: [(&str, &str); 5] =
         [("UUID=", "uuid"), ("LABEL=", "label"), ("PARTUUID=", "partuuid"), ("PARTLABEL=", "partlabel"), ("ID=", "id")];
-    let tagged = TAGS.iter().find_map(|(tag, folder)| Some(format!("/dev/disk/by-{folder}/{}", name.strip_prefix(tag)?)));
+    let link = |tag: &str, folder: &str| Some(format!("/dev/disk/by-{folder}/{}", link_name(name.strip_prefix(tag)?)));
+    let tagged = TAGS.iter().find_map(|(tag, folder)| link(tag, folder));
     let path = tagged.unwrap_or_else(|| name.to_owned());
     (path.starts_with('/') && !path.contains(char::is_control)).then_some(path)
+}
+
+/// A label as udev names its link: a character of ASCII that is not one of these is its byte in hexadecimal (`encode_devnode_name()` of systemd).
+fn link_name(label: &str) -> String {
+    let plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);
+    label.chars().map(|c| if plain(c) { c.to_string() } else { format!("\\x{:02x}", c as u32) }).collect()
 }
 
 fn zswap(facts: &Facts, settings: &Settings) -> Vec<(&'static str, String)> {
@@ -173,6 +180,8 @@ mod tests {
     #[test]
     fn an_area_is_a_path_and_nothing_else() {
         assert_eq!(path_of("UUID=0b8c").as_deref(), Some("/dev/disk/by-uuid/0b8c"));
+        assert_eq!(path_of("LABEL=my swap").as_deref(), Some("/dev/disk/by-label/my\\x20swap"), "as udev names the link");
+        assert_eq!(path_of("PARTLABEL=a/ü#1").as_deref(), Some("/dev/disk/by-partlabel/a\\x2fü#1"));
         assert_eq!(path_of("/var/a=b").as_deref(), Some("/var/a=b"));
         assert_eq!(path_of("/dev/vda3\nExecStart=/bin/true"), None);
         assert_eq!(path_of("swapfile"), None);

@@ -31,11 +31,18 @@ pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
             }
         }
         text.push_str("  ];\n");
+        systemd::note_encrypted(values.areas, emitted);
+        emitted.note(
+            "an entry of the same device in swapDevices of hardware-configuration.nix has to go: NixOS joins both lists, and the area would be there twice",
+        );
     }
     match values.zrams.as_slice() {
         [] => {}
         [zram, others @ ..] => {
             device_of_zram(&mut text, zram, values.ram);
+            if zram.mem_limit.0 > 0 {
+                emitted.note("the option zramSwap knows no limit of RAM: mem_limit is left out");
+            }
             if !zram.recomp_algorithm.is_empty() {
                 emitted.note("the option zramSwap knows no second compressor: recomp_algorithm is left out");
             }

@@ -4,14 +4,16 @@ use std::fmt::Write;
 
 use super::{Emitted, EmittedValues, HEADER, path_of, zram_generator};
 use crate::edit::sysctl;
-use crate::settings::SwapWanted;
+use crate::settings::{EncryptRule, SwapWanted};
 use crate::units::Bytes;
 
 pub(super) fn write(values: &EmittedValues<'_>, emitted: &mut Emitted) {
     for UnitFile { name, path, size } in files(values, emitted) {
         emitted.note(match size {
-            Some(size) => format!("{path} is a file to be made first ({}), then `systemctl enable --now {name}`", size.compact()),
-            None => format!("`systemctl enable --now {name}` switches {path} on; its line in fstab goes"),
+            Some(size) => {
+                format!("{path} is a file to be made first ({}), then `systemctl enable --now '{name}'`", size.compact())
+            }
+            None => format!("`systemctl enable --now '{name}'` switches {path} on; its line in fstab goes"),
         });
     }
 }
@@ -37,6 +39,7 @@ pub(super) fn files(values: &EmittedValues<'_>, emitted: &mut Emitted) -> Vec<Un
         emitted.file("/etc/tmpfiles.d/swaptune.conf", text);
     }
     let units = values.areas.iter().filter_map(|area| unit(area, emitted)).collect();
+    note_encrypted(values.areas, emitted);
     if !values.zrams.is_empty() {
         zram_generator::devices(values, emitted);
         emitted.note("zram devices are made by zram-generator, which must be installed");
@@ -53,6 +56,17 @@ pub(super) fn rules(values: &EmittedValues<'_>) -> Vec<String> {
         .chain(&values.sysfs)
         .map(|(path, value)| format!("w {path} - - - - {}", value.replace('%', "%%")))
         .collect()
+}
+
+/// A mapping is named, and something else has to open it at each boot.
+pub(super) fn note_encrypted(areas: &[SwapWanted], emitted: &mut Emitted) {
+    let is_encrypted = |area: &&SwapWanted| area.encrypt.is_some_and(|rule| rule != EncryptRule::None);
+    for area in areas.iter().filter(is_encrypted) {
+        emitted.note(format!(
+            "{} has to be encrypted: its line in crypttab, or what opens it at boot, is not in this form",
+            area.path
+        ));
+    }
 }
 
 fn unit(area: &SwapWanted, emitted: &mut Emitted) -> Option<UnitFile> {
