@@ -1,14 +1,17 @@
 //! Swap areas of `/etc/fstab`, in their order.
 
-use super::{Taken, at};
+use super::{ADOPTED, Taken, at};
 use crate::edit::fstab::{self, FstabEntry};
 use crate::facts::Facts;
+use crate::plan::Note;
 use crate::settings::{SettingsError, SwapWanted};
 use swaptune_kernel::behaviours;
 
 const FSTAB: &str = "/etc/fstab";
-/// Priority of the first area where none has one: below every zram, above zero for those that follow.
+/// Priority of the first area where none has one: above zero for those that follow.
 const FIRST: i32 = 10;
+/// Of an area whose line has none, until all are known.
+const UNSET: i32 = -1;
 
 /// All lines that a boot switches on.
 pub(super) fn read(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsError> {
@@ -28,7 +31,7 @@ pub(super) fn read(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsError
         }
         entries.push(entry);
     }
-    let priorities = priorities(facts, &entries)?;
+    let priorities = entries.iter().map(priority).collect::<Result<Vec<_>, _>>()?;
     let Some(line) = entries.first().map(|entry| entry.line) else {
         units(facts, taken);
         return Ok(());
@@ -65,34 +68,48 @@ fn area(taken: &mut Taken, entry: &FstabEntry, priority: i32) -> SwapWanted {
     }
 }
 
-/// What each has, and for the others a number below, falling in the order of the lines where this kernel has them fall.
-fn priorities(facts: &Facts, entries: &[FstabEntry]) -> Result<Vec<i32>, SettingsError> {
-    let mut given = Vec::new();
-    for entry in entries {
-        given.push(match entry.option("pri") {
-            None => None,
-            Some(text) => match text.parse::<i32>() {
-                Ok(number) if (0..=32767).contains(&number) => Some(number),
-                Ok(number) if number < 0 => None,
-                _ => {
-                    let problem = format!("pri: found \"{text}\", expected a whole number from 0 to 32767");
-                    return Err(SettingsError { place: format!("{FSTAB}:{}", entry.line), problem });
-                }
-            },
-        });
+/// What the line has.
+fn priority(entry: &FstabEntry) -> Result<i32, SettingsError> {
+    let Some(text) = entry.option("pri") else { return Ok(UNSET) };
+    match text.parse::<i32>() {
+        Ok(number) if number <= 32767 => Ok(number.max(UNSET)),
+        _ => {
+            let problem = format!("pri: found \"{text}\", expected a whole number from 0 to 32767");
+            Err(SettingsError { place: format!("{FSTAB}:{}", entry.line), problem })
+        }
     }
+}
+
+/// Gives the areas without a priority numbers below all others, zram's too, falling in the order of the lines where this kernel has them fall.
+/// Where there is no room below, the others are raised.
+pub(super) fn order(facts: &Facts, taken: &mut Taken) {
+    let Taken { settings, notes, .. } = taken;
+    let Some(areas) = settings.swap.as_mut().map(|list| &mut list.value) else { return };
+    let devices = settings.zram.as_mut().map_or(&mut [][..], |list| &mut list.value);
+    let bare = areas.iter().filter(|area| area.priority == UNSET).count() as i32;
     let equal = facts.kernel.does(&behaviours::DEFAULT_PRIORITY_EQUAL) == Some(true);
-    let mut next = given.iter().flatten().min().map_or(FIRST, |least| (least - 1).clamp(0, FIRST));
-    let priority = |given: Option<i32>| {
-        given.unwrap_or_else(|| {
-            let own = next;
-            if !equal {
-                next = (next - 1).max(0);
-            }
-            own
-        })
-    };
-    Ok(given.into_iter().map(priority).collect())
+    let step = i32::from(!equal);
+    // Of the last of them, if the first had 0.
+    let below = step * (bare - 1);
+    if bare == 0 {
+        return;
+    }
+    let given = || areas.iter().map(|area| area.priority).filter(|own| *own != UNSET);
+    let least = given().chain(devices.iter().map(|device| device.priority)).min();
+    let raise = least.map_or(0, |least| (below + 1 - least).max(0));
+    let mut next = least.map_or(i32::MAX, |least| least + raise - 1).min(FIRST.max(below));
+    for area in areas.iter_mut() {
+        if area.priority == UNSET {
+            (area.priority, next) = (next, next - step);
+        } else {
+            area.priority += raise;
+        }
+    }
+    devices.iter_mut().for_each(|device| device.priority += raise);
+    if raise > 0 {
+        let text = format!("priorities are {raise} higher than configured: there is no room below them for areas without pri=");
+        notes.push(Note { about: format!("{ADOPTED} {FSTAB}"), text, evidence: "swapon(2)".into(), pending: false });
+    }
 }
 
 /// Units of the administrator: systemd goes on switching their areas on.

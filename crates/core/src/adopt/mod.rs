@@ -130,6 +130,7 @@ pub fn adopt(facts: &Facts) -> Result<Taken, SettingsError> {
     for importer in &IMPORTERS {
         (importer.read)(facts, &mut taken)?;
     }
+    fstab::order(facts, &mut taken);
     if taken.settings == Settings::default() {
         taken.note("no file here configures swap, zswap, zram or a knob: there is nothing to take over", "/etc");
     }

@@ -38,6 +38,10 @@ pub(super) fn words(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsErro
     for word in cmdline::parse(text).iter().filter(|word| word.name.starts_with("zswap.")) {
         let place = place_of(facts, path, &word.raw);
         match ZswapSettings::rows().find(|row| word.is(row.name)) {
+            // The kernel takes any number, and swaptune those that its documentation has.
+            Some(row) if is_beyond(row, word) => {
+                taken.note(format!("{} is beyond what swaptune sets: it is left out", word.raw), place.to_string());
+            }
             Some(row) => {
                 first.get_or_insert_with(|| place.clone());
                 want(taken, row, &value(row, word), place)?;
@@ -49,6 +53,11 @@ pub(super) fn words(facts: &Facts, taken: &mut Taken) -> Result<(), SettingsErro
         taken.settings.boot.kernel_arguments = Some(Setting::new(true, place));
     }
     Ok(())
+}
+
+fn is_beyond(row: &Knob, word: &cmdline::Argument) -> bool {
+    let is_number = word.value.as_ref().is_some_and(|text| text.parse::<u32>().is_ok());
+    matches!(row.kind, KnobKind::Integer { .. }) && is_number && row.normalise(&value(row, word)).is_err()
 }
 
 /// A bare word switches on.

@@ -48,13 +48,14 @@ fn what_cannot_be_evaluated_stays_with_the_generator() {
         ("[zram0]\nzram-size = log(ram)\n", "`log` is not evaluated here"),
         ("[zram0]\nset!disks = @df\nzram-size = ram\n", "takes a variable from a program"),
         ("[zram0]\nzram-size = ram / 4\n[zram3]\n", "zram3 would become zram1"),
+        ("[zram0]\nswap-priority = -1\n", "-1 leaves the order of areas to the kernel"),
     ] {
         let taken = adopt(&machine(&["zram-generator"], &[(path, text)])).unwrap();
         assert!(taken.settings.zram.is_none() && notes(&taken).contains(part), "{}", notes(&taken));
     }
     for (text, place, part) in [
         ("[zram0]\nzram-size = ram /\n", ":2", "column 6: found the end"),
-        ("[zram0]\n\nswap-priority = high\n", ":3", "found \"high\", expected a priority from 0 to 32767"),
+        ("[zram0]\n\nswap-priority = high\n", ":3", "found \"high\", expected a priority from -1 to 32767"),
         ("[zram0]\nzram-fraction = x\n", ":2", "expected a number"),
     ] {
         let error = adopt(&machine(&["zram-generator"], &[(path, text)])).unwrap_err();
@@ -127,6 +128,27 @@ fn fstab_keeps_its_order() {
     assert!(notes(&taken).contains("write a [[zram]] section") && notes(&taken).contains("discards freed slots too"));
     let error = adopt(&machine(&[], &[("/etc/fstab", "\n/dev/vdb none swap pri=much 0 0\n")])).unwrap_err();
     assert_eq!(error.to_string(), "/etc/fstab:2: pri: found \"much\", expected a whole number from 0 to 32767");
+}
+
+#[test]
+fn areas_without_a_priority_stay_below_all_others() {
+    let order = |fstab: &str, zram: Option<&str>| {
+        let files: Vec<(&str, &str)> =
+            [("/etc/fstab", fstab)].into_iter().chain(zram.map(|text| ("/etc/systemd/zram-generator.conf", text))).collect();
+        let taken = adopt(&machine(if zram.is_some() { &["zram-generator"] } else { &[] }, &files)).unwrap();
+        let areas = taken.settings.swap.as_ref().map_or(Vec::new(), |list| list.value.iter().map(|area| area.priority).collect());
+        let devices = taken.settings.zram.as_ref().map_or(Vec::new(), |list| list.value.iter().map(|one| one.priority).collect());
+        (areas, devices, notes(&taken))
+    };
+    let two = "/dev/vdb none swap sw 0 0\n/dev/vdc none swap sw 0 0\n";
+    let (areas, zram, _) = order(two, Some("[zram0]\nzram-size = 512\nswap-priority = 5\n"));
+    assert_eq!((areas, zram), (vec![4, 3], vec![5]), "below zram");
+    let (areas, zram, text) = order(two, Some("[zram0]\nzram-size = 512\nswap-priority = 1\n"));
+    assert_eq!((areas, zram), (vec![1, 0], vec![2]), "zram is raised");
+    assert!(text.contains("priorities are 1 higher than configured"), "{text}");
+    let (areas, ..) = order(&format!("/dev/vda none swap sw,pri=0 0 0\n{two}"), None);
+    assert_eq!(areas, [2, 1, 0], "the one that was first still is");
+    assert_eq!(order(two, None).0, [10, 9]);
 }
 
 #[test]

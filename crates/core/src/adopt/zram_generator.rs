@@ -138,8 +138,11 @@ pub(super) fn kernels_own(facts: &Facts, live: Option<&ZramDevice>) -> Vec<Strin
 
 fn priority(device: &GeneratorDevice) -> Result<i32, Stays> {
     let Some(key) = device.keys.get("swap-priority") else { return Ok(DEFAULT_PRIORITY) };
-    let number = key.value.parse::<i32>().ok().filter(|number| (0..=32767).contains(number));
-    number.ok_or_else(|| wrong(key, "a priority from 0 to 32767"))
+    match key.value.parse::<i32>() {
+        Ok(number @ 0..=32767) => Ok(number),
+        Ok(-1) => Err(Stays::Beyond("-1 leaves the order of areas to the kernel".into(), line_of(key))),
+        _ => Err(wrong(key, "a priority from -1 to 32767")),
+    }
 }
 
 fn limit(facts: &Facts, device: &GeneratorDevice) -> Result<Bytes, Stays> {

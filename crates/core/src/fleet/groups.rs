@@ -1,7 +1,8 @@
 //! Which machines get the same plan.
 //!
-//! Two plans are the same when they leave the same behind: equal knobs, swap areas of equal size and priority, the same files edited. What was
-//! there before, what a device is called and what a file holds beside our lines differs from machine to machine and does not count.
+//! Two plans are the same when they leave the same behind: equal knobs, as many swap areas of equal priority, new files and zram devices of equal
+//! size, the same files edited. What was there before, what a device is called, how large it is and what a file holds beside our lines differs from
+//! machine to machine and does not count.
 
 use std::collections::BTreeMap;
 
@@ -66,10 +67,13 @@ impl Fleet {
 
 /// What a plan leaves behind, without what differs between machines that are set up alike.
 fn essence(plan: &Plan) -> Vec<String> {
-    let mut what: Vec<String> = plan.steps.iter().map(|step| left_behind(&step.change)).collect();
+    let all: Vec<String> = plan.steps.iter().map(|step| left_behind(&step.change)).collect();
+    let told = |alike: &[String]| match alike {
+        [one] => one.clone(),
+        several => format!("{} ×{}", several[0], several.len()),
+    };
     // Areas of one kind are told once, with their number.
-    what.dedup();
-    what
+    all.chunk_by(|a, b| a == b).map(told).collect()
 }
 
 fn left_behind(change: &Change) -> String {
