@@ -534,7 +534,7 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(FstabSwapLine, WantedArea<'_>)])
         let why = format!("line {} is broken: {}", broken.line, broken.text.trim());
         return draft.refuse(FSTAB, why, "mend the line (findmnt --verify shows all), then plan again");
     }
-    let mut text = before.clone();
+    let (mut text, mut by_hand) = (before.clone(), Vec::new());
     for (line, area) in lines {
         let device = match &area.place {
             AreaBacking::Device(device) => Some(*device),
@@ -547,12 +547,14 @@ fn fstab_lines(draft: &mut Draft<'_>, lines: &[(FstabSwapLine, WantedArea<'_>)])
         };
         let old = fstab::entries(&text).into_iter().flatten().find(same).map(|entry| entry.options).unwrap_or_default();
         let options = line.options.clone() + &kept_options(&old, &line.options);
+        by_hand.extend(options.split(',').any(|option| option == "noauto").then_some(line.spec.as_str()));
         text = fstab::set_swap(&text, &FstabSwapLine { spec: line.spec.clone(), options }, same);
     }
     if text != before {
         let missing = if draft.facts().system.has_systemd() { ", after systemd has waited for it" } else { "" };
+        let but = if by_hand.is_empty() { String::new() } else { format!(", but for {} with noauto", by_hand.join(", ")) };
         let reason = format!(
-            "the areas come up at each boot, by UUID, with an explicit priority; the machine boots without a missing one{missing}"
+            "the areas come up at each boot{but}, by UUID, with an explicit priority; the machine boots without a missing one{missing}"
         );
         draft.file(FSTAB, Some(text), 0o644, Why::rule(reason, "fstab(5), swapon(8), systemd.swap(5)"));
     }

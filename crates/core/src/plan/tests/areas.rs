@@ -180,7 +180,10 @@ fn a_line_keeps_what_the_plan_does_not_speak_of() {
     let line = "UUID=5a5a none swap sw,pri=3,noauto,_netdev,x-systemd.requires=iscsid.service,discard=once,noatime 0 0\n";
     facts.files.insert("/etc/fstab".into(), Fact::known(line.into(), "t"));
     let kept = "UUID=5a5a none swap sw,pri=10,nofail,noauto,_netdev,x-systemd.requires=iscsid.service,discard=once 0 0\n";
-    assert_eq!(file(&plan_with(&facts, "", &[]), "/etc/fstab"), Some(kept));
+    let plan = plan_with(&facts, "", &[]);
+    assert_eq!(file(&plan, "/etc/fstab"), Some(kept));
+    let step = plan.steps.iter().find(|step| step.change.target() == "/etc/fstab").unwrap();
+    assert!(step.reason.contains("but for UUID=5a5a with noauto"), "{}", step.reason);
 }
 
 #[test]
