@@ -98,6 +98,13 @@ impl CanaryProcess {
     }
 
     fn ask(&mut self, what: u8) -> io::Result<u64> {
+        self.answer(what).map_err(|error| match self.child.try_wait() {
+            Ok(Some(status)) => io::Error::other(format!("their process has ended, {status}: what it said is in the journal")),
+            _ => error,
+        })
+    }
+
+    fn answer(&mut self, what: u8) -> io::Result<u64> {
         let gone = || io::Error::other("it is gone");
         self.tell.as_mut().ok_or_else(gone)?.write_all(&[what])?;
         let mut line = String::new();
