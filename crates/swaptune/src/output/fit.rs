@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use swaptune_bench::this_machine::Cite;
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
-use swaptune_tiers::scenario::{Fit, FitLook, Scenario, Search, Stopped, WorkloadSource};
+use swaptune_tiers::scenario::{Applications, Fit, FitLook, Scenario, Search, Stopped, WorkloadSource};
 
 use super::scenario::{quoted, seconds, understood};
 use super::text;
@@ -22,12 +22,20 @@ pub struct Fitted {
     pub searches: Vec<Search>,
     /// The scenario with one application.
     pub scenario: Scenario,
+    /// Its applications.
+    pub workload: Applications,
 }
 
 impl Fitted {
     fn each(&self) -> impl Iterator<Item = (&str, &Search, Fit)> {
         let names = self.scenario.points[0].tierings.iter().map(|tiering| tiering.name.as_str());
         names.zip(&self.searches).map(|(name, search)| (name, search, search.answer()))
+    }
+
+    /// The smallest number that was given more seconds than the workload says, and how many.
+    fn first_longer(&self) -> Option<(u32, u32)> {
+        let most = self.searches.iter().flat_map(|search| search.looks().map(|(number, _)| number)).max()?;
+        (1..=most).find_map(|number| Some((number, self.workload.longer(number)?)))
     }
 
     /// Applications by those of the first tiering.
@@ -56,6 +64,11 @@ fn table(done: &Fitted, limit: Nanos) -> String {
     if let WorkloadSource::Generated(spec) = &point.source {
         let parts = spec.split([':', ',']).filter(|part| !part.starts_with("apps="));
         page += &text::wrap(&format!("Workload: {}", parts.collect::<Vec<_>>().join(" ")), 2);
+    }
+    if let Some((first, seconds)) = done.first_longer() {
+        let first = text::count(first as usize, "application");
+        let text = format!("From {first} on a run lasts longer, for all to start and wake: {seconds} s with as many.");
+        page += &text::wrap(&text, 2);
     }
     page.push('\n');
     let head = ["TIERING", "FIT", "BY FIRST", "WAKE-P50", "WAKE-P99", "POOL", "DISK-IN", "ONE MORE"];

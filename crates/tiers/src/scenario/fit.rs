@@ -20,6 +20,14 @@ const MOST: u32 = 65_535;
 /// The search ends at this many times the applications that fill RAM, or this number if that is more.
 const FAR: u32 = 8;
 const FEW: u32 = 16;
+/// Mean wakes of the application that starts last.
+const WAKES: f64 = 3.0;
+/// A run is this many times as long as its applications take to start: wakes before all are there are quick.
+const STARTS: f64 = 3.0;
+/// Pages that a wake touches at least in what is made smaller: of fewer too much is rounded away.
+const TOUCHED: f64 = 10.0;
+/// Seconds that a run lasts at most: what the generator takes.
+const LONGEST: f64 = 1e7;
 
 /// What a number of applications came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,6 +68,12 @@ impl FitLook {
         }
     }
 
+    /// Whether it says anything: without a wake there is no time of one.
+    #[must_use]
+    pub const fn is_answer(&self) -> bool {
+        self.wake_p99.is_some() || self.out_of_memory.is_some()
+    }
+
     /// Why it does not fit; `None` if it does. Where memory ran out, that is why.
     #[must_use]
     pub fn stopped(&self, limit: u64) -> Option<Stopped> {
@@ -70,18 +84,54 @@ impl FitLook {
     }
 }
 
-/// As many applications of this workload as fill the RAM of a tiering; `None` when it has no applications.
-#[must_use]
-pub fn fill(tiering: &Tiering, source: &WorkloadSource) -> Option<u32> {
-    let WorkloadSource::Generated(spec) = source else { return None };
-    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
-    let row = GENERATORS.iter().find(|row| row.name == name)?;
-    let parameter = |name: &str| row.parameters.iter().find(|row| row.name == name);
-    parameter("apps")?;
-    let given = parameters.split(',').filter_map(|pair| pair.split_once('=')).find(|(key, _)| key.trim() == "pages");
-    let pages = number(given.map_or(parameter("pages")?.default, |(_, value)| value))?.max(1.0);
-    let ram = tiering.settings.ram.saturating_sub(tiering.settings.reserved) as f64;
-    Some(((ram / pages) as u32).clamp(1, MOST))
+/// A workload of applications, of which a search takes more and more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Applications {
+    pages: f64,
+    /// Pages that a wake touches.
+    touched: f64,
+    /// Without end where the generator counts wakes instead.
+    seconds: f64,
+    wake: f64,
+}
+
+impl Applications {
+    /// What the generator is told of them; `None` when it makes no applications that sleep.
+    #[must_use]
+    pub fn of(source: &WorkloadSource) -> Option<Self> {
+        let WorkloadSource::Generated(spec) = source else { return None };
+        let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+        let row = GENERATORS.iter().find(|row| row.name == name)?;
+        let value = |name: &str| {
+            let parameter = row.parameters.iter().find(|row| row.name == name)?;
+            let mut given = parameters.split(',').filter_map(|pair| pair.split_once('=')).filter(|(key, _)| key.trim() == name);
+            number(given.next_back().map_or(parameter.default, |(_, value)| value))
+        };
+        let (_, pages) = (value("apps")?, value("pages")?.max(1.0));
+        let seconds = value("seconds").unwrap_or(f64::INFINITY);
+        Some(Self { pages, touched: pages * value("touch")?, seconds, wake: value("wake").unwrap_or(0.0) })
+    }
+
+    /// As many as fill the RAM of a tiering.
+    #[must_use]
+    pub fn fill(&self, tiering: &Tiering) -> u32 {
+        let ram = tiering.settings.ram.saturating_sub(tiering.settings.reserved) as f64;
+        ((ram / self.pages) as u32).clamp(1, MOST)
+    }
+
+    /// By how much they may be made smaller.
+    #[must_use]
+    pub fn scale_max(&self) -> u64 {
+        (self.touched / TOUCHED) as u64
+    }
+
+    /// How long a run of so many must last where the seconds that are asked for are too few for all to start, one a second, and to wake.
+    #[must_use]
+    pub fn longer(&self, applications: u32) -> Option<u32> {
+        let starts = f64::from(applications);
+        let needed = (starts + WAKES * self.wake).max(starts * STARTS).min(LONGEST);
+        (needed > self.seconds).then_some(needed.ceil() as u32)
+    }
 }
 
 /// The answer.
@@ -186,6 +236,23 @@ impl Search {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_is_as_long_as_its_applications_need_to_start_and_to_wake() {
+        let of = |spec: &str| Applications::of(&WorkloadSource::Generated(spec.into()));
+        let small = of("idle:pages=2k,seconds=10,wake=2").unwrap();
+        assert_eq!((small.longer(3), small.longer(4), small.longer(500)), (None, Some(12), Some(1500)));
+        assert_eq!(of("idle:apps=9,wake=40,seconds=30").unwrap().longer(2), Some(122));
+        assert_eq!(of("idle:wake=1e7").unwrap().longer(1), Some(10_000_000), "no longer than can be asked for");
+        assert_eq!(of("services").unwrap().longer(60_000), None, "wakes are counted there");
+        assert_eq!((of("zipf"), of("idel")), (None, None));
+    }
+
+    #[test]
+    fn what_is_made_smaller_keeps_pages_to_touch() {
+        let most = |spec: &str| Applications::of(&WorkloadSource::Generated(spec.into())).unwrap().scale_max();
+        assert_eq!((most("idle"), most("idle:pages=2k"), most("idle:pages=2k,touch=1"), most("idle:touch=0")), (750, 60, 200, 0));
+    }
 
     fn look(wake: u64, out_of_memory: bool) -> FitLook {
         let out_of_memory = out_of_memory.then_some(0.5);

@@ -28,7 +28,7 @@ use toml::{Table, Value};
 
 pub use error::ScenarioError;
 pub use file::{AreaSpec, BaseSpec, DeviceSpec, MachineSpec, ZswapSpec};
-pub use fit::{Fit, FitLook, Search, Stopped, fill};
+pub use fit::{Applications, Fit, FitLook, Search, Stopped};
 pub use grammar::GRAMMAR;
 pub use metric::{ColumnUnit, METRICS, ReportColumn};
 pub use published::{Published, PublishedFigure, Sign};
