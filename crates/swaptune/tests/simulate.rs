@@ -17,12 +17,13 @@ use support::hosts;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         ("items of a grid come to the same as one run", items),
         ("measured figures are used and cited", measured),
         ("without the flag they are not", usual),
         ("the machine as it is set up can be measured too", now),
         ("flags make a file that says the same", file),
+        ("a file elsewhere names the trace of the flags", file_of_trace),
         ("a trace can come from a pipe", pipe),
         ("a report is one file beside JSON", report_beside_json),
     ];
@@ -171,6 +172,22 @@ fn file() -> Result<(), Failed> {
         true => Ok(()),
         false => Err(format!("differs:\n{typed}\n{read}").into()),
     }
+}
+
+/// The trace's path is typed relative to the working directory; the file is somewhere else.
+fn file_of_trace() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("mine.toml").display().to_string();
+    let trace = "../tiers/tests/traces/page-faults.perf.txt";
+    let flags = ["--trace", trace, "--tiering", "disk:nvme", "--ram", "50%", "--write-scenario", &path];
+    let (said, done) = simulate(&flags, None, "")?;
+    if !done {
+        return Err(said.into());
+    }
+    contains(&simulate(&[&path], None, "")?.0, &["disk:nvme"])?;
+    let (said, done) = simulate(&[&flags[..], &["--format", "perf"]].concat(), None, "")?;
+    contains(&said, &["found --format, expected a trace that a scenario file can name", "simulate convert"])?;
+    if done { Err("written".into()) } else { Ok(()) }
 }
 
 /// Six pages, RAM for more: with its columns named on the command line.

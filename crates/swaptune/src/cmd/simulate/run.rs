@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use swaptune_tiers::scenario::{Scenario, TieringRun};
+use swaptune_tiers::scenario::{Changes, Scenario, TieringRun, Typed, WorkloadSource};
 
 use super::jobs::{ScenarioJob, work};
 use super::request::{ScenarioOrigin, SimulateRequest};
 use super::{LIST, items};
-use crate::cli::RunArgs;
+use crate::cli::{RunArgs, TraceArgs};
 use crate::cmd::Context;
 use crate::cmd::bench::typed;
 use crate::failure::{Failure, USAGE};
@@ -16,10 +16,12 @@ use crate::output::{self, scenario as page};
 
 /// Runs all scenarios and prints them in their order.
 pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
+    if args.write_scenario.is_some() {
+        can_be_named(&args.workload)?;
+    }
     let request = SimulateRequest::run(context, args)?;
     if let (Some(path), [ScenarioOrigin::Flags(typed)]) = (&args.write_scenario, request.origins.as_slice()) {
-        let wrong = |error| Failure::new(USAGE, error).hint(LIST);
-        return write(path, &typed.text(&request.changes).map_err(wrong)?);
+        return write(path, typed, &request.changes);
     }
     let read = |origin: &ScenarioOrigin| origin.read(&request.changes, &request.traces);
     let scenarios = request.origins.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -52,13 +54,36 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// A scenario file has a key for the path of a trace, and none for how it is read.
+fn can_be_named(args: &TraceArgs) -> Result<(), Failure> {
+    let is_pipe = args.trace.as_deref() == Some(Path::new("-"));
+    let flags = [("--trace -", is_pipe), ("--columns", args.columns.is_some()), ("--format", args.format.is_some())];
+    let Some((flag, _)) = flags.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
+    let message = format!("--write-scenario: found {flag}, expected a trace that a scenario file can name by its path alone");
+    let hint = "convert it first: `swaptune simulate convert --trace FILE … --output FILE.swtrace`, then --trace FILE.swtrace";
+    Err(Failure::new(USAGE, message).hint(hint))
+}
+
+/// The workload as a file in another folder names it.
+fn named_from(path: &Path, source: &WorkloadSource) -> std::io::Result<WorkloadSource> {
+    match source {
+        WorkloadSource::Trace(name) if path.parent().is_some_and(|folder| folder != Path::new("")) => {
+            Ok(WorkloadSource::Trace(std::path::absolute(name)?.display().to_string()))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
 /// Writes the scenario that flags make.
-fn write(path: &Path, text: &str) -> Result<u8, Failure> {
+fn write(path: &Path, typed: &Typed, changes: &Changes) -> Result<u8, Failure> {
     if path.extension().is_none_or(|end| end != "toml") {
         let message = format!("--write-scenario {}: expected a name that ends in .toml", path.display());
         return Err(Failure::new(USAGE, message).hint("`swaptune simulate convert` writes a trace"));
     }
-    std::fs::write(path, text).map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))?;
+    let unwritten = |error| Failure::new(1, format!("{}: {error}", path.display()));
+    let source = named_from(path, &typed.source).map_err(unwritten)?;
+    let text = Typed { source, ..typed.clone() }.text(changes).map_err(|error| Failure::new(USAGE, error).hint(LIST))?;
+    std::fs::write(path, text).map_err(unwritten)?;
     output::data(&format!("{}: run it with `swaptune simulate run {0}`\n", path.display())).map(|()| 0)
 }
 
