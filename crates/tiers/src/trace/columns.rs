@@ -8,6 +8,23 @@ use super::event::{Event, Op};
 /// Nanoseconds by which an event may lie before an earlier one; it counts as happening with that one.
 const BACK_MAX: u64 = 1_000_000_000;
 
+/// Nanoseconds from the first event to event number `number`, from 1. One that is a little earlier happens with it.
+///
+/// # Errors
+/// When it is earlier by more than [`BACK_MAX`].
+pub(super) fn since(start: u64, time: u64, number: u64) -> Result<u64, TraceError> {
+    match start.saturating_sub(time) {
+        back if back > BACK_MAX => Err(goes_back(number, back)),
+        _ => Ok(time.saturating_sub(start)),
+    }
+}
+
+fn goes_back(number: u64, back: u64) -> TraceError {
+    let found = format!("event {number}, {} before the one before it", Nanos(back));
+    let expected = format!("times that go back by {} at most: sort it, or cut it there", Nanos(BACK_MAX));
+    TraceError::malformed(TracePlace::Whole, found, expected)
+}
+
 /// Values of all events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Column<T> {
@@ -85,7 +102,7 @@ impl EventTimes {
 
     /// Lets no event happen before the one before it, where that is off by `slack` at most. How far the first that is off by more goes back,
     /// and its number from 1.
-    fn put_in_order(&mut self, slack: u64) -> Result<(), (usize, u64)> {
+    fn put_in_order(&mut self, slack: u64) -> Result<(), (u64, u64)> {
         let Self::Each(times) = self else { return Ok(()) };
         let mut latest = 0_u64;
         for (number, time) in (1..).zip(times) {
@@ -175,11 +192,7 @@ impl Trace {
     /// # Errors
     /// When a time goes back by more than [`BACK_MAX`]: those are two traces, or one in another order.
     pub(crate) fn in_order(mut self) -> Result<Self, TraceError> {
-        self.times.put_in_order(BACK_MAX).map_err(|(number, back)| {
-            let found = format!("event {number}, {} before the one before it", Nanos(back));
-            let expected = format!("times that go back by {} at most: sort it, or cut it there", Nanos(BACK_MAX));
-            TraceError::malformed(TracePlace::Whole, found, expected)
-        })?;
+        self.times.put_in_order(BACK_MAX).map_err(|(number, back)| goes_back(number, back))?;
         Ok(self)
     }
 

@@ -239,6 +239,9 @@ mod tests {
             assert_eq!(times, [0, 7, 7, 9], "{}", row.name);
             let says = "trace: found event 4, 5.0 s before the one before it, expected times that go back by 1.0 s at most: sort it, or cut it there";
             assert_eq!(read_back([0, 6, 7, 2]).unwrap_err().to_string(), says, "{}", row.name);
+            let says = says.replace("event 4, 5.0 s", "event 2, 50 s");
+            assert_eq!(read_back([100, 50, 10, 60]).unwrap_err().to_string(), says, "{}: before the first", row.name);
+            assert_eq!(read_back([100, 99, 100, 101]).unwrap().get(1).time, read_back([7, 7, 7, 8]).unwrap().get(0).time);
         }
     }
 

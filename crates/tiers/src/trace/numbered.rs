@@ -1,6 +1,6 @@
 //! Events whose pages have ids of any kind: they get their numbers many at a time, which hides the wait for the table of ids.
 
-use super::columns::{KeptColumns, Trace, TraceBuilder};
+use super::columns::{KeptColumns, Trace, TraceBuilder, since};
 use super::error::TraceError;
 use super::event::Event;
 use super::intern::Interner;
@@ -32,10 +32,10 @@ impl Numbered {
         }
     }
 
-    /// Adds an event to the page `id`. Its time becomes one since the first event, or that of it when it is earlier.
+    /// Adds an event to the page `id`. Its time becomes one since the first event.
     #[inline]
     pub(super) fn push(&mut self, id: u64, mut event: Event) -> Result<(), TraceError> {
-        event.time = event.time.saturating_sub(*self.start.get_or_insert(event.time));
+        event.time = self.since_first(event.time)?;
         self.ids.push(id);
         self.events.push(event);
         if self.ids.len() == BATCH { self.number() } else { Ok(()) }
@@ -43,7 +43,7 @@ impl Numbered {
 
     /// Adds such an event to `count` pages, from `first` on.
     pub(super) fn push_run(&mut self, first: u64, count: u64, mut event: Event) -> Result<(), TraceError> {
-        event.time = event.time.saturating_sub(*self.start.get_or_insert(event.time));
+        event.time = self.since_first(event.time)?;
         let (mut first, end) = (first, first + count);
         while first < end {
             let room = (BATCH - self.ids.len()) as u64;
@@ -56,6 +56,16 @@ impl Numbered {
             }
         }
         Ok(())
+    }
+
+    /// Where times are not kept their order does not matter.
+    #[inline]
+    fn since_first(&mut self, time: u64) -> Result<u64, TraceError> {
+        let start = *self.start.get_or_insert(time);
+        match self.builder.keep() {
+            KeptColumns::Everything => since(start, time, (self.builder.len() + self.ids.len()) as u64 + 1),
+            KeptColumns::Pages => Ok(0),
+        }
     }
 
     fn number(&mut self) -> Result<(), TraceError> {

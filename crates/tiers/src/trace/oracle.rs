@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use super::columns::{KeptColumns, Trace, TraceBuilder};
+use super::columns::{KeptColumns, Trace, TraceBuilder, since};
 use super::error::{TraceError, TracePlace, too_long};
 use super::intern::Interner;
 use super::source::TraceSource;
@@ -41,9 +41,10 @@ pub fn read(mut source: TraceSource<'_>, keep: KeptColumns) -> Result<Trace, Tra
         interner.number_all(&ids, &mut trace.pages);
         if keep == KeptColumns::Everything {
             let seconds = records.chunks_exact(RECORD).map(|record| u32::from_le_bytes(array(record, 0)));
-            let start = *start.get_or_insert_with(|| seconds.clone().next().unwrap_or(0));
-            let times = seconds.map(|seconds| u64::from(seconds.saturating_sub(start)) * 1_000_000_000);
-            trace.times.extend(done as usize, times);
+            let nanos = seconds.map(|seconds| u64::from(seconds) * 1_000_000_000);
+            let start = *start.get_or_insert_with(|| nanos.clone().next().unwrap_or(0));
+            let times = (done + 1..).zip(nanos).map(|(number, time)| since(start, time, number));
+            trace.times.extend(done as usize, times.collect::<Result<Vec<u64>, TraceError>>()?.into_iter());
         }
         if filled % RECORD != 0 {
             let place = TracePlace::Record(done + ids.len() as u64 + 1);
