@@ -108,6 +108,12 @@ impl TraceFormat {
         FORMATS.iter().find(|row| row.endings.iter().any(|ending| name.ends_with(ending))).map(|row| row.format)
     }
 
+    /// Whether a file of this name is zstd-compressed.
+    #[must_use]
+    pub fn is_packed_name(name: &str) -> bool {
+        name.to_ascii_lowercase().ends_with(".zst")
+    }
+
     /// The format that the first bytes tell: records have no mark, so they are what is neither marked nor text.
     fn of_head(head: &[u8]) -> Self {
         let control = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~' | 0x80..);
@@ -184,6 +190,16 @@ pub fn write(trace: &Trace, format: TraceFormat, out: &mut impl Write) -> io::Re
     row.write.ok_or_else(only_read)?(trace, out)
 }
 
+/// The same, zstd-compressed.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_packed(trace: &Trace, format: TraceFormat, out: &mut impl Write) -> io::Result<()> {
+    let mut frame = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
+    write(trace, format, &mut frame)?;
+    frame.finish().map(drop)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -206,7 +222,9 @@ mod tests {
             let mut bytes = Vec::new();
             write(&trace, row.format, &mut bytes).unwrap();
             assert_eq!(read(&bytes[..], &guess()).unwrap().pages(), trace.pages(), "{}", row.name);
-            let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+            let mut packed = Vec::new();
+            write_packed(&trace, row.format, &mut packed).unwrap();
+            assert!(packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]), "{}", row.name);
             assert_eq!(read(&packed[..], &guess()).unwrap().pages(), trace.pages(), "{} packed", row.name);
             assert_eq!(TraceFormat::named(row.name), Some(row.format));
             for ending in row.endings {
@@ -214,6 +232,7 @@ mod tests {
             }
         }
         assert_eq!(TraceFormat::of_name("trace.bin"), None);
+        assert!(TraceFormat::is_packed_name("a.CSV.zst") && !TraceFormat::is_packed_name("a.zst.csv"));
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
@@ -241,7 +260,8 @@ mod tests {
             assert_eq!(read_back([0, 6, 7, 2]).unwrap_err().to_string(), says, "{}", row.name);
             let says = says.replace("event 4, 5.0 s", "event 2, 50 s");
             assert_eq!(read_back([100, 50, 10, 60]).unwrap_err().to_string(), says, "{}: before the first", row.name);
-            assert_eq!(read_back([100, 99, 100, 101]).unwrap().get(1).time, read_back([7, 7, 7, 8]).unwrap().get(0).time);
+            let held = read_back([100, 99, 100, 101]).unwrap();
+            assert_eq!(held.get(1).time, held.get(0).time, "{}", row.name);
         }
     }
 

@@ -31,6 +31,6 @@ pub mod text;
 pub use columns::{KeptColumns, Trace, TraceBuilder};
 pub use error::{EVENTS_MAX, TraceError, TracePlace};
 pub use event::{Event, Op};
-pub use format::{FORMATS, FormatRow, TraceFormat, TraceReading, read, read_at_most, write};
+pub use format::{FORMATS, FormatRow, TraceFormat, TraceReading, read, read_at_most, write, write_packed};
 pub use layout::FieldLayout;
 pub use source::TraceSource;

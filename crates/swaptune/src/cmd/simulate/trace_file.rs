@@ -11,7 +11,7 @@ use swaptune_host::machine::Machine;
 use swaptune_tiers::generate::{GenerateError, generate};
 use swaptune_tiers::trace::{
     EVENTS_MAX, FORMATS, FieldLayout, KeptColumns, Trace, TraceError, TraceFormat, TraceReading, read_at_most,
-    write as write_trace,
+    write as write_trace, write_packed,
 };
 
 use crate::cli::TraceArgs;
@@ -79,9 +79,14 @@ pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
         let message = format!("--output {}: no format has this ending", path.display());
         return Err(Failure::new(USAGE, message).hint(format!("end the name with one of {}", endings.join(", "))));
     };
+    let is_packed = TraceFormat::is_packed_name(&path.to_string_lossy());
     let store = || {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
-        write_trace(trace, format, &mut out)?;
+        if is_packed {
+            write_packed(trace, format, &mut out)?
+        } else {
+            write_trace(trace, format, &mut out)?
+        }
         out.flush()
     };
     store().map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))
@@ -115,6 +120,16 @@ mod tests {
             events_max() < EVENTS_MAX
                 || Bytes::from_gib(256).0 < meminfo(&Machine::live().read_text("/proc/meminfo").unwrap())["MemAvailable"].0
         );
+    }
+
+    #[test]
+    fn a_name_that_says_zstd_is_written_so() {
+        let trace = generate("hold:pages=50").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let bytes = |name: &str| {
+            write(&trace, &folder.path().join(name)).map(|()| std::fs::read(folder.path().join(name)).unwrap()).ok().unwrap()
+        };
+        assert!(bytes("a.csv.zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && bytes("a.csv").starts_with(b"time_ns,"));
     }
 
     #[test]
