@@ -43,6 +43,14 @@ pub enum TraceError {
         /// What should.
         expected: String,
     },
+    /// It is packed in a way that is not unpacked here.
+    #[error("found a file packed by {by}, expected plain bytes or zstd: unpack it with {unpack}")]
+    Packed {
+        /// What packed it.
+        by: &'static str,
+        /// The program that unpacks it to standard output.
+        unpack: &'static str,
+    },
     /// It has more events than it may have.
     #[error("trace: found more events, expected at most {most}; cut it into parts")]
     TooLong {

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use super::columns::{KeptColumns, Trace};
 use super::error::{EVENTS_MAX, TraceError, TracePlace};
 use super::layout::FieldLayout;
-use super::source::{TraceSource, is_json};
+use super::source::{TraceSource, is_json, packer};
 use super::{binary, damo, oracle, perf, sample_line, text};
 
 /// A form that traces are stored in. Each may be zstd-compressed when it is read; some can only be read.
@@ -175,7 +175,11 @@ pub fn read_at_most(input: impl Read, reading: &TraceReading, most: u64) -> Resu
     let mut source = TraceSource::new(input).map_err(fail)?.at_most(most);
     let format = match reading.format {
         Some(format) => format,
-        None => TraceFormat::of_head(source.peek().map_err(fail)?),
+        None => {
+            let head = source.peek().map_err(fail)?;
+            packer(head).map_or(Ok(()), |(by, unpack)| Err(TraceError::Packed { by, unpack }))?;
+            TraceFormat::of_head(head)
+        }
     };
     (format.row().read)(source, reading)?.in_order()
 }
@@ -236,6 +240,21 @@ mod tests {
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
+    }
+
+    #[test]
+    fn what_others_packed_is_no_record() {
+        let says = |bytes: &[u8]| read(&[bytes, &[0; 48]].concat()[..], &guess()).map_err(|error| error.to_string());
+        for (bytes, by, unpack) in [
+            (&b"\x1f\x8b\x08\0"[..], "gzip", "zcat"),
+            (b"\xfd7zXZ\0", "xz", "xzcat"),
+            (b"BZh91AY&SY", "bzip2", "bzcat"),
+            (b"\x04\"M\x18", "lz4", "lz4cat"),
+        ] {
+            let expected = format!("found a file packed by {by}, expected plain bytes or zstd: unpack it with {unpack}");
+            assert_eq!(says(bytes).unwrap_err(), expected);
+        }
+        assert_eq!(read(&b"BZh,page\n1,2\n"[..], &guess()).unwrap().len(), 1, "a column of that name");
     }
 
     #[test]

@@ -9,6 +9,16 @@ use super::error::EVENTS_MAX;
 
 /// The magic number of a zstd frame, RFC 8878 section 3.1.1.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// What packs otherwise: how such a file begins (RFC 1952, the formats of xz, of bzip2 behind its digit, and of frames of LZ4), what it is
+/// called and what unpacks it.
+const PACKERS: [(&[u8], &str, &str); 4] = [
+    (&[0x1f, 0x8b, 8], "gzip", "zcat"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz", "xzcat"),
+    (b"BZh", "bzip2", "bzcat"),
+    (&[0x04, 0x22, 0x4d, 0x18], "lz4", "lz4cat"),
+];
+/// How a block of bzip2 begins, behind the mark of the file and a digit.
+const BZIP2_BLOCK: &[u8] = b"1AY&SY";
 /// A frame may ask for at most 128 MiB of memory: what `zstd --ultra -22` needs. A power of two.
 const WINDOW_LOG_MAX: u32 = 27;
 /// Bytes read at once; readers that ask for more read past this buffer, which saves a copy.
@@ -93,6 +103,14 @@ impl<'a> TraceSource<'a> {
         }
         Ok(bytes)
     }
+}
+
+/// What packed bytes that begin so, where they are not unpacked here: its name, and the program that unpacks them.
+pub(super) fn packer(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let begins = |mark: &[u8]| {
+        head.starts_with(mark) && (mark != b"BZh" || head.get(4..).is_some_and(|rest| rest.starts_with(BZIP2_BLOCK)))
+    };
+    PACKERS.iter().find(|(mark, ..)| begins(mark)).map(|&(_, by, unpack)| (by, unpack))
 }
 
 /// Whether text that begins so is JSON.

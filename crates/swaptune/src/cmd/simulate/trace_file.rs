@@ -63,6 +63,10 @@ pub fn read(args: &TraceArgs, keep: KeptColumns) -> Result<Trace, Failure> {
     let hint = "--format says what the file is; `swaptune simulate list` describes each";
     let wrong = |error: TraceError| match &error {
         TraceError::TooLong { .. } => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(TOO_LONG),
+        TraceError::Packed { unpack, .. } => {
+            let pipe = format!("{unpack} {} | swaptune simulate … --trace -", path.display());
+            Failure::new(USAGE, format!("{}: {error}", path.display())).hint(pipe)
+        }
         _ => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint),
     };
     let trace = found.map_err(wrong)?;
