@@ -141,6 +141,13 @@ impl TraceFormat {
         }
     }
 
+    /// Whether a trace can be written in it without becoming another one: records have no place for an operation, and a page that is given back
+    /// would be read.
+    #[must_use]
+    pub fn can_say(self, trace: &Trace) -> bool {
+        self != Self::OracleGeneral || trace.frees().is_none()
+    }
+
     fn row(self) -> &'static FormatRow {
         const { assert!(FORMATS.len() == Self::Damo as usize + 1, "a row for each, in their order") };
         &FORMATS[self as usize]
@@ -209,7 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::trace::{Event, TraceBuilder};
+    use crate::trace::{Event, Op, TraceBuilder};
 
     fn guess() -> TraceReading {
         TraceReading { format: None, layout: None, keep: KeptColumns::Pages }
@@ -240,6 +247,18 @@ mod tests {
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
+    }
+
+    #[test]
+    fn records_cannot_say_that_a_page_is_given_back() {
+        let trace = |ops: [Op; 2]| {
+            let mut builder = TraceBuilder::new(KeptColumns::Pages);
+            ops.into_iter().for_each(|op| builder.push(Event { op, ..Event::default() }).unwrap());
+            builder.finish(None).unwrap()
+        };
+        let can = |ops| FORMATS.iter().filter(|row| row.format.can_say(&trace(ops))).count();
+        assert_eq!((can([Op::Read, Op::Write]), can([Op::Write, Op::Free])), (FORMATS.len(), FORMATS.len() - 1));
+        assert!(!TraceFormat::OracleGeneral.can_say(&trace([Op::Free, Op::Free])));
     }
 
     #[test]

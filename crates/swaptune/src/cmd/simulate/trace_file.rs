@@ -83,6 +83,13 @@ pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
         let message = format!("--output {}: no format has this ending", path.display());
         return Err(Failure::new(USAGE, message).hint(format!("end the name with one of {}", endings.join(", "))));
     };
+    if !format.can_say(trace) {
+        let message = format!(
+            "--output {}: found a trace that gives pages back, expected accesses only: records of libCacheSim have no other operation",
+            path.display()
+        );
+        return Err(Failure::new(USAGE, message).hint("end the name with .swtrace or .csv"));
+    }
     let is_packed = TraceFormat::is_packed_name(&path.to_string_lossy());
     let store = || {
         let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
