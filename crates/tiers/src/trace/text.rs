@@ -7,11 +7,14 @@
 use std::io::{self, Write};
 
 use super::columns::{KeptColumns, Trace};
-use super::error::TraceError;
+use super::error::{TraceError, TracePlace};
 use super::layout::{FieldLayout, fields};
 use super::lines::Lines;
 use super::numbered::Numbered;
 use super::source::TraceSource;
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads lines until the source ends. Pages are numbered in the order of their first event, cgroups are taken as they are.
 ///
@@ -21,7 +24,7 @@ pub fn read(source: TraceSource<'_>, keep: KeptColumns, layout: Option<FieldLayo
     let mut trace = Numbered::new(keep, source.most());
     let (mut lines, mut layout, mut first) = (Lines::new(source), layout, true);
     while let Some((place, line)) = lines.next()? {
-        let content = line.trim_ascii();
+        let content = without_mark(place, line).trim_ascii();
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
@@ -36,6 +39,11 @@ pub fn read(source: TraceSource<'_>, keep: KeptColumns, layout: Option<FieldLayo
         trace.push(id, event)?;
     }
     trace.finish()
+}
+
+/// What spreadsheets put before the first line, U+FEFF, is no part of the name of a column.
+fn without_mark(place: TracePlace, line: &[u8]) -> &[u8] {
+    if place == TracePlace::Line(1) { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line }
 }
 
 /// Writes a header and a line for each event.
@@ -83,6 +91,14 @@ mod tests {
         // libCacheSim: time, object, size, next access.
         assert_eq!(events("10, 5, 4096, 3\n12, 6, 512, -1\n"), [(0, 0, Op::Read, 0), (2_000_000_000, 1, Op::Read, 0)]);
         assert_eq!(events("timestamp,obj_id,obj_size\n1,5,9\n"), [(0, 0, Op::Read, 0)]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_column() {
+        let expected = [(0, 0, Op::Read, 0), (2_000_000_000, 1, Op::Read, 0)];
+        assert_eq!(events("\u{feff}time,page\n10,5\n12,6\n"), expected);
+        assert_eq!(events("\u{feff}10,5\n12,6\n"), expected);
+        assert!(parse("1\n\u{feff}2\n").is_err(), "in the first line only");
     }
 
     #[test]
