@@ -134,6 +134,11 @@ impl FieldLayout {
         Some(found.layout().ok_or_else(|| Fault::new(columns(), "one of them to be `page`")))
     }
 
+    /// Whether a line has something else than a number in place of the page, as a header of any names has.
+    pub(super) fn is_header(&self, line: &[u8]) -> bool {
+        fields(line).nth(self.page).is_some_and(|page| integer(page).is_none())
+    }
+
     /// The layout of lines with this many fields and no header.
     pub(super) fn of_count(count: usize) -> Self {
         if count <= 1 {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use super::columns::{KeptColumns, Trace};
 use super::error::{TraceError, TracePlace};
-use super::layout::{FieldLayout, fields};
+use super::layout::{Fault, FieldLayout, fields};
 use super::lines::Lines;
 use super::numbered::Numbered;
 use super::source::TraceSource;
@@ -28,10 +28,7 @@ pub fn read(source: TraceSource<'_>, keep: KeptColumns, layout: Option<FieldLayo
         if content.is_empty() || content[0] == b'#' {
             continue;
         }
-        let named = if std::mem::take(&mut first) { FieldLayout::of_header(content) } else { None };
-        if let Some(named) = named {
-            let named = named.map_err(|fault| fault.at(place))?;
-            layout.get_or_insert(named);
+        if std::mem::take(&mut first) && names_columns(&mut layout, content).map_err(|fault| fault.at(place))? {
             continue;
         }
         let layout = layout.get_or_insert_with(|| FieldLayout::of_count(fields(content).count()));
@@ -39,6 +36,15 @@ pub fn read(source: TraceSource<'_>, keep: KeptColumns, layout: Option<FieldLayo
         trace.push(id, event)?;
     }
     trace.finish()
+}
+
+/// Whether the first line has names in place of an event. They say where things stand unless that was given.
+fn names_columns(layout: &mut Option<FieldLayout>, line: &[u8]) -> Result<bool, Fault> {
+    if let Some(given) = layout {
+        return Ok(given.is_header(line));
+    }
+    *layout = FieldLayout::of_header(line).transpose()?;
+    Ok(layout.is_some())
 }
 
 /// What spreadsheets put before the first line, U+FEFF, is no part of the name of a column.
@@ -106,6 +112,11 @@ mod tests {
         let layout = FieldLayout::parse("page=3,time_us=1").unwrap();
         let trace = read(TraceSource::new(&b"5 x 9\n8 y 9\n"[..]).unwrap(), KeptColumns::Everything, Some(layout)).unwrap();
         assert_eq!((trace.pages(), trace.end()), (&[0, 0][..], 3000));
+        for text in ["when,address\n5,9\n", "time,address\n5,9\n", "page,offset\n5,9\n", "5,9\n"] {
+            let layout = FieldLayout::parse("time_us=1,page=2").unwrap();
+            let trace = read(TraceSource::new(text.as_bytes()).unwrap(), KeptColumns::Everything, Some(layout)).unwrap();
+            assert_eq!(trace.len(), 1, "{text}");
+        }
         for (text, found) in [("page=0", "`0`"), ("time=1", "`time=1`"), ("page=1,colour=2", "`colour`"), ("page", "`page`")] {
             assert!(FieldLayout::parse(text).unwrap_err().to_string().contains(found), "{text}");
         }
