@@ -60,6 +60,19 @@ impl Fault {
         Self { found: found.into(), expected: expected.into() }
     }
 
+    /// A time that is no number, or one that its unit makes larger than what can be counted.
+    fn of_time(field: &[u8], unit: u64) -> Self {
+        let found = format!("time `{}`", String::from_utf8_lossy(field));
+        if unit == 1 || decimal(field, 1).is_none() {
+            return Self::new(found, "a number, with decimals or without");
+        }
+        let most = u64::MAX / unit;
+        let expected = format!(
+            "at most {most} in this unit; name the column time_ns, time_us or time_ms, or with --columns time_ns=FIELD,page=FIELD"
+        );
+        Self::new(found, expected)
+    }
+
     pub(super) fn at(self, place: TracePlace) -> TraceError {
         TraceError::Malformed { place, found: self.found, expected: self.expected }
     }
@@ -184,8 +197,7 @@ impl LineFields<'_> {
             let fault = || Fault::new(format!("page `{}`", text()), "a number, decimal or hexadecimal after 0x");
             self.page = Some(integer(field).ok_or_else(fault)?);
         } else if let Some((_, unit)) = layout.time.filter(|(time, _)| *time == number) {
-            let fault = || Fault::new(format!("time `{}`", text()), "a number, with decimals or without");
-            self.time = decimal(field, unit).ok_or_else(fault)?;
+            self.time = decimal(field, unit).ok_or_else(|| Fault::of_time(field, unit))?;
         } else if let Some((_, lenient)) = layout.op.filter(|(op, _)| *op == number) {
             self.sized = lenient && integer(field).is_some();
             let fault = || Fault::new(format!("op `{}`", text()), "read, write or free");

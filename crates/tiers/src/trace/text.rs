@@ -130,6 +130,11 @@ mod tests {
             ("1,2,r,70000\n", "line 1: found cgroup `70000`, expected a number from 0 to 65535"),
             ("1,2,up\n", "line 1: found op `up`, expected read, write or free"),
             ("1.x,2\n", "line 1: found time `1.x`, expected a number, with decimals or without"),
+            (
+                "time,page\n1732000000000,2\n",
+                "line 2: found time `1732000000000`, expected at most 18446744073 in this unit; name the column time_ns, time_us or time_ms, \
+                 or with --columns time_ns=FIELD,page=FIELD",
+            ),
             ("time,size\n", "line 1: found columns time,size, expected one of them to be `page`"),
         ] {
             assert_eq!(parse(text).unwrap_err().to_string(), says, "{text}");
