@@ -188,6 +188,14 @@ pub fn read_at_most(input: impl Read, reading: &TraceReading, most: u64) -> Resu
             TraceFormat::of_head(head)
         }
     };
+    if reading.layout.is_some() && format != TraceFormat::Text {
+        let found = format!("columns for a trace of the format {}", format.row().name);
+        return Err(TraceError::malformed(
+            TracePlace::Header,
+            found,
+            "them for text alone: leave --columns out, or say --format text",
+        ));
+    }
     (format.row().read)(source, reading)?.in_order()
 }
 
@@ -247,6 +255,17 @@ mod tests {
         assert!(FORMATS.iter().all(|row| row.format.row().name == row.name));
         let error = write(&trace, TraceFormat::Perf, &mut Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "the format perf is only read");
+    }
+
+    #[test]
+    fn columns_are_of_text_alone() {
+        let reading = TraceReading { layout: Some(FieldLayout::parse("page=1").unwrap()), ..guess() };
+        assert_eq!(read(&b"7\n8\n"[..], &reading).unwrap().len(), 2);
+        let error = read(&[0; 48][..], &reading).unwrap_err().to_string();
+        assert!(
+            error.contains("found columns for a trace of the format oracle-general, expected them for text alone"),
+            "{error}"
+        );
     }
 
     #[test]
