@@ -1,5 +1,7 @@
 //! From the keys of a file to a machine and its tiers.
 
+use std::collections::BTreeSet;
+
 use swaptune_kernel::behaviours;
 use toml::{Table, Value};
 
@@ -52,6 +54,10 @@ pub(super) fn point(
     }
     if file.tiering.is_empty() {
         return Err(ScenarioError::key("tiering", "none", "at least one [[tiering]]"));
+    }
+    let codecs = || [false, true].into_iter().flat_map(|in_zram| figures.codecs(in_zram)).map(|codec| codec.name);
+    if let Some(name) = file.codec.keys().find(|name| codecs().all(|known| known != name.as_str())) {
+        return Err(ScenarioError::name("codec", name, codecs().collect::<BTreeSet<&str>>()));
     }
     let set = file.workload.page_set.as_deref().map(|name| {
         let expected = "a page set that `swaptune sample --save` wrote";
@@ -268,7 +274,7 @@ fn device(file: &ScenarioFile, figures: &ModelFigures, name: &str, key: &str) ->
     let Some(given) = file.device.get(name) else {
         return usual(name).ok_or_else(|| ScenarioError::name(key, name, file.device.keys().map(String::as_str).chain(names())));
     };
-    let like = given.like.as_deref().unwrap_or("ssd");
+    let like = given.like.as_deref().unwrap_or(if usual(name).is_some() { name } else { "ssd" });
     let base = usual(like);
     let (times, rotational) = base.ok_or_else(|| ScenarioError::name(format!("device.{name}.like"), like, names()))?;
     Ok((described(name, given, times)?, given.rotational.unwrap_or(rotational)))

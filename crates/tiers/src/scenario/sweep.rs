@@ -25,7 +25,7 @@ impl Sweep {
     /// When it says nothing of the kind.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let (key, values) =
-            text.split_once('=').ok_or_else(|| ScenarioError::key("sweep", text, "KEY=A..B, KEY=A..B:STEP or KEY=A,B,C"))?;
+            text.split_once('=').ok_or_else(|| ScenarioError::key("--sweep", text, "KEY=A..B, KEY=A..B:STEP or KEY=A,B,C"))?;
         Ok(Self { key: key.trim().to_owned(), values: listed(key, values)? })
     }
 
@@ -45,9 +45,7 @@ fn listed(key: &str, text: &str) -> Result<Vec<Value>, ScenarioError> {
         return Ok(text.split(',').map(|text| value(key, text)).collect());
     };
     let (to, step) = rest.split_once(':').map_or((rest, None), |(to, step)| (to, Some(step)));
-    let bad = || {
-        ScenarioError::key(format!("sweep of {key}"), text, "A..B or A..B:STEP with numbers, A below B and at most 10000 points")
-    };
+    let bad = || ScenarioError::key(key, text, "A..B or A..B:STEP with numbers, A below B and at most 10000 points");
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(bad);
     let (from, to) = (number(from)?, number(to)?);
     let step = step.map_or(Ok((to - from) / (POINTS - 1) as f64), number)?;
@@ -81,12 +79,27 @@ pub(super) fn value(key: &str, text: &str) -> Value {
 /// When nothing is there and nothing can be put there.
 pub(super) fn put(table: &mut Table, key: &str, value: &Value) -> Result<(), ScenarioError> {
     let path: Vec<&str> = key.split('.').collect();
+    add_tables(table, &path);
     let places = into_table(table, &path, value);
     if places == 0 {
         let known: Vec<&str> = table.keys().map(String::as_str).collect();
-        return Err(ScenarioError::name(format!("sweep of {key}"), path[0], known));
+        return Err(ScenarioError::name(key, path[0], known));
     }
     Ok(())
+}
+
+/// Figures stand in tables that a file need not have: `costs`, `codec.NAME` and `device.NAME`.
+fn add_tables(mut table: &mut Table, path: &[&str]) {
+    let depth = match path {
+        ["costs", _] => 1,
+        ["codec" | "device", name, _] if *name != "*" => 2,
+        _ => 0,
+    };
+    for segment in &path[..depth] {
+        let inner = table.entry(*segment).or_insert_with(|| Value::Table(Table::new()));
+        let Value::Table(inner) = inner else { return };
+        table = inner;
+    }
 }
 
 fn into_table(table: &mut Table, path: &[&str], value: &Value) -> usize {
@@ -133,6 +146,17 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_figures_are_made_where_a_file_has_none() {
+        let mut table: Table = "[device.mine]\niops=1".parse().unwrap();
+        for key in ["costs.swap-in-ns", "codec.zstd.decompress-ns", "device.ssd.iops", "device.mine.iops"] {
+            put(&mut table, key, &Value::Integer(7)).unwrap();
+        }
+        let expected = "costs={swap-in-ns=7}\ncodec.zstd.decompress-ns=7\ndevice={mine={iops=7},ssd={iops=7}}";
+        assert_eq!(table, expected.parse::<Table>().unwrap());
+        assert!(put(&mut table, "codec.*.compress-ns", &Value::Integer(7)).is_err());
+    }
+
+    #[test]
     fn a_key_reaches_into_named_members_and_all() {
         let text = "[[tiering]]\nname='a'\nzswap={limit=1}\n[[tiering]]\nname='b'\n[[tiering]]\nname='c'\nzswap={limit=1}";
         let limits = |key: &str| {
@@ -147,6 +171,8 @@ mod tests {
         };
         assert_eq!(limits("tiering.a.zswap.limit").unwrap(), [Some(7), None, Some(1)]);
         assert_eq!(limits("tiering.*.zswap.limit").unwrap(), [Some(7), None, Some(7)]);
+        let error = limits("machin.ram").unwrap_err().to_string();
+        assert_eq!(error, "machin.ram: found `machin`, expected one of tiering");
         assert!(limits("tiering.x.zswap.limit").is_err() && limits("tierings.a.zswap.limit").is_err());
     }
 }

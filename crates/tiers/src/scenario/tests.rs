@@ -84,6 +84,24 @@ impl Runs {
     }
 }
 
+/// Figures of the tables `codec` and `device` that flags make: a disk stays like itself for the rest, and a misspelt codec is refused.
+#[test]
+fn figures_can_be_set_where_a_file_has_none() {
+    let text = "title='t'\n[machine]\nkernel='6.12'\nram='8M'\n[workload]\ngenerator='hold'\n[[tiering]]\nname='a'\nswap=[{disk='hdd'},{zram='lz4'}]";
+    let of = |key: &str| {
+        let set = vec![(key.to_owned(), toml::Value::Integer(7000))];
+        Scenario::read(text, &Changes { set, ..Changes::default() }, &NoFiles)
+            .map(|scenario| scenario.points[0].tierings[0].settings.clone())
+    };
+    let usual = Scenario::read(text, &Changes::default(), &NoFiles).unwrap().points[0].tierings[0].settings.clone();
+    assert_eq!(of("costs.swap-in-ns").unwrap().costs.swap_in, 7000);
+    let times = of("device.hdd.read-us").unwrap().devices[0];
+    assert!(times != usual.devices[0] && times.seek == usual.devices[0].seek, "a hard disk seeks");
+    assert_ne!(of("codec.lz4.compress-ns").unwrap(), usual);
+    let error = of("codec.lz5.compress-ns").unwrap_err().to_string();
+    assert!(error.starts_with("codec: found `lz5`, expected one of ") && error.contains("lz4"), "{error}");
+}
+
 #[test]
 fn every_scenario_of_ours_is_read_and_says_what_it_is() {
     for text in ALL {

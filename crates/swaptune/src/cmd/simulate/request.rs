@@ -202,6 +202,10 @@ fn wrong_key(error: ScenarioError) -> Failure {
 fn changes(args: &TieringArgs) -> Result<Changes, Failure> {
     let mut set = Vec::new();
     for text in &args.set {
+        if !text.contains('=') {
+            return Err(Failure::new(USAGE, format!("--set {text}: found no value, expected KEY=VALUE"))
+                .hint("for example --set scale=8"));
+        }
         let Sweep { key, mut values } = Sweep::parse(text).map_err(wrong_key)?;
         if values.len() != 1 {
             let message = format!("--set {text}: found {} values, expected one", values.len());
