@@ -19,7 +19,7 @@ use crate::trace::{Op, Trace};
 
 pub use curve::{Curve, exact_curve};
 pub use many::{ReplayJob, run_all};
-pub use sampled::{sampled_curve, sampled_ratios};
+pub use sampled::{sampled_curve, sampled_pages, sampled_ratios};
 pub use sizes::{Sizes, SizesError};
 
 /// A row of the table of policies.

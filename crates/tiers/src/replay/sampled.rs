@@ -52,13 +52,12 @@ fn rate_for(size: u32) -> Option<f64> {
 /// The curve as estimated from a share of the pages, 0.01 for one of a hundred; a rate of 1 or more gives the exact curve.
 #[must_use]
 pub fn sampled_curve(trace: &Trace, rate: f64) -> Curve {
-    let threshold = (rate.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32;
+    let threshold = threshold(rate);
     if threshold == u32::MAX {
         return super::exact_curve(trace);
     }
     let events = sample(trace, threshold);
-    let depth = (0..trace.page_count()).filter(|&page| is_sampled(page, threshold)).count();
-    let mut stack = Stack::new(trace.page_count(), depth as u32, events.len());
+    let mut stack = Stack::new(trace.page_count(), sampled_pages(trace, rate), events.len());
     let mut counted = 0;
     for (now, &(page, op)) in events.iter().enumerate() {
         counted += u64::from(op != Op::Free);
@@ -66,6 +65,20 @@ pub fn sampled_curve(trace: &Trace, rate: f64) -> Curve {
     }
     let rate = f64::from(threshold) / 4_294_967_296.0;
     Curve { hits: stack.hits, counted, expected: accesses(trace) as f64 * rate, scale: 1.0 / rate }
+}
+
+/// How many pages such a sample has: what it says of a trace rests on them.
+#[must_use]
+pub fn sampled_pages(trace: &Trace, rate: f64) -> u32 {
+    match threshold(rate) {
+        u32::MAX => trace.page_count(),
+        threshold => (0..trace.page_count()).filter(|&page| is_sampled(page, threshold)).count() as u32,
+    }
+}
+
+/// Hashes below this one are in the sample: at least one, that of page 0, for a curve of no pages would have no misses.
+fn threshold(rate: f64) -> u32 {
+    ((rate.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32).max(1)
 }
 
 #[inline(always)]
@@ -111,6 +124,16 @@ mod tests {
             let (worst, sizes) = worst(spec);
             assert!(worst < 0.5 && sizes >= 4, "{spec}: {worst} points at {sizes} sizes");
         }
+    }
+
+    #[test]
+    fn a_sample_is_never_of_no_pages() {
+        let trace = generate("zipf:pages=2000,events=20000").unwrap();
+        let of = |rate| sampled_pages(&trace, rate);
+        assert_eq!((of(0.0), of(1.0)), (1, trace.page_count()));
+        let tenth = f64::from(trace.page_count()) / 10.0;
+        assert!((f64::from(of(0.1)) - tenth).abs() < 3.0, "{} of {}", of(0.1), trace.page_count());
+        assert_ne!(sampled_curve(&trace, 1e-12).miss_ratios(&[100]), [0.0]);
     }
 
     #[test]

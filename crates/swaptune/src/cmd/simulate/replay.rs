@@ -3,7 +3,7 @@
 use std::thread::available_parallelism;
 
 use swaptune_tiers::replay::{
-    REPLAYS, ReplayJob, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_ratios,
+    REPLAYS, ReplayJob, ReplayRow, Sizes, accesses, exact_curve, run_all, sampled_curve, sampled_pages, sampled_ratios,
 };
 use swaptune_tiers::trace::{KeptColumns, Trace};
 
@@ -20,6 +20,8 @@ use crate::output::{self, simulate};
 const SIZES: &str = "1%,2%,5%,10%,20%,50%";
 /// Sizes of a curve when none are asked for.
 const CURVE_SIZES: &str = "0.1%..100%:20";
+/// Pages of a sample that say something: with fewer one hot page more or less moves a ratio by several points.
+const LEAST_SAMPLED: u32 = 300;
 
 /// Replays and prints.
 pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
@@ -29,6 +31,9 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(Failure::new(USAGE, format!("--rate {rate}: expected more than 0, at most 1")));
     }
     let trace = trace_file::read(&args.workload, KeptColumns::Pages)?;
+    if let (Some(CurveKind::Sampled), Some(rate)) = (args.curve, args.rate) {
+        enough(&trace, rate)?;
+    }
     let sizes = sizes.of(trace.page_count());
     let outcomes = match args.curve {
         Some(kind) => curve(&trace, kind, args.rate, &sizes),
@@ -44,6 +49,17 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<u8, Failure> {
         output::report::write(path, &simulate::html(&report, &typed(), env!("SWAPTUNE_VERSION")))?;
     }
     Ok(0)
+}
+
+/// Whether a sample of this rate says anything; with all pages it does.
+fn enough(trace: &Trace, rate: f64) -> Result<(), Failure> {
+    let (sampled, pages) = (sampled_pages(trace, rate), trace.page_count());
+    if sampled >= LEAST_SAMPLED.min(pages) {
+        return Ok(());
+    }
+    let message = format!("--rate {rate}: found {sampled} of {pages} pages in the sample, expected {LEAST_SAMPLED} or more");
+    let share = (f64::from(LEAST_SAMPLED) / f64::from(pages) * 110.0).ceil().min(100.0) / 100.0;
+    Err(Failure::new(USAGE, message).hint(format!("--rate {share} has enough; without --rate it follows from the sizes")))
 }
 
 fn sizes(args: &ReplayArgs) -> Result<Sizes, Failure> {
