@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 use super::content::{self, POOR, SAME, SIZE};
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError, intern::Interner};
+use crate::trace::{Event, Op, Trace, TraceBuilder, TraceError, intern::Interner};
 
 /// Time between accesses of all jobs together.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -55,7 +55,7 @@ fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let (jobs, look) = (values.count("jobs"), values.count("look"));
     let median = f64::from(values.count("pages"));
     let sizes = LogNormal::new(0.0, SPREAD);
-    let mut out = Out { builder: TraceBuilder::new(KeptColumns::Everything), interner: Interner::default(), number: Vec::new() };
+    let mut out = Out { builder: values.builder(), interner: Interner::default(), number: Vec::new() };
     let mut left = values.count("units");
     (0..values.count("resident")).try_for_each(|page| out.access(u32::MAX, page, Op::Write))?;
     let mut running: Vec<CompilerJob> = Vec::new();

@@ -10,7 +10,7 @@ use rand_distr::{Distribution, Zipf};
 
 use super::content::{self, POOR, SAME, SIZE};
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
+use crate::trace::{Event, Op, Trace, TraceError};
 
 /// Time between accesses.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -37,7 +37,7 @@ fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let pages = ((values.float("ram") * values.float("percent") / 100.0) as u32).max(1);
     let (events, collections) = (values.whole("events"), values.whole("collections"));
-    let mut builder = TraceBuilder::new(KeptColumns::Everything);
+    let mut builder = values.builder();
     let mut access = |page: u32, op: Op| {
         let time = builder.len() as u64 * NANOS_PER_ACCESS;
         builder.push(Event { time, page, cgroup: 0, op })

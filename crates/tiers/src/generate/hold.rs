@@ -3,7 +3,7 @@
 
 use super::content::{self, POOR, SAME, SIZE};
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
+use crate::trace::{Event, Op, Trace, TraceError};
 
 pub(super) const ROW: GeneratorRow = GeneratorRow {
     name: "hold",
@@ -22,7 +22,7 @@ pub(super) const ROW: GeneratorRow = GeneratorRow {
 
 fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let (pages, nanos) = (values.count("pages"), values.whole("nanos"));
-    let mut builder = TraceBuilder::new(KeptColumns::Everything);
+    let mut builder = values.builder();
     for pass in 0..=values.whole("reads") {
         let op = if pass == 0 { Op::Write } else { Op::Read };
         for page in 0..pages {

@@ -14,7 +14,7 @@ use rand_pcg::Pcg64;
 
 use super::content::{self, POOR, SAME, SIZE};
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
+use crate::trace::{Event, Op, Trace, TraceBuilder, TraceError};
 
 const SECOND: f64 = 1e9;
 /// Time between accesses while an application is awake.
@@ -62,7 +62,7 @@ fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let (apps, pages) = (values.count("apps"), values.count("pages"));
     let end = (values.float("seconds") * SECOND) as u64;
     let mut wakes = NextWakes::new(values, apps, &mut random);
-    let mut clock = WakeClock { builder: TraceBuilder::new(KeptColumns::Everything), now: 0 };
+    let mut clock = WakeClock { builder: values.builder(), now: 0 };
     let mut started = 0;
     let ended = (f64::from(apps) * values.float("ended")) as u32;
     for app in 0..apps {

@@ -13,7 +13,7 @@ mod services;
 mod values;
 mod zipf;
 
-use crate::trace::{Trace, TraceError};
+use crate::trace::{EVENTS_MAX, Trace, TraceError};
 
 pub use values::GeneratorValues;
 pub(crate) use values::number;
@@ -88,12 +88,20 @@ pub enum GenerateError {
 /// # Errors
 /// When there is no such generator or parameter, a value is out of its range, or the trace gets too long.
 pub fn generate(spec: &str) -> Result<Trace, GenerateError> {
+    generate_at_most(spec, EVENTS_MAX)
+}
+
+/// The same, of a trace that has no more events than `most`: what the memory of this machine holds is not known here.
+///
+/// # Errors
+/// As [`generate`], and when there are more.
+pub fn generate_at_most(spec: &str, most: u64) -> Result<Trace, GenerateError> {
     let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
     let Some(row) = GENERATORS.iter().find(|row| row.name == name.trim()) else {
         let known: Vec<&str> = GENERATORS.iter().map(|row| row.name).collect();
         return Err(GenerateError::Unknown { found: name.to_owned(), known: known.join(", ") });
     };
-    let values = GeneratorValues::parse(row.name, row.parameters, parameters)?;
+    let values = GeneratorValues::parse(row.name, row.parameters, parameters)?.at_most(most);
     Ok((row.make)(&values)?)
 }
 
@@ -120,6 +128,16 @@ mod tests {
             assert!(one != other, "{spec}");
             assert!(!one.is_empty() && one.iter().all(|event| event.page < one.page_count()), "{spec}");
             assert!(one.iter().is_sorted_by_key(|event| event.time), "{spec}: time goes on");
+        }
+    }
+
+    #[test]
+    fn no_more_events_are_made_than_may_be() {
+        for spec in SMALL {
+            let events = generate(spec).unwrap().len() as u64;
+            assert!(generate_at_most(spec, events).is_ok(), "{spec}");
+            let says = format!("trace: found more events, expected at most {}; cut it into parts", events - 1);
+            assert_eq!(generate_at_most(spec, events - 1).unwrap_err().to_string(), says, "{spec}");
         }
     }
 

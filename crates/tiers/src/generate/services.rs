@@ -5,7 +5,7 @@ use rand::RngExt;
 
 use super::content::{self, POOR, SAME, SIZE};
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Op, Trace, TraceBuilder, TraceError};
+use crate::trace::{Event, Op, Trace, TraceError};
 
 /// Time between accesses while a service is awake.
 const NANOS_PER_ACCESS: u64 = 1_000;
@@ -33,7 +33,7 @@ fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = values.random();
     let (apps, pages) = (values.count("apps"), values.count("pages"));
     let touched = (f64::from(pages) * values.float("touch")) as u32;
-    let mut builder = TraceBuilder::new(KeptColumns::Everything);
+    let mut builder = values.builder();
     for (awake, wake) in (0..2 * u64::from(apps) + values.whole("wakes")).enumerate() {
         let (is_start, is_settling) = (wake < u64::from(apps), wake < 2 * u64::from(apps));
         let app = if is_settling { (wake % u64::from(apps)) as u32 } else { random.random_range(0..apps) };

@@ -4,11 +4,14 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 
 use super::{GenerateError, ParameterRow};
+use crate::trace::{EVENTS_MAX, KeptColumns, TraceBuilder};
 
 /// Every parameter of a generator with its value.
 #[derive(Clone, Debug)]
 pub struct GeneratorValues {
     values: Vec<(&'static str, f64)>,
+    /// Most events that are made.
+    most: u64,
 }
 
 impl GeneratorValues {
@@ -35,7 +38,17 @@ impl GeneratorValues {
             }
             values[index].1 = value;
         }
-        Ok(Self { values })
+        Ok(Self { values, most: EVENTS_MAX })
+    }
+
+    /// The same for a trace of no more events than these.
+    pub(super) fn at_most(self, events: u64) -> Self {
+        Self { most: events, ..self }
+    }
+
+    /// What a trace with everything is made by.
+    pub(super) fn builder(&self) -> TraceBuilder {
+        TraceBuilder::new(KeptColumns::Everything).at_most(self.most)
     }
 
     /// The value of a parameter that the table has.

@@ -8,7 +8,7 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::{GeneratorRow, GeneratorValues, ParameterRow, SEED};
-use crate::trace::{Event, KeptColumns, Trace, TraceBuilder, TraceError, intern::Interner};
+use crate::trace::{Event, Trace, TraceError, intern::Interner};
 
 /// Requests a second of the trace's own time.
 const NANOS_PER_REQUEST: u64 = 1_000;
@@ -30,8 +30,7 @@ fn make(values: &GeneratorValues) -> Result<Trace, TraceError> {
     let mut random = SplitMix64::seed_from_u64(values.whole("seed"));
     let ids = shuffled(pages, &mut random);
     let ranks = Ranks::new(pages, values.float("theta"));
-    let (mut interner, mut builder, mut number) =
-        (Interner::default(), TraceBuilder::new(KeptColumns::Everything), Vec::with_capacity(1));
+    let (mut interner, mut builder, mut number) = (Interner::default(), values.builder(), Vec::with_capacity(1));
     for event in 0..events {
         let share = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         let id = ids[ranks.of(share * ranks.total())];

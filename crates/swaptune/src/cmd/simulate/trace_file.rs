@@ -8,7 +8,7 @@ use std::path::Path;
 use swaptune_core::Bytes;
 use swaptune_core::parse::keyed::meminfo;
 use swaptune_host::machine::Machine;
-use swaptune_tiers::generate::{GenerateError, generate};
+use swaptune_tiers::generate::{GenerateError, generate_at_most};
 use swaptune_tiers::trace::{
     EVENTS_MAX, FORMATS, FieldLayout, KeptColumns, Trace, TraceError, TraceFormat, TraceReading, read_at_most,
     write as write_trace, write_packed,
@@ -47,7 +47,8 @@ pub fn read(args: &TraceArgs, keep: KeptColumns) -> Result<Trace, Failure> {
     let progress = ProgressLine::start();
     progress.show(if args.trace.is_some() { "reading the trace" } else { "generating the trace" }, 0, 1);
     let Some(path) = &args.trace else {
-        return generate(args.generate.as_deref().unwrap_or_default()).map_err(|error| no_generator(&error));
+        let spec = args.generate.as_deref().unwrap_or_default();
+        return generate_at_most(spec, events_max()).map_err(|error| no_generator(&error));
     };
     let reading = TraceReading { format: format(args)?, layout: layout(args)?, keep };
     let found = if path == Path::new("-") {
@@ -116,11 +117,17 @@ fn layout(args: &TraceArgs) -> Result<Option<FieldLayout>, Failure> {
 }
 
 fn no_generator(error: &GenerateError) -> Failure {
+    if matches!(error, GenerateError::Trace(TraceError::TooLong { .. })) {
+        let hint = "half of the available memory holds no more: ask for fewer events or pages, or a machine with more memory";
+        return Failure::new(USAGE, format!("--generate: {error}")).hint(hint);
+    }
     Failure::new(USAGE, format!("--generate: {error}")).hint("`swaptune simulate list` shows generators and their parameters")
 }
 
 #[cfg(test)]
 mod tests {
+    use swaptune_tiers::generate::generate;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use swaptune_tiers::generate::generate;
+use swaptune_tiers::generate::generate_at_most;
 use swaptune_tiers::page_set::PageSet;
 use swaptune_tiers::scenario::{Outside, WorkloadSource};
 use swaptune_tiers::trace::{KeptColumns, Trace, TraceReading, read_at_most};
@@ -45,7 +45,7 @@ impl Traces {
 
 fn make(folder: &Path, source: &WorkloadSource) -> Result<Trace, String> {
     match source {
-        WorkloadSource::Generated(spec) => generate(spec).map_err(|error| error.to_string()),
+        WorkloadSource::Generated(spec) => generate_at_most(spec, trace_file::events_max()).map_err(|error| error.to_string()),
         WorkloadSource::Trace(name) => {
             let file = trace_file::open(&folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
             let reading = TraceReading { format: None, layout: None, keep: KeptColumns::Everything };
