@@ -81,6 +81,10 @@ fn items() -> Result<(), Failed> {
     contains(&mixed.0, &[":2: item 0 is of another grid"])?;
     let changed = merge(lines[0].clone() + &lines[0].replace("\"faults\":", "\"faults\":1"), &[])?;
     contains(&changed.0, &[":2: item 7 came to something else before"])?;
+    let newer = merge(lines[0].clone() + &lines[1].replace("\"schema\":1", "\"schema\":2"), &[])?;
+    contains(&newer.0, &[":2: item 6 has version 2 of the form, expected 1"])?;
+    let counted = merge(lines[0].clone() + &lines[1].replace("\"items\":8", "\"items\":9"), &[])?;
+    contains(&counted.0, &[":2: item 6 is one of 9 items, expected one of 8"])?;
     let none = run(&["--item", "8"])?;
     contains(&none.0, &["--item 8: there are 8 items, from 0 to 7"])?;
     let codes = [code, mixed.1, changed.1, none.1];

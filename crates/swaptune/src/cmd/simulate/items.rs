@@ -166,6 +166,24 @@ fn bytes(path: &Path, hash: &mut Hash) -> std::io::Result<()> {
     }
 }
 
+impl ItemLine {
+    /// Why it is no line of this grid, of so many items.
+    fn misfit(&self, grid: &str, items: usize) -> Option<String> {
+        let item = self.item;
+        if self.schema != SCHEMA {
+            return Some(format!("item {item} has version {} of the form, expected {SCHEMA}", self.schema));
+        }
+        if self.grid != grid {
+            let other = &self.grid;
+            return Some(format!(
+                "item {item} is of another grid ({other} and not {grid}): other flags, files or another version"
+            ));
+        }
+        let fits = self.items == items && item < items;
+        (!fits).then(|| format!("item {item} is one of {} items, expected one of {items}, counted from 0", self.items))
+    }
+}
+
 /// `simulate merge`: the lines of a grid, each item once, in their order.
 pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
     let mut lines: BTreeMap<usize, ItemLine> = BTreeMap::new();
@@ -178,11 +196,7 @@ pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
                 wrong(format!("this is no line of an item: {error}")).hint("`swaptune simulate run FILE… --item K` prints one")
             })?;
             let (of, items) = grid.get_or_insert_with(|| (line.grid.clone(), line.items));
-            if (&line.grid, line.items, line.schema) != (of, *items, SCHEMA) || line.item >= *items {
-                let why = format!(
-                    "item {} is of another grid ({} and not {of}): other flags, files or another version",
-                    line.item, line.grid
-                );
+            if let Some(why) = line.misfit(of, *items) {
                 return Err(wrong(why).hint("merge the lines of one grid"));
             }
             match lines.get(&line.item) {
