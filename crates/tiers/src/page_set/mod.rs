@@ -128,6 +128,9 @@ pub enum PageSetError {
         /// What it says.
         found: u32,
     },
+    /// Without pages there is none that a page of a workload could be like.
+    #[error("found no pages, expected one or more")]
+    Empty,
     /// A column that is too short or too long.
     #[error("column `{column}` has {found} pages, expected {expected}")]
     Length {
@@ -234,6 +237,9 @@ impl PageSet {
     /// # Errors
     /// [`PageSetError`], which names what is wrong.
     pub fn check(&self) -> Result<(), PageSetError> {
+        if self.is_empty() {
+            return Err(PageSetError::Empty);
+        }
         let expected = self.len();
         let touch = self.touch.iter().map(|touch| ("touch", touch.len()));
         let sizes = self.sizes.iter().map(|(codec, sizes)| (codec.as_str(), sizes.len()));

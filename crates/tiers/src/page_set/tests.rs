@@ -46,6 +46,9 @@ fn what_is_wrong_is_named() {
     assert_eq!(says(PageSet { sizes: [("lz4".into(), vec![0])].into(), ..set() }), "column `lz4` has 1 pages, expected 4");
     assert_eq!(says(PageSet { group: vec![0, 0, 1, 2], ..set() }), "page 3 is of group 2, and there are 2");
     assert_eq!(says(PageSet { group: vec![1, 0, 1, 1], ..set() }), "3 pages of `b[2]`, which has 2");
+    let empty =
+        PageSet { group: Vec::new(), class: Vec::new(), touch: None, sizes: [("lz4".into(), Vec::new())].into(), ..set() };
+    assert_eq!(says(empty), "found no pages, expected one or more");
     let sizes = |sizes: [u16; 4]| PageSet { sizes: [("lz4".into(), sizes.to_vec())].into(), ..set() };
     assert_eq!(says(sizes([0, 1000, 30, 4097])), "page 3 takes 4097 bytes under lz4, expected 1 to 4096");
     assert_eq!(says(sizes([0, 0, 30, 4096])), "page 1 takes 0 bytes under lz4, expected 1 to 4096");

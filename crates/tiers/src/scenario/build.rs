@@ -60,8 +60,8 @@ pub(super) fn point(
         return Err(ScenarioError::name("codec", name, codecs().collect::<BTreeSet<&str>>()));
     }
     let set = file.workload.page_set.as_deref().map(|name| {
-        let expected = "a page set that `swaptune sample --save` wrote";
-        outside.page_set(name).map_err(|error| ScenarioError::key("workload.page-set", error, expected))
+        let wrong = |error| format!("{error}; `swaptune sample --save FILE` writes a page set");
+        outside.page_set(name).map_err(|error| ScenarioError::file("workload.page-set", wrong(error)))
     });
     let source = source(file)?;
     let builder = ScenarioBuilder { file, outside, figures, set: set.transpose()?, source: Some(source.clone()) };
@@ -127,9 +127,9 @@ impl ScenarioBuilder<'_> {
 
     /// Pages of the workload.
     fn pages(&self) -> Result<u64, ScenarioError> {
-        let unknown = |error| ScenarioError::key("workload", error, "a workload with a number of pages");
-        let pages = self.source.as_ref().map_or_else(|| Err("none".to_owned()), |source| self.outside.pages(source));
-        pages.map(u64::from).map_err(unknown)
+        let none = || ScenarioError::key("workload", "none", "a workload with a number of pages");
+        let pages = self.outside.pages(self.source.as_ref().ok_or_else(none)?);
+        pages.map(u64::from).map_err(|error| ScenarioError::file("workload", error))
     }
 
     fn machine(&self) -> Result<ModelSettings, ScenarioError> {

@@ -70,6 +70,11 @@ impl ScenarioError {
         Self::Key { key: key.into(), found: found.to_string(), expected: expected.into() }
     }
 
+    /// What is wrong below a key, in the words of whoever found it.
+    pub(super) fn file(key: &str, message: String) -> Self {
+        Self::File { key: key.to_owned(), message }
+    }
+
     /// A name that is none of these.
     pub(super) fn name<'a>(key: impl Into<String>, found: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Self::Name { key: key.into(), found: found.to_owned(), known: known.into_iter().map(str::to_owned).collect() }

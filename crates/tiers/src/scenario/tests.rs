@@ -84,6 +84,15 @@ impl Runs {
     }
 }
 
+/// What a generator says of its parameters is the whole message.
+#[test]
+fn what_a_workload_says_is_not_wrapped_again() {
+    let text =
+        "title='t'\n[machine]\nkernel='6.12'\nram='50%'\n[workload]\ngenerator='zipf'\nwith={theta='nan'}\n[[tiering]]\nname='a'";
+    let says = Scenario::read(text, &Changes::default(), &NoFiles).unwrap_err().to_string();
+    assert_eq!(says, "workload: zipf: found `theta=nan`, expected a number, for example 0.5, 20000, 20k, 20M");
+}
+
 /// Figures of the tables `codec` and `device` that flags make: a disk stays like itself for the rest, and a misspelt codec is refused.
 #[test]
 fn figures_can_be_set_where_a_file_has_none() {
