@@ -159,14 +159,15 @@ pub fn median_interval(values: &[f64]) -> Option<Estimate> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();
-    let (mut term, mut below, mut drop) = (0.5f64.powi(count as i32), 0.0, 0);
+    // As a logarithm: from 1075 values on one of 2^count is too small for a number.
+    let (mut term, mut below, mut drop) = (-(count as f64) * std::f64::consts::LN_2, 0.0, 0);
     // `below` is the chance that at most `drop` values lie below the true median.
     while drop < count / 2 {
-        below += term;
+        below += term.exp();
         if below > 0.025 {
             break;
         }
-        term *= (count - drop) as f64 / (drop + 1) as f64;
+        term += ((count - drop) as f64 / (drop + 1) as f64).ln();
         drop += 1;
     }
     let end = drop.saturating_sub(1);
@@ -206,6 +207,9 @@ mod tests {
         let is = |low, value, high| Some(Estimate { value, low, high });
         // Tables of the sign test: 10 values leave out one at each end, 20 five, 5 none.
         assert_eq!((of(10), of(20), of(5)), (is(2.0, 5.5, 9.0), is(6.0, 10.5, 15.0), is(1.0, 3.0, 5.0)));
+        // Exactly, with binomials as whole numbers.
+        assert_eq!((of(1074), of(1075)), (is(505.0, 537.5, 570.0), is(505.0, 538.0, 571.0)));
+        assert_eq!((of(2000), of(5000)), (is(956.0, 1000.5, 1045.0), is(2431.0, 2500.5, 2570.0)));
         assert_eq!((of(0), of(1), median(&[])), (None, is(1.0, 1.0, 1.0), None));
     }
 
