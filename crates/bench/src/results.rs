@@ -37,10 +37,11 @@ pub struct Results {
 impl Results {
     /// Reads lines of JSON. A line that cannot be read spoils no other.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub fn parse(bytes: &[u8]) -> Self {
         let mut results = Self::default();
-        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            match serde_json::from_str::<Measurement>(line) {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty()) {
+            match serde_json::from_slice::<Measurement>(line) {
                 Ok(measurement) if measurement.schema == SCHEMA => results.measurements.push(measurement),
                 Ok(other) => results.unread.push((number, format!("version {} of the form, expected {SCHEMA}", other.schema))),
                 Err(error) => results.unread.push((number, error.to_string())),
@@ -85,8 +86,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when it is there and cannot be read.
     pub fn read(&self) -> Result<Results, StoreError> {
-        match fs::read_to_string(&self.path) {
-            Ok(text) => Ok(Results::parse(&text)),
+        match fs::read(&self.path) {
+            Ok(bytes) => Ok(Results::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Results::default()),
             Err(error) => Err(self.failed(error)),
         }
@@ -244,6 +245,10 @@ mod tests {
         ResultRecorder::start(&machine, Some(store.clone()), "x", "test").record(cipher()).unwrap();
         let read = store.read().unwrap();
         assert_eq!((read.measurements.len(), read.unread.len(), read.unread[0].0), (1, 1, 1));
+        fs::write(store.path(), [b"\xff{}\n".to_vec(), fs::read(store.path()).unwrap()].concat()).unwrap();
+        let read = store.read().unwrap();
+        let unread: Vec<usize> = read.unread.iter().map(|(number, _)| *number).collect();
+        assert_eq!((read.measurements.len(), unread), (1, vec![1, 2]), "what is no UTF-8 is one line");
     }
 
     #[test]
@@ -251,6 +256,6 @@ mod tests {
         let machine = Machine::live();
         let measurement = ResultRecorder::start(&machine, None, "x", "test").record(cipher()).unwrap();
         let line = serde_json::to_string(&Measurement { schema: 99, ..measurement }).unwrap();
-        assert_eq!(Results::parse(&line).unread, [(1, "version 99 of the form, expected 1".to_owned())]);
+        assert_eq!(Results::parse(line.as_bytes()).unread, [(1, "version 99 of the form, expected 1".to_owned())]);
     }
 }
