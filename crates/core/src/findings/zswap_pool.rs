@@ -88,13 +88,15 @@ struct Fill {
     limit: Bytes,
     percent: u64,
     accept: u64,
+    was_full: bool,
     source: &'static str,
 }
 
 impl Fill {
-    /// At or above the threshold below which a full pool accepts pages again.
+    /// At the limit, or was there and has not come below the threshold since, from which on it accepts pages again.
     fn is_full(&self) -> bool {
-        u128::from(self.pool.0) * 100 >= u128::from(self.limit.0) * u128::from(self.accept)
+        let share = if self.was_full { self.accept } else { 100 };
+        u128::from(self.pool.0) * 100 >= u128::from(self.limit.0) * u128::from(share)
     }
 
     fn sentence(&self) -> String {
@@ -118,7 +120,8 @@ fn fill(facts: &Facts) -> Option<Fill> {
         None => (facts.memory.get("Zswap")?, "/proc/meminfo Zswap"),
     };
     let limit = facts.memory.total().percent(share);
-    (limit > Bytes(0)).then_some(Fill { pool, limit, percent: share, accept, source })
+    let was_full = grown(facts, "pool_limit_hit").is_some_and(|hits| hits > 0);
+    (limit > Bytes(0)).then_some(Fill { pool, limit, percent: share, accept, was_full, source })
 }
 
 /// Pages written to swap devices that zswap did not write back, with what was counted.

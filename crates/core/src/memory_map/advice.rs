@@ -54,12 +54,14 @@ fn zswap_without_swap(facts: &Facts, _: &MemoryMap) -> Option<String> {
     })
 }
 
-/// In the band between the acceptance threshold and the limit, stores are rejected and counted nowhere, so the size
-/// of the pool decides and the counter of limit hits is only told.
-fn zswap_at_limit(_: &Facts, map: &MemoryMap) -> Option<String> {
+/// A pool that was full rejects stores down to the acceptance threshold, and counts none of them; one that never was
+/// takes pages up to its limit.
+fn zswap_at_limit(facts: &Facts, map: &MemoryMap) -> Option<String> {
     let pool = map.zswap.value().filter(|pool| pool.enabled)?;
     let (ram, limit) = (*pool.ram.value()?, *pool.limit.value()?);
-    let full = pool.accept_below.value().copied().unwrap_or(limit);
+    let counters = facts.zswap.value()?.counters.value();
+    let was_full = counters.and_then(|counters| counters.get("pool_limit_hit")).is_some_and(|hits| *hits > 0);
+    let full = pool.accept_below.value().copied().filter(|_| was_full).unwrap_or(limit);
     let past = map.swap.past_zswap.value().copied().unwrap_or_default();
     (limit.0 > 0 && ram >= full && past.0 > 0).then(|| {
         format!(

@@ -202,6 +202,14 @@ fn what_is_on_disk_is_bounded_from_all_sides() {
     }
 }
 
+/// A pool between its threshold and its limit, and pages that went past it.
+fn past_threshold(facts: &mut Facts, counters: Fact<BTreeMap<String, u64>>) {
+    let total = Bytes::from_gib(8);
+    facts.memory.meminfo = meminfo(&[("MemTotal", total), ("Zswap", total.percent(37)), ("Zswapped", total.percent(60))]);
+    facts.memory.vmstat = Fact::known(counts(&[("pswpout", 900), ("zswpwb", 100)]), "/proc/vmstat");
+    facts.zswap = zswap(true, &[("max_pool_percent", "38"), ("accept_threshold_percent", "90")], counters);
+}
+
 #[test]
 fn advice_names_the_worst_thing_only() {
     let code = |edit: fn(&mut Facts)| {
@@ -217,11 +225,14 @@ fn advice_names_the_worst_thing_only() {
             |facts| {
                 let total = Bytes::from_gib(8);
                 facts.memory.meminfo =
-                    meminfo(&[("MemTotal", total), ("Zswap", total.percent(37)), ("Zswapped", total.percent(60))]);
+                    meminfo(&[("MemTotal", total), ("Zswap", total.percent(38)), ("Zswapped", total.percent(60))]);
                 facts.memory.vmstat = Fact::known(counts(&[("pswpout", 900), ("zswpwb", 100)]), "/proc/vmstat");
             },
             Some("zswap-at-limit"),
         ),
+        (|facts| past_threshold(facts, Fact::absent("debugfs is for root")), None),
+        (|facts| past_threshold(facts, Fact::known(counts(&[("pool_limit_hit", 0)]), "debugfs")), None),
+        (|facts| past_threshold(facts, Fact::known(counts(&[("pool_limit_hit", 2)]), "debugfs")), Some("zswap-at-limit")),
         (|facts| facts.swaps.push(area("/dev/zram0", Bytes::from_gib(1), Bytes(0), 50)), Some("zswap-over-zram")),
         (
             |facts| {

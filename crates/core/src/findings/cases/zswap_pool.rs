@@ -53,12 +53,15 @@ pub(super) const CASES: &[FindingCase] = &[
         code: "zswap-pool-stuck",
         base: |f| {
             machine(f, 1500);
+            counters(f, &[("pool_limit_hit", 2)]);
             vmstat(f, &[("pswpout", 44_000), ("zswpwb", 4)]);
         },
         says: &["1.5 GiB of 1.6 GiB (20 % of RAM)", "172 MiB went straight", "max_pool_percent=30", "= 43996 pages"],
         but_not: &[
             ("zswap is off", off),
             ("the pool is below the threshold", |f| meminfo(f, &[("Zswap", 1470)])),
+            ("the pool never was full", |f| counters(f, &[("pool_limit_hit", 0)])),
+            ("whether it was full is not known", |f| with_zswap(f, |z| z.counters = Fact::absent("not root"))),
             ("it drains", |f| vmstat(f, &[("zswpwb", 4_000)])),
             ("hardly anything went to the disk", |f| vmstat(f, &[("pswpout", 200)])),
             ("no limit is known", |f| meminfo(f, &[("MemTotal", 0)])),
@@ -104,13 +107,23 @@ pub(super) const CASES: &[FindingCase] = &[
     },
     FindingCase {
         code: "zswap-pool-near-limit",
-        base: |f| machine(f, 1500),
+        base: |f| {
+            machine(f, 1500);
+            counters(f, &[("pool_limit_hit", 1)]);
+        },
         says: &["1.5 GiB of 1.6 GiB", "the hottest first"],
         but_not: &[
             ("zswap is off", off),
             ("there is room", half_full),
             ("it is stuck, which is worse", |f| vmstat(f, &[("pswpout", 44_000), ("zswpwb", 4)])),
             ("it is just below", |f| meminfo(f, &[("Zswap", 1474)])),
+            ("it is above a low threshold and never was full", |f| {
+                zswap(f, &[("accept_threshold_percent", "50")]);
+                meminfo(f, &[("Zswap", 900)]);
+                counters(f, &[("pool_limit_hit", 0)]);
+            }),
+            ("it was full before the last change only", |f| counted(f, &[("pool_limit_hit", 1)], &[])),
+            ("whether it was full is not known", |f| with_zswap(f, |z| z.counters = Fact::absent("not root"))),
         ],
         also: &[
             (
@@ -126,6 +139,7 @@ pub(super) const CASES: &[FindingCase] = &[
                 |f| {
                     zswap(f, &[("max_pool_percent", "25"), ("accept_threshold_percent", "50")]);
                     meminfo(f, &[("Zswap", 2048)]);
+                    with_zswap(f, |z| z.counters = Fact::absent("not root"));
                 },
                 "2 GiB of 2 GiB (25 % of RAM): from here",
             ),
@@ -171,7 +185,7 @@ pub(super) const CASES: &[FindingCase] = &[
             ("all of it was write-back", |f| vmstat(f, &[("zswpwb", 9_000)])),
             ("it went to zram", zram_instead),
             ("the pool is stuck, which says it already", |f| {
-                machine(f, 1600);
+                machine(f, 1640);
                 vmstat(f, &[("zswpwb", 0)]);
             }),
             ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),

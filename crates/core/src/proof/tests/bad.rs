@@ -51,7 +51,26 @@ fn bad_machines() -> Vec<Bad> {
             machine: on(v(6, 1), true, DISK),
             edit: |observation| observation.behaviour.pool_accepts_below = Some(Bytes(1 << 29)),
             codes: &["zswap-draining"],
-            says: "counted nowhere",
+            says: "the pool was full and has not drained",
+            ..base
+        },
+        Bad {
+            name: "pool in the band below its limit, seen without root",
+            machine: Machine { root: false, ..base.machine },
+            edit: |observation| observation.behaviour.pool_accepts_below = Some(Bytes(1 << 29)),
+            codes: &["zswap-draining"],
+            says: "the pool may have been full",
+            ..base
+        },
+        Bad {
+            name: "pool above its threshold that never was full",
+            edit: |observation| {
+                observation.behaviour.pool_accepts_below = Some(Bytes(1 << 29));
+                observation.classes[0].before.0.insert("zswap.pool_limit_hit".into(), 0);
+                observation.classes[0].stored.0.insert("zswap.pool_limit_hit".into(), 0);
+            },
+            codes: &["zswap-bypassed"],
+            says: "no counter says why",
             ..base
         },
         Bad {
