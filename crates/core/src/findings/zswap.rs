@@ -1,8 +1,8 @@
 //! zswap beside the rest of the machine: what it stands in front of, and what this kernel makes of the combination.
 
 use super::ask::{
-    booted_with, config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths,
-    paths_that, percent, release, setters, swap_lines, zram_areas, zswap_on,
+    config, counter, device, disk_areas, does, does_not, drop_word, knob_exhibit, number, parameter, paths, paths_that, percent,
+    release, setters, swap_lines, zram_areas, zswap_on,
 };
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
@@ -209,24 +209,24 @@ fn memcg_off(facts: &Facts) -> Option<FindingEvidence> {
     if !does(facts, &behaviours::WRITEBACK_NEEDS_MEMCG) {
         return None;
     }
-    let disabled = booted_with(facts, "cgroup_disable").filter(|list| list.split(',').any(|name| name == "memory"));
     let what = |why: &str| {
         format!(
             "{why}, and {} then never writes zswap back when its pool is full: new pages go straight to the disk",
             release(facts)
         )
     };
-    if let Some(list) = disabled {
-        let found =
-            FindingEvidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
-        return Some(found.seen(facts.kernel.cmdline.source(), format!("cgroup_disable={list}")));
+    if let Some(value) = config(facts, "CONFIG_MEMCG").filter(|value| *value == "n") {
+        let found = FindingEvidence::new(
+            what("this kernel is built without memory cgroups"),
+            "swaptune apply --set zswap.shrinker_enabled=Y",
+        );
+        return Some(found.seen(facts.kernel.config.source(), format!("CONFIG_MEMCG={value}")));
     }
-    let value = config(facts, "CONFIG_MEMCG").filter(|value| *value == "n")?;
-    let found = FindingEvidence::new(
-        what("this kernel is built without memory cgroups"),
-        "swaptune apply --set zswap.shrinker_enabled=Y",
-    );
-    Some(found.seen(facts.kernel.config.source(), format!("CONFIG_MEMCG={value}")))
+    // A container sees the controllers that it was given, not those of the kernel.
+    let controller = Some(&facts.system.memory_controller).filter(|_| !facts.system.container.is_known())?;
+    controller.value().filter(|is_on| !**is_on)?;
+    let found = FindingEvidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
+    Some(found.seen(controller.source(), "no memory controller"))
 }
 
 fn thp_bypass(facts: &Facts) -> Option<FindingEvidence> {

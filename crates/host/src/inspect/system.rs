@@ -165,17 +165,24 @@ pub fn hypervisor(machine: &Machine) -> Fact<String> {
     Fact::absent("neither /sys/class/dmi/id nor the flags in /proc/cpuinfo name a hypervisor")
 }
 
+/// Whether words of the command line leave the memory controller off. Each of them counts, in their order: firmware puts its own
+/// before those of the administrator, and Raspberry Pi's kernel has a word that switches on again.
+fn words_disable_memory(line: &str) -> bool {
+    let words = cmdline::parse(line).into_iter();
+    let of_memory = words.filter(|word| word.value.as_deref().is_some_and(|list| list.split(',').any(|name| name == "memory")));
+    let mut switches = of_memory.filter(|word| word.is("cgroup_disable") || word.is("cgroup_enable"));
+    switches.next_back().is_some_and(|word| word.is("cgroup_disable"))
+}
+
+/// The version of control groups, and whether the memory controller is on: what the kernel shows counts before the words that it was
+/// given, which it may not know.
 fn cgroups(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLine]) -> (Fact<u8>, Fact<bool>) {
-    let disabled = |line: &String| {
-        cmdline::parse(line).iter().any(|argument| {
-            argument.is("cgroup_disable") && argument.value.as_deref().is_some_and(|list| list.split(',').any(|c| c == "memory"))
-        })
-    };
-    let off = kernel.cmdline.value().is_some_and(disabled).then(|| Fact::known(false, "/proc/cmdline: cgroup_disable=memory"));
+    let disabled = kernel.cmdline.value().is_some_and(|line| words_disable_memory(line));
+    let off = disabled.then(|| Fact::known(false, "/proc/cmdline: cgroup_disable=memory"));
     let is_v1 =
         |mount: &&MountLine| mount.filesystem == "cgroup" && mount.super_options.split(',').any(|option| option == "memory");
     if let Some(mount) = mounts.iter().find(is_v1) {
-        return (Fact::known(1, &*mount.at), off.unwrap_or_else(|| Fact::known(true, &*mount.at)));
+        return (Fact::known(1, &*mount.at), Fact::known(true, &*mount.at));
     }
     let unified: Vec<&MountLine> = mounts.iter().filter(|mount| mount.filesystem == "cgroup2").collect();
     let Some(mount) = unified.first() else {
@@ -187,7 +194,8 @@ fn cgroups(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLine]) -> (Fa
         Ok(text) => Fact::known(text.split_whitespace().any(|name| name == "memory"), path),
         Err(error) => error.absent(),
     };
-    (Fact::known(2, &*mount.at), off.unwrap_or(controller))
+    let is_on = controller.value() == Some(&true);
+    (Fact::known(2, &*mount.at), off.filter(|_| !is_on).unwrap_or(controller))
 }
 
 #[cfg(test)]
@@ -225,10 +233,34 @@ mod tests {
         assert_eq!((got.cgroup_version.value(), got.memory_controller.value()), (Some(&2), Some(&true)));
         let got = system(&[v2, ("sys/fs/cgroup/cgroup.controllers", "cpu\n"), ("proc/cmdline", "cgroup_disable=memory\n")]);
         assert_eq!(got.memory_controller, Fact::known(false, "/proc/cmdline: cgroup_disable=memory"));
+        let beaten = [
+            v2,
+            ("sys/fs/cgroup/cgroup.controllers", "cpu memory\n"),
+            ("proc/cmdline", "cgroup_disable=memory quiet cgroup_enable=memory\n"),
+        ];
+        assert_eq!(system(&beaten).memory_controller, Fact::known(true, "/sys/fs/cgroup/cgroup.controllers"));
         let v1 = "35 31 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n41 31 0:38 / /u rw - cgroup2 cgroup2 rw\n";
         let got = system(&[("proc/self/mountinfo", v1)]);
         assert_eq!((got.cgroup_version.value(), got.memory_controller.value()), (Some(&1), Some(&true)));
+        let got = system(&[("proc/self/mountinfo", v1), ("proc/cmdline", "cgroup_disable=memory\n")]);
+        assert_eq!(got.memory_controller.value(), Some(&true), "a controller that is off cannot be mounted");
         assert!(!system(&[]).cgroup_version.is_known());
+    }
+
+    #[test]
+    fn all_words_about_the_memory_controller_count_in_order() {
+        for (line, disabled) in [
+            ("quiet", false),
+            ("cgroup_disable=memory", true),
+            ("cgroup_disable=memory cgroup_disable=cpuset", true),
+            ("cgroup_disable=pressure,memory quiet", true),
+            ("cgroup_disable=memory quiet cgroup_enable=cpuset,memory", false),
+            ("cgroup_enable=memory cgroup_disable=memory", true),
+            ("cgroup_disable=memory cgroup_enable=cpuset", true),
+            ("cgroup_disable=memory_x cgroup_memory=memory", false),
+        ] {
+            assert_eq!(words_disable_memory(line), disabled, "{line}");
+        }
     }
 
     #[test]

@@ -105,14 +105,21 @@ pub(super) const CASES: &[FindingCase] = &[
         base: |f| {
             kernel(f, "6.12.1");
             zswap(f, &[("enabled", "Y")]);
-            cmdline(f, "quiet cgroup_disable=pressure,memory");
+            f.system.memory_controller = Fact::known(false, "/proc/cmdline: cgroup_disable=memory");
             configured(f, "quiet cgroup_disable=memory");
         },
         says: &["disabled", "6.12.1", "sed -i 's/ *cgroup_disable=memory//' /etc/default/grub && update-grub"],
         but_not: &[
             ("the last kernel before it", |f| kernel(f, "6.7.12")),
             ("zswap is off", off),
-            ("another controller is off", |f| cmdline(f, "cgroup_disable=cpu")),
+            ("the controller is on, whatever the words say", |f| {
+                cmdline(f, "cgroup_disable=memory cgroup_enable=memory");
+                f.system.memory_controller = Fact::known(true, "/sys/fs/cgroup/cgroup.controllers");
+            }),
+            ("it is not known", |f| f.system.memory_controller = Fact::absent("no cgroup file system is mounted")),
+            ("it is a container", |f| {
+                f.system.container = Fact::known(crate::facts::Container { kind: "lxc".into() }, "x");
+            }),
             ("the kernel is older", |f| kernel(f, "6.6.1")),
             ("the kernel is mended", |f| kernel(f, "7.2.0")),
         ],
@@ -122,7 +129,7 @@ pub(super) const CASES: &[FindingCase] = &[
             (
                 "a kernel without the controller",
                 |f| {
-                    cmdline(f, "quiet");
+                    f.system.memory_controller = Fact::absent("no cgroup file system is mounted");
                     config(f, &[("CONFIG_MEMCG", "n")]);
                 },
                 "CONFIG_MEMCG=n",
