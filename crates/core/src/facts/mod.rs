@@ -175,14 +175,7 @@ impl Facts {
     /// True when whatever is written to a device is encrypted before it reaches a disk (dm-crypt).
     #[must_use]
     pub fn encrypts(&self, name: &str) -> bool {
-        self.encrypts_within(name, 8)
-    }
-
-    /// As in `disk_of`: a chain with more links is a loop.
-    fn encrypts_within(&self, name: &str, links: u32) -> bool {
-        let Some(device) = self.block_device(name).filter(|_| links > 0) else { return false };
-        let mut below = device.parent.iter().chain(&device.lies_on).peekable();
-        device.dm_crypt().is_some() || below.peek().is_some() && below.all(|name| self.encrypts_within(name, links - 1))
+        encrypting(&self.block_devices, name).is_some()
     }
 
     /// Other managers whose business is zram.
@@ -215,6 +208,24 @@ impl Facts {
     }
 }
 
+/// The mapping of dm-crypt that whatever is written to a device goes through, the first where there are several; `None` when any of
+/// it reaches a disk as it is.
+#[must_use]
+pub fn encrypting<'a>(devices: &'a [BlockDevice], name: &str) -> Option<&'a BlockDevice> {
+    encrypting_within(devices, name, 8)
+}
+
+/// As in `disk_of`: a chain with more links is a loop.
+fn encrypting_within<'a>(devices: &'a [BlockDevice], name: &str, links: u32) -> Option<&'a BlockDevice> {
+    let device = devices.iter().find(|device| device.name == name).filter(|_| links > 0)?;
+    if device.dm_crypt().is_some() {
+        return Some(device);
+    }
+    let mut below = device.parent.iter().chain(&device.lies_on).map(|name| encrypting_within(devices, name, links - 1));
+    let first = below.next()??;
+    below.all(|found| found.is_some()).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,6 +249,7 @@ mod tests {
         let facts = Facts { block_devices, ..Facts::default() };
         let all = ["sda", "dm-0", "dm-1", "dm-2", "dm-3", "none"].map(|name| facts.encrypts(name));
         assert_eq!(all, [false, true, true, false, false, false]);
+        assert_eq!(encrypting(&facts.block_devices, "dm-1").map(|device| device.name.as_str()), Some("dm-0"));
     }
 
     #[test]

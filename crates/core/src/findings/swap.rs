@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::ask::{device, disk_areas, does, paths, paths_that, release, swap_lines, zram_areas};
 use super::{Exhibit, Finding, FindingEvidence, Severity};
-use crate::Bytes;
-use crate::facts::{BlockDevice, Encryption, Facts, SwapArea, SwapKind, Transport};
+use crate::facts::{BlockDevice, Encryption, Facts, SwapArea, SwapKind, Transport, ZramDevice};
+use crate::{Bytes, Fact};
 use swaptune_kernel::behaviours;
 
 pub(super) static ROWS: &[Finding] = &[
@@ -255,12 +255,26 @@ fn on_zvol(facts: &Facts) -> Option<FindingEvidence> {
 fn not_encrypted(facts: &Facts) -> Option<FindingEvidence> {
     let plain = |area: &&SwapArea| area.encryption.value() == Some(&Encryption::None);
     let areas: Vec<&SwapArea> = disk_areas(facts).into_iter().filter(plain).collect();
-    let first = areas.first()?;
+    let backing = plain_backing(facts);
+    let first = areas.first().map(|area| area.encryption.source()).or_else(|| Some(backing.first()?.1.source()))?;
+    let names: Vec<String> =
+        areas.iter().map(|area| area.path.clone()).chain(backing.iter().map(|(name, _)| name.clone())).collect();
     let what = format!(
-        "{} not encrypted: what is swapped out, zswap's write-back included, stays readable on the disk after power-off",
-        paths_that(&areas, "is", "are")
+        "{} {} not encrypted: what is swapped out, zswap's write-back included, stays readable on the disk after power-off",
+        names.join(", "),
+        if names.len() == 1 { "is" } else { "are" }
     );
-    Some(FindingEvidence::new(what, "man 5 crypttab").seen(first.encryption.source(), "no encryption"))
+    Some(FindingEvidence::new(what, "man 5 crypttab").seen(first, "no encryption"))
+}
+
+/// Backing devices that zram swap writes its pages to as they are: zram does not encrypt. What a loop device lies on is not known.
+fn plain_backing(facts: &Facts) -> Vec<(String, &Fact<String>)> {
+    let on = |device: &&ZramDevice| zram_areas(facts).iter().any(|area| area.device.value() == Some(&device.name));
+    let name = |zram: &'_ ZramDevice| {
+        let backing = facts.device_named(zram.backing_dev.value()?).filter(|device| device.transport != Transport::Loop)?;
+        (!facts.encrypts(&backing.name)).then(|| format!("/dev/{} (behind {})", backing.name, zram.name))
+    };
+    facts.zram.devices.iter().filter(on).filter_map(|zram| Some((name(zram)?, &zram.backing_dev))).collect()
 }
 
 fn none(facts: &Facts) -> Option<FindingEvidence> {

@@ -1,15 +1,12 @@
 //! Active swap areas, and devices that carry a swap signature.
 
 use swaptune_core::Fact;
-use swaptune_core::facts::{BlockDevice, Encryption, SwapArea, SwapKind, SwapSignature};
+use swaptune_core::facts::{BlockDevice, Encryption, SwapArea, SwapKind, SwapSignature, encrypting};
 use swaptune_core::parse::mountinfo::{self, MountLine};
 use swaptune_core::parse::swaps::{self, SwapLine};
 
 use super::{block, mounts};
 use crate::machine::Machine;
-
-/// A mapping may lie on a mapping; a longer chain is no disk but a loop.
-const DEEPEST_STACK: usize = 8;
 
 pub(super) fn areas(machine: &Machine, devices: &[BlockDevice], mounts: &[MountLine]) -> Vec<SwapArea> {
     let text = machine.read_text("/proc/swaps").unwrap_or_default();
@@ -76,16 +73,37 @@ fn encryption(path: &str, device: &Fact<String>, devices: &[BlockDevice]) -> Fac
         return Fact::absent("zram is RAM: nothing reaches a disk");
     }
     let Some(name) = device.value() else { return Fact::absent(device.source()) };
-    let mut todo = vec![(name.clone(), 0)];
-    while let Some((name, depth)) = todo.pop() {
-        let Some(found) = devices.iter().find(|device| device.name == name).filter(|_| depth < DEEPEST_STACK) else { continue };
-        if let Some(how) = found.dm_crypt() {
-            return Fact::known(how, format!("/sys/class/block/{name}/dm/uuid"));
-        }
-        todo.extend(found.lies_on.iter().cloned().map(|below| (below, depth + 1)));
+    let mapping = encrypting(devices, name);
+    if let Some((mapping, how)) = mapping.and_then(|mapping| Some((mapping, mapping.dm_crypt()?))) {
+        return Fact::known(how, format!("/sys/class/block/{}/dm/uuid", mapping.name));
     }
     if devices.iter().any(|device| device.name == *name) {
         return Fact::known(Encryption::None, format!("/sys/class/block/{name}: no dm-crypt below it"));
     }
     Fact::absent(format!("/sys/class/block/{name}: no such file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_that_is_plain_in_part_is_plain() {
+        let device = |name: &str, lies_on: &[&str], dm_uuid: Option<&str>| BlockDevice {
+            name: name.into(),
+            lies_on: lies_on.iter().map(|name| (*name).to_owned()).collect(),
+            dm_uuid: dm_uuid.map(str::to_owned),
+            ..BlockDevice::default()
+        };
+        let devices = [
+            device("sda2", &[], None),
+            device("sdb2", &[], None),
+            device("dm-0", &["sda2"], Some("CRYPT-LUKS2-x")),
+            device("dm-1", &["dm-0"], Some("LVM-swap")),
+            device("dm-2", &["dm-0", "sdb2"], Some("LVM-swap")),
+        ];
+        let how = |name: &str| encryption("/dev/vg/swap", &Fact::known(name.into(), "/proc/swaps"), &devices);
+        assert_eq!(how("dm-1"), Fact::known(Encryption::Luks { version: 2 }, "/sys/class/block/dm-0/dm/uuid"));
+        assert_eq!(how("dm-2").value(), Some(&Encryption::None));
+    }
 }

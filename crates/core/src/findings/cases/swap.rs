@@ -8,6 +8,14 @@ fn virtual_disk(facts: &mut Facts) {
     facts.swaps = vec![area("/dev/vda3", 10)];
 }
 
+/// zram alone is swap and writes back to this device.
+fn write_back(facts: &mut Facts, to: &str) {
+    zram_device(facts);
+    facts.zram.devices[0].backing_dev = Fact::known(format!("/dev/{to}"), "/sys/block/zram0/backing_dev");
+    disk(facts, to, Transport::Virtual, false);
+    facts.swaps = vec![area("/dev/zram0", 5)];
+}
+
 pub(super) const CASES: &[FindingCase] = &[
     FindingCase {
         code: "swap-inverted-priority",
@@ -165,8 +173,30 @@ pub(super) const CASES: &[FindingCase] = &[
             ("it is LUKS", |f| f.swaps[0].encryption = Fact::known(Encryption::Luks { version: 2 }, "x")),
             ("it is not known", |f| f.swaps[0].encryption = Fact::absent("x")),
             ("it is memory", |f| drop(f.swaps.remove(0))),
+            ("what zram writes back to is encrypted", |f| {
+                write_back(f, "dm-0");
+                f.block_devices.last_mut().unwrap().dm_uuid = Some("CRYPT-PLAIN-x".into());
+            }),
+            ("what zram writes back to is not known", |f| {
+                write_back(f, "vdb1");
+                f.block_devices.clear();
+            }),
+            ("zram writes back to a file", |f| {
+                write_back(f, "loop0");
+                disk(f, "loop0", Transport::Loop, false);
+            }),
         ],
-        also: &[],
+        also: &[
+            ("a partition behind zram", |f| write_back(f, "vdb1"), "/dev/vdb1 (behind zram0) is not encrypted"),
+            (
+                "both",
+                |f| {
+                    write_back(f, "vdb1");
+                    f.swaps.push(area("/dev/vda3", 1));
+                },
+                "/dev/vda3, /dev/vdb1 (behind zram0) are not encrypted",
+            ),
+        ],
     },
     FindingCase {
         code: "swap-none",
