@@ -252,12 +252,18 @@ fn random_key_by_name(facts: &Facts) -> Option<FindingEvidence> {
     Some(FindingEvidence::new(what, "ls -l /dev/disk/by-id /dev/disk/by-partuuid").seen_all([mapping(&found)]))
 }
 
+/// Whether a swap line of fstab asks systemd to write a header into a mapping that has none.
+fn is_made_by_fstab(facts: &Facts, mapping: &CryptMapping) -> bool {
+    let node = format!("/dev/mapper/{}", mapping.name);
+    swaps(facts).iter().any(|entry| entry.spec == node && entry.option("x-systemd.makefs").is_some())
+}
+
 fn random_key_without_swap(facts: &Facts) -> Option<FindingEvidence> {
-    let found = random(facts)
-        .into_iter()
-        .find(|mapping| !has(mapping, "swap") && !mapping.options.iter().any(|option| option.starts_with("tmp")))?;
+    let makes = |mapping: &CryptMapping| mapping.options.iter().any(|option| option == "swap" || option.starts_with("tmp"));
+    let found = random(facts).into_iter().find(|mapping| !makes(mapping) && !is_made_by_fstab(facts, mapping))?;
     let what = format!("{} gets a random key but lacks the option swap: it gets no swap header, and swapon fails", found.name);
-    let cure = format!("sed -i '/^{}[[:blank:]]/s/$/,swap/' {CRYPTTAB}", found.name);
+    let before = if found.options.is_empty() { ' ' } else { ',' };
+    let cure = format!("sed -i '/^{}[[:blank:]]/s/[[:blank:]]*$/{before}swap/' {CRYPTTAB}", found.name);
     Some(FindingEvidence::new(what, cure).seen_all([mapping(&found)]))
 }
 

@@ -214,13 +214,18 @@ pub(super) const CASES: &[FindingCase] = &[
     FindingCase {
         code: "crypttab-random-key-without-swap",
         base: |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom plain\n"),
-        says: &["lacks the option swap", "sed -i '/^cryptswap[[:blank:]]/s/$/,swap/'"],
+        says: &["lacks the option swap", "sed -i '/^cryptswap[[:blank:]]/s/[[:blank:]]*$/,swap/' /etc/crypttab"],
         but_not: &[
             ("it has", |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom plain,swap\n")),
             ("it is for temporary files", |f| crypttab(f, "t PARTUUID=1 /dev/urandom tmp=ext4\n")),
             ("its key stays", |f| crypttab(f, "cryptswap PARTUUID=1 none plain\n")),
+            ("fstab makes the header", |f| fstab(f, "/dev/mapper/cryptswap none swap sw,x-systemd.makefs\n")),
         ],
-        also: &[],
+        also: &[
+            ("no options", |f| crypttab(f, "cryptswap PARTUUID=1 /dev/urandom\n"), "s/[[:blank:]]*$/ swap/'"),
+            ("another line of fstab", |f| fstab(f, "/dev/mapper/other none swap x-systemd.makefs\n"), "lacks the option"),
+            ("a line that makes nothing", |f| fstab(f, "/dev/mapper/cryptswap none swap sw\n"), "lacks the option"),
+        ],
     },
     FindingCase {
         code: "crypttab-random-key-luks",
