@@ -38,7 +38,8 @@ pub(super) static ROWS: &[Finding] = &[
 ];
 
 fn oom(facts: &Facts) -> Option<FindingEvidence> {
-    let lines = log(facts, |line| line.contains("Out of memory") || line.contains("oom-kill:"));
+    // A kill at the limit of a control group says "Memory cgroup out of memory", and is no fault of swap.
+    let lines = log(facts, |line| line.contains("Out of memory"));
     let zswap = zswap_on(facts);
     if lines.is_empty() || zswap.is_none() && zram_areas(facts).is_empty() {
         return None;
@@ -59,8 +60,7 @@ fn oom(facts: &Facts) -> Option<FindingEvidence> {
     {
         causes.push("swap is nearly full".to_owned());
     }
-    let why =
-        if causes.is_empty() { "nothing in the counters says why; a cgroup limit may".to_owned() } else { causes.join(", ") };
+    let why = if causes.is_empty() { "nothing in the counters says why".to_owned() } else { causes.join(", ") };
     let what = format!("the kernel log has {} lines of the OOM killer although compressed swap is on: {why}", lines.len());
     Some(FindingEvidence::new(what, "swaptune plan --explain").seen_all(lines))
 }

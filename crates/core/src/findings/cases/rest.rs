@@ -332,6 +332,7 @@ pub(super) const CASES: &[FindingCase] = &[
             meminfo(f, &[("SwapTotal", 1000), ("SwapFree", 100)]);
             log(f, "Out of memory: Killed process 1 (x)");
             log(f, "oom-kill:constraint=CONSTRAINT_NONE");
+            log(f, "Out of memory: Killed process 2 (y)");
         },
         says: &[
             "2 lines of the OOM killer",
@@ -340,6 +341,11 @@ pub(super) const CASES: &[FindingCase] = &[
         ],
         but_not: &[
             ("nobody was killed", |f| f.kernel.log = Fact::known(Vec::new(), "/dev/kmsg")),
+            ("a control group was at its own limit", |f| {
+                f.kernel.log = Fact::known(Vec::new(), "/dev/kmsg");
+                log(f, "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/a,task=x,pid=7,uid=0");
+                log(f, "Memory cgroup out of memory: Killed process 7 (x)");
+            }),
             ("there is no compressed swap", off),
         ],
         also: &[
