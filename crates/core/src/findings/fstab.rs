@@ -184,22 +184,27 @@ fn duplicate(facts: &Facts) -> Option<FindingEvidence> {
 }
 
 fn swap_off(facts: &Facts) -> Option<FindingEvidence> {
-    let off: Vec<FstabEntry> =
-        swaps(facts).into_iter().filter(|entry| device(facts, entry).is_some() && !is_active(facts, entry)).collect();
+    let is_running = facts.image.is_none() && !facts.system.container.is_known();
+    let is_file = |entry: &FstabEntry| is_running && is_file(entry) && refusing(facts, entry).is_none();
+    let is_off = |entry: &FstabEntry| (device(facts, entry).is_some() || is_file(entry)) && !is_active(facts, entry);
+    let off: Vec<FstabEntry> = swaps(facts).into_iter().filter(is_off).collect();
     let first = off.first()?;
-    let what = format!("{} is listed as swap, is there, and is not on", first.spec);
+    let there = if device(facts, first).is_some() { ", is there," } else { "" };
+    let what = format!("{} is listed as swap{there} and is not on", first.spec);
     Some(FindingEvidence::new(what, "swapon -a").seen_all(off.iter().map(line)))
 }
 
+/// The file system that a swap file lies on, when it is one that refuses most of them.
+fn refusing<'a>(facts: &'a Facts, entry: &FstabEntry) -> Option<&'a str> {
+    let under = |at: &str| at == "/" || entry.spec.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'));
+    let mount = facts.mounts.iter().filter(|mount| under(&mount.at)).max_by_key(|mount| mount.at.len())?;
+    Some(mount.filesystem.as_str()).filter(|kind| matches!(*kind, "btrfs" | "bcachefs" | "zfs" | "overlay" | "tmpfs"))
+}
+
 fn file_copy_on_write(facts: &Facts) -> Option<FindingEvidence> {
-    let refuses = |entry: &FstabEntry| {
-        let under = |at: &str| at == "/" || entry.spec.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'));
-        let mount = facts.mounts.iter().filter(|mount| under(&mount.at)).max_by_key(|mount| mount.at.len())?;
-        matches!(mount.filesystem.as_str(), "btrfs" | "bcachefs" | "zfs" | "overlay" | "tmpfs").then(|| mount.filesystem.clone())
-    };
-    let found = swaps(facts).into_iter().filter(|entry| is_file(entry) && !is_active(facts, entry));
+    let mut found = swaps(facts).into_iter().filter(|entry| is_file(entry) && !is_active(facts, entry));
     let (entry, filesystem) =
-        found.filter_map(|entry| Some((refuses(&entry)?, entry))).map(|(kind, entry)| (entry, kind)).next()?;
+        found.find_map(|entry| Some((refusing(facts, &entry)?, entry))).map(|(kind, entry)| (entry, kind))?;
     let what = format!(
         "{} lies on {filesystem} and is not on: the kernel takes no swap file there that is copied on write, compressed or sparse",
         entry.spec

@@ -149,15 +149,41 @@ pub(super) const CASES: &[FindingCase] = &[
             }),
             ("it is not there", |f| f.block_devices.clear()),
             ("it is not used at boot", |f| fstab(f, "UUID=1-2 none swap noauto\n")),
+            ("it is a file that is on", |f| {
+                fstab(f, "/swapfile none swap sw 0 0\n");
+                f.swaps = vec![area("/swapfile", 1)];
+            }),
+            ("it is a file that its file system may refuse", |f| {
+                mount(f, "/", "btrfs");
+                fstab(f, "/swapfile none swap sw 0 0\n");
+            }),
+            ("it is a file of a container", |f| {
+                fstab(f, "/swapfile none swap sw 0 0\n");
+                f.system.container = Fact::known(crate::facts::Container { kind: "lxc".into() }, "x");
+            }),
+            ("it is a file of an image", |f| {
+                fstab(f, "/swapfile none swap sw 0 0\n");
+                f.image = Some(crate::facts::ImageFacts::default());
+            }),
         ],
-        also: &[(
-            "a swap file on that device",
-            |f| {
-                f.swaps = vec![area("/data/swap", 1)];
-                f.swaps[0].device = Fact::known("vda3".into(), "x");
-            },
-            "is not on",
-        )],
+        also: &[
+            (
+                "a swap file on that device",
+                |f| {
+                    f.swaps = vec![area("/data/swap", 1)];
+                    f.swaps[0].device = Fact::known("vda3".into(), "x");
+                },
+                "is not on",
+            ),
+            (
+                "a swap file",
+                |f| {
+                    mount(f, "/", "ext4");
+                    fstab(f, "/swapfile none swap sw 0 0\n");
+                },
+                "/swapfile is listed as swap and is not on",
+            ),
+        ],
     },
     FindingCase {
         code: "fstab-file-copy-on-write",
