@@ -50,7 +50,7 @@ signatures! {
         "the boot waited for a swap device that never came: it is missing, or udev did not announce it",
         "swaptune apply --boot", "systemd.swap(5); systemd.device(5)";
     makefs_refused: "log-makefs-refused", Error, "swap was not made because the device looked used",
-        ["is not empty (contains file system of type"],
+        ["is not empty (contains file system of type + ! swap)"],
         "mkswap at boot refused a device whose random content looked like a file system: wipe its first megabyte once",
         "lsblk --fs", "systemd-makefs@.service(8)";
     page_size: "log-swap-page-size", Error, "a swap header does not fit this kernel",
@@ -87,16 +87,18 @@ signatures! {
         "swaptune inspect", "mm/swapfile.c";
 }
 
-/// The newest lines that carry one of the texts; parts separated by ` + ` must follow each other.
+/// The newest lines that carry one of the texts; parts separated by ` + ` must follow each other, and what comes after a `!` must
+/// not follow at once.
 fn signature(facts: &Facts, texts: &[&str], meaning: &str, cure: &str) -> Option<FindingEvidence> {
     let carries = |line: &str, text: &str| {
         let mut rest = line;
-        text.split(" + ").all(|part| match rest.find(part) {
-            Some(at) => {
+        text.split(" + ").all(|part| match (part.strip_prefix('!'), rest.find(part)) {
+            (Some(other), _) => !rest.starts_with(other),
+            (None, Some(at)) => {
                 rest = &rest[at + part.len()..];
                 true
             }
-            None => false,
+            (None, None) => false,
         })
     };
     let mut lines = log(facts, |line| texts.iter().any(|text| carries(line, text)));

@@ -55,7 +55,8 @@ pub(super) const CASES: &[FindingCase] = &[
     signature!(
         "log-makefs-refused",
         "systemd-makefs[7]: /dev/mapper/swap is not empty (contains file system of type jbd), exiting",
-        not "/dev/mapper/swap is not empty"
+        not "/dev/mapper/swap is not empty",
+        not "systemd-makefs[7]: /dev/vda3 is not empty (contains file system of type swap), exiting."
     ),
     signature!(
         "log-swap-page-size",
