@@ -141,9 +141,9 @@ fn optional_missing(facts: &Facts) -> Option<FindingEvidence> {
     let missing: Vec<FstabEntry> = missing(facts).filter(FstabEntry::is_optional).collect();
     let first = missing.first()?;
     let what = format!(
-        "{} may be missing and is not there, or could not be opened: boots give it up after {} s; it comes up when it is plugged in",
+        "{} may be missing and is not there, or could not be opened: boots give it up after {}; it comes up when it is plugged in",
         first.spec,
-        first.option("x-systemd.device-timeout").unwrap_or_default().trim_end_matches('s')
+        wait(first)
     );
     let cure = format!("swaptune device retire {}", first.spec);
     Some(FindingEvidence::new(what, cure).seen_all(missing.iter().map(line)))
@@ -152,21 +152,32 @@ fn optional_missing(facts: &Facts) -> Option<FindingEvidence> {
 fn missing_device(facts: &Facts) -> Option<FindingEvidence> {
     let missing: Vec<FstabEntry> = missing(facts).filter(|entry| !entry.is_optional()).collect();
     let first = missing.first()?;
-    let waits = if first.option("nofail").is_some() {
-        "the boot goes on without it"
+    let waits = if first.option("nofail").is_some() || !facts.system.has_systemd() {
+        "the boot goes on without it".to_owned()
     } else {
-        "without nofail each boot waits 90 s for it"
+        format!("without nofail each boot waits {} for it", wait(first))
     };
     let what = format!("{} is listed as swap and is not there: {waits}", first.spec);
     let cure = format!("sed -i '{}s/^/#/' {FSTAB}", first.line);
     Some(FindingEvidence::new(what, cure).seen_all(missing.iter().map(line)))
 }
 
+/// How long systemd waits for the device of a line.
+fn wait(entry: &FstabEntry) -> String {
+    let timeout = entry.option("x-systemd.device-timeout").unwrap_or("90s");
+    match timeout.trim_end_matches('s').parse::<u64>() {
+        Ok(0) => "without end".to_owned(),
+        Ok(seconds) => format!("{seconds} s"),
+        Err(_) => timeout.to_owned(),
+    }
+}
+
 fn no_nofail(facts: &Facts) -> Option<FindingEvidence> {
-    let lines: Vec<FstabEntry> =
-        swaps(facts).into_iter().filter(|entry| entry.option("nofail").is_none() && !is_file(entry)).collect();
+    let listed = if facts.system.has_systemd() { swaps(facts) } else { Vec::new() };
+    let lines: Vec<FstabEntry> = listed.into_iter().filter(|entry| entry.option("nofail").is_none() && !is_file(entry)).collect();
     let first = lines.first()?;
-    let what = format!("{} has no nofail: should that device be missing or dead, the boot waits 90 s for it", first.spec);
+    let what =
+        format!("{} has no nofail: should that device be missing or dead, the boot waits {} for it", first.spec, wait(first));
     Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all(lines.iter().map(line)))
 }
 

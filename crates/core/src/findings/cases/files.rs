@@ -11,6 +11,10 @@ fn crypttab(facts: &mut Facts, text: &str) {
     file(facts, "/etc/crypttab", text);
 }
 
+fn systemd(facts: &mut Facts) {
+    facts.system.init = Fact::known(crate::facts::InitSystem::Systemd, "/run/systemd/system");
+}
+
 /// A disk vda with a swap partition vda3 of UUID 1-2, which is not on.
 fn swap_partition(facts: &mut Facts) {
     disk(facts, "vda", Transport::Virtual, false);
@@ -42,9 +46,14 @@ pub(super) const CASES: &[FindingCase] = &[
         code: "fstab-missing-device",
         base: |f| {
             swap_partition(f);
+            systemd(f);
             fstab(f, "/dev/vda1 / ext4\nUUID=9 none swap sw 0 0\n");
         },
-        says: &["UUID=9 is listed as swap and is not there: without nofail", "sed -i '2s/^/#/' /etc/fstab", "line 2: UUID=9"],
+        says: &[
+            "UUID=9 is listed as swap and is not there: without nofail each boot waits 90 s",
+            "sed -i '2s/^/#/' /etc/fstab",
+            "line 2: UUID=9",
+        ],
         but_not: &[
             ("it is there", |f| fstab(f, "UUID=1-2 none swap sw\n")),
             ("it is there by label", |f| fstab(f, "LABEL=swap none swap sw\n")),
@@ -74,6 +83,8 @@ pub(super) const CASES: &[FindingCase] = &[
             ("a link", |f| fstab(f, "/dev/disk/by-uuid/9 none swap sw\n"), "by-uuid/9 is listed"),
             ("a label", |f| fstab(f, "LABEL=gone none swap sw\n"), "LABEL=gone is listed"),
             ("nofail", |f| fstab(f, "UUID=9 none swap sw,nofail\n"), "goes on without it"),
+            ("another init", |f| f.system.init = Fact::absent("busybox"), "goes on without it"),
+            ("a shorter wait", |f| fstab(f, "UUID=9 none swap x-systemd.device-timeout=5\n"), "waits 5 s for it"),
             ("a path", |f| fstab(f, "/dev/vdz none swap sw\n"), "/dev/vdz is listed"),
             (
                 "the name of a partition, where those are known",
@@ -101,15 +112,23 @@ pub(super) const CASES: &[FindingCase] = &[
     },
     FindingCase {
         code: "fstab-no-nofail",
-        base: |f| fstab(f, "UUID=1-2 none swap sw 0 0\n"),
-        says: &["UUID=1-2 has no nofail", "swaptune apply --boot"],
+        base: |f| {
+            systemd(f);
+            fstab(f, "UUID=1-2 none swap sw 0 0\n");
+        },
+        says: &["UUID=1-2 has no nofail", "waits 90 s", "swaptune apply --boot"],
         but_not: &[
+            ("another init waits for nothing", |f| f.system.init = Fact::absent("busybox")),
             ("it has", |f| fstab(f, "UUID=1-2 none swap sw,nofail\n")),
             ("it is not used at boot", |f| fstab(f, "UUID=1-2 none swap noauto\n")),
             ("it is a file", |f| fstab(f, "/swapfile none swap sw\n")),
             ("it is no swap", |f| fstab(f, "UUID=1-2 / ext4 rw\n")),
         ],
-        also: &[],
+        also: &[
+            ("a shorter wait", |f| fstab(f, "UUID=1-2 none swap x-systemd.device-timeout=5s\n"), "waits 5 s for it"),
+            ("a wait in minutes", |f| fstab(f, "UUID=1-2 none swap x-systemd.device-timeout=2min\n"), "waits 2min for it"),
+            ("a wait without end", |f| fstab(f, "UUID=1-2 none swap x-systemd.device-timeout=0\n"), "waits without end for it"),
+        ],
     },
     FindingCase {
         code: "fstab-duplicate",
