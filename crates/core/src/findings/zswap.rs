@@ -319,12 +319,21 @@ fn readahead_stays(facts: &Facts) -> Option<FindingEvidence> {
 
 fn unused(facts: &Facts) -> Option<FindingEvidence> {
     zswap_on(facts).filter(|_| !facts.swaps.is_empty())?;
-    let stored = facts.memory.count("zswpout").or_else(|| counter(facts, "stored_pages"))?;
-    if stored > 0 {
-        return None;
-    }
+    let seen = nothing_stored(facts)?;
     let what = "zswap is on and has stored nothing since boot: either there was no memory pressure yet, or something keeps pages from it";
-    Some(FindingEvidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", "zswpout 0"))
+    Some(FindingEvidence::new(what, "swaptune verify --prove").seen_all([seen]))
+}
+
+/// What shows that no page was ever stored. Before 5.19 no counter has them all: what is stored now, and what comes of pages that were.
+fn nothing_stored(facts: &Facts) -> Option<Exhibit> {
+    let none = |source: &str, text: &str| Exhibit { source: source.to_owned(), text: text.to_owned() };
+    if let Some(stored) = facts.memory.count("zswpout") {
+        return (stored == 0).then(|| none("/proc/vmstat", "zswpout 0"));
+    }
+    let traces = ["written_back_pages", "pool_limit_hit", "duplicate_entry"].map(|name| counter(facts, name));
+    let is_unused = counter(facts, "stored_pages")? == 0 && traces.iter().all(|count| count.is_none_or(|count| count == 0));
+    is_unused
+        .then(|| none("/sys/kernel/debug/zswap", "stored_pages, written_back_pages, pool_limit_hit and duplicate_entry are 0"))
 }
 
 fn off_holds_pages(facts: &Facts) -> Option<FindingEvidence> {

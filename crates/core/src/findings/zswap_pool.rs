@@ -193,13 +193,20 @@ fn causes(facts: &Facts) -> Vec<Exhibit> {
     all.map(|(source, count)| Exhibit { source, text: count.to_string() }).collect()
 }
 
-/// Pages that went past zswap, their number and that of those it stored, when there are enough to matter.
-fn past(facts: &Facts) -> Option<(u64, u64, u64)> {
+/// Pages that zswap stored, and how a sentence calls them. Before 5.19 no counter has them: those that it holds now are fewer.
+fn stored(facts: &Facts) -> (u64, &'static str) {
+    let held = || (counter(facts, "stored_pages").unwrap_or(0), "that are in it now");
+    grown_vmstat(facts, "zswpout").map_or_else(held, |stored| (stored, "stored in it"))
+}
+
+/// Pages that went past zswap, those that it wrote back and a word on what it stored, when there are enough to matter.
+fn past(facts: &Facts) -> Option<(u64, u64, String)> {
     zswap_on(facts)?;
     let (passed, written) = passed(facts)?;
-    let stored = grown_vmstat(facts, "zswpout").or_else(|| counter(facts, "stored_pages")).unwrap_or(0);
+    let (stored, how) = stored(facts);
     let few = passed < PASSED || passed.saturating_mul(100) <= stored;
-    (!few && zram_areas(facts).is_empty() && !is_stuck(facts)).then_some((passed, written, stored))
+    (!few && zram_areas(facts).is_empty() && !is_stuck(facts))
+        .then(|| (passed, written, format!("{} {how}", pages(facts, stored))))
 }
 
 fn rejects(facts: &Facts) -> Option<FindingEvidence> {
@@ -211,10 +218,9 @@ fn rejects(facts: &Facts) -> Option<FindingEvidence> {
     let why: Vec<String> =
         causes.iter().map(|c| format!("{} {}", c.source.rsplit(['/', ' ']).next().unwrap_or_default(), c.text)).collect();
     let what = format!(
-        "{} went to the disk without passing zswap {}, against {} stored in it ({})",
+        "{} went to the disk without passing zswap {}, against {stored} ({})",
         pages(facts, passed),
         since(facts),
-        pages(facts, stored),
         why.join(", ")
     );
     let found = FindingEvidence::new(what, "swaptune plan --explain")
@@ -226,11 +232,10 @@ fn rejects(facts: &Facts) -> Option<FindingEvidence> {
 fn passed_by(facts: &Facts) -> Option<FindingEvidence> {
     let (passed, written, stored) = past(facts).filter(|_| causes(facts).is_empty())?;
     let what = format!(
-        "{} went to the disk without passing zswap {}, against {} stored in it; no counter says why, and pages \
+        "{} went to the disk without passing zswap {}, against {stored}; no counter says why, and pages \
          swapped before zswap was on are among them",
         pages(facts, passed),
-        since(facts),
-        pages(facts, stored)
+        since(facts)
     );
     let seen = format!("pswpout − written back = {passed} pages, written back = {written} pages");
     Some(FindingEvidence::new(what, "swaptune verify --prove").seen("/proc/vmstat", seen))
@@ -251,12 +256,12 @@ fn incompressible(facts: &Facts) -> Option<FindingEvidence> {
         );
     }
     let refused = grown(facts, "reject_compress_poor").unwrap_or(0) + grown(facts, "reject_compress_fail").unwrap_or(0);
-    let stored = grown_vmstat(facts, "zswpout").unwrap_or(held);
+    let (stored, how) = stored(facts);
     if refused < FEW || refused.saturating_mul(20) <= stored {
         return None;
     }
     let what = format!(
-        "{} did not compress {} and went to the disk, against {} stored",
+        "{} did not compress {} and went to the disk, against {} {how}",
         pages(facts, refused),
         since(facts),
         pages(facts, stored)

@@ -254,14 +254,26 @@ pub(super) const CASES: &[FindingCase] = &[
             ("there is no swap", no_swap),
             ("it has stored", |f| vmstat(f, &[("zswpout", 1)])),
             ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),
+            ("an old kernel wrote some back", |f| {
+                f.memory.vmstat = Fact::absent("x");
+                counters(f, &[("stored_pages", 0), ("written_back_pages", 1)]);
+            }),
+            ("an old kernel's pool was full", |f| {
+                f.memory.vmstat = Fact::absent("x");
+                counters(f, &[("stored_pages", 0), ("pool_limit_hit", 1)]);
+            }),
+            ("an old kernel met a page again", |f| {
+                f.memory.vmstat = Fact::absent("x");
+                counters(f, &[("stored_pages", 0), ("duplicate_entry", 1)]);
+            }),
         ],
         also: &[(
-            "an old kernel's counter",
+            "an old kernel's counters",
             |f| {
                 f.memory.vmstat = Fact::absent("x");
-                counters(f, &[("stored_pages", 0)]);
+                counters(f, &[("stored_pages", 0), ("written_back_pages", 0), ("pool_limit_hit", 0), ("duplicate_entry", 0)]);
             },
-            "stored nothing",
+            "/sys/kernel/debug/zswap: stored_pages, written",
         )],
     },
     FindingCase {

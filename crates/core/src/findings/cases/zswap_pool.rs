@@ -190,7 +190,18 @@ pub(super) const CASES: &[FindingCase] = &[
             }),
             ("nothing is known", |f| f.memory.vmstat = Fact::absent("x")),
         ],
-        also: &[("just enough", |f| vmstat(f, &[("pswpout", 5_096)]), "16 MiB went")],
+        also: &[
+            ("just enough", |f| vmstat(f, &[("pswpout", 5_096)]), "16 MiB went"),
+            (
+                "an old kernel, which counts no stores",
+                |f| {
+                    f.memory.vmstat = Fact::default();
+                    vmstat(f, &[("pswpout", 9_000)]);
+                    counters(f, &[("written_back_pages", 1_000), ("stored_pages", 2_560)]);
+                },
+                "against 10 MiB that are in it now",
+            ),
+        ],
     },
     FindingCase {
         code: "zswap-passed",
