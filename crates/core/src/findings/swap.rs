@@ -102,7 +102,8 @@ fn inverted_priority(facts: &Facts) -> Option<FindingEvidence> {
 
 fn default_priority(facts: &Facts) -> Option<FindingEvidence> {
     let unset: Vec<&SwapArea> = facts.swaps.iter().filter(|area| area.priority < 0).collect();
-    if unset.is_empty() || facts.swaps.len() < 2 {
+    // One alone is filled after all that have a priority.
+    if unset.len() < 2 {
         return None;
     }
     let how = if does(facts, &behaviours::DEFAULT_PRIORITY_EQUAL) {

@@ -32,10 +32,14 @@ pub(super) const CASES: &[FindingCase] = &[
         code: "swap-default-priority",
         base: |f| {
             kernel(f, "6.12.1");
-            f.swaps = vec![area("/dev/vda3", -2), area("/dev/vdb1", 5)];
+            f.swaps = vec![area("/dev/vda3", -2), area("/dev/vdb1", 5), area("/dev/vdc1", -3)];
         },
-        says: &["1 of 2 areas", "(/dev/vda3): this kernel fills them one after the other"],
-        but_not: &[("all have one", |f| f.swaps[0].priority = 0), ("there is only one area", |f| f.swaps.truncate(1))],
+        says: &["2 of 3 areas", "(/dev/vda3, /dev/vdc1): this kernel fills them one after the other"],
+        but_not: &[
+            ("all have one", |f| f.swaps.iter_mut().for_each(|area| area.priority = 0)),
+            ("only one has none, which is filled last", |f| f.swaps.truncate(2)),
+            ("there is only one area", |f| f.swaps.truncate(1)),
+        ],
         also: &[
             ("the last older kernel", |f| kernel(f, "6.18.9"), "this kernel fills them one after the other"),
             ("a newer kernel", |f| kernel(f, "6.19.0"), "this kernel fills them in turn"),
