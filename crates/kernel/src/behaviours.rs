@@ -91,7 +91,7 @@ table! {
     COUNTS_COMPRESS_FAIL: "zswap-counts-compress-fail", since(6, 7), ["core", "tiers"],
         "zswap counts pages that its compressor could not make smaller",
         "mm/zswap.c, reject_compress_fail";
-    ENTRY_HEADER: "zswap-entry-header", before(6, 7), ["bench"],
+    ENTRY_HEADER: "zswap-entry-header", before(6, 5), ["bench"],
         "zswap puts the swap entry in front of each object where the allocator can evict (zbud, z3fold)",
         "mm/zswap.c, struct zswap_header";
     LARGE_FOLIOS_PAST_ZSWAP: "zswap-refuses-large-folios", before(6, 13), ["core"],
