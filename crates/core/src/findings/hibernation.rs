@@ -29,8 +29,9 @@ pub(super) static ROWS: &[Finding] = &[
     },
 ];
 
+/// The device that the kernel resumes from; `noresume` wins wherever it stands.
 fn resume(facts: &Facts) -> Option<String> {
-    booted_with(facts, "resume").filter(|device| !device.is_empty())
+    booted_with(facts, "resume").filter(|device| !device.is_empty() && booted_with(facts, "noresume").is_none())
 }
 
 fn word(facts: &Facts, device: &str) -> Exhibit {

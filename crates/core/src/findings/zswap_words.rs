@@ -3,7 +3,8 @@
 use super::ask::{booted_with, command_lines, config, does, log, parameter, release, zswap_on, zswap_words};
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::facts::{Availability, Facts, ZswapFacts};
-use crate::knobs;
+use crate::knobs::{self, Knob, KnobKind};
+use crate::parse::cmdline;
 use swaptune_kernel::behaviours;
 use swaptune_kernel::nearest;
 
@@ -222,6 +223,16 @@ fn allocator_gone(facts: &Facts) -> Option<FindingEvidence> {
     Some(FindingEvidence::new(what, "swaptune apply --boot").seen_all(exhibits))
 }
 
+/// Whether a live value is what a word asked for. Without a value the word is yes to a plain switch; `enabled` has a setter of its own,
+/// to which the kernel hands no word without one.
+fn is_as_asked(row: &Knob, asked: &str, live: &str) -> bool {
+    let is_refused = asked.is_empty() && row.name == "zswap.enabled";
+    match cmdline::boolean(asked).filter(|_| row.kind == KnobKind::Bool && !is_refused) {
+        Some(yes) => row.same(if yes { "Y" } else { "N" }, live),
+        None => row.same(asked, live),
+    }
+}
+
 fn word_contradicted(facts: &Facts) -> Option<FindingEvidence> {
     let zswap = facts.zswap.value()?;
     let mut exhibits = Vec::new();
@@ -231,7 +242,7 @@ fn word_contradicted(facts: &Facts) -> Option<FindingEvidence> {
         let Some(row) = knobs::find(&format!("zswap.{name}")).filter(|_| name != "compressor" && name != "zpool") else {
             continue;
         };
-        let Some(asked) = booted_with(facts, row.name).filter(|asked| !row.same(asked, live)) else { continue };
+        let Some(asked) = booted_with(facts, row.name).filter(|asked| !is_as_asked(row, asked, live)) else { continue };
         first.get_or_insert_with(|| {
             format!("the kernel was booted with {}={asked}, and the live value is {}", row.name, live.trim())
         });

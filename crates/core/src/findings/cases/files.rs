@@ -294,6 +294,7 @@ pub(super) const CASES: &[FindingCase] = &[
             ("there is nothing", no_swap),
             ("nobody hibernates", |f| cmdline(f, "quiet")),
             ("the word is empty", |f| cmdline(f, "resume=")),
+            ("it is switched off", |f| cmdline(f, "resume=UUID=7 noresume")),
         ],
         also: &[],
     },
@@ -307,6 +308,7 @@ pub(super) const CASES: &[FindingCase] = &[
         but_not: &[
             ("the key stays", |f| crypttab(f, "cryptswap PARTUUID=1 /key swap\n")),
             ("it is another mapping", |f| cmdline(f, "resume=/dev/mapper/other")),
+            ("it is switched off", |f| cmdline(f, "noresume resume=/dev/mapper/cryptswap")),
             ("nobody hibernates", |f| cmdline(f, "quiet")),
         ],
         also: &[(
@@ -324,6 +326,7 @@ pub(super) const CASES: &[FindingCase] = &[
         says: &["resume=UUID=7 names a device that is not there"],
         but_not: &[
             ("it is there", |f| cmdline(f, "resume=UUID=1-2")),
+            ("it is switched off", |f| cmdline(f, "resume=UUID=7 noresume")),
             ("it is there by label", |f| cmdline(f, "resume=LABEL=swap")),
             ("it is there by name", |f| cmdline(f, "resume=/dev/vda3")),
             ("it is there by mapping", |f| cmdline(f, "resume=/dev/mapper/crypt")),

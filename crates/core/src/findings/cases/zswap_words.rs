@@ -188,12 +188,31 @@ pub(super) const CASES: &[FindingCase] = &[
             ("it is so", |f| zswap(f, &[("enabled", "Y")])),
             ("it was not asked for", |f| cmdline(f, "zswap.max_pool_percent=20")),
             ("the last word wins", |f| cmdline(f, "zswap.enabled=1 zswap.enabled=0")),
+            ("a bare word is yes to a plain switch", |f| {
+                zswap(f, &[("shrinker_enabled", "Y")]);
+                cmdline(f, "zswap.shrinker_enabled");
+            }),
+            ("it is a short word for yes", |f| {
+                zswap(f, &[("enabled", "Y")]);
+                cmdline(f, "zswap.enabled=t");
+            }),
             ("only the compressor was upgraded", |f| {
                 zswap(f, &[("enabled", "Y"), ("compressor", "zstd"), ("zpool", "zsmalloc")]);
                 cmdline(f, "zswap.enabled=1 zswap.compressor=lzo zswap.zpool=zbud");
             }),
         ],
-        also: &[("another value", |f| cmdline(f, "zswap.max_pool_percent=30"), "max_pool_percent=30")],
+        also: &[
+            ("another value", |f| cmdline(f, "zswap.max_pool_percent=30"), "max_pool_percent=30"),
+            ("a bare word that the kernel refuses", |f| cmdline(f, "zswap.enabled"), "the live value is N"),
+            (
+                "a bare word and a switch that is off",
+                |f| {
+                    zswap(f, &[("shrinker_enabled", "N")]);
+                    cmdline(f, "zswap.shrinker_enabled");
+                },
+                "zswap.shrinker_enabled=",
+            ),
+        ],
     },
     FindingCase {
         code: "zswap-asked-but-absent",
