@@ -1,6 +1,6 @@
 //! What zram-generator makes at boot: its configuration, put together as it does that (zram-generator.conf(5)).
 //!
-//! One main file counts, that of the first folder. Drop-ins of all folders follow in the order of their names, where one name
+//! One main file counts, that of the first folder, also when it is empty. Drop-ins of all folders follow in the order of their names, where one name
 //! in an earlier folder hides the same name in a later one. A key that comes again replaces the earlier one.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use crate::units::Bytes;
 const MAIN: &str = "zram-generator.conf";
 /// The folder of drop-ins beside it.
 const DROPINS: &str = "zram-generator.conf.d/";
-/// Folders, the first one wins.
-pub const FOLDERS: [&str; 4] = ["/etc/systemd/", "/run/systemd/", "/usr/local/lib/systemd/", "/usr/lib/systemd/"];
+/// Folders, the first one wins: unlike systemd's own files, those in /run override those in /etc.
+pub const FOLDERS: [&str; 4] = ["/run/systemd/", "/etc/systemd/", "/usr/local/lib/systemd/", "/usr/lib/systemd/"];
 
 /// A key with where it was set last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,9 +116,12 @@ mod tests {
     fn one_main_file_then_drop_ins_by_name() {
         let paths = [
             "/usr/lib/systemd/zram-generator.conf",
+            "/etc/systemd/zram-generator.conf",
             "/run/systemd/zram-generator.conf",
             "/usr/lib/systemd/zram-generator.conf.d/50-x.conf",
             "/etc/systemd/zram-generator.conf.d/50-x.conf",
+            "/etc/systemd/zram-generator.conf.d/60-y.conf",
+            "/run/systemd/zram-generator.conf.d/60-y.conf",
             "/etc/systemd/zram-generator.conf.d/90-z.conf",
             "/run/systemd/zram-generator.conf.d/20-rpi.conf",
             "/etc/systemd/zram-generator.conf.d/README",
@@ -128,6 +131,7 @@ mod tests {
             "/run/systemd/zram-generator.conf",
             "/run/systemd/zram-generator.conf.d/20-rpi.conf",
             "/etc/systemd/zram-generator.conf.d/50-x.conf",
+            "/run/systemd/zram-generator.conf.d/60-y.conf",
             "/etc/systemd/zram-generator.conf.d/90-z.conf",
         ];
         assert_eq!(in_order(&paths), expect);

@@ -65,7 +65,7 @@ pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
         let reason = match row.active {
             Active::Service(names) => enabled.any(names),
             Active::ZramGenerator => zram_section(machine, ram),
-            Active::Generator(name) if is_masked(machine, name) => None,
+            Active::Generator(name) if is_generator_masked(machine, name) => None,
             Active::Generator(_) | Active::Installed => Some((*evidence).to_owned()),
         };
         Some(Manager {
@@ -77,20 +77,26 @@ pub(super) fn inspect(machine: &Machine, ram: Bytes) -> Vec<Manager> {
     found.collect()
 }
 
-fn is_masked(machine: &Machine, generator: &str) -> bool {
-    machine.link(&format!("/etc/systemd/system-generators/{generator}")).is_ok_and(|target| target == "/dev/null")
+fn is_generator_masked(machine: &Machine, generator: &str) -> bool {
+    is_masked(machine, &format!("/etc/systemd/system-generators/{generator}"))
+}
+
+/// Whether a file is a link to /dev/null, which hides others of its name.
+pub(super) fn is_masked(machine: &Machine, path: &str) -> bool {
+    machine.link(path).is_ok_and(|target| target == "/dev/null")
 }
 
 /// The file of the first swap device that zram-generator makes.
 fn zram_section(machine: &Machine, ram: Bytes) -> Option<String> {
-    if is_masked(machine, "zram-generator") {
+    if is_generator_masked(machine, "zram-generator") {
         return None;
     }
     let mut paths = Vec::new();
     for folder in zram_generator::FOLDERS {
         let main = format!("{folder}zram-generator.conf");
         paths.extend(machine.files_in(&format!("{main}.d"), ".conf"));
-        paths.extend(machine.exists(&main).then_some(main));
+        let is_there = machine.exists(&main) || is_masked(machine, &main);
+        paths.extend(is_there.then_some(main));
     }
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let texts = zram_generator::in_order(&paths).into_iter();
@@ -185,7 +191,11 @@ mod tests {
         check(&[generator, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", true)]);
         let emptied = ("etc/systemd/zram-generator.conf", "");
         check(&[generator, emptied, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", false)]);
-        let dropin = ("run/systemd/zram-generator.conf.d/20-x.conf", "[zram0]\n");
+        let masked = ("etc/systemd/zram-generator.conf", "-> /dev/null");
+        check(&[generator, masked, ("usr/lib/systemd/zram-generator.conf", "[zram0]\n")], &[("zram-generator", false)]);
+        let early = ("run/systemd/zram-generator.conf", "[zram0]\n");
+        check(&[generator, emptied, early], &[("zram-generator", true)]);
+        let dropin = ("usr/local/lib/systemd/zram-generator.conf.d/20-x.conf", "[zram0]\n");
         check(&[generator, emptied, dropin], &[("zram-generator", true)]);
         let off = ("etc/systemd/zram-generator.conf.d/zz.conf", "[zram0]\nhost-memory-limit = 0\n");
         check(&[generator, emptied, dropin, off], &[("zram-generator", false)]);
