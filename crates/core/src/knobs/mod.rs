@@ -82,6 +82,10 @@ pub struct Knob {
     pub key: KnobKey,
     /// Values it takes.
     pub kind: KnobKind,
+    /// Smallest number beside 0, where the kernel refuses those between; 0 where the kind says it all.
+    pub least: i64,
+    /// Words that are taken for a number by their first letter, in either case.
+    pub letters: &'static [(char, &'static str)],
     /// Unit of the value, empty for none.
     pub unit: &'static str,
     /// The upstream default, in words where it depends on the machine.
@@ -149,6 +153,8 @@ impl Knob {
         path: "",
         key: KnobKey::Own,
         kind: KnobKind::ReadOnly,
+        least: 0,
+        letters: &[],
         unit: "",
         default: "",
         built: Built::Always,
@@ -239,6 +245,7 @@ impl Knob {
     pub fn expected(&self) -> String {
         match self.kind {
             KnobKind::Bool => "Y or N".into(),
+            KnobKind::Integer { max, .. } if self.least > 0 => format!("0 or a whole number from {} to {max}", self.least),
             KnobKind::Integer { min, max } => format!("a whole number from {min} to {max}"),
             KnobKind::Choice(words) => format!("one of {}", words.join(", ")),
             KnobKind::Name => "a name that the kernel knows".into(),
@@ -262,13 +269,9 @@ impl Knob {
                 _ => Err(error()),
             },
             KnobKind::Integer { min, max } => {
-                // lru_gen/enabled is shown as a hexadecimal mask (0x0007).
-                let number = match value.strip_prefix("0x") {
-                    Some(digits) => i64::from_str_radix(digits, 16),
-                    None => value.parse(),
-                };
-                let number = number.map_err(|_| error())?;
-                if (min..=max).contains(&number) { Ok(number.to_string().into()) } else { Err(error()) }
+                let number = self.whole_number(value).ok_or_else(error)?;
+                let is_taken = (min..=max).contains(&number) && (number == 0 || number >= self.least);
+                if is_taken { Ok(number.to_string().into()) } else { Err(error()) }
             }
             KnobKind::Choice(words) => words.iter().find(|word| **word == value).map(|word| (*word).into()).ok_or_else(error),
             KnobKind::Name if value.is_empty() || value.contains(char::is_whitespace) => Err(error()),
@@ -276,6 +279,18 @@ impl Knob {
             KnobKind::Size => value.parse::<crate::Bytes>().map(|bytes| bytes.0.to_string().into()).map_err(|_| error()),
             KnobKind::Trigger | KnobKind::ReadOnly => Err(error()),
         }
+    }
+
+    /// A number as the kernel reads it: sysctls and module parameters that begin with 0 are octal (kstrtox.c, kernel/sysctl.c), and
+    /// lru_gen/enabled is shown as a hexadecimal mask (0x0007).
+    fn whole_number(&self, value: &str) -> Option<i64> {
+        let first = value.chars().next().map(|letter| letter.to_ascii_lowercase());
+        let value = self.letters.iter().find(|(letter, _)| Some(*letter) == first).map_or(value, |(_, number)| number);
+        let takes_octal = ["/proc/sys/", "/sys/module/"].iter().any(|folder| self.path.starts_with(folder));
+        let is_octal = |digits: &&str| takes_octal && digits.starts_with(|digit: char| digit.is_ascii_digit());
+        let octal = value.strip_prefix('0').filter(is_octal).map(|digits| i64::from_str_radix(digits, 8));
+        let hexadecimal = value.strip_prefix("0x").map(|digits| i64::from_str_radix(digits, 16));
+        hexadecimal.or(octal).unwrap_or_else(|| value.parse()).ok()
     }
 }
 

@@ -105,6 +105,34 @@ fn values_are_normalised_and_checked() {
 }
 
 #[test]
+fn numbers_are_read_as_the_kernel_reads_them() {
+    let read = |name: &str, value: &str| find(name).unwrap().normalise(value).ok().map(std::borrow::Cow::into_owned);
+    for (name, value, expect) in [
+        ("vm.vfs_cache_pressure", "0144", Some("100")),
+        ("vm.vfs_cache_pressure", "00", Some("0")),
+        ("vm.vfs_cache_pressure", "089", None),
+        ("vm.vfs_cache_pressure", "0x64", Some("100")),
+        ("zswap.max_pool_percent", "024", Some("20")),
+        ("lru_gen.min_ttl_ms", "0100", Some("100")),
+        ("lru_gen.enabled", "y", Some("7")),
+        ("lru_gen.enabled", "No", Some("0")),
+        ("lru_gen.enabled", "0x0003", Some("3")),
+        ("lru_gen.enabled", "x", None),
+        ("vm.dirty_bytes", "0", Some("0")),
+        ("vm.dirty_bytes", "8191", None),
+        ("vm.dirty_bytes", "8192", Some("8192")),
+        ("vm.dirty_background_bytes", "1", Some("1")),
+        ("vm.dirty_expire_centisecs", "2147483648", None),
+        ("vm.dirty_writeback_centisecs", "2147483648", None),
+        ("vm.watermark_boost_factor", "2147483648", None),
+    ] {
+        assert_eq!(read(name, value).as_deref(), expect, "{name} = {value}");
+    }
+    let expected = find("vm.dirty_bytes").unwrap().expected();
+    assert_eq!(expected, "0 or a whole number from 8192 to 9223372036854775807");
+}
+
+#[test]
 fn an_unknown_name_gets_its_nearest() {
     let error = get("vm.swapiness").unwrap_err();
     assert_eq!(error.to_string(), "unknown knob `vm.swapiness`; did you mean `vm.swappiness`?");

@@ -68,10 +68,11 @@ pub(super) static ROWS: &[Knob] = &[
         name: "vm.dirty_bytes",
         path: "/proc/sys/vm/dirty_bytes",
         kind: KnobKind::Integer { min: 0, max: 9223372036854775807 },
+        least: 8192,
         unit: "bytes",
         default: "0",
         excludes: "vm.dirty_ratio",
-        doc: "As dirty_ratio in bytes; setting one clears the other.",
+        doc: "As dirty_ratio in bytes, two pages or more; setting one clears the other.",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
     },
@@ -89,7 +90,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_expire_centisecs",
         path: "/proc/sys/vm/dirty_expire_centisecs",
-        kind: KnobKind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         unit: "1/100 s",
         default: "3000",
         doc: "Age at which dirty data must be written.",
@@ -99,7 +100,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.dirty_writeback_centisecs",
         path: "/proc/sys/vm/dirty_writeback_centisecs",
-        kind: KnobKind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         unit: "1/100 s",
         default: "500",
         doc: "Interval of the flusher threads; 0 turns periodic writing off.",
@@ -147,7 +148,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "vm.watermark_boost_factor",
         path: "/proc/sys/vm/watermark_boost_factor",
-        kind: KnobKind::Integer { min: 0, max: 4294967295 },
+        kind: KnobKind::Integer { min: 0, max: 2147483647 },
         unit: "1/10000",
         default: "15000",
         doc: "How far the high watermark is raised after fragmentation, in 1/10000; 0 turns the bursts of reclaim off.",
@@ -257,6 +258,7 @@ pub(super) static ROWS: &[Knob] = &[
         name: "lru_gen.enabled",
         path: "/sys/kernel/mm/lru_gen/enabled",
         kind: KnobKind::Integer { min: 0, max: 7 },
+        letters: &[('y', "7"), ('n', "0")],
         unit: "bit mask",
         default: "7 with CONFIG_LRU_GEN_ENABLED, else 0",
         built: Built::Options(&[("CONFIG_LRU_GEN_ENABLED", "7")], "0"),
