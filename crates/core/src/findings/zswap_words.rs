@@ -45,6 +45,13 @@ pub(super) static ROWS: &[Finding] = &[
         detect: compressor_unchecked,
     },
     Finding {
+        code: "zswap-zpool-unchecked",
+        severity: Severity::Warning,
+        title: "the name of zswap's allocator is not checked yet",
+        source: "mm/zswap.c: names are taken as they come until the first enable (6.3 to 6.17)",
+        detect: zpool_unchecked,
+    },
+    Finding {
         code: "zswap-stale-word",
         severity: Severity::Warning,
         title: "the kernel command line has a zswap parameter that this kernel does not know",
@@ -181,6 +188,21 @@ fn compressor_unchecked(facts: &Facts) -> Option<FindingEvidence> {
         known.join(", ")
     );
     Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("compressor", name), parameter("enabled", "N")]))
+}
+
+fn zpool_unchecked(facts: &Facts) -> Option<FindingEvidence> {
+    let zswap = facts.zswap.value().filter(|zswap| !zswap.enabled && !zswap.loaded.is_known())?;
+    let name = zswap.parameter("zpool")?;
+    let known: &[&str] = if does(facts, &behaviours::ONLY_ZSMALLOC) { &["zsmalloc"] } else { &["zbud", "z3fold", "zsmalloc"] };
+    if !does(facts, &behaviours::COMPRESSOR_CHECKED_LATE) || known.contains(&name) {
+        return None;
+    }
+    let what = format!(
+        "zswap was never enabled, so its allocator `{name}` was taken unchecked; {} knows {}, and the first enable would silently replace it",
+        release(facts),
+        known.join(", ")
+    );
+    Some(FindingEvidence::new(what, "swaptune apply").seen_all([parameter("zpool", name), parameter("enabled", "N")]))
 }
 
 /// Why this kernel does not know a word of zswap.

@@ -132,6 +132,32 @@ pub(super) const CASES: &[FindingCase] = &[
         ],
     },
     FindingCase {
+        code: "zswap-zpool-unchecked",
+        base: |f| {
+            kernel(f, "6.12.1");
+            zswap(f, &[("enabled", "N"), ("zpool", "zsmaloc")]);
+        },
+        says: &["`zsmaloc` was taken unchecked", "6.12.1 knows zbud, z3fold, zsmalloc"],
+        but_not: &[
+            ("the last kernel that checks", |f| kernel(f, "6.2.16")),
+            ("zswap is on", |f| zswap(f, &[("enabled", "Y")])),
+            ("it was enabled before", |f| with_zswap(f, |z| z.loaded = Fact::known("lzo/zbud".into(), "log"))),
+            ("the name is good", |f| zswap(f, &[("zpool", "z3fold")])),
+            ("this kernel has no choice", |f| with_zswap(f, |z| drop(z.parameters.remove("zpool")))),
+        ],
+        also: &[
+            ("the first kernel that does not check", |f| kernel(f, "6.3.0"), "`zsmaloc`"),
+            (
+                "an allocator that is gone",
+                |f| {
+                    kernel(f, "6.15.0");
+                    zswap(f, &[("zpool", "zbud")]);
+                },
+                "`zbud` was taken unchecked; 6.15.0 knows zsmalloc, and",
+            ),
+        ],
+    },
+    FindingCase {
         code: "zswap-stale-word",
         base: |f| {
             kernel(f, "6.18.2");
