@@ -65,7 +65,7 @@ pub fn read(args: &TraceArgs, keep: KeptColumns) -> Result<Trace, Failure> {
     let wrong = |error: TraceError| match &error {
         TraceError::TooLong { .. } => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(TOO_LONG),
         TraceError::Packed { unpack, .. } => {
-            let pipe = format!("{unpack} {} | swaptune simulate … --trace -", path.display());
+            let pipe = format!("{unpack} {} | swaptune simulate run --trace -", path.display());
             Failure::new(USAGE, format!("{}: {error}", path.display())).hint(pipe)
         }
         _ => Failure::new(USAGE, format!("{}: {error}", path.display())).hint(hint),
