@@ -47,6 +47,16 @@ fn flags_that_exclude_a_global_one_are_told() {
     }
 }
 
+/// As `| head -1` leaves it: the next sample has no reader.
+#[test]
+fn it_ends_when_its_reader_has_gone() {
+    let mut child = swaptune(&["--csv", "--interval", "100ms"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("unix_ms,"), "{first}");
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn json_and_csv_of_a_folder() {
     let json = success(&swaptune(&["--once", "--json", "--root", host()]).output().unwrap());

@@ -14,6 +14,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use swaptune_core::metrics::Sample;
 use thiserror::Error;
 
@@ -52,6 +54,12 @@ pub enum RecordError {
         /// Where the first frame begins that cannot be read.
         at: u64,
     },
+    /// Two would write over each other's samples.
+    #[error("{}: another process is recording to it", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// Appends samples to a file.
@@ -73,6 +81,10 @@ impl SampleRecorder {
     pub fn open(path: &Path) -> Result<Self, RecordError> {
         let failed = |source| RecordError::Io { path: path.to_owned(), source };
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+            Errno::WOULDBLOCK => RecordError::Busy { path: path.to_owned() },
+            error => failed(error.into()),
+        })?;
         let length = file.metadata().map_err(failed)?.len();
         let whole = if length < MAGIC.len() as u64 { begin(path, &mut file)? } else { whole(path)? };
         file.set_len(whole).and_then(|()| file.seek(SeekFrom::Start(whole))).map_err(failed)?;

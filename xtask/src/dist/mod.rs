@@ -66,6 +66,11 @@ fn stage(architecture: &Architecture) -> anyhow::Result<()> {
     }
     fs::create_dir_all(stage.join("bin"))?;
     architecture.build(&stage.join("bin/swaptune"))?;
+    let doc = stage.join("share/doc/swaptune");
+    fs::create_dir_all(&doc)?;
+    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        fs::copy(license, doc.join(license))?;
+    }
     man::write(&stage.join("share"))
 }
 

@@ -75,6 +75,8 @@ pub enum Read {
     One(fn(&SampleLook<'_>) -> Fact<f64>),
     /// A value for each of several things; the first is the name of the label that tells them apart.
     Each(&'static str, fn(&SampleLook<'_>) -> Values),
+    /// The same of what is not read at each look, with what it grows by in a second.
+    EachWithRate(&'static str, fn(&SampleLook<'_>) -> Values, fn(&SampleLook<'_>) -> Values),
 }
 
 /// One row.
@@ -120,7 +122,7 @@ impl Metric {
     pub fn label(&self) -> Option<&'static str> {
         match self.read {
             Read::One(_) => None,
-            Read::Each(label, _) => Some(label),
+            Read::Each(label, _) | Read::EachWithRate(label, ..) => Some(label),
         }
     }
 
@@ -133,8 +135,15 @@ impl Metric {
             _ => BTreeMap::new(),
         };
         let seconds = look.seconds();
+        let rates: Option<BTreeMap<String, Fact<f64>>> = match self.read {
+            Read::EachWithRate(.., rates) => Some(rates(look).into_iter().collect()),
+            Read::One(_) | Read::Each(..) => None,
+        };
         let read = |(label, value): (String, Fact<f64>)| {
-            let per_second = (self.kind == MetricKind::Counter).then(|| rate(&value, before.get(&label), seconds));
+            let per_second = (self.kind == MetricKind::Counter).then(|| match &rates {
+                Some(rates) => rates.get(&label).cloned().unwrap_or_else(|| Fact::absent("a rate needs two looks at it")),
+                None => rate(&value, before.get(&label), seconds),
+            });
             Reading { label, value, per_second }
         };
         self.values(look).into_iter().map(read).collect()
@@ -143,7 +152,7 @@ impl Metric {
     fn values(&self, look: &SampleLook<'_>) -> Values {
         match self.read {
             Read::One(read) => vec![(String::new(), read(look))],
-            Read::Each(_, read) => read(look),
+            Read::Each(_, read) | Read::EachWithRate(_, read, _) => read(look),
         }
     }
 }

@@ -24,13 +24,20 @@ pub(super) const ROWS: &[Metric] = &[
         Counter,
         MetricUnit::Bytes,
         "Pages of a unit that came back soon after they left RAM (memory.stat workingset_refault_*)",
-        Read::Each("unit", |look| {
-            let page = look.page();
-            let pages = each(look, "memory.stat", |unit| unit.refaults.map(|pages| pages as f64));
-            pages.into_iter().map(|(unit, pages)| (unit, pages.map(|pages| pages * page))).collect()
-        }),
+        Read::EachWithRate(
+            "unit",
+            |look| bytes(look, |unit| unit.refaults.map(|pages| pages as f64)),
+            |look| bytes(look, |unit| unit.refaults_per_second),
+        ),
     ),
 ];
+
+/// Pages of memory.stat in bytes.
+fn bytes(look: &SampleLook<'_>, pick: fn(&UnitUse) -> Option<f64>) -> Vec<(String, Fact<f64>)> {
+    let page = look.page();
+    let pages = each(look, "memory.stat", pick);
+    pages.into_iter().map(|(unit, pages)| (unit, pages.map(|pages| pages * page))).collect()
+}
 
 /// Units of which this file was read.
 fn each(look: &SampleLook<'_>, file: &str, pick: fn(&UnitUse) -> Option<f64>) -> Vec<(String, Fact<f64>)> {

@@ -137,9 +137,8 @@ impl FoundGroup {
         if wanted.swap {
             self.unit.swap = number("memory.swap.current");
         }
-        if wanted.pool {
-            self.unit.pool = number("memory.zswap.current");
-        }
+        // What is not asked for any more would be told as if it were of now.
+        self.unit.pool = wanted.pool.then(|| number("memory.zswap.current")).flatten();
         if wanted.refaults {
             self.count(text("memory.stat").map(|text| {
                 let counts = keyed::counts(&text);
@@ -147,7 +146,7 @@ impl FoundGroup {
                 of("anon") + of("file")
             }));
         } else {
-            self.unit.refaults_per_second = None;
+            (self.unit.refaults, self.unit.refaults_per_second) = (None, None);
         }
     }
 

@@ -122,8 +122,8 @@ fn lines(
         let is_last = !source.goes_on();
         // One look needs two samples where there are two; of a recording it is the last.
         let is_one = if source.is_live() { before.is_some() } else { is_last };
-        if is_one || is_last || !args.once {
-            print(context, args, &SampleLook::new(&sample, before.as_ref()))?;
+        if (is_one || is_last || !args.once) && !print(context, args, &SampleLook::new(&sample, before.as_ref()))? {
+            break;
         }
         before = Some(sample);
         if args.once && is_one || is_last || source.is_live() && !pace.wait(stop) {
@@ -133,14 +133,16 @@ fn lines(
     Ok(())
 }
 
-fn print(context: &Context, args: &WatchArgs, look: &SampleLook<'_>) -> Result<(), Failure> {
+/// Whether there is a reader for more.
+fn print(context: &Context, args: &WatchArgs, look: &SampleLook<'_>) -> Result<bool, Failure> {
     match &args.textfile {
         Some(path) => replace(path, &exposition(look, Exposition::Text))
+            .map(|()| true)
             .map_err(|error| Failure::new(1, format!("{}: {}", path.display(), error_chain(&error)))),
-        None if args.csv => output::data(&csv_line(look)),
-        None if context.json && args.once => output::json(&report(look)),
-        None if context.json => output::data(&(report(look).to_string() + "\n")),
-        None => output::data(&once(look)),
+        None if args.csv => output::stream(&csv_line(look)),
+        None if context.json && args.once => output::json(&report(look)).map(|()| true),
+        None if context.json => output::stream(&(report(look).to_string() + "\n")),
+        None => output::stream(&once(look)),
     }
 }
 

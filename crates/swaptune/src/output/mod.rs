@@ -36,9 +36,15 @@ use crate::failure::Failure;
 
 /// Prints data. A reader that has gone away (`swaptune plan | head`) ends it without a word.
 pub fn data(text: &str) -> Result<(), Failure> {
+    stream(text).map(drop)
+}
+
+/// The same for what does not end by itself: whether its reader is still there.
+pub fn stream(text: &str) -> Result<bool, Failure> {
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(1, format!("standard output: {error}"))),
-        _ => Ok(()),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::new(1, format!("standard output: {error}"))),
+        Ok(()) => Ok(true),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads a recording frame by frame: one sample is in memory at a time.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::{Decompress, FlushDecompress};
@@ -37,6 +37,9 @@ pub struct RecordReader {
     at: u64,
     stream: Decompress,
     end: Option<End>,
+    /// [`Sample::steady_us`] of the last sample, and what is added to those of this run.
+    last: u64,
+    shift: u64,
 }
 
 impl RecordReader {
@@ -48,8 +51,15 @@ impl RecordReader {
         let failed = |source| RecordError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(failed)?;
         let length = file.metadata().map_err(failed)?.len();
-        let mut reader =
-            Self { file: BufReader::new(file), length, at: MAGIC.len() as u64, stream: Decompress::new(false), end: None };
+        let mut reader = Self {
+            file: BufReader::new(file),
+            length,
+            at: MAGIC.len() as u64,
+            stream: Decompress::new(false),
+            end: None,
+            last: 0,
+            shift: 0,
+        };
         let mut first = Vec::new();
         (&mut reader.file).take(MAGIC.len() as u64).read_to_end(&mut first).map_err(failed)?;
         if first.is_empty() || !MAGIC.starts_with(&first) {
@@ -82,6 +92,10 @@ impl RecordReader {
         }
         let mut head = [0; HEAD];
         self.file.read_exact(&mut head).map_err(|_| torn)?;
+        // What a file that grew before its bytes were written has after a loss of power; a frame has a length.
+        if head == [0; HEAD] {
+            return Err(if self.is_all_zero() { torn } else { damaged });
+        }
         let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let (packed, length) = (number(1) as usize, number(5) as usize);
         if !matches!(head[0], GOES_ON | BEGINS) || packed > LONGEST || length > LONGEST {
@@ -102,9 +116,30 @@ impl RecordReader {
             self.stream.reset(false);
         }
         let text = inflate(&mut self.stream, &bytes, length).map_err(|_| unreadable)?;
-        let sample = serde_json::from_slice(&text).map_err(|_| unreadable)?;
+        let mut sample: Sample = serde_json::from_slice(&text).map_err(|_| unreadable)?;
+        if head[0] == BEGINS && self.at > MAGIC.len() as u64 {
+            self.shift = self.last.wrapping_sub(sample.steady_us);
+        }
+        // Each run has a clock of its own: it goes on from the last sample of the run before, so that no rate is made of two runs.
+        sample.steady_us = sample.steady_us.wrapping_add(self.shift);
+        self.last = sample.steady_us;
         self.at += size;
         Ok(sample)
+    }
+
+    /// Whether nothing but zeros follows.
+    fn is_all_zero(&mut self) -> bool {
+        loop {
+            let Ok(rest) = self.file.fill_buf() else { return false };
+            if rest.is_empty() {
+                return true;
+            }
+            if rest.iter().any(|byte| *byte != 0) {
+                return false;
+            }
+            let length = rest.len();
+            self.file.consume(length);
+        }
     }
 }
 

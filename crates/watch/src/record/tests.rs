@@ -52,7 +52,10 @@ fn cut_at_any_byte_all_whole_frames_are_kept_and_recording_goes_on() {
         assert_eq!(end == End::Whole, ends.contains(&cut), "cut at {cut}: {end:?}");
         recording(&path, 7..9);
         let (samples, end) = read(&path);
-        assert_eq!((samples, end), ((0..kept).chain(7..9).map(sample).collect(), End::Whole), "went on after {cut}");
+        // The clock of the second run goes on where that of the first one ended.
+        let shift = if kept == 0 { 0 } else { sample(7).steady_us - sample(kept - 1).steady_us };
+        let second = (7..9).map(|number| Sample { steady_us: sample(number).steady_us - shift, ..sample(number) });
+        assert_eq!((samples, end), ((0..kept).map(sample).chain(second).collect(), End::Whole), "went on after {cut}");
     }
 }
 
@@ -67,6 +70,31 @@ fn a_changed_byte_in_the_middle_is_damage_and_nothing_is_appended_behind_it() {
     assert_eq!(read(&path), (Vec::new(), End::Damaged { at: MAGIC.len() as u64 }));
     assert!(matches!(SampleRecorder::open(&path), Err(RecordError::Damaged { at: 17, .. })));
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
+}
+
+/// What a file has that grew before a loss of power, and whose bytes were not written.
+#[test]
+fn zeros_at_the_end_are_cut_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.swrec");
+    recording(&path, 0..3);
+    for zeros in [HEAD - 1, HEAD, 5000] {
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [whole.as_slice(), &vec![0; zeros]].concat()).unwrap();
+        assert_eq!(read(&path), ((0..3).map(sample).collect(), End::Torn { bytes: zeros as u64 }));
+        assert_eq!(SampleRecorder::open(&path).unwrap().cut, zeros as u64);
+        assert_eq!(std::fs::read(&path).unwrap(), whole);
+    }
+}
+
+#[test]
+fn a_second_recorder_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.swrec");
+    let first = SampleRecorder::open(&path).unwrap();
+    assert!(matches!(SampleRecorder::open(&path), Err(RecordError::Busy { .. })));
+    drop(first);
+    assert!(SampleRecorder::open(&path).is_ok());
 }
 
 #[test]

@@ -32,6 +32,10 @@ pub fn draw(frame: &mut Frame<'_>, view: &View) {
         (None, None) => lines.push(Line::from("waiting for the first sample")),
     }
     lines.truncate(height.saturating_sub(1));
+    // Names of units and files are anything.
+    for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+        span.content = view.marks.text(&span.content).into();
+    }
     frame.render_widget(Paragraph::new(lines), area);
     let foot = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
     frame.render_widget(Paragraph::new(keys(view)), foot);
