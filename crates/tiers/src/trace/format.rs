@@ -212,7 +212,7 @@ pub fn write(trace: &Trace, format: TraceFormat, out: &mut impl Write) -> io::Re
 /// The same, zstd-compressed.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_packed(trace: &Trace, format: TraceFormat, out: &mut impl Write) -> io::Result<()> {
     let mut frame = zstd::Encoder::new(out, zstd::DEFAULT_COMPRESSION_LEVEL)?;
     write(trace, format, &mut frame)?;
