@@ -125,7 +125,7 @@ impl Applications {
         (self.touched / TOUCHED) as u64
     }
 
-    /// How long a run of so many must last where the seconds that are asked for are too few for all to start, one a second, and to wake.
+    /// How long a run with this number must last where the seconds that are asked for are too few for all to start, one a second, and to wake.
     #[must_use]
     pub fn longer(&self, applications: u32) -> Option<u32> {
         let starts = f64::from(applications);

@@ -167,7 +167,7 @@ fn bytes(path: &Path, hash: &mut Hash) -> std::io::Result<()> {
 }
 
 impl ItemLine {
-    /// Why it is no line of this grid, of so many items.
+    /// Why it is no line of this grid, which has `items` items.
     fn misfit(&self, grid: &str, items: usize) -> Option<String> {
         let item = self.item;
         if self.schema != SCHEMA {
