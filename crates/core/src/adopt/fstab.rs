@@ -10,6 +10,8 @@ use swaptune_kernel::behaviours;
 const FSTAB: &str = "/etc/fstab";
 /// Priority of the first area where none has one: above zero for those that follow.
 const FIRST: i32 = 10;
+/// What swapon(2) takes at most.
+const HIGHEST: i32 = 32767;
 /// Of an area whose line has none, until all are known.
 const UNSET: i32 = -1;
 
@@ -72,7 +74,7 @@ fn area(taken: &mut Taken, entry: &FstabEntry, priority: i32) -> SwapWanted {
 fn priority(entry: &FstabEntry) -> Result<i32, SettingsError> {
     let Some(text) = entry.option("pri") else { return Ok(UNSET) };
     match text.parse::<i32>() {
-        Ok(number) if number <= 32767 => Ok(number.max(UNSET)),
+        Ok(number) if number <= HIGHEST => Ok(number.max(UNSET)),
         _ => {
             let problem = format!("pri: found \"{text}\", expected a whole number from 0 to 32767");
             Err(SettingsError { place: format!("{FSTAB}:{}", entry.line), problem })
@@ -102,10 +104,10 @@ pub(super) fn order(facts: &Facts, taken: &mut Taken) {
         if area.priority == UNSET {
             (area.priority, next) = (next, next - step);
         } else {
-            area.priority += raise;
+            area.priority = (area.priority + raise).min(HIGHEST);
         }
     }
-    devices.iter_mut().for_each(|device| device.priority += raise);
+    devices.iter_mut().for_each(|device| device.priority = (device.priority + raise).min(HIGHEST));
     if raise > 0 {
         let text = format!("priorities are {raise} higher than configured: there is no room below them for areas without pri=");
         notes.push(Note { about: format!("{ADOPTED} {FSTAB}"), text, evidence: "swapon(2)".into(), pending: false });
