@@ -104,9 +104,18 @@ impl Most {
     }
 }
 
-/// What kind of area the pages that were written are on: by page table entries if they tell, else the expected one.
+/// What kind of area the pages that were written are on: by page table entries if they tell (`pagemap` shows slots to
+/// `CAP_SYS_ADMIN` only), else by the area of which `/proc/swaps` counts the most new slots, else the expected one.
 fn written_to(behaviour: &SwapBehaviour, class: &ClassObservation) -> Destination {
-    let fullest = class.areas.iter().max_by_key(|(_, pages)| **pages).map(|(path, _)| path.as_str());
+    let by_entries = class.areas.iter().max_by_key(|(_, pages)| **pages).map(|(path, _)| path.as_str());
     let expected = behaviour.first_areas().first().map(|area| area.path.as_str());
-    fullest.or(expected).and_then(|path| behaviour.kind_of(path)).unwrap_or(Destination::Disk)
+    let path = by_entries.or_else(|| fullest_by_slots(behaviour, class)).or(expected);
+    path.and_then(|path| behaviour.kind_of(path)).unwrap_or(Destination::Disk)
+}
+
+/// The area that took the most slots meanwhile, ours and those of others; `None` when no area took any.
+fn fullest_by_slots<'a>(behaviour: &'a SwapBehaviour, class: &ClassObservation) -> Option<&'a str> {
+    let taken = |path: &str| class.stored.since(&class.before, &format!("swaps.{path}")).filter(|bytes| *bytes > 0);
+    let grown = behaviour.areas.iter().filter_map(|area| Some((taken(&area.path)?, area.path.as_str())));
+    grown.max_by_key(|(bytes, _)| *bytes).map(|(_, path)| path)
 }

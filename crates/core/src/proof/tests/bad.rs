@@ -195,6 +195,21 @@ fn bad_machines() -> Vec<Bad> {
             says: "went to the disk and not to zram",
             ..base
         },
+        Bad {
+            name: "the same, where page table entries do not tell slots: /proc/swaps does",
+            machine: on(v(6, 18), false, DISK),
+            edit: |observation| {
+                let fast = ActiveArea { path: ZRAM.into(), zram: true, priority: 100, free: Bytes::from_gib(1) };
+                observation.behaviour.areas.insert(0, fast);
+                let class = &mut observation.classes[0];
+                class.areas.clear();
+                class.before.0.extend([(format!("swaps.{ZRAM}"), 4096), (format!("swaps.{DISK}"), 0)]);
+                class.stored.0.extend([(format!("swaps.{ZRAM}"), 4096), (format!("swaps.{DISK}"), NBYTES.unsigned_abs())]);
+            },
+            codes: &["elsewhere"],
+            says: "went to the disk and not to zram",
+            ..base
+        },
     ]
 }
 
