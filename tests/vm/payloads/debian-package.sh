@@ -169,7 +169,22 @@ expect_line "the guardian says why" "did not end in time what it had begun" "$(j
 awk '$1 ~ /(max_pool_percent|shrinker_enabled|rotational)$/' /run/live-package | while read -r file value; do echo "$value" > "$file"; done
 cp /run/config-before /etc/swaptune/config.toml
 expect_status 0 systemctl start swaptuned
-expect_status 0 systemctl stop 'idle-*.service' user@1001.service swaptuned
+expect_status 0 systemctl stop 'idle-*.service' user@1001.service
+
+# An upgrade runs the daemon of the new version; a removal that is refused leaves it running and enabled.
+daemon=$(running MainPID)
+install_package swaptune-2.deb
+expect "daemon after an upgrade" active "$(systemctl is-active swaptuned)"
+if [ "$(running MainPID)" != "$daemon" ]; then ok "it was started again"; else fail "the one of before still runs"; fi
+sysctl_file=/etc/sysctl.d/99-zz-swaptune.conf
+cp $sysctl_file /run/sysctl-before
+echo "# mine" >> $sysctl_file
+quiet_status 1 env DEBIAN_FRONTEND=noninteractive dpkg --remove swaptune
+expect_line "a removal that cannot take all back is refused" "the package stays until its changes are taken back whole" /run/last-output
+expect_line "the package is still there" "^install ok installed\$\|^deinstall ok installed\$" "$(dpkg-query -W -f '${Status}\n' swaptune > /run/state; echo /run/state)"
+expect "daemon after a refused removal" "active enabled" "$(systemctl is-active swaptuned) $(systemctl is-enabled swaptuned)"
+expect_line "what was changed is left alone" "^# mine\$" $sysctl_file
+cp /run/sysctl-before $sysctl_file
 
 # Where control groups of version 2 have no memory controller it asks processes, with the capabilities of the guide and within the service's
 # other bounds. It is shown a list of controllers without that one.
@@ -213,6 +228,63 @@ live_state > /run/live-after
 expect_same "settings after the daemon" /run/live-before /run/live-after
 rm -r $drop_in
 systemctl daemon-reload
+# zram upkeep within the service's bounds.
+zram_upkeep() {
+	modprobe zram num_devices=0
+	zram=/sys/block/zram$(cat /sys/class/zram-control/hot_add)
+	device=/dev/${zram##*/}
+	echo N > $ZSWAP/enabled
+	echo /dev/vdc > "$zram/backing_dev"
+	echo 128M > "$zram/disksize"
+	until_block "$device"
+	mkswap "$device" > /dev/null
+	swapon --priority 32767 "$device"
+	for number in $(seq 4); do
+		systemd-run --quiet --unit="zram-$number" guest-tool hold 8 c || fail "start of zram-$number"
+	done
+	sleep 5
+	for number in $(seq 4); do echo 6M 2> /dev/null > "/sys/fs/cgroup/system.slice/zram-$number.service/memory.reclaim"; done
+	echo "    $device: $(cat "$zram/mm_stat")"
+	cat > /etc/swaptune/config.toml << END
+[keep]
+pacing = false
+reclaim = false
+zram_idle_s = 5
+zram_every_s = 2
+zram_floor = "0"
+# Under emulation all waits are long.
+zram_stall_us = 900000
+zram_io_stall_us = 900000
+zram_pages = 100000
+zram_hold_ms = 100
+END
+	limits="$(cat "$zram/writeback_limit") $(cat "$zram/writeback_limit_enable")"
+	expect_status 0 systemctl start swaptuned
+	tries=120
+	until [ "$(awk '{ print $3 }' "$zram/bd_stat")" -gt 500 ] || [ $tries -eq 0 ]; do
+		sleep 1
+		tries=$((tries - 1))
+	done
+	if [ $tries -gt 0 ]; then ok "idle pages of zram are written back"; else fail "bd_stat: $(cat "$zram/bd_stat")"; fi
+	expect_status 0 swaptune daemon status
+	expect_status 0 systemctl stop swaptuned 'zram-*.service'
+	expect "limit of write-back" "$limits" "$(cat "$zram/writeback_limit") $(cat "$zram/writeback_limit_enable")"
+	swapoff "$device"
+	echo 1 > "$zram/reset"
+	rmmod zram
+	echo Y > $ZSWAP/enabled
+	cp /run/config-before /etc/swaptune/config.toml
+}
+until_block() {
+	tries=50
+	until [ -b "$1" ] || [ $tries -eq 0 ]; do
+		sleep 0.2
+		tries=$((tries - 1))
+	done
+}
+zram_upkeep
+live_state > /run/live-after
+expect_same "settings after zram upkeep" /run/live-before /run/live-after
 expect_status 0 systemctl start swaptuned
 
 # Removal takes it back, and leaves the administrator's file; purge leaves nothing.

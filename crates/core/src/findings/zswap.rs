@@ -6,7 +6,7 @@ use super::ask::{
 };
 use super::{Exhibit, Finding, FindingEvidence, Severity};
 use crate::Bytes;
-use crate::facts::{Facts, SwapArea, SwapKind};
+use crate::facts::{BootLoader, Facts, SwapArea, SwapKind};
 use swaptune_kernel::behaviours;
 
 pub(super) static ROWS: &[Finding] = &[
@@ -225,8 +225,19 @@ fn memcg_off(facts: &Facts) -> Option<FindingEvidence> {
     // A container sees the controllers that it was given, not those of the kernel.
     let controller = Some(&facts.system.memory_controller).filter(|_| !facts.system.container.is_known())?;
     controller.value().filter(|is_on| !**is_on)?;
-    let found = FindingEvidence::new(what("the memory cgroup controller is disabled"), drop_word(facts, "cgroup_disable=memory"));
+    let found = FindingEvidence::new(what("the memory cgroup controller is disabled"), controller_cure(facts));
     Some(found.seen(controller.source(), "no memory controller"))
+}
+
+/// The firmware of a Raspberry Pi puts `cgroup_disable=memory` of its device tree before the words of `cmdline.txt`: there is nothing to take
+/// out, and the later word wins.
+fn controller_cure(facts: &Facts) -> String {
+    let word = "cgroup_disable=memory";
+    let store = facts.boot.arguments.value().filter(|_| facts.boot.loader.value() == Some(&BootLoader::Raspberry));
+    match store.filter(|store| !store.configured.contains(word)) {
+        Some(store) => format!("sed -i '1s/$/ cgroup_enable=memory/' {} && reboot", store.path),
+        None => drop_word(facts, word),
+    }
 }
 
 fn thp_bypass(facts: &Facts) -> Option<FindingEvidence> {

@@ -66,7 +66,9 @@ impl CgroupError {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NoController => "boot without cgroup_disable=memory; in a container, let it have its cgroup file system",
+            Self::NoController => {
+                "boot without cgroup_disable=memory (a Raspberry Pi: with cgroup_enable=memory); in a container, let it have its cgroup file system"
+            }
             Self::NotLive(_) => "leave --root out",
             Self::NotDelegated(_) => "run as root, or in a group of its own: systemd-run --user --scope -p Delegate=yes …",
             Self::Systemd(_) => "run as root; systemd-run comes with the package systemd",

@@ -173,6 +173,8 @@ pub fn package(release: Release) -> Result<()> {
     for revision in [1, 2] {
         guest = guest.file(package::deb(revision)?, &format!("swaptune-{revision}.deb"));
     }
+    // Backs a zram device.
+    guest.plug(128)?;
     guest.boot(payload::DEBIAN_PACKAGE)?.ensure_success()
 }
 

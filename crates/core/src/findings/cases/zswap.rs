@@ -135,6 +135,14 @@ pub(super) const CASES: &[FindingCase] = &[
                 "CONFIG_MEMCG=n",
             ),
             ("no known loader", |f| f.boot.arguments = Fact::absent("none"), "grep -rn"),
+            (
+                "a Raspberry Pi, whose firmware adds the word",
+                |f| {
+                    configured(f, "console=tty1");
+                    f.boot.loader = Fact::known(crate::facts::BootLoader::Raspberry, "config.txt");
+                },
+                "cgroup_enable=memory/' /etc/default/grub && reboot",
+            ),
         ],
     },
     FindingCase {
