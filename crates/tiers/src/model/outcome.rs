@@ -31,6 +31,13 @@ impl Histogram {
         self.count
     }
 
+    /// How many are in buckets that end beyond these nanoseconds: those by which [`Histogram::quantile`] may exceed them.
+    #[must_use]
+    pub fn beyond(&self, nanos: u64) -> u64 {
+        let ends_beyond = |index: &usize| upper_end(*index as u32) > nanos;
+        self.buckets[(0..self.buckets.len()).find(ends_beyond).unwrap_or(self.buckets.len())..].iter().sum()
+    }
+
     /// The latency, in nanoseconds, that a share of all do not exceed; `None` when there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
@@ -89,6 +96,18 @@ mod tests {
         for nanos in (0..70).chain([100, 1_000, 123_456, 10_000_000_000, u64::MAX]) {
             let end = upper_end(bucket(nanos) as u32);
             assert!(end >= nanos && (end - nanos) as f64 <= nanos as f64 / 16.0, "{nanos} in a bucket that ends at {end}");
+        }
+    }
+
+    #[test]
+    fn what_is_beyond_is_what_a_quantile_can_exceed() {
+        let mut histogram = Histogram::default();
+        (1..=200).for_each(|nanos| histogram.add(nanos * 100, 1));
+        for limit in [0, 50, 100, 9_999, 10_000, 19_500, 20_000, 30_000] {
+            let beyond = histogram.beyond(limit);
+            for (share, allowed) in [(0.5, 100), (0.99, 2), (1.0, 0)] {
+                assert_eq!(histogram.quantile(share).unwrap() > limit, beyond > allowed, "{share} within {limit}");
+            }
         }
     }
 

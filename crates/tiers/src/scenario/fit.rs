@@ -8,13 +8,23 @@ use std::collections::BTreeMap;
 use super::{Tiering, TieringRun, WorkloadSource};
 use crate::generate::{GENERATORS, number};
 
-/// Looked at first, as shares of the applications that fill RAM.
-const FIRST: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
-/// Above and below them the next are this much away.
-const FURTHER: f64 = 1.5;
-/// Numbers looked at in a round between the last that fits and the first that does not, by several processors and by one.
-const BETWEEN: u32 = 3;
-const HALF: u32 = 1;
+/// How numbers are chosen.
+#[derive(Clone, Copy, Debug)]
+struct Steps {
+    /// Looked at first, as shares of the applications that fill RAM.
+    first: &'static [f64],
+    /// The next above what fits, and below what does not, as shares of it.
+    above: &'static [f64],
+    below: &'static [f64],
+    /// Numbers between the last that fits and the first that does not.
+    between: u32,
+}
+
+/// Several in a round, for several processors.
+const ROUNDS: Steps =
+    Steps { first: &[0.5, 1.0, 1.5, 2.0], above: &[1.5, 2.25], below: &[1.0 / 1.5, 1.0 / 2.25, 0.1], between: 3 };
+/// As few as can be, for one: what fits takes longest, for it is played to its end.
+const ONE_BY_ONE: Steps = Steps { first: &[1.0], above: &[2.0], below: &[0.5], between: 1 };
 /// What the generator makes at most: cgroups have 16 bits.
 const MOST: u32 = 65_535;
 /// The search ends at this many times the applications that fill RAM, or this number if that is more.
@@ -153,7 +163,7 @@ pub struct Search {
     limit: u64,
     fill: u32,
     most: u32,
-    between: u32,
+    steps: Steps,
     precision: f64,
     looks: BTreeMap<u32, FitLook>,
 }
@@ -163,13 +173,13 @@ impl Search {
     #[must_use]
     pub fn new(limit: u64, fill: u32) -> Self {
         let most = fill.saturating_mul(FAR).clamp(FEW, MOST);
-        Self { limit, fill, most, between: BETWEEN, precision: 0.0, looks: BTreeMap::new() }
+        Self { limit, fill, most, steps: ROUNDS, precision: 0.0, looks: BTreeMap::new() }
     }
 
     /// The same with few looks for a caller who takes one at a time. It ends when the answer is known to this share of it; with 0 it is exact.
     #[must_use]
     pub fn one_by_one(limit: u64, fill: u32, precision: f64) -> Self {
-        Self { between: HALF, precision, ..Self::new(limit, fill) }
+        Self { steps: ONE_BY_ONE, precision, ..Self::new(limit, fill) }
     }
 
     /// Nanoseconds that 99 % of all wakes may take.
@@ -191,15 +201,16 @@ impl Search {
     /// Numbers to look at next; none when the answer is known.
     #[must_use]
     pub fn next(&self) -> Vec<u32> {
+        let Steps { first, above, below, between } = self.steps;
         let times = |number: u32, factor: f64| ((f64::from(number) * factor).round() as u32).clamp(1, self.most);
         let mut next: Vec<u32> = match (self.lower(), self.upper()) {
-            (None, None) => FIRST.iter().map(|share| times(self.fill, *share)).collect(),
-            (Some(fits), None) => vec![times(fits, FURTHER).max(fits + 1), times(fits, FURTHER * FURTHER).max(fits + 2)],
-            (None, Some(fails)) => vec![times(fails, 1.0 / FURTHER), times(fails, 1.0 / FURTHER / FURTHER), times(fails, 0.1)],
+            (None, None) => first.iter().map(|share| times(self.fill, *share)).collect(),
+            (Some(fits), None) => (1..).zip(above).map(|(more, share)| times(fits, *share).max(fits + more)).collect(),
+            (None, Some(fails)) => below.iter().map(|share| times(fails, *share)).collect(),
             (Some(fits), Some(fails)) if f64::from(fails - fits) <= self.precision * f64::from(fits) => Vec::new(),
             (Some(fits), Some(fails)) => {
                 let gap = u64::from(fails - fits);
-                (1..=self.between).map(|part| fits + (gap * u64::from(part) / u64::from(self.between + 1)) as u32).collect()
+                (1..=between).map(|part| fits + (gap * u64::from(part) / u64::from(between + 1)) as u32).collect()
             }
         };
         next.retain(|number| *number <= self.most && !self.looks.contains_key(number));

@@ -32,7 +32,7 @@ pub use fit::{Applications, Fit, FitLook, Search, Stopped};
 pub use grammar::GRAMMAR;
 pub use metric::{ColumnUnit, METRICS, ReportColumn};
 pub use published::{Published, PublishedFigure, Sign};
-pub use run::{DaemonDeeds, Play, TieringRun, WAKE_GAP, run};
+pub use run::{DaemonDeeds, Play, TieringRun, WAKE_GAP, run, run_within};
 pub use seeds::{SeedSpread, Sides, SignOfSeeds};
 pub use sweep::Sweep;
 pub use typed::Typed;

@@ -67,8 +67,31 @@ pub struct DaemonDeeds {
 /// A tiering that makes no machine.
 pub fn run(tiering: &Tiering, trace: &Trace) -> Result<TieringRun, ModelSettingsError> {
     let mut play = Play::new(tiering, trace)?;
-    play.play_all();
+    play.play_while(|_| true);
     Ok(play.finish(None))
+}
+
+/// Runs a trace under a tiering to its end, or until more than one wake in a hundred has taken longer than `limit` nanoseconds: for who asks whether
+/// it fits, and not by how much it does not.
+///
+/// # Errors
+/// A tiering that makes no machine.
+pub fn run_within(tiering: &Tiering, trace: &Trace, limit: u64) -> Result<TieringRun, ModelSettingsError> {
+    let mut play = Play::new(tiering, trace)?;
+    let slowest = wakes_of(trace) / 100;
+    play.play_while(|wakes| wakes.beyond(limit) <= slowest);
+    Ok(play.finish(None))
+}
+
+/// Wakes of a trace: which accesses are one is a matter of its times alone.
+fn wakes_of(trace: &Trace) -> u64 {
+    let mut wakes = WakeTimes::new(cgroups_of(trace));
+    trace.iter().filter(|event| event.op != Op::Free).for_each(|event| wakes.note(event, 0, 0));
+    wakes.finish().count()
+}
+
+fn cgroups_of(trace: &Trace) -> usize {
+    trace.iter().map(|event| usize::from(event.cgroup) + 1).max().unwrap_or(1)
 }
 
 /// A machine that plays a trace: to its end, or to a moment that the caller names.
@@ -94,7 +117,7 @@ impl<'a> Play<'a> {
     /// A tiering that makes no machine.
     pub fn new(tiering: &Tiering, trace: &'a Trace) -> Result<Self, ModelSettingsError> {
         let mut settings = tiering.settings.clone();
-        let cgroups = trace.iter().map(|event| usize::from(event.cgroup) + 1).max().unwrap_or(1);
+        let cgroups = cgroups_of(trace);
         settings.cgroups = vec![settings.cgroups.first().copied().flatten(); cgroups];
         if !tiering.sizes_given && !trace.sizes().is_empty() {
             settings.sizes = CompressedSizes::Each(trace.sizes().to_vec());
@@ -105,10 +128,10 @@ impl<'a> Play<'a> {
         Ok(Self { trace, model, next: 0, noted, awake: vec![(0, 0); cgroups], access, room })
     }
 
-    /// Plays all that is left, or until neither RAM nor swap has room.
-    fn play_all(&mut self) {
+    /// Plays all that is left, or until neither RAM nor swap has room, or the wakes so far are not what is wanted.
+    fn play_while(&mut self, wanted: impl Fn(&Histogram) -> bool) {
         let Self { trace, model, next, noted, .. } = self;
-        while *next < trace.len() {
+        while *next < trace.len() && wanted(&noted.wakes.times) {
             let end = (next.next_multiple_of(LOOK) + 1).min(trace.len());
             if !model.run_range(trace, *next..end, |event, begin, end| noted.access(event, begin, end)) {
                 return;
@@ -207,8 +230,16 @@ struct Noted {
 
 impl Noted {
     fn new(cgroups: usize, pages: usize) -> Self {
-        let wakes = WakeTimes { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() };
-        Self { wakes, last: vec![0; pages], pool_peak: 0, sum: 0.0, looks: 0, taken: 0, looked: 0, ram_time: 0.0 }
+        Self {
+            wakes: WakeTimes::new(cgroups),
+            last: vec![0; pages],
+            pool_peak: 0,
+            sum: 0.0,
+            looks: 0,
+            taken: 0,
+            looked: 0,
+            ram_time: 0.0,
+        }
     }
 
     #[inline(always)]
@@ -259,6 +290,10 @@ struct WakeTimes {
 }
 
 impl WakeTimes {
+    fn new(cgroups: usize) -> Self {
+        Self { sleepers: vec![Sleeper::default(); cgroups], times: Histogram::default() }
+    }
+
     fn note(&mut self, event: Event, begin: u64, end: u64) {
         let sleeper = &mut self.sleepers[usize::from(event.cgroup)];
         let slept = sleeper.wanted.map_or(0, |wanted| event.time - wanted);
