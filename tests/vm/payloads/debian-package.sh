@@ -185,6 +185,7 @@ expect_line "the package is still there" "^install ok installed\$\|^deinstall ok
 expect "daemon after a refused removal" "active enabled" "$(systemctl is-active swaptuned) $(systemctl is-enabled swaptuned)"
 expect_line "what was changed is left alone" "^# mine\$" $sysctl_file
 cp /run/sysctl-before $sysctl_file
+expect_status 0 swaptune apply --yes
 
 # Where control groups of version 2 have no memory controller it asks processes, with the capabilities of the guide and within the service's
 # other bounds. It is shown a list of controllers without that one.

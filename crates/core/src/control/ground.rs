@@ -25,6 +25,8 @@ pub struct Ground {
     pub counts_written: bool,
     /// All areas are zram devices.
     pub only_zram: bool,
+    /// Pages that go out next go to zram: it has the highest priority, and room.
+    pub zram_is_next: bool,
     /// Control groups are version 2 and have the memory controller.
     pub memory_groups: bool,
     /// The memory controller is compiled in and not disabled, of whichever version.
@@ -93,6 +95,7 @@ impl Default for WantedLaws {
 const CONFIGURED: &str = "switched off under [keep]";
 const NO_ZSWAP: &str = "zswap is off";
 const NO_AREA: &str = "no swap area is on";
+const NOTHING_COMPRESSES: &str = "zswap is off, and no zram device that has room (a tenth of it) is the first swap area: what is reclaimed would go to the disk";
 const NO_PAGE_OUT: &str = "no control groups of version 2 with the memory controller, and processes cannot be asked instead: that takes \
                            process_madvise, CAP_SYS_NICE, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, which the service has not by itself (docs/guides/keep.md)";
 
@@ -154,7 +157,7 @@ pub fn reclaim_is_off(wanted: WantedLaws, ground: &Ground) -> Option<String> {
     first([
         (!wanted.reclaim, CONFIGURED),
         (ground.areas == 0, NO_AREA),
-        (!ground.zswap && !ground.only_zram, "zswap is off and swap is no zram: what is reclaimed would go to the disk"),
+        (!ground.zswap && !ground.zram_is_next, NOTHING_COMPRESSES),
         (!ground.memory_groups && !ground.page_out, NO_PAGE_OUT),
         (ground.memory_groups && !ground.reclaim_file, "no group has memory.reclaim (Linux 5.19)"),
     ])
@@ -210,7 +213,8 @@ pub(super) mod tests {
         };
         assert_eq!(off(good()), [false; 3]);
         assert_eq!(off(Ground { zswap: false, ..good() }), [true; 3]);
-        assert_eq!(off(Ground { zswap: false, only_zram: true, ..good() }), [true, true, false]);
+        assert_eq!(off(Ground { zswap: false, only_zram: true, zram_is_next: true, ..good() }), [true, true, false]);
+        assert_eq!(off(Ground { zswap: false, zram_is_next: true, ..good() }), [true, true, false], "with disks behind it");
         assert_eq!(off(Ground { areas: 0, ..good() }), [true; 3]);
         assert_eq!(off(Ground { shrinker: true, ..good() }), [false, true, false]);
         assert_eq!(off(Ground { rotational: vec!["sda".into()], ..good() }), [false, true, false]);

@@ -152,6 +152,17 @@ impl Facts {
         Some(device)
     }
 
+    /// Whether any disk below a device spins; `None` where that is not known of one of them and none spins.
+    #[must_use]
+    pub fn spins_below(&self, name: &str) -> Option<bool> {
+        let disk = |disk: &String| self.block_device(disk).filter(|disk| disk.rotational.is_known()).map(BlockDevice::spins);
+        let disks: Vec<Option<bool>> = self.disks_below(name).iter().map(disk).collect();
+        match disks.contains(&Some(true)) {
+            true => Some(true),
+            false => disks.into_iter().collect::<Option<Vec<bool>>>().map(|_| false),
+        }
+    }
+
     /// The names of all whole disks below a device, sorted: more than one for an array or a volume that spans disks.
     #[must_use]
     pub fn disks_below(&self, name: &str) -> Vec<String> {

@@ -32,9 +32,21 @@ pub(super) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
 
 /// The same for a link anywhere.
 fn kernel_name_of_any(machine: &Machine, path: &str) -> Option<String> {
-    let real = machine.real_path(path).ok()?;
+    let real = machine.real_path(path).ok().filter(|real| !real.starts_with("/dev/mapper/"));
+    // A service that sees no devices below /dev has no link to follow there.
+    let Some(real) = real else { return path.strip_prefix("/dev/mapper/").and_then(|name| mapping(machine, name)) };
     // Names with a slash (`cciss/c0d0`) have an exclamation mark in sysfs.
     Some(real.strip_prefix("/dev/")?.replace('/', "!"))
+}
+
+/// The device-mapper device of this name, as sysfs has it.
+fn mapping(machine: &Machine, name: &str) -> Option<String> {
+    let devices = machine.list("/sys/class/block").ok()?;
+    let is_it = |device: &String| {
+        device.starts_with("dm-")
+            && machine.read_text(&format!("/sys/class/block/{device}/dm/name")).is_ok_and(|text| text.trim() == name)
+    };
+    devices.into_iter().find(is_it)
 }
 
 /// What is looked up once for all devices.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use swaptune_core::Bytes;
 use swaptune_core::control::ground::mechanism;
 use swaptune_core::control::{Ground, Mechanism, Moment, UnitMoment};
-use swaptune_core::facts::SwapArea;
+use swaptune_core::facts::{Facts, SwapArea};
 use swaptune_core::parse::{keyed, pressure, proc_cgroup};
 
 use super::groups::Groups;
@@ -156,11 +156,8 @@ fn written_back(machine: &Machine) -> Option<u64> {
 fn ground(machine: &Machine) -> Ground {
     let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
     let areas: Vec<_> = facts.swaps.iter().filter(|area| !area.is_zram()).collect();
-    let disk = |area: &&SwapArea| facts.disk_of(area.device.value()?).filter(|disk| disk.rotational.is_known());
-    let mut rotational: Vec<String> =
-        areas.iter().filter_map(disk).filter(|disk| disk.spins()).map(|disk| disk.name.clone()).collect();
-    rotational.dedup();
-    let unknown_disks = areas.iter().filter(|area| disk(area).is_none()).map(|area| area.path.clone()).collect();
+    let spins = |area: &SwapArea| facts.spins_below(area.device.value()?);
+    let unknown_disks = areas.iter().filter(|area| spins(area).is_none()).map(|area| area.path.clone()).collect();
     // The root group has none of these files, so that some other one must show them.
     let groups = paths(machine);
     let has = |file: &str| groups.iter().any(|path| machine.exists(&format!("{TREE}{path}/{file}")));
@@ -170,10 +167,11 @@ fn ground(machine: &Machine) -> Ground {
         zswap: facts.zswap_is_on(),
         shrinker: false,
         areas: facts.swaps.len(),
-        rotational,
+        rotational: spinning(&facts, &areas),
         unknown_disks,
         counts_written: counts_written(machine),
         only_zram: !facts.swaps.is_empty() && areas.is_empty(),
+        zram_is_next: zram_is_next(&facts.swaps),
         memory_groups,
         memory_controller: memory_groups || has_controller(machine),
         writeback_switch: has("memory.zswap.writeback") || machine.exists(&format!("{TREE}/memory.zswap.writeback")),
@@ -181,6 +179,26 @@ fn ground(machine: &Machine) -> Ground {
         reclaim_file: has("memory.reclaim") || machine.exists(&format!("{TREE}/memory.reclaim")),
         page_out: may_page_out(machine),
     }
+}
+
+/// The disks below areas that spin: one of several is enough, as in a mirror of a solid-state disk and a hard disk.
+fn spinning(facts: &Facts, areas: &[&SwapArea]) -> Vec<String> {
+    let devices = areas.iter().filter_map(|area| area.device.value());
+    let mut disks: Vec<String> = devices.flat_map(|device| facts.disks_below(device)).collect();
+    disks.retain(|disk| facts.spins_below(disk) == Some(true));
+    disks.sort_unstable();
+    disks.dedup();
+    disks
+}
+
+/// Whether pages that go out next go to zram: the areas of the highest priority that have room are zram devices, with a tenth of them free.
+/// With less, what idle units give within the time between two looks could reach the disk.
+fn zram_is_next(areas: &[SwapArea]) -> bool {
+    let has_room = |area: &&SwapArea| area.used < area.size;
+    let Some(first) = areas.iter().filter(has_room).map(|area| area.priority).max() else { return false };
+    let next: Vec<&SwapArea> = areas.iter().filter(has_room).filter(|area| area.priority == first).collect();
+    let sum = |of: fn(&SwapArea) -> u64| next.iter().map(|area| of(area)).sum::<u64>();
+    next.iter().all(|area| area.is_zram()) && sum(|area| area.size.0 - area.used.0) >= sum(|area| area.size.0) / 10
 }
 
 /// Whether the kernel says anywhere how much zswap wrote back.
@@ -205,7 +223,53 @@ pub(super) fn uptime_ms(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use swaptune_core::Fact;
     use crate::testing::write;
+
+    #[test]
+    fn zram_is_next_while_it_is_first_and_has_room() {
+        let area = |path: &str, priority, used| SwapArea {
+            path: path.into(),
+            kind: swaptune_core::facts::SwapKind::Partition,
+            size: Bytes(100),
+            used: Bytes(used),
+            priority,
+            device: Fact::default(),
+            uuid: Fact::default(),
+            encryption: Fact::default(),
+            filesystem: Fact::default(),
+        };
+        let (zram, disk) = (|priority, used| area("/dev/zram0", priority, used), |priority, used| area("/dev/sda2", priority, used));
+        for (areas, wanted) in [
+            (vec![], false),
+            (vec![zram(100, 0), disk(10, 0)], true),
+            (vec![zram(100, 90), disk(10, 0)], true),
+            (vec![zram(100, 91), disk(10, 0)], false),
+            (vec![zram(100, 100), disk(10, 0)], false),
+            (vec![disk(100, 100), zram(10, 0)], true),
+            (vec![disk(100, 0), zram(10, 0)], false),
+            (vec![disk(10, 0), zram(10, 0)], false),
+        ] {
+            assert_eq!(zram_is_next(&areas), wanted, "{areas:?}");
+        }
+    }
+
+    #[test]
+    fn one_disk_that_spins_makes_a_mirror_that_spins() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        write(root, "proc/swaps", "Filename Type Size Used Priority\n/dev/md0 partition 1000 0 10\n");
+        for (name, rotational) in [("nvme0n1", "0"), ("sdb", "1"), ("md0", "1")] {
+            write(root, &format!("sys/block/{name}/size"), "80000\n");
+            write(root, &format!("sys/block/{name}/queue/rotational"), &format!("{rotational}\n"));
+        }
+        for disk in ["nvme0n1", "sdb"] {
+            write(root, &format!("sys/block/md0/slaves/{disk}/size"), "80000\n");
+        }
+        write(root, "dev/md0", "");
+        let ground = super::ground(&Machine::at(root));
+        assert_eq!((ground.rotational, ground.unknown_disks), (vec!["sdb".to_owned()], vec![]));
+    }
 
     #[test]
     fn a_moment_is_read_of_files() {

@@ -170,7 +170,7 @@ pub fn run(
     }
     is_back?;
     keeper.canaries = None;
-    keeper.report.mode = Mode::Stopped;
+    keeper.report.mode = if options.dry_run { Mode::DryRun } else { Mode::Stopped };
     keeper.report.moved.clear();
     keeper.write();
     Ok(keeper.report)

@@ -80,8 +80,8 @@ fn blocks_written(machine: &Machine, name: &str) -> u64 {
 fn spins(machine: &Machine, facts: &Facts, path: &str) -> Option<bool> {
     let real = machine.real_path(path).ok()?;
     let name = real.rsplit('/').next()?;
-    match facts.disk_of(name) {
-        Some(disk) => disk.rotational.value().map(|_| disk.spins()),
+    match facts.block_device(name) {
+        Some(_) => facts.spins_below(name),
         None => read(machine, name, "queue/rotational").map(|text| text != "0"),
     }
 }
