@@ -47,11 +47,15 @@ impl Aside {
         let file = open(&file(machine)).ok()?;
         flock(&file, FlockOperation::LockShared).ok()?;
         let temporary = StateDir::temporary(machine).lock_path();
+        let is_held = || matches!(Lock::take(&temporary), Err(LockError::Held { pid }) if pid == Some(holder));
+        // Free at two looks: a daemon that looked just before we asked takes the lock, sees that it is asked, and lets go.
+        let mut free = 0;
         for _ in 0..PATIENCE.0 {
-            match Lock::take(&temporary) {
-                Err(LockError::Held { pid }) if pid == Some(holder) => std::thread::sleep(PATIENCE.1),
-                _ => break,
+            free = if is_held() { 0 } else { free + 1 };
+            if free == 2 {
+                break;
             }
+            std::thread::sleep(PATIENCE.1);
         }
         Some(Self(file))
     }

@@ -10,8 +10,7 @@ use crate::stamp::Stamp;
 use crate::transaction::{Run, StepError};
 
 /// Only what is counted.
-const SCOPE: InspectScope =
-    InspectScope { log: false, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
+const SCOPE: InspectScope = InspectScope { signatures: false, log: false, ..InspectScope::STATUS };
 
 /// Keeps what is counted now; `by` says what changed the configuration. Says what went wrong, which does no harm: counters then count
 /// from boot.

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use swaptune_core::Fact;
 use swaptune_core::control::{DaemonReport, Mode};
@@ -17,6 +18,8 @@ use crate::machine::{Machine, ReadError};
 pub const PAUSE_FILE: &str = "/run/swaptune/daemon.paused";
 /// What there is without a daemon.
 const NONE: &str = "no daemon has run since the machine booted";
+/// It writes at each tick, once a second. The watchdog of its service has no more patience than this.
+const SILENT: Duration = Duration::from_secs(120);
 /// The link that has systemd start it at boot.
 const ENABLED: &str = "/etc/systemd/system/multi-user.target.wants/swaptuned.service";
 
@@ -51,8 +54,17 @@ pub fn expected(machine: &Machine) -> Option<DaemonReport> {
 
 /// A process is there or not only on the machine that runs.
 fn with_its_end(machine: &Machine, report: DaemonReport) -> DaemonReport {
-    let is_gone = machine.is_live() && report.mode.is_running() && !machine.exists(&format!("/proc/{}", report.pid));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let silent = Duration::from_millis(u64::try_from(now).unwrap_or(0).saturating_sub(report.unix_ms));
+    let is_gone = machine.is_live() && report.mode.is_running() && is_gone(machine, report.pid, silent);
     DaemonReport { mode: if is_gone { Mode::Gone } else { report.mode }, ..report }
+}
+
+/// Its process is not there, or is another by now, or is stopped. Where processes of others are hidden (`hidepid=2`), the first one too, only its
+/// silence tells.
+fn is_gone(machine: &Machine, pid: u32, silent: Duration) -> bool {
+    let has = |pid| machine.exists(&format!("/proc/{pid}"));
+    silent > SILENT || !has(pid) && has(1)
 }
 
 /// Writes it down, so that a reader sees the old or the new one.
@@ -105,6 +117,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn where_processes_are_hidden_its_silence_tells() {
+        let dir = tempfile::tempdir().unwrap();
+        let machine = Machine::at(dir.path());
+        let of = |seconds| is_gone(&machine, 7, Duration::from_secs(seconds));
+        assert_eq!((of(1), of(121)), (false, true), "hidden");
+        fs::create_dir_all(dir.path().join("proc/1")).unwrap();
+        assert!(of(1), "the first process can be seen");
+        fs::create_dir_all(dir.path().join("proc/7")).unwrap();
+        assert_eq!((of(1), of(121)), (false, true));
+    }
+
+    #[test]
     fn a_daemon_is_expected_where_it_runs_is_gone_or_is_enabled() {
         let dir = tempfile::tempdir().unwrap();
         let machine = Machine::at(dir.path());
@@ -129,10 +153,14 @@ mod tests {
             fs::remove_file(link).unwrap();
         }
         // No process has this number, which says something on the machine that runs.
-        let report = DaemonReport { pid: u32::MAX, ..DaemonReport::default() };
+        let unix_ms = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
+        let report = DaemonReport { pid: u32::MAX, unix_ms, ..DaemonReport::default() };
         assert_eq!(with_its_end(&Machine::live(), report.clone()).mode, Mode::Gone);
         assert_eq!(with_its_end(&Machine::live(), DaemonReport { mode: Mode::Stopped, ..report.clone() }).mode, Mode::Stopped);
-        assert_eq!(with_its_end(&Machine::live(), DaemonReport { pid: std::process::id(), ..report }).mode, Mode::Working);
+        let ours = DaemonReport { pid: std::process::id(), ..report };
+        assert_eq!(with_its_end(&Machine::live(), ours.clone()).mode, Mode::Working);
+        let yesterday = DaemonReport { unix_ms: unix_ms - 86_400_000, ..ours };
+        assert_eq!(with_its_end(&Machine::live(), yesterday).mode, Mode::Gone, "the number is another's by now");
         fs::remove_file(host(&machine, DAEMON_STATUS)).unwrap();
         let wants = dir.path().join("etc/systemd/system/multi-user.target.wants");
         std::os::unix::fs::symlink("/usr/lib/systemd/system/swaptuned.service", wants.join("swaptuned.service")).unwrap();

@@ -326,6 +326,45 @@ fn the_limit_moves_and_steps_back_for_others() {
     assert!(!fixture.path(PAUSE_FILE.trim_start_matches('/')).exists());
 }
 
+/// A command that begins in the middle of the second tick, when the daemon has chosen to work, and ends in that of the next one.
+struct Interrupts<'a> {
+    machine: &'a Machine,
+    ticks: u32,
+    command: Option<TemporarySettings>,
+}
+
+impl Caller for Interrupts<'_> {
+    fn tell(&mut self, _: &DecisionEntry) {}
+
+    fn reload(&mut self) -> Option<Result<Wishes, String>> {
+        self.ticks += 1;
+        match self.ticks {
+            2 => self.command = Some(TemporarySettings::open(self.machine, "a command").unwrap()),
+            _ => self.command.take().map_or((), |command| command.close().unwrap()),
+        }
+        None
+    }
+}
+
+#[test]
+fn a_command_that_comes_in_the_middle_of_a_tick_fails_nothing() {
+    install();
+    let fixture = growing();
+    let (machine, stop, over) = (fixture.machine(), Stop::default(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let _ends = Ends(&stop, &over);
+        scope.spawn(|| keep_time(fixture.root(), &over));
+        let daemon = scope.spawn(|| {
+            let mut caller = Interrupts { machine: &fixture.machine(), ticks: 0, command: None };
+            run(&machine, laws(), DaemonOptions::default(), &stop, &mut caller)
+        });
+        until("it moves the limit once the command has ended", || fixture.text(LIMIT).trim() == "25");
+        stop.ask();
+        let report = daemon.join().unwrap().unwrap();
+        assert_eq!((report.totals.failures, report.totals.moves), (0, 1), "{:?}", report.log);
+    });
+}
+
 #[test]
 fn a_dry_run_changes_nothing() {
     install();
@@ -337,7 +376,8 @@ fn a_dry_run_changes_nothing() {
         let _ends = Ends(&stop, &over);
         scope.spawn(|| keep_time(fixture.root(), &over));
         let options = DaemonOptions { dry_run: true, once: true };
-        run(&fixture.machine(), laws(), options, &stop, &mut Hears(&mut said)).unwrap();
+        let report = run(&fixture.machine(), laws(), options, &stop, &mut Hears(&mut said)).unwrap();
+        assert_eq!(report.mode, Mode::DryRun, "nothing was set that could have been put back");
     });
     assert_eq!(said, ["would move 20 % → 25 %"]);
     std::fs::write(fixture.path("proc/uptime"), "100.00 1.00\n").unwrap();

@@ -19,14 +19,15 @@ const SECTOR: u64 = 512;
 /// What SCSI disks of hypervisors give as their vendor.
 const VIRTUAL_VENDORS: [&str; 7] = ["QEMU", "VMware", "VBOX", "Msft", "Google", "XEN", "Amazon"];
 
-pub(super) fn inspect(machine: &Machine, mounts: &[MountLine]) -> Vec<BlockDevice> {
+/// `signatures`: whether devices that udev says nothing of are read.
+pub(super) fn inspect(machine: &Machine, mounts: &[MountLine], signatures: bool) -> Vec<BlockDevice> {
     let names = machine.list("/sys/class/block").or_else(|_| machine.list("/sys/block")).unwrap_or_default();
-    let context = BlockContext { machine, links: Links::read(machine), mounted: mounted(machine, mounts) };
+    let context = BlockContext { machine, links: Links::read(machine), mounted: mounted(machine, mounts), signatures };
     names.iter().filter_map(|name| context.device(name)).collect()
 }
 
 /// The kernel name behind a device path: `/dev/mapper/swap` → `dm-0`.
-pub(super) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
+pub(crate) fn kernel_name(machine: &Machine, path: &str) -> Option<String> {
     kernel_name_of_any(machine, path.strip_prefix("/dev/").map(|_| path)?)
 }
 
@@ -55,6 +56,7 @@ struct BlockContext<'a> {
     links: Links,
     /// Mount points by device number, or by kernel name where the number is anonymous (btrfs).
     mounted: BTreeMap<String, String>,
+    signatures: bool,
 }
 
 impl BlockContext<'_> {
@@ -73,7 +75,7 @@ impl BlockContext<'_> {
         // A partition's folder lies in that of its disk.
         let disk = if parent.is_some() { format!("{base}/..") } else { base.clone() };
         let number = read("dev").unwrap_or_default();
-        let found = contents(machine, name, &number, &self.links);
+        let found = self.contents(name, &number);
         let mapping = name.starts_with("dm-");
         Some(BlockDevice {
             name: name.to_owned(),
@@ -94,6 +96,40 @@ impl BlockContext<'_> {
             removable: machine.read_text(&format!("{disk}/removable")).is_ok_and(|text| text.trim() == "1"),
             parent,
         })
+    }
+
+    fn contents(&self, name: &str, number: &str) -> Contents {
+        let machine = self.machine;
+        let path = format!("/run/udev/data/b{number}");
+        let links = self.links.0.get(name).cloned().unwrap_or_default();
+        if let Ok(text) = machine.read_lines(&path, matters) {
+            let found = udevdb::parse(&text);
+            // udev gives a partition the table type of its disk too; that is not what the partition holds.
+            let table = found.get("ID_PART_TABLE_TYPE").filter(|_| !found.contains_key("ID_PART_ENTRY_NUMBER"));
+            let kind = match found.get("ID_FS_TYPE").or(table) {
+                Some(kind) => Fact::known(kind.clone(), path),
+                None => Fact::absent(format!("{path}: udev found no signature")),
+            };
+            return Contents { kind, names: Names::of_udev(&text, links) };
+        }
+        let names = Names::of_links(links);
+        // zram's content is RAM, and reading a loop device reads the file behind it.
+        if name.starts_with("zram") || name.starts_with("loop") {
+            return Contents { kind: Fact::absent(format!("{path}: no such file")), names };
+        }
+        if !self.signatures {
+            return Contents { kind: Fact::absent(format!("{path}: no such file; /dev/{name} is not read for this")), names };
+        }
+        match machine.signatures(name) {
+            Ok(found) => match found.into_iter().next() {
+                Some(first) => Contents {
+                    kind: Fact::known(first.kind, format!("/dev/{name}")),
+                    names: Names { uuid: first.uuid.or(names.uuid), label: first.label.or(names.label), ..names },
+                },
+                None => Contents { kind: Fact::absent(format!("/dev/{name}: no signature")), names },
+            },
+            Err(error) => Contents { kind: error.absent(), names },
+        }
     }
 }
 
@@ -212,36 +248,6 @@ fn matters(line: &str) -> bool {
     line.starts_with("S:") || line.starts_with("E:ID_FS_") || line.starts_with("E:ID_PART_")
 }
 
-fn contents(machine: &Machine, name: &str, number: &str, links: &Links) -> Contents {
-    let path = format!("/run/udev/data/b{number}");
-    let links = links.0.get(name).cloned().unwrap_or_default();
-    if let Ok(text) = machine.read_lines(&path, matters) {
-        let found = udevdb::parse(&text);
-        // udev gives a partition the table type of its disk too; that is not what the partition holds.
-        let table = found.get("ID_PART_TABLE_TYPE").filter(|_| !found.contains_key("ID_PART_ENTRY_NUMBER"));
-        let kind = match found.get("ID_FS_TYPE").or(table) {
-            Some(kind) => Fact::known(kind.clone(), path),
-            None => Fact::absent(format!("{path}: udev found no signature")),
-        };
-        return Contents { kind, names: Names::of_udev(&text, links) };
-    }
-    let names = Names::of_links(links);
-    // zram's content is RAM, and reading a loop device reads the file behind it.
-    if name.starts_with("zram") || name.starts_with("loop") {
-        return Contents { kind: Fact::absent(format!("{path}: no such file")), names };
-    }
-    match machine.signatures(name) {
-        Ok(found) => match found.into_iter().next() {
-            Some(first) => Contents {
-                kind: Fact::known(first.kind, format!("/dev/{name}")),
-                names: Names { uuid: first.uuid.or(names.uuid), label: first.label.or(names.label), ..names },
-            },
-            None => Contents { kind: Fact::absent(format!("/dev/{name}: no signature")), names },
-        },
-        Err(error) => Contents { kind: error.absent(), names },
-    }
-}
-
 /// Links to devices by their kernel names: those below `/dev/disk`, without `/dev/`, and those that fstab and crypttab name.
 struct Links(BTreeMap<String, Vec<String>>);
 
@@ -283,6 +289,17 @@ fn named_paths(machine: &Machine) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_device_is_read_only_where_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        crate::testing::write(dir.path(), "sys/class/block/vda/size", "80000\n");
+        crate::testing::write(dir.path(), "sys/class/block/vda/dev", "254:0\n");
+        let of = |signatures| inspect(&Machine::at(dir.path()), &[], signatures).remove(0).contents;
+        // A folder has no devices to read, and says so where one is asked for.
+        assert!(!of(true).source().contains("is not read for this"), "{:?}", of(true));
+        assert!(of(false).source().contains("/dev/vda is not read for this"), "{:?}", of(false));
+    }
 
     #[test]
     fn disks_of_partitions() {

@@ -33,6 +33,7 @@ use tracing::info;
 
 use crate::machine::Machine;
 
+pub(crate) use block::kernel_name;
 pub(crate) use initramfs::names as initramfs_names;
 pub(crate) use memory::{BOOT_ID, COUNTERS};
 pub use places::look_at_places;
@@ -42,6 +43,8 @@ pub use system::hypervisor;
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InspectScope {
+    /// Without udev's database, the first bytes of each device: opening one keeps its disk awake.
+    pub signatures: bool,
     /// Kernel log: what zswap said it loaded.
     pub log: bool,
     /// Build configuration of the kernel: unpacks some hundred KiB.
@@ -58,12 +61,13 @@ pub struct InspectScope {
 
 impl InspectScope {
     /// Everything: `inspect`.
-    pub const FULL: Self = Self { log: true, config: true, boot: true, initramfs_contents: true, managers: true, files: true };
+    pub const FULL: Self =
+        Self { signatures: true, log: true, config: true, boot: true, initramfs_contents: true, managers: true, files: true };
     /// Everything but the contents of the initramfs: `plan`, `apply`, `verify`. See [`look_into_initramfs`].
     pub const PLAN: Self = Self { initramfs_contents: false, ..Self::FULL };
     /// What memory is right now: `status`.
     pub const STATUS: Self =
-        Self { log: true, config: false, boot: false, initramfs_contents: false, managers: false, files: false };
+        Self { log: true, config: false, boot: false, initramfs_contents: false, managers: false, files: false, ..Self::FULL };
 }
 
 /// Looks at a machine.
@@ -73,7 +77,7 @@ pub fn inspect(machine: &Machine, scope: InspectScope) -> Facts {
     let kernel = kernel::inspect(machine, scope);
     let mount_lines = mounts::lines(machine);
     let system = system::inspect(machine, &kernel, &mount_lines);
-    let block_devices = block::inspect(machine, &mount_lines);
+    let block_devices = block::inspect(machine, &mount_lines, scope.signatures);
     let modules = compressors::Modules::of(machine, &kernel);
     let mut facts = Facts {
         schema: SCHEMA,

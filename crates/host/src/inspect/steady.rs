@@ -24,7 +24,7 @@ impl Steady {
     pub fn of(machine: &Machine) -> Self {
         let kernel = kernel::inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
         let mounts = mounts::lines(machine);
-        Self { modules: Modules::of(machine, &kernel), devices: block::inspect(machine, &mounts), mounts, kernel }
+        Self { modules: Modules::of(machine, &kernel), devices: block::inspect(machine, &mounts, false), mounts, kernel }
     }
 
     /// What moves: memory, swap areas, zswap and zram. The other facts stay absent.

@@ -239,3 +239,14 @@ fn a_capture_of_the_laptop_gives_the_same_facts() {
     assert_eq!(std::fs::read(copy.path().join("boot/grub/grub.cfg")).unwrap(), b"");
     assert_eq!(std::fs::read_to_string(copy.path().join("proc/modules")).unwrap().lines().count(), 2);
 }
+
+#[test]
+fn a_mapping_that_has_no_link_below_dev_is_found_by_its_name() {
+    let links: Vec<_> = LAPTOP.iter().copied().filter(|(path, _)| !path.starts_with("dev/mapper/")).collect();
+    let dir = tree(&links);
+    std::fs::create_dir_all(dir.path().join("sys/class/block/dm-1/dm")).unwrap();
+    std::fs::write(dir.path().join("sys/class/block/dm-1/dm/name"), "vg-root\n").unwrap();
+    let machine = Machine::at(dir.path());
+    assert_eq!(super::kernel_name(&machine, "/dev/mapper/vg-root").as_deref(), Some("dm-1"));
+    assert_eq!(super::kernel_name(&machine, "/dev/mapper/other"), None);
+}

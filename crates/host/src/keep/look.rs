@@ -154,7 +154,7 @@ fn written_back(machine: &Machine) -> Option<u64> {
 }
 
 fn ground(machine: &Machine) -> Ground {
-    let facts = inspect(machine, InspectScope { log: false, ..InspectScope::STATUS });
+    let facts = inspect(machine, InspectScope { signatures: false, log: false, ..InspectScope::STATUS });
     let areas: Vec<_> = facts.swaps.iter().filter(|area| !area.is_zram()).collect();
     let spins = |area: &SwapArea| facts.spins_below(area.device.value()?);
     let unknown_disks = areas.iter().filter(|area| spins(area).is_none()).map(|area| area.path.clone()).collect();
@@ -223,8 +223,8 @@ pub(super) fn uptime_ms(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use swaptune_core::Fact;
     use crate::testing::write;
+    use swaptune_core::Fact;
 
     #[test]
     fn zram_is_next_while_it_is_first_and_has_room() {
@@ -239,7 +239,8 @@ mod tests {
             encryption: Fact::default(),
             filesystem: Fact::default(),
         };
-        let (zram, disk) = (|priority, used| area("/dev/zram0", priority, used), |priority, used| area("/dev/sda2", priority, used));
+        let (zram, disk) =
+            (|priority, used| area("/dev/zram0", priority, used), |priority, used| area("/dev/sda2", priority, used));
         for (areas, wanted) in [
             (vec![], false),
             (vec![zram(100, 0), disk(10, 0)], true),

@@ -138,7 +138,7 @@ pub fn run(
         if matches!(mode, Mode::Paused | Mode::Aside) {
             keeper.let_go();
         } else if let Some(was) = &before {
-            keeper.tick(was, &now, stop);
+            keeper.tick(was, &now, stop, &asked);
         }
         let new = keeper.report.log.iter().rev().take_while(|entry| Some(*entry) != told.as_ref()).count();
         keeper.report.log.iter().skip(keeper.report.log.len() - new).for_each(|entry| caller.tell(entry));
@@ -277,12 +277,16 @@ impl<'a> Keeper<'a> {
         Moment { ours_us, ours_io_us, canaries, ..self.looker.tick() }
     }
 
-    fn tick(&mut self, before: &Moment, now: &Moment, stop: &Stop) {
+    fn tick(&mut self, before: &Moment, now: &Moment, stop: &Stop, asked: &Asked) {
         let home = self.home(now);
         let decisions = self.laws.decide(&self.looker.ground().clone(), home, before, now);
         self.penalty = self.penalty.saturating_sub(1);
         for decision in decisions {
             if stop.is_asked() || self.penalty > 0 {
+                return;
+            }
+            let sets = !matches!(decision, Decision::Reclaim(_)) && !self.dry_run;
+            if sets && !self.may_set(asked) {
                 return;
             }
             match decision {
@@ -292,6 +296,20 @@ impl<'a> Keeper<'a> {
                 Decision::Zram(chore) => self.upkeep(&chore, now),
             }
         }
+    }
+
+    /// Whether settings are ours to make: a command may have asked for the machine, or have it, since this tick began. That is no failure.
+    fn may_set(&mut self, asked: &Asked) -> bool {
+        if !asked.is_asked() {
+            match self.settings() {
+                Err(TemporaryError::Busy(LockError::Held { .. })) => return false,
+                // What else is wrong is told by whoever needs them.
+                _ if !asked.is_asked() => return true,
+                _ => {}
+            }
+        }
+        self.let_go();
+        false
     }
 
     /// The limit that is configured. One that another program has set since is that from now on.

@@ -10,7 +10,7 @@ use tracing::trace;
 
 use super::error::StepError;
 use crate::checkpoint::Faults;
-use crate::inspect::BOOT_ID;
+use crate::inspect::{BOOT_ID, kernel_name};
 use crate::kernel::{Kernel, WriteProgress};
 use crate::machine::Machine;
 
@@ -71,6 +71,11 @@ impl Run<'_> {
     /// Like [`Run::exists`] for a path whose links are not followed yet.
     pub fn exists_inside(&self, path: &str) -> bool {
         self.real(path).is_ok_and(|real| self.exists(&real))
+    }
+
+    /// Whether the kernel has the block device of this path, be it seen below `/dev` or, as in a service without devices, not.
+    pub fn has_device(&self, path: &str) -> bool {
+        kernel_name(self.machine, path).is_some_and(|name| self.machine.exists(&format!("/sys/class/block/{name}")))
     }
 
     /// Active swap areas.

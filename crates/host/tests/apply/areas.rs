@@ -3,7 +3,7 @@
 use std::fs;
 
 use swaptune_core::change::{Change, SwapHeaderState};
-use swaptune_host::transaction::UndoOutcome;
+use swaptune_host::transaction::{ApplyError, UndoOutcome};
 
 use crate::fixture::*;
 use crate::{apply, undo, write_at};
@@ -136,4 +136,23 @@ fn a_header_replaces_the_one_that_is_expected() {
     let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
     undo(&fixture, &id, false).unwrap();
     assert_same(&fixture.picture(), &before, "after rollback");
+}
+
+#[test]
+fn an_area_whose_device_is_only_hidden_is_not_forgotten() {
+    let fixture = Fixture::new();
+    let before = fixture.picture();
+    let id = apply(&fixture, &plan(vec![on("/dev/vdc", Some(-2), None)])).unwrap().id.unwrap();
+    assert!(!fixture.text("proc/swaps").contains("/dev/vdc"));
+    // As a service sees it that has no devices.
+    let (there, hidden) = (fixture.path("dev/vdc"), fixture.path("hidden"));
+    fs::rename(&there, &hidden).unwrap();
+    fs::create_dir_all(fixture.path("sys/class/block/vdc")).unwrap();
+    let error = undo(&fixture, &id, false).unwrap_err();
+    let ApplyError::RollbackFailed { left, .. } = &error else { panic!("{error}") };
+    assert!(left[0].failed && left[0].why.contains("this process does not see it"), "{error}");
+    fs::rename(&hidden, &there).unwrap();
+    fs::remove_dir_all(fixture.path("sys/class/block")).unwrap();
+    assert!(undo(&fixture, &id, false).unwrap().left().is_empty());
+    assert_same(&fixture.picture(), &before, "after the second rollback");
 }

@@ -99,7 +99,7 @@ fn head(report: &DaemonReport) -> String {
         Mode::Paused => "paused: everything is as configured, until `swaptune daemon resume`",
         Mode::Aside => "stands aside: a command that changes the machine runs",
         Mode::Stopped => "not running; everything was put back when it ended",
-        Mode::Gone => "ended without a word; `sudo swaptune verify` looks at what is set",
+        Mode::Gone => "ended without a word, or is stopped; `sudo swaptune verify` looks at what is set",
         Mode::Missing => "not running",
     };
     let since = age(report.unix_ms.saturating_sub(report.since_unix_ms));

@@ -45,6 +45,9 @@ impl ChangeHandler for AreaHandler<'_> {
             return Ok(UndoState::Saved);
         }
         if found.is_none() && !cx.run.exists(real) {
+            if saved.is_some() && cx.run.has_device(real) {
+                return Err(hidden(real));
+            }
             return Ok(if real.starts_with("/dev/") { UndoState::Away } else { UndoState::Other("not there any more".into()) });
         }
         // A change of priority goes through off.
@@ -63,6 +66,15 @@ impl AreaHandler<'_> {
     /// Where the area is now: a mapping keeps its name, and has another number after a reboot.
     fn place(&self, cx: StepContext<'_>, saved: &str) -> Result<String, StepError> {
         if self.path.starts_with("/dev/mapper/") { cx.run.real(self.path) } else { Ok(saved.to_owned()) }
+    }
+}
+
+/// An area that was on, of a device that a service's sandbox keeps out of its `/dev`: another process can switch it on again.
+fn hidden(path: &str) -> StepError {
+    StepError::Refused {
+        what: path.to_owned(),
+        why: "the kernel has this device, and this process does not see it".into(),
+        hint: "run `sudo swaptune daemon restore` in a terminal".into(),
     }
 }
 

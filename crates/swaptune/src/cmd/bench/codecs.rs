@@ -24,8 +24,7 @@ use crate::output::{self, codecs, codecs_kernel, text};
 const SCALED: &[&str] = &["memcpy", "lz4", "zstd"];
 
 /// Only the parts that say which codecs the kernel has.
-const SCOPE: InspectScope =
-    InspectScope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
+const SCOPE: InspectScope = InspectScope { log: false, config: true, ..InspectScope::STATUS };
 
 /// Measures, keeps, and prints a table.
 pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Result<u8, Failure> {

@@ -20,8 +20,7 @@ use crate::output::progress::ProgressLine;
 use crate::output::sample::{SampleBasis, SampleReport};
 
 /// Only the parts that say what the pool would be and which codecs the kernel has.
-pub const SCOPE: InspectScope =
-    InspectScope { log: false, config: true, boot: false, initramfs_contents: false, managers: false, files: false };
+pub const SCOPE: InspectScope = InspectScope { log: false, config: true, ..InspectScope::STATUS };
 
 /// Samples, keeps, and prints a table.
 pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
