@@ -281,6 +281,7 @@ fn help(view: &View, look: Option<&SampleLook<'_>>, from: usize, width: usize, h
         }
     }
     let last = lines.len().saturating_sub(height);
+    view.help_end.set(u16::try_from(last).unwrap_or(u16::MAX));
     lines.into_iter().skip(from.min(last)).take(height).collect()
 }
 

@@ -201,6 +201,18 @@ fn a_key_shows_what_the_daemon_decided_and_what_its_laws_say() {
 }
 
 #[test]
+fn keys_beyond_the_end_of_the_help_are_not_to_be_taken_back() {
+    let mut view = view(PLAIN, 3);
+    view.press(KeyAction::Help);
+    let first = text(&view, 80, 24);
+    (0..500).for_each(|_| view.press(KeyAction::Scroll(1)));
+    let last = text(&view, 80, 24);
+    assert_ne!(first, last);
+    view.press(KeyAction::Scroll(-1));
+    assert_ne!(text(&view, 80, 24), last, "the first key upwards moves it");
+}
+
+#[test]
 fn any_size_can_be_drawn() {
     let view = view(PLAIN, 3);
     for (width, height) in [(1, 1), (10, 3), (40, 10), (79, 23), (300, 100)] {

@@ -1,5 +1,6 @@
 //! What is shown: the newest samples, the history of the rates, and what was typed.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use swaptune_core::Fact;
@@ -80,6 +81,8 @@ pub struct View {
     pub sort: Sort,
     /// The words are shown, from this line on.
     pub help: Option<u16>,
+    /// The last line that this may be, of the size of the screen: noted by whoever draws, so that no key is lost beyond the end.
+    pub(super) help_end: Cell<u16>,
     /// What the daemon decided is shown.
     pub decisions: bool,
     /// The file that is recorded to.
@@ -100,6 +103,7 @@ impl View {
             paused: false,
             sort: Sort::default(),
             help: None,
+            help_end: Cell::new(u16::MAX),
             decisions: false,
             recording: None,
             complaint: None,
@@ -141,7 +145,9 @@ impl View {
             KeyAction::Sort => self.sort = self.sort.next(),
             KeyAction::Help => (self.help, self.decisions) = (if self.help.is_some() { None } else { Some(0) }, false),
             KeyAction::Decisions => (self.help, self.decisions) = (None, !self.decisions),
-            KeyAction::Scroll(lines) => self.help = self.help.map(|line| line.saturating_add_signed(lines)),
+            KeyAction::Scroll(lines) => {
+                self.help = self.help.map(|line| line.saturating_add_signed(lines).min(self.help_end.get()))
+            }
             KeyAction::Quit | KeyAction::Record => {}
         }
     }
