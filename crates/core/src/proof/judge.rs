@@ -44,7 +44,7 @@ pub fn judge(observation: &Observation) -> Proof {
     let bytes_checked = Bytes(observation.classes.iter().map(|class| class.bytes_checked.0).sum());
     let documented = checks.iter().all(|check| check.holds);
     Proof {
-        summary: summary(verdict, &classes, bytes_checked),
+        summary: summary(verdict, observation, &classes, bytes_checked),
         verdict,
         impossible: None,
         ratio: ratio(observation, &classes),
@@ -102,7 +102,7 @@ fn class_proof(behaviour: &SwapBehaviour, class: &ClassObservation) -> ClassProo
     let there = pages_in(&landed, expected);
     // What did not leave the list of another CPU says nothing; a few more may be in the swap cache.
     let stayed = class.pages.saturating_sub(class.swapped);
-    let counted = if stayed <= STRAGGLERS && stayed < class.swapped { class.swapped } else { class.pages };
+    let counted = if stayed <= STRAGGLERS.min(class.pages / STRAGGLERS_PART) { class.swapped } else { class.pages };
     let as_planned = there + counted / 20 >= counted;
     ClassProof {
         class: class.class,
@@ -125,6 +125,8 @@ fn pages_in(landed: &[Landing], destination: Destination) -> u64 {
 /// Pages that may be caught on the list of a CPU that this process was moved away from, on which they cannot be found:
 /// 31 at most per CPU (`PAGEVEC_SIZE`), rarely on more than two.
 const STRAGGLERS: u64 = 62;
+/// The part of a class that they are at most: with pages of 64 KiB a class has fewer than 62.
+const STRAGGLERS_PART: u64 = 4;
 
 /// Counters that a reader can look up to see the same.
 const DECIDING: [&str; 5] = ["vmstat.swpout_zero", "vmstat.zswpout", "vmstat.pswpout", "vmstat.zswpwb", "zswap.stored_pages"];
@@ -162,13 +164,32 @@ fn verdict(observation: &Observation, classes: &[ClassProof]) -> Verdict {
         // Without noise a lower bound below the likely number is only the swap cache speaking.
         sure * 10 >= class.pages * 9 || surplus(class) * 50 <= class.pages
     };
-    match observation.classes.iter().zip(classes).all(certain) {
+    match observation.classes.iter().zip(classes).all(certain) && unread(observation).is_none() {
         true => Verdict::Proved,
         false => Verdict::Undecided,
     }
 }
 
-fn summary(verdict: Verdict, classes: &[ClassProof], checked: Bytes) -> String {
+/// A class of which more than a tenth had a copy in the swap cache when it was read back: those pages came from RAM, not from where they had gone.
+fn unread(observation: &Observation) -> Option<&ClassObservation> {
+    observation.classes.iter().find(|class| class.cached * 10 > class.pages)
+}
+
+fn undecided(observation: &Observation, classes: &[ClassProof]) -> String {
+    let Some(class) = unread(observation) else {
+        return "other processes swapped too much meanwhile to say where pages went: run it again".into();
+    };
+    let expected = classes.iter().find(|proof| proof.class == class.class).map_or(Destination::Disk, |proof| proof.expected);
+    format!(
+        "{} of {} {} pages had a copy in RAM and were not read back from {}: run it again when less than half of swap is in use",
+        class.cached,
+        class.pages,
+        class.class,
+        expected.name()
+    )
+}
+
+fn summary(verdict: Verdict, observation: &Observation, classes: &[ClassProof], checked: Bytes) -> String {
     let landed = |class: &ClassProof| {
         let place = class.landed.first().map_or(Destination::Ram, |landing| landing.destination);
         format!("{} pages {}", class.class, place.place())
@@ -177,16 +198,20 @@ fn summary(verdict: Verdict, classes: &[ClassProof], checked: Bytes) -> String {
     match verdict {
         Verdict::Proved => {
             let places: Vec<_> = classes.iter().map(landed).collect();
-            format!("as planned: {}; all {checked} came back unchanged", places.join(", "))
+            format!("as planned: {}; {}", places.join(", "), came_back(checked))
         }
         Verdict::NotAsPlanned => {
             let places: Vec<_> = strays.map(|class| format!("{}, planned {}", landed(class), class.expected.place())).collect();
-            format!("not as planned: {}; all {checked} came back unchanged", places.join("; "))
+            format!("not as planned: {}; {}", places.join("; "), came_back(checked))
         }
         Verdict::Corrupt => "data came back changed or not at all: this swap is not safe to use".into(),
-        Verdict::Undecided => "other processes swapped too much meanwhile to say where pages went: run it again".into(),
+        Verdict::Undecided => undecided(observation, classes),
         Verdict::Impossible => "nothing can be proved".into(),
     }
+}
+
+fn came_back(checked: Bytes) -> String {
+    if checked.0 == 0 { "no page was read back".into() } else { format!("all {checked} that had left RAM came back unchanged") }
 }
 
 /// The text canary's size before and after, from the gauges of where it landed.

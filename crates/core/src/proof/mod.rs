@@ -38,7 +38,7 @@ pub enum Verdict {
     NotAsPlanned,
     /// A byte came back wrong, or a page not at all. Nothing else matters.
     Corrupt,
-    /// Others swapped so much meanwhile that the counters prove nothing.
+    /// Others swapped so much meanwhile that the counters prove nothing, or too many pages were not read back from where they had gone.
     Undecided,
     /// No page could be pushed out.
     Impossible,
@@ -103,7 +103,7 @@ pub struct Proof {
     pub checks: Vec<CounterCheck>,
     /// All of them moved as this kernel documents.
     pub documented: bool,
-    /// Bytes that were compared after they came back.
+    /// Bytes that were compared after they came back from where they had gone; copies that were still in RAM do not count.
     pub bytes_checked: Bytes,
     /// What is wrong, worst first.
     pub problems: Vec<Problem>,

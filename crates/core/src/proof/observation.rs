@@ -57,7 +57,7 @@ pub struct ClassObservation {
     pub store: Option<Quantiles>,
     /// Time of the fault that brings one page back, its read-ahead included.
     pub load: Option<Quantiles>,
-    /// Bytes that were compared.
+    /// Bytes that were compared after they had left RAM as a whole, without those of pages of which a copy was still there.
     pub bytes_checked: Bytes,
     /// Pages that the kernel could not bring back (a device or decompression error).
     pub unreadable: u64,

@@ -205,6 +205,31 @@ fn pages_that_linger_in_the_swap_cache_do_not_spoil_the_proof() {
 }
 
 #[test]
+fn pages_that_were_not_read_back_prove_nothing() {
+    let machine = on(v(6, 18), false, DISK);
+    let mut class = machine.class(CanaryClass::Text, &[("vmstat.pswpout", NPAGES)], &[]);
+    class.cached = N;
+    class.bytes_checked = Bytes(0);
+    let proof = judge(&machine.observe(vec![class]));
+    assert_eq!((proof.verdict, places(&proof)), (Verdict::Undecided, vec![Disk]), "{:#?}", proof.problems);
+    assert!(
+        proof.summary.starts_with("500 of 500 text pages had a copy in RAM and were not read back from the disk"),
+        "{}",
+        proof.summary
+    );
+}
+
+#[test]
+fn a_small_class_that_mostly_stayed_is_not_as_planned() {
+    // Pages of 64 KiB: a class has fewer than a list of a CPU may hold.
+    let machine = on(v(6, 18), true, DISK);
+    let store: &[_] = &[("vmstat.zswpout", 41), ("meminfo.Zswapped", 41 * 4096), ("zswap.stored_pages", 41)];
+    let mut class = machine.class(CanaryClass::Text, store, &[]);
+    (class.pages, class.swapped) = (80, 41);
+    assert_eq!(judge(&machine.observe(vec![class])).verdict, Verdict::NotAsPlanned);
+}
+
+#[test]
 fn expectations_follow_what_the_kernel_shows_before_its_version() {
     // A 6.17 with the raw-store patch shows the counter, so random pages are expected in zswap.
     let mut facts = on(v(6, 17), true, DISK).facts();

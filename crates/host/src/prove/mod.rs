@@ -166,6 +166,8 @@ fn one_class(
     let (load, unreadable) = canary.load(options.loads)?;
     let corrupt = canary.check();
     let loaded = counters.read()?;
+    // A page of which a copy was in RAM was compared with that copy: it says nothing about the swap.
+    let came_back = canary.pages.saturating_sub(in_ram + unreadable);
     Ok(Ok(ClassObservation {
         class: canary.class,
         pages: canary.pages,
@@ -177,7 +179,7 @@ fn one_class(
         loaded,
         store,
         load,
-        bytes_checked: Bytes((canary.pages - unreadable) * canary.page_size() as u64),
+        bytes_checked: Bytes(came_back * canary.page_size() as u64),
         unreadable,
         corrupt,
     }))

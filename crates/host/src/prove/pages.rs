@@ -16,6 +16,8 @@ use crate::sys::{MadviseAdvice, OwnRegion};
 /// Pages caught on a CPU's list of pages to be moved (31 at most), on up to two CPUs: they cannot
 /// be pushed until that CPU drains its list, and waiting for it is not worth it.
 const STRAGGLERS: u64 = 62;
+/// The part of a class that they are at most: with pages of 64 KiB a class has fewer than 62.
+const STRAGGLERS_PART: u64 = 20;
 /// Calls that measure what a call costs when there is nothing to do.
 const OVERHEAD_SAMPLES: usize = 64;
 /// Loads that make a p99; a slow device gets this many even past its time budget, up to the second number times the budget.
@@ -229,7 +231,7 @@ impl CanaryPages {
             let left = self.resident()?;
             stuck = if left.len() < resident.len() { 0 } else { stuck + 1 };
             resident = left;
-            if stuck >= 1 && resident.len() as u64 <= STRAGGLERS {
+            if stuck >= 1 && resident.len() as u64 <= STRAGGLERS.min(self.pages / STRAGGLERS_PART) {
                 break;
             }
         }
