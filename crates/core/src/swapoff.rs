@@ -1,8 +1,9 @@
 //! Whether a swap area can be switched off: what it holds must find room again.
 //!
 //! swapoff brings every page of the area back into memory, uncompressed. Pages may move on to other areas while that
-//! happens, so the room is what is available in RAM plus what is free elsewhere, less a margin that keeps the machine
-//! alive. A swapoff without room does not fail at once: it grinds, and the out-of-memory killer ends it.
+//! happens, so the room is what is available in RAM plus what is free on other disks, less a margin that keeps the machine
+//! alive. Free slots of zram are no room: what goes there stays in RAM. A swapoff without room does not fail at once: it grinds, and the
+//! out-of-memory killer ends it.
 
 use crate::units::Bytes;
 
@@ -11,7 +12,7 @@ use crate::units::Bytes;
 pub struct SwapoffRoom {
     /// Bytes of slots in use in the areas that are switched off, as `/proc/swaps` has them.
     pub used: Bytes,
-    /// Free bytes in the areas that stay on.
+    /// Free bytes in the areas that stay on and are not in RAM themselves.
     pub elsewhere: Bytes,
     /// `MemAvailable`.
     pub available: Bytes,
@@ -22,12 +23,12 @@ pub struct SwapoffRoom {
 /// Why an area must stay on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "it holds {used}, the other areas can take {elsewhere}, and of {available} available memory {margin} must stay free: {missing} too little"
+    "it holds {used}, other disks can take {elsewhere}, and of {available} available memory {margin} must stay free: {missing} too little"
 )]
 pub struct TooFull {
     /// What the area holds.
     pub used: Bytes,
-    /// What other areas can take.
+    /// What other areas that are not in RAM can take.
     pub elsewhere: Bytes,
     /// `MemAvailable`.
     pub available: Bytes,
@@ -87,7 +88,7 @@ mod tests {
         let error = room(2048, 512, 1024).check().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "it holds 2 GiB, the other areas can take 512 MiB, and of 1 GiB available memory 164 MiB must stay free: \
+            "it holds 2 GiB, other disks can take 512 MiB, and of 1 GiB available memory 164 MiB must stay free: \
              676 MiB too little"
         );
     }

@@ -7,6 +7,7 @@ use rustix::fs::statvfs;
 use swaptune_core::Bytes;
 use swaptune_core::change::{Change, SwapFileState};
 use swaptune_core::escape::visible;
+use swaptune_core::parse::swaps::SwapLine;
 use swaptune_core::plan::{FILE_RESERVE, Step};
 use swaptune_core::swapoff::SwapoffRoom;
 
@@ -27,37 +28,60 @@ pub(super) fn check_swapoff(run: &Run<'_>, reals: &[String]) -> Result<(), StepE
         return Ok(());
     }
     let available = run.meminfo("MemAvailable")?;
+    let free = |area: &SwapLine| area.size.0.saturating_sub(area.used.0);
     let room = SwapoffRoom {
         used,
-        elsewhere: Bytes(staying.iter().map(|area| area.size.0.saturating_sub(area.used.0)).sum()),
+        // What goes to zram stays in RAM, and free slots do not say how well it compresses.
+        elsewhere: Bytes(staying.iter().filter(|area| !area.path.starts_with("/dev/zram")).map(free).sum()),
         available: Bytes(available.unwrap_or(0)),
         total: Bytes(run.meminfo("MemTotal")?.unwrap_or(0)),
     };
     let path = going.iter().map(|area| area.path.as_str()).collect::<Vec<_>>().join(", ");
     room.check().map_err(|source| StepError::TooFull { path, source })?;
-    if room.elsewhere.0 > 0 { Ok(()) } else { refuse_limited_groups(run, TREE, 0) }
+    refuse_limited_groups(run, Bytes(staying.iter().map(free).sum()))
 }
 
-/// Without another area nothing that comes back to a group can leave it again: one that then has more than its `memory.max` is at its limit, and the
+/// What comes back to a group can leave it again only to a free slot: a group that then has more than its `memory.max` is at its limit, and the
 /// kernel kills in it (mm/swapfile.c, `try_to_unuse`, charges each page to the group that it was taken from).
-fn refuse_limited_groups(run: &Run<'_>, group: &str, depth: usize) -> Result<(), StepError> {
+fn refuse_limited_groups(run: &Run<'_>, free: Bytes) -> Result<(), StepError> {
+    let mut over = None;
+    let excess = group_excess(run, TREE, 0, &mut over);
+    let Some((group, sizes)) = over.filter(|_| excess > free) else { return Ok(()) };
+    let GroupSizes { plain, swapped, most } = sizes;
+    let without = if free.0 > 0 { format!("with {free} free in other areas") } else { "without swap".into() };
+    Err(StepError::Refused {
+        what: format!("control group {}", visible(group.trim_start_matches(TREE))),
+        why: format!(
+            "it has {plain} in RAM and {swapped} in swap, more than its memory.max of {most}: {without} processes in it would be killed"
+        ),
+        hint: "raise its memory.max (`systemctl set-property UNIT MemoryMax=`), or stop it".into(),
+    })
+}
+
+/// What a group has, and may have.
+struct GroupSizes {
+    plain: Bytes,
+    swapped: Bytes,
+    most: Bytes,
+}
+
+/// How much of a group and of those in it would not fit below a `memory.max` without swap, and the first that is too large.
+fn group_excess(run: &Run<'_>, group: &str, depth: usize, over: &mut Option<(String, GroupSizes)>) -> Bytes {
     let size = |file: &str| run.machine.read_text(&format!("{group}/{file}")).ok()?.trim().parse::<u64>().ok();
+    let mut own = 0;
     if let Some((most, current)) = size("memory.max").zip(size("memory.current")) {
         let plain = current.saturating_sub(size("memory.zswap.current").unwrap_or(0));
         let swapped = size("memory.swap.current").unwrap_or(0);
-        if swapped > 0 && plain.saturating_add(swapped) > most {
-            let (plain, swapped, most) = (Bytes(plain), Bytes(swapped), Bytes(most));
-            return Err(StepError::Refused {
-                what: format!("control group {}", visible(group.trim_start_matches(TREE))),
-                why: format!(
-                    "it has {plain} in RAM and {swapped} in swap, more than its memory.max of {most}: without swap processes in it would be killed"
-                ),
-                hint: "raise its memory.max (`systemctl set-property UNIT MemoryMax=`), or stop it".into(),
-            });
+        // What is over already is not brought there by what comes back.
+        own = plain.saturating_add(swapped).saturating_sub(most).min(swapped);
+        if own > 0 && over.is_none() {
+            *over = Some((group.to_owned(), GroupSizes { plain: Bytes(plain), swapped: Bytes(swapped), most: Bytes(most) }));
         }
     }
     let inner = if depth < DEPTH { run.machine.folders(group) } else { Vec::new() };
-    inner.iter().try_for_each(|name| refuse_limited_groups(run, &format!("{group}/{name}"), depth + 1))
+    let below =
+        inner.iter().map(|name| group_excess(run, &format!("{group}/{name}"), depth + 1, over).0).fold(0, u64::saturating_add);
+    Bytes(own.max(below))
 }
 
 /// Refuses a swap file without room. `promised` is what earlier steps of the plan take of each file system, or give back.

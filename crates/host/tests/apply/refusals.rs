@@ -57,6 +57,33 @@ fn a_group_that_could_not_hold_what_it_has_in_swap_keeps_the_only_area_on() {
     apply(&fixture, &plan(off())).unwrap();
 }
 
+/// Slots that do not hold what is too much for the groups do not help them, and those of zram are no room at all.
+#[test]
+fn free_slots_count_for_what_they_can_hold() {
+    let fixture = Fixture::new();
+    let empty = fixture.text("proc/swaps");
+    let set = |group: &str, file: &str, value: &str| {
+        let group = fixture.path("sys/fs/cgroup").join(group);
+        fs::create_dir_all(&group).unwrap();
+        fs::write(group.join(file), format!("{value}\n")).unwrap();
+    };
+    for group in ["system.slice/a.service", "system.slice/b.service"] {
+        set(group, "memory.current", "1000000");
+        set(group, "memory.swap.current", "65536");
+        set(group, "memory.max", "1060000");
+    }
+    let with =
+        |vdc: &str, other: &str| fs::write(fixture.path("proc/swaps"), empty.replace("\t124\t\t0\t", vdc) + other).unwrap();
+    let off = || vec![on("/dev/vdc", Some(-2), None)];
+    // Each is 5.4 KiB over its limit.
+    with("\t124\t\t120\t", "/dev/vde                                partition\t8\t\t0\t\t-3\n");
+    refused(&fixture, off(), "with 8 KiB free in other areas processes in it would be killed");
+    with("\t124\t\t120\t", "/dev/vde                                partition\t16\t\t0\t\t-3\n");
+    apply(&fixture, &plan(off())).unwrap();
+    with("\t9000000\t\t6000000\t", "/dev/zram0                              partition\t8000000\t\t0\t\t100\n");
+    refused(&fixture, off(), "it holds 5.7 GiB, other disks can take 0 B");
+}
+
 fn last_id(fixture: &Fixture) -> String {
     swaptune_host::journal::history(&fixture.state()).unwrap().pop().unwrap().id
 }
@@ -147,7 +174,7 @@ fn a_swapoff_without_room_is_refused_with_the_numbers() {
     let before = fixture.picture();
     let error = undo(&fixture, &id, false).unwrap_err();
     assert_eq!(error.exit_code(), 3);
-    assert!(error.to_string().starts_with("swapoff /f: it holds 7.6 GiB, the other areas can take 2.9 GiB"), "{error}");
+    assert!(error.to_string().starts_with("swapoff /f: it holds 7.6 GiB, other disks can take 2.9 GiB"), "{error}");
     assert_same(&fixture.picture(), &before, "after a refused rollback");
     fs::write(fixture.path("proc/swaps"), empty).unwrap();
     undo(&fixture, &id, false).unwrap();
