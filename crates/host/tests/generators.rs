@@ -17,13 +17,14 @@ use swaptune_double::FixtureKernel;
 use swaptune_host::journal::{history, pending};
 use swaptune_host::kernel::{FileSystem, Kernel, LiveKernel, Ran, WriteProgress};
 use swaptune_host::machine::Machine;
-use swaptune_host::transaction::{ApplyOptions, execute, rollback};
+use swaptune_host::transaction::{ApplyOptions, UndoOutcome, execute, rollback};
 
 const ROOT: &str = "SWAPTUNE_GENERATOR_ROOT";
 /// Writes the configuration of the boot loader late, and so do its children: one that it does not wait for, which has cleared its
 /// environment, and, unless it is told otherwise, one out of reach of its group.
 const SCRIPT: &str = r#"
 cd "$1" || exit 1
+[ ! -e broken ] || exit 1
 late() { sleep 2; cat etc/grub-real > boot/grub/grub.cfg; }
 late &
 (env -i PATH="$PATH" sh -c 'sleep 3; cat etc/grub-real >> boot/grub/grub.cfg' > /dev/null 2>&1 &)
@@ -154,6 +155,34 @@ fn a_generator_does_not_outlive_the_rollback() {
     assert_same(&fixture.picture(), &before, "seconds after the rollback");
 }
 
+/// Nobody knows what a killed generator would have made, so what is there now may be newer: of another kernel, of another entry.
+#[test]
+fn what_was_made_since_a_killed_generator_is_not_replaced_by_an_older_one() {
+    for broken in [false, true] {
+        let fixture = Fixture::new();
+        let (before, source) = (fixture.text("boot/grub/grub.cfg"), fixture.text("etc/grub-real"));
+        fs::write(fixture.path("alone"), "").unwrap();
+        start_and_kill(&fixture);
+        fs::write(fixture.path("boot/grub/grub.cfg"), "# with a newer kernel\n").unwrap();
+        if broken {
+            fs::write(fixture.path("broken"), "").unwrap();
+        }
+        let kernel = Running(fixture.kernel());
+        let id = pending(&fixture.state()).unwrap().unwrap().id;
+        let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &ApplyOptions::default()).unwrap();
+        let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
+        let expected = if broken { UndoOutcome::Restored } else { UndoOutcome::Regenerated };
+        assert_eq!(made.outcome, expected, "broken: {broken}");
+        let found = fixture.text("boot/grub/grub.cfg");
+        // Without its command the captured file is the best that is known. The one that made it writes its source once or twice.
+        if broken {
+            assert_eq!(found, before)
+        } else {
+            assert!(found.starts_with(&source) && !found.contains("zswap"), "{found}")
+        }
+    }
+}
+
 #[test]
 fn files_are_compared_when_all_that_writes_them_has_ended() {
     let fixture = Fixture::new();
@@ -166,7 +195,7 @@ fn files_are_compared_when_all_that_writes_them_has_ended() {
     // What the generator left is what the journal knows: the bytes come back, nothing is made anew.
     let report = rollback(&fixture.machine(), &kernel, &fixture.state(), &id, &ApplyOptions::default()).unwrap();
     let made = report.steps.iter().find(|step| step.change.target() == "grub.cfg").unwrap();
-    assert_eq!(made.outcome, swaptune_host::transaction::UndoOutcome::Restored);
+    assert_eq!(made.outcome, UndoOutcome::Restored);
     // Longer than the one that was not waited for would still have slept.
     std::thread::sleep(Duration::from_secs(2));
     assert_same(&fixture.picture(), &before, "after rollback");

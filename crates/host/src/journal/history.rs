@@ -115,6 +115,23 @@ pub fn newest_applied(state: &StateDir, kind: TransactionKind) -> Result<Option<
     Ok(all(state)?.into_iter().rfind(|transaction| transaction.kind == kind && transaction.status == TransactionStatus::Applied))
 }
 
+/// What is to be taken back so that nothing of this machine is swaptune's: the transaction that was cut short, then every apply of which
+/// something stands that was not set aside, newest first. One that was taken back before is among them where it left a step alone: that
+/// step may be as it was made again by now.
+///
+/// # Errors
+/// [`JournalError`] when any journal cannot be read.
+pub fn to_take_back(state: &StateDir) -> Result<Vec<Transaction>, JournalError> {
+    let stands = |log: &StepLog| log.is_standing() && !log.set_aside;
+    let is_asked = |transaction: &Transaction| {
+        let is_left = transaction.status == TransactionStatus::Applied || transaction.steps.iter().any(stands);
+        transaction.status.is_pending() || transaction.kind == TransactionKind::Apply && is_left
+    };
+    let mut found: Vec<_> = all(state)?.into_iter().rev().filter(is_asked).collect();
+    found.sort_by_key(|transaction| !transaction.status.is_pending());
+    Ok(found)
+}
+
 /// One transaction; `None` when a crash came before its first line, and so before any change.
 ///
 /// # Errors

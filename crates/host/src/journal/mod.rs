@@ -25,8 +25,9 @@ pub(crate) use crate::stamp::Stamp;
 pub use blobs::fingerprint;
 pub use error::JournalError;
 pub(crate) use history::all;
-pub use history::{HistoryEntry, StandingStep, history, newest_applied, parse, pending, set_aside, transaction};
+pub use history::{HistoryEntry, StandingStep, history, newest_applied, parse, pending, set_aside, to_take_back, transaction};
 pub use record::{Ending, Saved, StepOutcome, TransactionKind};
+pub(crate) use transaction::AWAY;
 pub use transaction::{StepLog, Transaction, TransactionStatus};
 
 use crate::checkpoint::{self, Faults};

@@ -46,6 +46,9 @@ impl TransactionStatus {
     }
 }
 
+/// What the journal says of a device that is not there.
+pub(crate) const AWAY: &str = "not there";
+
 /// One step and what happened to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLog {
@@ -71,6 +74,12 @@ impl StepLog {
     /// A step that is not begun.
     fn new(step: Step) -> Self {
         Self { step, saved: None, outcome: None, outputs: Vec::new(), failed: None, undone: false, left: None, set_aside: false }
+    }
+
+    /// True when the last rollback found no device that it was made on. It holds nothing up, and comes back with the device.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        self.left.as_deref() == Some(AWAY) && !self.set_aside
     }
 
     /// True when there may be something to undo.

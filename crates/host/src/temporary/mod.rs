@@ -34,7 +34,7 @@ use crate::transaction::{NotUndone, Run, StepError, UndoOptions, UndoReport, gro
 use guardian::{Guardian, GuardianProgram};
 
 /// Temporary settings are never finished.
-const TORN: UndoOptions<'static> = UndoOptions { torn: true, force: false, aside: &[] };
+const TORN: UndoOptions<'static> = UndoOptions { torn: true, later: false, force: false, aside: &[] };
 /// The highest priority an area can have.
 pub const TOP_PRIORITY: i32 = 32_767;
 

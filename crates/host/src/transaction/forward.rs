@@ -11,7 +11,7 @@ use super::undo::{self, UndoOptions, UndoReport};
 use super::{ApplyReport, StepReport, offline, preflight, settle, spare, zswap};
 use crate::error_chain;
 use crate::journal::record::{Ending, JournalRecord, StepOutcome};
-use crate::journal::{Journal, JournalError, Stamp, StepLog, Transaction, TransactionKind};
+use crate::journal::{AWAY, Journal, JournalError, Stamp, StepLog, Transaction, TransactionKind};
 
 /// Makes every step that is not made yet. When one fails, all are undone.
 pub(super) fn forward(run: &Run<'_>, journal: &mut Journal<'_>) -> Result<ApplyReport, ApplyError> {
@@ -105,7 +105,7 @@ fn half_made(run: &Run<'_>, journal: &mut Journal<'_>, seq: usize, log: &StepLog
     let (id, state) = (journal.transaction().id.clone(), journal.state());
     match undo::take_back(run, state, &id, seq, log)? {
         UndoState::Saved | UndoState::Ours => make_again(run, journal, seq, log),
-        UndoState::Away => Err(preflight::conflict(&log.step.change, undo::AWAY.into())),
+        UndoState::Away => Err(preflight::conflict(&log.step.change, AWAY.into())),
         UndoState::Other(found) => Err(preflight::conflict(&log.step.change, found)),
     }
 }

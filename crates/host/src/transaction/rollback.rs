@@ -91,7 +91,7 @@ pub(crate) fn go_on(run: &Run<'_>, journal: &mut Journal<'_>, force: bool, skip:
     if journal.transaction().status != TransactionStatus::Undoing {
         journal.add(JournalRecord::Undo { time: Stamp::now().text(), boot: run.boot_id(), asked })?;
     }
-    let undoing = undo(run, journal, UndoOptions { torn, force, aside: &aside });
+    let undoing = undo(run, journal, UndoOptions { torn, later: torn, force, aside: &aside });
     let warnings = settle(run, journal).into_iter().collect();
     let id = journal.transaction().id.clone();
     let left: Vec<NotUndone> = undoing.steps.iter().filter_map(UndoReport::not_undone).collect();

@@ -5,12 +5,12 @@ use swaptune_core::change::Change;
 use tracing::info;
 
 use super::error::{NotUndone, StepError};
-use super::kinds::{RecordedStep, Restored, StepContext, UndoState, handler};
+use super::kinds::{RecordedStep, Restored, StepContext, UndoState, handler, is_half_made};
 use super::offline;
 use super::run::Run;
 use crate::error_chain;
 use crate::journal::record::JournalRecord;
-use crate::journal::{Journal, JournalError, Saved, StateDir, StepLog};
+use crate::journal::{AWAY, Journal, JournalError, Saved, StateDir, StepLog};
 
 /// What became of one step that was to be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,9 +47,6 @@ pub enum UndoOutcome {
         why: String,
     },
 }
-
-/// What the journal says of a device that is not there.
-pub(super) const AWAY: &str = "not there";
 
 /// One step that was undone, or not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,6 +86,8 @@ pub(crate) struct Undone {
 pub(crate) struct UndoOptions<'a> {
     /// The transaction was cut short: what is found may be half of what was to be made.
     pub torn: bool,
+    /// It was cut short by an earlier run, and others may have run since what it had begun.
+    pub later: bool,
     /// Also what was changed by another program since.
     pub force: bool,
     /// Steps that are left as they are, by their place.
@@ -122,15 +121,9 @@ pub(crate) fn undo_from(run: &Run<'_>, journal: &mut Journal<'_>, first: usize, 
     }
     // What is made from other files comes last: they must be back first.
     for seq in again {
-        let outcome = match regenerate(run, &journal.transaction().steps[seq].step.change) {
-            Ok(()) => UndoOutcome::Regenerated,
-            Err(error) if offline::is_offline(run) => {
-                UndoOutcome::Kept { why: offline::to_run_there(&journal.transaction().steps[seq].step.change, &error) }
-            }
-            // An initramfs of a kernel that was removed since: nothing of it is left to be taken back.
-            Err(_) if is_of_a_removed_kernel(run, &journal.transaction().steps[seq].step.change) => UndoOutcome::AlreadyThere,
-            Err(error) => UndoOutcome::Failed { why: error_chain(&error) },
-        };
+        let change = journal.transaction().steps[seq].step.change.clone();
+        let outcome = regenerate(run, &change)
+            .map_or_else(|error| not_regenerated(run, journal, seq, &error), |()| UndoOutcome::Regenerated);
         undoing.note(journal, seq, outcome);
     }
     undoing
@@ -187,6 +180,7 @@ fn undo_one(
         UndoState::Away => return Ok(Some(UndoOutcome::Away)),
         UndoState::Other(_) if is_of_an_older(run, journal, &log.step.change)? => UndoOutcome::AlreadyThere,
         UndoState::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
+        UndoState::Ours if options.later && is_half_made(log) => return Ok(None),
         UndoState::Other(found) if !options.force => {
             return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
         }
@@ -235,6 +229,38 @@ fn is_of_a_removed_kernel(run: &Run<'_>, change: &Change) -> bool {
         is_version && is_gone(&format!("/lib/modules/{word}"))
     };
     command.iter().any(is_removed) && outputs.iter().all(|path| is_gone(path))
+}
+
+/// What becomes of files that their command does not make again.
+fn not_regenerated(run: &Run<'_>, journal: &Journal<'_>, seq: usize, error: &StepError) -> UndoOutcome {
+    let log = &journal.transaction().steps[seq];
+    let change = &log.step.change;
+    if is_half_made(log) {
+        return match bring_back(run, journal, seq) {
+            Ok(outcome) => outcome,
+            Err(second) => UndoOutcome::Failed { why: format!("{}; {}", error_chain(error), error_chain(&second)) },
+        };
+    }
+    if offline::is_offline(run) {
+        return UndoOutcome::Kept { why: offline::to_run_there(change, error) };
+    }
+    // An initramfs of a kernel that was removed since: nothing of it is left to be taken back.
+    if is_of_a_removed_kernel(run, change) {
+        return UndoOutcome::AlreadyThere;
+    }
+    UndoOutcome::Failed { why: error_chain(error) }
+}
+
+/// Restores what was captured, whatever is there.
+fn bring_back(run: &Run<'_>, journal: &Journal<'_>, seq: usize) -> Result<UndoOutcome, StepError> {
+    let log = &journal.transaction().steps[seq];
+    let Some(saved) = &log.saved else { return Ok(UndoOutcome::AlreadyThere) };
+    let tag = tag(&journal.transaction().id, seq);
+    let cx = StepContext { run: *run, tag: &tag };
+    let recorded = RecordedStep { log, saved, state: journal.state(), torn: true };
+    let handler = handler(&log.step.change);
+    handler.restore(cx, recorded)?;
+    confirm(&log.step.change, handler.undo_state(cx, recorded)?)
 }
 
 fn regenerate(run: &Run<'_>, change: &Change) -> Result<(), StepError> {

@@ -1,10 +1,11 @@
 //! Files that a command makes out of others: `grub.cfg`, an initramfs.
 //!
 //! There is nothing to compare before the command runs. Going back restores the captured bytes, unless the command
-//! was run again since: then the files may list newer kernels, and the caller runs it again after their sources are back.
+//! was run again since: then the files may list newer kernels, and the caller runs it again after their sources are back. What was found
+//! after a run that was killed tells nobody whether another has followed: a later rollback runs it again too ([`is_half_made`]).
 
 use crate::journal::record::{GeneratorOutput, StepOutcome};
-use crate::journal::{Journal, Saved, fingerprint};
+use crate::journal::{Journal, Saved, StepLog, fingerprint};
 use crate::transaction::error::StepError;
 
 use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
@@ -17,6 +18,11 @@ pub(super) struct Generated<'a> {
     pub command: &'a [String],
     pub outputs: &'a [String],
     pub made: bool,
+}
+
+/// True where the command was begun and never told its end: what it made is not known.
+pub(crate) fn is_half_made(log: &StepLog) -> bool {
+    matches!(log.saved, Some(Saved::Outputs { .. })) && log.outcome.is_none()
 }
 
 impl ChangeHandler for Generated<'_> {
@@ -68,7 +74,7 @@ impl ChangeHandler for Generated<'_> {
         }
         // A rollback that was cut short has brought some of them back.
         let is_known = |output: &GeneratorOutput| recorded.log.outputs.contains(output) || saved.contains(output);
-        let ours = recorded.log.outputs.is_empty() || found.iter().all(is_known);
+        let ours = is_half_made(recorded.log) || found.iter().all(is_known);
         Ok(if ours { UndoState::Ours } else { UndoState::Other("made again since".into()) })
     }
 
