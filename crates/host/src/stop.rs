@@ -1,8 +1,8 @@
 //! Being asked to stop: a flag that signals set, for work that must put something back before it ends.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{SigId, flag, low_level};
@@ -12,11 +12,14 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// Exit code of a process that SIGINT ended, as shells have it.
 const INTERRUPTED: i32 = 130;
 
+/// Raised by the signals of every [`Stop`] of this process, for a call that they break off and that has none at hand.
+pub(crate) static SIGNALLED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
 /// A flag that is raised when this process is asked to stop. Copies share it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
-    // What ends this process at the second signal.
+    // What ends this process at the second signal, and a long call at the first.
     endings: Vec<SigId>,
 }
 
@@ -59,6 +62,7 @@ impl Stop {
     fn raised_by(&mut self, signal: i32) -> io::Result<()> {
         // In this order: the first signal finds the flag down and raises it.
         self.endings.push(flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&self.asked))?);
+        self.endings.push(flag::register(signal, Arc::clone(&SIGNALLED))?);
         flag::register(signal, Arc::clone(&self.asked)).map(|_| ())
     }
 

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 
 use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setflags, statfs};
 use rustix::io::Errno;
@@ -15,6 +16,7 @@ use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
 use super::{FileSystem, Kernel, Ran, WriteProgress, storage, supervise};
 use crate::machine::Machine;
+use crate::stop::SIGNALLED;
 use crate::sys;
 use crate::sys::child::dies_with_us;
 
@@ -53,7 +55,7 @@ impl Kernel for LiveKernel {
     }
 
     fn swap_off(&self, path: &Path) -> io::Result<()> {
-        sys::swapoff(path)
+        uninterrupted(|| sys::swapoff(path))
     }
 
     fn zram_add(&self) -> io::Result<String> {
@@ -193,6 +195,19 @@ fn modprobe(arguments: &[&str]) -> io::Result<()> {
     Err(io::Error::other(why))
 }
 
+/// Repeats a call that a signal broke off, as Ctrl-Z, a debugger or the freezer of a suspend does, until it has ended. A signal that asks this
+/// process to stop ends it; one that came before the call does not, for then the call puts something back.
+fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+    let is_asked = || SIGNALLED.load(Ordering::Relaxed);
+    let before = is_asked();
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && is_asked() == before => {}
+            result => return result,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -232,5 +247,22 @@ mod tests {
         assert_eq!(ran, Ran { code: Some(3), output: "said".into() });
         assert!(command(&["/nonexistent/generator"]).is_err());
         assert!(command(&[]).is_err());
+    }
+
+    #[test]
+    fn what_a_signal_breaks_off_is_repeated_until_a_stop_is_asked_for() {
+        let mut calls = 0;
+        let mut broken = |asks: bool| {
+            calls += 1;
+            SIGNALLED.fetch_or(asks, Ordering::Relaxed);
+            if calls % 3 == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINTR)) }
+        };
+        uninterrupted(|| broken(false)).unwrap();
+        assert_eq!(uninterrupted(|| broken(true)).unwrap_err().kind(), io::ErrorKind::Interrupted);
+        // What puts something back goes on.
+        uninterrupted(|| broken(true)).unwrap();
+        SIGNALLED.store(false, Ordering::Relaxed);
+        let busy = || Err(io::Error::from_raw_os_error(libc::ENOMEM));
+        assert_eq!(uninterrupted(busy).unwrap_err().raw_os_error(), Some(libc::ENOMEM));
     }
 }
