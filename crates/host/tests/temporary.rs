@@ -29,6 +29,9 @@ const GUARDIAN_DIES: &str = "SWAPTUNE_TEMPORARY_TEST_GUARDIAN_DIES";
 const STOPS: &str = "SWAPTUNE_TEMPORARY_TEST_STOPS";
 const FREEZES: &str = "SWAPTUNE_TEMPORARY_TEST_FREEZES";
 
+/// What another program sets vm.page-cluster to before it stops.
+const OTHER: &str = "SWAPTUNE_TEMPORARY_TEST_OTHER";
+
 /// Not a test: the guardian of the others, when this program is started as one.
 #[test]
 fn temporary_guardian() {
@@ -44,6 +47,9 @@ fn worker() {
     let mut temporary = open(&machine).unwrap();
     set_everything(&mut temporary).unwrap();
     let passed = swaptune_double::passed();
+    if let Some(value) = std::env::var_os(OTHER) {
+        std::fs::write(Path::new(&root).join("proc/sys/vm/page-cluster"), value.as_encoded_bytes()).unwrap();
+    }
     if let Some(limit) = limit(STOPS) {
         temporary.arm_watchdog(limit).unwrap();
         stop_this_process();
@@ -353,6 +359,18 @@ fn one_that_is_stopped_with_its_watchdog_armed_is_killed_and_everything_put_back
     assert_as_before(&fixture, &before, &format!("{output:?}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("did not end in time") && said.contains("what `a test` left"), "{said}");
+}
+
+#[test]
+fn the_guardian_says_what_it_left_alone() {
+    let fixture = Fixture::new();
+    let output = output_of_one_that_is_killed(worker_of(&fixture).env(STOPS, "200").env(OTHER, "7\n"));
+    assert_eq!(output.status.signal(), Some(9), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("vm.page-cluster") && said.contains("it is 7, expected 1"), "{said}");
+    assert!(said.contains("something else has set it since"), "{said}");
+    assert_eq!(fixture.text("proc/sys/vm/page-cluster"), "7\n");
+    assert!(nothing_is_left(&fixture));
 }
 
 #[test]

@@ -64,6 +64,9 @@ impl TemporaryError {
             Self::Knob(_) => "`swaptune knobs` lists every name and range".into(),
             Self::Journal(_) => "temporary settings are recorded in /run/swaptune/scratch, which must be writable".into(),
             Self::Step { cause, .. } => cause.hint(),
+            Self::NotRestored { left } if left.iter().all(|step| !step.failed) => {
+                "something else has set it since: it stays so, unless you set it".into()
+            }
             Self::NotRestored { .. } => "remove the cause; the next swaptune command that changes something tries again".into(),
         }
     }

@@ -19,8 +19,9 @@ use std::time::Duration;
 use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 use tracing::info;
 
-use super::{TemporaryError, recover};
+use super::{TemporaryError, is_unfinished, recover};
 use crate::error_chain;
+use crate::journal::StateDir;
 use crate::machine::Machine;
 use crate::stop::Stop;
 
@@ -170,11 +171,14 @@ fn kill(owner: Option<&OwnedFd>) {
     }
 }
 
-/// The lock is free a moment after the pipe ends, and memory when the dead process is taken apart.
+/// The lock is free a moment after the pipe ends, and memory when the dead process is taken apart. What another program has changed is left alone
+/// for good, and said.
 fn patiently(machine: &Machine) -> Result<Option<String>, TemporaryError> {
+    let state = StateDir::temporary(machine);
+    let may_help = |error: &TemporaryError| matches!(error, TemporaryError::Busy(_)) || is_unfinished(error, &state);
     for _ in 1..PATIENCE.0 {
         match recover(machine) {
-            Err(TemporaryError::Busy(_) | TemporaryError::NotRestored { .. }) => std::thread::sleep(PATIENCE.1),
+            Err(error) if may_help(&error) => std::thread::sleep(PATIENCE.1),
             result => return result,
         }
     }

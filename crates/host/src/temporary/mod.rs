@@ -398,19 +398,17 @@ fn enough_memory(run: &Run<'_>, room: Bytes) -> Result<(), TemporaryError> {
 
 /// Puts back what a killed run left. The locks are held.
 fn put_back_left(machine: &Machine, kernel: &dyn Kernel, state: &StateDir) -> Result<Option<String>, TemporaryError> {
-    let mut said = None;
+    let (mut said, mut left) = (None, Vec::new());
     for transaction in all(state)? {
-        let mut left = Vec::new();
         // One that was killed at the very end has only its journal to be taken away.
         if transaction.status.is_pending() {
             let mut journal = Journal::open(machine, &NoFaults, state, &transaction.id)?;
-            left = put_back(&run(machine, kernel), &mut journal)?;
+            left.extend(put_back(&run(machine, kernel), &mut journal)?);
             said = Some(format!("what `{}` left when it was killed is put back ({})", transaction.summary, count(&transaction)));
         }
         state.erase(&transaction.id)?;
-        all_back(&left)?;
     }
-    Ok(said)
+    all_back(&left).map(|()| said)
 }
 
 fn count(transaction: &Transaction) -> String {
