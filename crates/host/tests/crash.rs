@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use fixture::*;
 use swaptune_double::{FixtureKernel, KILL_AT};
-use swaptune_host::journal::{StateDir, TransactionStatus, history, pending};
+use swaptune_host::journal::{StateDir, TransactionKind, TransactionStatus, history, pending};
 use swaptune_host::machine::Machine;
 use swaptune_host::transaction::{ApplyOptions, Resumed, execute, resume, rollback};
 
@@ -35,6 +35,10 @@ fn child() {
     match task.as_str() {
         "apply" => {
             execute(&machine, &kernel, &state, &rich_plan(), &options).unwrap();
+        }
+        "retire" => {
+            let options = ApplyOptions { kind: TransactionKind::Retire, ..options };
+            execute(&machine, &kernel, &state, &prepare_and_retire().1, &options).unwrap();
         }
         "resume" => finish(&machine, &kernel, &state),
         "rollback" => {
@@ -151,6 +155,43 @@ fn an_apply_killed_anywhere_is_finished_or_taken_back() {
         } else {
             fixture.roll_back_and_check(&expected, &when);
         }
+    }
+}
+
+/// What it destroys does not come back; so it is finished, or what is left of it is taken back.
+#[test]
+fn a_retirement_killed_anywhere_ends() {
+    let prepared = || {
+        let fixture = Fixture::new();
+        execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &prepare_and_retire().0, &ApplyOptions::default())
+            .unwrap();
+        fixture
+    };
+    let whole = prepared();
+    let count = checkpoints("retire", &whole);
+    assert!(count > 15, "only {count} checkpoints");
+    let (fstab, swaps) = (whole.text("etc/fstab"), whole.text("proc/swaps"));
+    assert!(!whole.path(KEY.trim_start_matches('/')).exists());
+    for (number, forwards) in (1..=count).flat_map(|number| [(number, true), (number, false)]) {
+        let fixture = prepared();
+        let when = format!("killed at checkpoint {number} of {count}, forwards: {forwards}");
+        assert!(is_killed(run("retire", fixture.root(), Some(number))), "{when}");
+        let (machine, kernel, state) = (fixture.machine(), fixture.kernel(), fixture.state());
+        let Some(transaction) = pending(&state).unwrap() else { continue };
+        if forwards {
+            let resumed = resume(&machine, &kernel, &state, &transaction.id, &ApplyOptions::default());
+            assert!(matches!(resumed, Ok(Resumed::Applied(_))), "{when}: {resumed:?}");
+            assert_eq!((fixture.text("etc/fstab"), fixture.text("proc/swaps")), (fstab.clone(), swaps.clone()), "{when}");
+            assert!(!fixture.path(KEY.trim_start_matches('/')).exists(), "{when}");
+            let head = &std::fs::read(fixture.path("dev/vdd1")).unwrap()[..4096];
+            assert!(head.iter().all(|byte| *byte == 0), "{when}");
+        } else {
+            let report = rollback(&machine, &kernel, &state, &transaction.id, &ApplyOptions::default());
+            let report = report.unwrap_or_else(|error| panic!("{when}: {error:?}"));
+            assert!(report.left().is_empty(), "{when}: {:?}", report.left());
+            assert!(fixture.text("etc/fstab").contains("swap-3"), "{when}");
+        }
+        assert!(pending(&state).unwrap().is_none(), "{when}");
     }
 }
 

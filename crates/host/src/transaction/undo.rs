@@ -170,6 +170,9 @@ fn undo_one(
     if let Some(outcome) = offline::gone_with_the_power(run, &log.step.change) {
         return Ok(Some(outcome));
     }
+    if is_of_a_destroyed_device(run, journal, seq)? {
+        return Ok(Some(UndoOutcome::Kept { why: "the device that it was on is destroyed for good, as it was asked".into() }));
+    }
     let tag = tag(&journal.transaction().id, seq);
     let cx = StepContext { run: *run, tag: &tag };
     sweep(cx, saved)?;
@@ -191,6 +194,37 @@ fn undo_one(
     };
     run.remove_folders(made(saved))?;
     Ok(Some(outcome))
+}
+
+/// True for an area that was switched off, or a mapping that was closed, where a later step of the same transaction has destroyed what it lay on:
+/// nothing can bring it back.
+fn is_of_a_destroyed_device(run: &Run<'_>, journal: &Journal<'_>, seq: usize) -> Result<bool, StepError> {
+    let steps = &journal.transaction().steps;
+    match &steps[seq].step.change {
+        Change::Mapping { before: Some(before), after: None, .. } => is_destroyed(run, journal, seq, &before.source),
+        Change::Swap { path, after: None, .. } => {
+            let source = steps[seq..].iter().find_map(|log| match &log.step.change {
+                Change::Mapping { name, before: Some(before), after: None } if *path == format!("/dev/mapper/{name}") => {
+                    Some(&before.source)
+                }
+                _ => None,
+            });
+            is_destroyed(run, journal, seq, source.unwrap_or(path))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Whether a step after this one has destroyed the device.
+fn is_destroyed(run: &Run<'_>, journal: &Journal<'_>, seq: usize, device: &str) -> Result<bool, StepError> {
+    let begun = |log: &&StepLog| {
+        matches!(&log.step.change, Change::Format { path, after: None, .. } if path == device) && log.saved.is_some()
+    };
+    let Some(log) = journal.transaction().steps[seq..].iter().find(begun) else { return Ok(false) };
+    let Some(saved) = &log.saved else { return Ok(false) };
+    let recorded = RecordedStep { log, saved, state: journal.state(), torn: true };
+    let found = handler(&log.step.change).undo_state(StepContext { run: *run, tag: "look" }, recorded)?;
+    Ok(found == UndoState::Ours)
 }
 
 /// True for a file that is, byte for byte, as an older apply that stands found or made it: nothing of this one is in it any more.

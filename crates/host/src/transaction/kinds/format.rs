@@ -18,6 +18,8 @@ use crate::transaction::run::Run;
 
 /// How much of a volume its header takes: the whole of it is captured, and destroyed.
 const LUKS_HEADER: u64 = swaptune_core::device::LUKS_HEADER.0;
+/// The smallest piece of a device that is written as a whole.
+const SECTOR: u64 = 512;
 const DESTROYED: &str = "what was on it is destroyed for good, as it was asked";
 
 pub(super) struct FormatHandler<'a> {
@@ -144,19 +146,38 @@ impl FormatHandler<'_> {
         let file = cx.run.open_exclusive(real)?;
         // Another device may have taken this name since the plan was made.
         let found = found(&cx.run, real)?;
-        if !found.iter().any(|found| self.before.is_some_and(|before| before.uuid() == found)) {
+        let begun = found.is_empty() && self.is_destroyed(cx, real)?;
+        if !begun && !found.iter().any(|found| self.before.is_some_and(|before| before.uuid() == found)) {
             return Err(refused(real, &words(&found), "plan again: it is not what the plan was to destroy"));
         }
+        // The head of one that was begun may still hold keys behind its first pages.
         self.clear(cx, real, &file)?;
         let (_, size) = open(&cx.run, real)?;
-        let rest = match cx.run.discard(real, &file, size) {
-            Ok(()) => "destroyed, and every block given back to the device",
-            // A table holds no data, and a device without discard is no failure: it is said.
-            Err(_) => "destroyed; the device takes no discard, so what else was written to it stays",
+        let rest = match begun {
+            // Nothing says any more that it is the same device.
+            true => "destroyed; it was cut short once, so what else was written to it stays",
+            false => match cx.run.discard(real, &file, size) {
+                Ok(()) => "destroyed, and every block given back to the device",
+                // A table holds no data, and a device without discard is no failure: it is said.
+                Err(_) => "destroyed; the device takes no discard, so what else was written to it stays",
+            },
         };
         drop(file);
         self.tell(cx, real)?;
         Ok(Completed::changed(self.before.map_or("nothing", DeviceFormat::uuid), rest))
+    }
+
+    /// Whether a run that was cut short had begun to destroy it: the end goes first, then the beginning, and nothing else is on it.
+    fn is_destroyed(&self, cx: StepContext<'_>, real: &str) -> Result<bool, StepError> {
+        let (mut file, size) = open(&cx.run, real)?;
+        let failed = |error| StepError::io("read", real, error);
+        let kinds = swap_header::probe(&mut file, size).map_err(failed)?;
+        let first = swap_header::range(&file, 0, size.min(SECTOR)).map_err(failed)?;
+        let (at, length) = self.ends(size).pop().unwrap_or_default();
+        let last = swap_header::range(&file, at, length).map_err(failed)?;
+        // With one end only the device is no larger than a header.
+        let last = if at == 0 { Vec::new() } else { last };
+        Ok(kinds.is_empty() && first.iter().chain(&last).all(|byte| *byte == 0))
     }
 
     /// Has the kernel read a partition table again.
