@@ -5,6 +5,7 @@ use super::{When, owned};
 use crate::change::Change;
 use crate::facts::{Facts, Manager};
 use crate::parse::zram_generator;
+use crate::settings::Settings;
 
 /// What a manager sets up at boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,10 @@ pub(super) fn plan(draft: &mut Draft<'_>) {
                 let text = "it sets up the zram of this machine, and this plan leaves that to it";
                 draft.note(row.name, text, manager.evidence.clone());
             }
+            None if row.makes == Makes::Zswap => {
+                let text = "it sets zswap and swap at boot, and this plan leaves that to it";
+                draft.note(row.name, text, manager.evidence.clone());
+            }
             None => draft.note(row.name, row.says, manager.evidence.clone()),
         }
     }
@@ -143,9 +148,14 @@ fn against(draft: &Draft<'_>, row: &ManagerRow) -> Option<&'static str> {
         // What was taken over has a new owner, be it a swap file.
         Makes::Zram if row.name == "rpi-swap" && settings.derives_nothing() && settings.swap.is_some() => Some(TAKEN_OVER),
         Makes::Zram if settings.wants_zswap() => Some(TWICE),
-        Makes::Zswap => Some(AGAINST),
-        Makes::Zram | Makes::Other => None,
+        Makes::Zswap if !wants_neither_zswap_nor_swap(settings) => Some(AGAINST),
+        Makes::Zram | Makes::Zswap | Makes::Other => None,
     }
+}
+
+/// True where a manager of zswap and swap has nothing to contradict: only something else was asked for.
+fn wants_neither_zswap_nor_swap(settings: &Settings) -> bool {
+    settings.derives_nothing() && settings.zswap.is_empty() && settings.swap.is_none() && !settings.wants_zram()
 }
 
 /// Keeps a manager from acting at the next boot, by its own way of being told.

@@ -201,8 +201,10 @@ fn kernel_arguments(draft: &mut Draft<'_>) {
         }
         return;
     };
+    // Where nothing is derived and nothing of zswap is asked for, there is no word to write, and those of the administrator are no older ones.
+    let is_left_alone = draft.settings().derives_nothing() && draft.settings().zswap.is_empty();
     let stale = zswap_words(&store.configured) > 0;
-    if !asked && !stale {
+    if is_left_alone || !asked && !stale {
         return;
     }
     let words = words(draft);
