@@ -43,3 +43,20 @@ fn a_sysctl_under_none_changes_nothing_else() {
         }
     }
 }
+
+#[test]
+fn a_plan_that_is_refused_brings_nothing() {
+    let mut refused = 0;
+    for host in support::hosts() {
+        let machine = host.copy().unwrap();
+        let plan = planned(machine.path(), &[]);
+        if !list(&plan, "refusals").is_empty() {
+            refused += 1;
+            assert!(plan["gain"].is_null(), "{}: {}", host.name, plan["gain"]);
+        }
+        if host.name == "kubernetes-node" {
+            assert_eq!(plan["capacity"]["before"], plan["capacity"]["after"], "what was taken out adds nothing");
+        }
+    }
+    assert!(refused > 0, "some plan is refused, or this test shows nothing");
+}

@@ -1,4 +1,4 @@
-//! Ways to set up a machine that are compared: the proposal of the rules, and what differs from it in one thing.
+//! Ways to set up a machine that are compared: as the plan leaves it, and what differs from that in one thing.
 //!
 //! Only what a rule chose is varied: what was asked for by name is not up for choice.
 
@@ -12,7 +12,7 @@ use swaptune_tiers::model::{ModelFigures, ModelSettings};
 use swaptune_tiers::scenario::ZswapSpec;
 
 use super::ForecastRequest;
-use crate::this_machine::{MachineBuilder, ThisMachineError, shrinker, zram_of, zswap_of};
+use crate::this_machine::{MachineBuilder, ThisMachineError, as_it_is, shrinker, zram_of, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
 fn pools(ram: Bytes) -> [u64; 3] {
@@ -40,36 +40,19 @@ fn is_free<T>(setting: Option<&Setting<T>>) -> bool {
 }
 
 impl<'a> CandidateGround<'a> {
-    /// `None` where no swap is wanted.
+    /// `None` where no swap comes of the plan.
     pub(super) fn of(request: &'a ForecastRequest<'a>, figures: &ModelFigures) -> Option<Self> {
         let (facts, settings) = (request.facts, request.settings);
+        let proposed = as_set_up(request.planned);
+        if proposed.tier == BackingTier::Nothing {
+            return None;
+        }
         let tiering = decide(facts, request.evidence, None, settings);
-        let zswap = &settings.zswap;
-        let is_on = zswap.enabled().is_some_and(|on| on.value) && !tiering.areas.is_empty();
         let zram = settings.zram.as_ref().and_then(|devices| devices.value.first());
-        let tier = match zram {
-            _ if is_on => BackingTier::Zswap,
-            Some(_) => BackingTier::Zram,
-            None if !tiering.areas.is_empty() => BackingTier::Disk,
-            None => return None,
-        };
-        let compressor = match tier {
-            BackingTier::Zswap => facts.first_usable(&zswap.compressor()?.value),
-            BackingTier::Zram => {
-                let known = |name: &&String| facts.zram_offers(name) && figures.codec(true, name).is_some();
-                zram.and_then(|device| device.algorithm.iter().find(known).cloned())
-            }
-            BackingTier::Disk | BackingTier::Nothing => None,
-        };
-        let is_zswap = tier == BackingTier::Zswap;
-        let percent = zswap.pool().and_then(|pool| pool.value.percent(facts.memory.total()));
-        let shrinker = zswap.shrinker_enabled().map(|on| on.value).filter(|_| has_shrinker(facts));
         let of_zswap =
             |name: &&&str| facts.first_usable(&[(**name).to_owned()]).is_some() && figures.codec(false, name).is_some();
         let of_zram = |name: &&&str| facts.zram_offers(name) && figures.codec(true, name).is_some();
         let zram_size = zram.filter(|_| !is_free(settings.zram.as_ref())).map(|device| device.size);
-        let proposed =
-            Candidate { tier, compressor, pool_percent: percent.filter(|_| is_zswap), shrinker: shrinker.filter(|_| is_zswap) };
         let zswap_can = COMPRESSORS.iter().filter(of_zswap).map(|name| (BackingTier::Zswap, *name));
         let compressors = zswap_can.chain(COMPRESSORS.iter().filter(of_zram).map(|name| (BackingTier::Zram, *name))).collect();
         Some(Self { request, proposed, areas: tiering.areas, disk: tiering.disk, compressors, zram_size })
@@ -146,12 +129,16 @@ impl<'a> CandidateGround<'a> {
         let by_rule = |name: &str| zram_size(self.request.facts, self.request.evidence, Some(name)).value;
         let of_zram = self.compressors.iter().filter(|(tier, _)| *tier == BackingTier::Zram);
         let zram = self.zram_size.or_else(|| of_zram.map(|(_, name)| by_rule(name)).max()).map_or(0, |size| size.0);
-        Bytes(zram + self.areas.iter().map(|area| area.size.0).sum::<u64>())
+        let planned = self.request.planned.swaps.iter().map(|area| area.size.0).sum();
+        Bytes((zram + self.areas.iter().map(|area| area.size.0).sum::<u64>()).max(planned))
     }
 
     /// The machine as it would be with a candidate.
     pub(super) fn machine_with(&self, candidate: &Candidate, figures: &ModelFigures) -> Result<ModelSettings, ThisMachineError> {
         let facts = self.request.facts;
+        if *candidate == self.proposed {
+            return Ok(as_it_is(self.request.planned, figures)?.settings(figures)?);
+        }
         let planned = |knob: &str| self.request.settings.knobs.get(knob).map(|setting| setting.value.as_str());
         let mut machine = MachineBuilder::new(facts, figures, |knob| planned(knob).or_else(|| facts.knob(knob)))?;
         for area in &self.areas {
@@ -184,8 +171,8 @@ fn unlimited(tier: BackingTier, compressor: Option<String>) -> Candidate {
     Candidate { tier, compressor, pool_percent: None, shrinker: None }
 }
 
-/// The machine as it is set up now, as a candidate.
-pub(super) fn today(facts: &Facts) -> Candidate {
+/// The machine as it is set up in these facts, as a candidate.
+pub(super) fn as_set_up(facts: &Facts) -> Candidate {
     let zram = facts.swaps.iter().find(|area| area.is_zram());
     let zswap = facts.zswap.value().filter(|zswap| zswap.enabled && zram.is_none() && !facts.swaps.is_empty()).map(zswap_of);
     let tier = match (&zswap, zram) {

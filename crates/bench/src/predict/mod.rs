@@ -1,6 +1,6 @@
 //! What ways to set up this machine would come to: each candidate is simulated, and the search says how many idle applications fit.
 //!
-//! - Candidates are the proposal of the rules and what differs from it in one thing that was not asked for by name: see `candidates.rs`.
+//! - Candidates are the machine that the plan makes ([`ForecastRequest::planned`]) and what differs from it in one thing that was not asked for by name: see `candidates.rs`.
 //! - Pages have the sizes of a page set, else those that the newest sample of all processes says, else assumed ratios: see `pages.rs`.
 //! - Costs are those of [`crate::this_machine`]: measured where there are results, usual ones elsewhere.
 //! - Applications are those of the generator `idle`: they write their pages once, then sleep, and wake every [`WAKE_SECONDS`] in the mean
@@ -63,6 +63,9 @@ pub struct ForecastRequest<'a> {
     pub evidence: &'a Evidence,
     /// What the rules propose for it, resolved.
     pub settings: &'a Settings,
+    /// The machine as the plan for these settings leaves it: what is proposed. It may differ from what the settings say, where something keeps
+    /// the plan from it.
+    pub planned: &'a Facts,
     /// Sizes of its pages, and the name of the file.
     pub page_set: Option<(&'a PageSet, &'a str)>,
     /// Size of an application; `None`: as the sample says.
@@ -133,10 +136,21 @@ impl<'a> ForecastRequest<'a> {
         facts: &'a Facts,
         evidence: &'a Evidence,
         settings: &'a Settings,
+        planned: &'a Facts,
         application: Option<Bytes>,
         detail: ForecastDetail,
     ) -> Self {
-        Self { facts, evidence, settings, page_set: None, application, detail, alternatives: Alternatives::All, before: None }
+        Self {
+            facts,
+            evidence,
+            settings,
+            planned,
+            page_set: None,
+            application,
+            detail,
+            alternatives: Alternatives::All,
+            before: None,
+        }
     }
 }
 
@@ -147,7 +161,7 @@ pub enum PredictError {
     #[error(transparent)]
     Machine(#[from] ThisMachineError),
     /// Nothing is proposed that swaps.
-    #[error("no swap is wanted here, so there is nothing to simulate")]
+    #[error("no swap comes of the plan, so there is nothing to simulate")]
     NoSwap,
     /// A page set without the codec that is proposed.
     #[error("{file} has no sizes for {codec}; it has {has}")]
@@ -205,7 +219,7 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     let model = |candidate: &Candidate| Ok(tiering(candidate, ground.machine_with(candidate, &known.figures)?));
     let new = candidates.iter().filter(|candidate| row_before(candidate).is_none());
     let mut tierings = new.map(model).collect::<Result<Vec<_>, PredictError>>()?;
-    let today = candidates::today(request.facts);
+    let today = candidates::as_set_up(request.facts);
     if request.before.is_none() {
         // A machine that the model does not have may well be planned for.
         let now = as_it_is(request.facts, &known.figures).and_then(|machine| Ok(machine.settings(&known.figures)?));

@@ -1,5 +1,6 @@
 //! What is predicted of captured machines.
 
+use swaptune_core::plan::{PlanRequest, planned};
 use swaptune_core::profiles;
 use swaptune_core::settings::read_toml;
 use swaptune_tiers::page_set::PageClass;
@@ -29,6 +30,24 @@ fn resolve(facts: &Facts, config: &str) -> Settings {
     profiles::resolve(vec![read_toml("c.toml", config, None).unwrap()], facts, &Evidence::default(), None).unwrap()
 }
 
+/// The machine as a plan for these settings leaves it.
+fn after(facts: &Facts, settings: &Settings) -> Facts {
+    let request = PlanRequest {
+        facts,
+        settings,
+        evidence: &Evidence::default(),
+        forecast: None,
+        now: true,
+        boot: true,
+        record: true,
+        wipe: &[],
+        binary: "/usr/bin/swaptune",
+        installed: true,
+        seed: 1,
+    };
+    planned(&request).after
+}
+
 /// A page set in which zstd halves what lz4 leaves.
 fn set() -> PageSet {
     let mut set = PageSet { schema: 1, page_size: 4096, ..PageSet::default() };
@@ -41,9 +60,9 @@ fn set() -> PageSet {
 
 fn ask(facts: &Facts, settings: &Settings, set: Option<&PageSet>, seeds: u32) -> Result<Forecast, PredictError> {
     let page_set = set.map(|set| (set, "pages.json"));
-    let evidence = Evidence::default();
+    let (evidence, after) = (Evidence::default(), after(facts, settings));
     let detail = ForecastDetail { ram_pages: 2048, ..ForecastDetail::thorough(seeds) };
-    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, &evidence, settings, None, detail) };
+    let request = ForecastRequest { page_set, ..ForecastRequest::usual(facts, &evidence, settings, &after, None, detail) };
     predict(&request, &|_, _| ())
 }
 
@@ -52,10 +71,10 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
     let facts = facts();
     let settings = resolve(&facts, "");
     let evidence = Evidence::default();
-    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, ForecastDetail::thorough(1));
     let known = KnownCosts::default();
     let names = |settings: &Settings| -> Vec<String> {
-        let request = ForecastRequest { settings, ..request };
+        let after = after(&facts, settings);
+        let request = ForecastRequest::usual(&facts, &evidence, settings, &after, None, ForecastDetail::thorough(1));
         CandidateGround::of(&request, &known.figures).unwrap().candidates(|_| true).iter().map(Candidate::to_string).collect()
     };
     let all = names(&settings);
@@ -81,7 +100,8 @@ fn candidates_differ_from_the_proposal_in_one_thing() {
 fn where_slots_are_few_zswap_is_what_zram_is_compared_with() {
     let facts = few_slots();
     let (settings, evidence) = (resolve(&facts, ""), Evidence::default());
-    let request = ForecastRequest::usual(&facts, &evidence, &settings, None, ForecastDetail::thorough(1));
+    let as_planned = after(&facts, &settings);
+    let request = ForecastRequest::usual(&facts, &evidence, &settings, &as_planned, None, ForecastDetail::thorough(1));
     let known = KnownCosts::default();
     let ground = CandidateGround::of(&request, &known.figures).unwrap();
     let names: Vec<String> = ground.candidates(|_| true).iter().map(Candidate::to_string).collect();
@@ -92,8 +112,10 @@ fn where_slots_are_few_zswap_is_what_zram_is_compared_with() {
     // What the device of this kernel offers counts, not what its crypto API has.
     let mut loaded = facts.clone();
     let offers = vec!["lzo-rle".to_owned(), "lzo".into()];
-    loaded.zram.devices = vec![swaptune_core::facts::ZramDevice { algorithms: offers, ..Default::default() }];
-    let request = ForecastRequest { facts: &loaded, ..request };
+    loaded.zram.devices =
+        vec![swaptune_core::facts::ZramDevice { name: "zram0".into(), algorithms: offers, ..Default::default() }];
+    let as_planned = after(&loaded, &settings);
+    let request = ForecastRequest { facts: &loaded, planned: &as_planned, ..request };
     let ground = CandidateGround::of(&request, &known.figures).unwrap();
     let names: Vec<String> = ground.candidates(|_| true).iter().map(Candidate::to_string).collect();
     assert_eq!(names[0], "zram lzo-rle");
@@ -128,8 +150,9 @@ fn a_look_at_more_takes_over_what_was_seen_before() {
     let facts = few_slots();
     let (settings, evidence) = (resolve(&facts, ""), Evidence::default());
     let detail = ForecastDetail { ram_pages: 2048, ..ForecastDetail::QUICK };
-    let of =
-        |alternatives| ForecastRequest { alternatives, ..ForecastRequest::usual(&facts, &evidence, &settings, None, detail) };
+    let after = after(&facts, &settings);
+    let usual = ForecastRequest::usual(&facts, &evidence, &settings, &after, None, detail);
+    let of = |alternatives| ForecastRequest { alternatives, ..usual };
     let mut first = predict(&of(Alternatives::None), &|_, _| ()).unwrap();
     assert_eq!(first.candidates.len(), 1);
     let whole = predict(&of(Alternatives::Tiers), &|_, _| ()).unwrap();
@@ -170,10 +193,10 @@ fn larger_pages_are_simulated_as_themselves() {
     let mut of_large = PageSet { page_size: 16_384, ..set() };
     of_large.sizes.values_mut().flatten().for_each(|size| *size *= 4);
     let sizes = |facts: &Facts, set: &PageSet| {
-        let evidence = Evidence::default();
+        let (evidence, after) = (Evidence::default(), after(facts, &settings));
         let request = ForecastRequest {
             page_set: Some((set, "p")),
-            ..ForecastRequest::usual(facts, &evidence, &settings, None, ForecastDetail::thorough(1))
+            ..ForecastRequest::usual(facts, &evidence, &settings, &after, None, ForecastDetail::thorough(1))
         };
         let known = KnownCosts::of(facts, &evidence);
         let ground = CandidateGround::of(&request, &known.figures).unwrap();
@@ -191,4 +214,39 @@ fn larger_pages_are_simulated_as_themselves() {
     assert!(planned > 0 && today > 0, "{today} {planned}");
     // A page is brought in one piece: fewer requests, and the disk alone holds no fewer than with small pages.
     assert!(today >= fit(&small, &set()).0);
+}
+
+/// A device of another program, 256 MiB, before the areas.
+fn with_zram_of_a_manager(facts: &mut Facts) {
+    let size = Bytes::from_mib(256);
+    let area = &facts.swaps[0];
+    let zram = swaptune_core::facts::SwapArea { path: "/dev/zram0".into(), size, priority: 100, ..area.clone() };
+    facts.swaps.push(zram);
+    facts.zram.devices = vec![swaptune_core::facts::ZramDevice {
+        name: "zram0".into(),
+        disksize: size,
+        algorithm: swaptune_core::Fact::known("zstd".into(), "comp_algorithm"),
+        ..Default::default()
+    }];
+    let manager = swaptune_core::facts::Manager { name: "zram-generator".into(), evidence: "/etc".into(), active: true };
+    facts.system.managers.push(manager);
+}
+
+#[test]
+fn what_is_simulated_as_planned_is_the_machine_that_the_plan_makes() {
+    let mut managed = few_slots();
+    with_zram_of_a_manager(&mut managed);
+    for config in ["profile = \"none\"\n[knobs]\n\"vm.swappiness\" = 60\n", ""] {
+        let found = ask(&managed, &resolve(&managed, config), None, 1).unwrap();
+        let (today, planned) = (found.today.as_ref().unwrap(), found.proposed().unwrap());
+        assert_eq!(planned.candidate.to_string(), "zram zstd", "it stays: {config}");
+        assert!(planned.median() >= today.median(), "{config}: {found:?}");
+    }
+    // zswap stores nothing without an area, and the plan makes none.
+    let mut bare = few_slots();
+    bare.swaps.clear();
+    bare.mounts.clear();
+    bare.zram.driver = swaptune_core::Fact::absent("none");
+    let guide = resolve(&bare, "profile = \"idle-guide\"");
+    assert!(guide.wants_zswap() && matches!(ask(&bare, &guide, None, 1), Err(PredictError::NoSwap)));
 }

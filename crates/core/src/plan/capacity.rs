@@ -6,13 +6,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use crate::change::{Change, SwapState, ZramState};
-use crate::fact::Fact;
-use crate::facts::{Facts, SwapArea, SwapKind, ZramDevice, ZramMmStat};
+use crate::facts::Facts;
 use crate::measurement::Evidence;
 use crate::memory_map::{Capacity, MemoryMap};
 use crate::profiles::auto;
-use crate::settings::Settings;
 use crate::units::Bytes;
 
 /// What fits before the plan and after it.
@@ -23,8 +20,6 @@ pub struct CapacityChange {
     /// As the plan sets it up.
     pub after: Capacity,
 }
-
-const PLANNED: &str = "planned";
 
 /// What the note is about that says why less fits with a plan.
 pub const CAPACITY: &str = "capacity";
@@ -52,10 +47,9 @@ fn zram_before(draft: &Draft<'_>) -> Bytes {
 }
 
 /// Both sides, and a note where the plan makes less fit. Nothing where the size of RAM is unknown.
-pub(super) fn of(draft: &mut Draft<'_>) -> Option<CapacityChange> {
+pub(super) fn of(draft: &mut Draft<'_>, planned: &Facts) -> Option<CapacityChange> {
     let (facts, evidence) = (draft.facts(), draft.request.evidence);
-    let planned = facts_after(facts, draft.settings(), draft.live());
-    let map = map(&planned, evidence);
+    let map = map(planned, evidence);
     let change = CapacityChange { before: *self::map(facts, evidence).capacity.value()?, after: *map.capacity.value()? };
     if change.after.total < change.before.total {
         draft.note(CAPACITY, less(&change, &map), "memory map: RAM − pools + what they hold + the slots left for the disk");
@@ -87,76 +81,4 @@ fn less(change: &CapacityChange, map: &MemoryMap) -> String {
     };
     let more = map.swap_that_holds(before.total).map(|more| format!("; {more} more disk swap makes up for it"));
     format!("falls from {} to {}: {}{quick}{}", before.total, after.total, why.join(", "), more.unwrap_or_default())
-}
-
-/// The machine with the changes made, as far as capacity depends on them.
-fn facts_after(facts: &Facts, settings: &Settings, changes: &[Change]) -> Facts {
-    let mut after = facts.clone();
-    for change in changes {
-        match change {
-            Change::Knob { name, after: value, .. } => knob(&mut after, name, value),
-            Change::Zram { name, after: state, .. } => zram(&mut after, name, state.as_ref()),
-            Change::Swap { path, after: state, .. } => {
-                swap(&mut after, facts, path, *state, size(facts, settings, changes, path))
-            }
-            _ => {}
-        }
-    }
-    after
-}
-
-fn knob(facts: &mut Facts, name: &str, value: &str) {
-    if let (Some(field), Fact::Known { value: zswap, .. }) = (name.strip_prefix("zswap."), &mut facts.zswap) {
-        zswap.parameters.insert(field.to_owned(), value.to_owned());
-        if field == "enabled" {
-            zswap.enabled = value == "Y";
-        }
-    }
-}
-
-fn zram(facts: &mut Facts, name: &str, state: Option<&ZramState>) {
-    facts.zram.devices.retain(|device| device.name != name);
-    facts.zram.devices.extend(state.map(|state| ZramDevice {
-        name: name.to_owned(),
-        disksize: state.disksize,
-        algorithm: Fact::known(state.algorithm.clone(), PLANNED),
-        mm_stat: Fact::known(ZramMmStat { mem_limit: state.mem_limit, ..ZramMmStat::default() }, PLANNED),
-        recomp_algorithm: Fact::known(state.recomp_algorithm.clone(), PLANNED),
-        backing_dev: Fact::known(state.backing_dev.clone().unwrap_or_else(|| "none".into()), PLANNED),
-        ..ZramDevice::default()
-    }));
-}
-
-/// An area off, or on: as it was before if it was on, else with the size that it will have.
-fn swap(facts: &mut Facts, before: &Facts, path: &str, state: Option<SwapState>, size: Bytes) {
-    facts.swaps.retain(|area| area.path != path);
-    let Some(SwapState { priority, .. }) = state else { return };
-    let known = before.swaps.iter().find(|area| area.path == path);
-    let fresh = || SwapArea {
-        path: path.to_owned(),
-        kind: if path.starts_with("/dev/") { SwapKind::Partition } else { SwapKind::File },
-        size,
-        used: Bytes(0),
-        priority,
-        device: Fact::absent(PLANNED),
-        uuid: Fact::absent(PLANNED),
-        encryption: Fact::absent(PLANNED),
-        filesystem: Fact::absent(PLANNED),
-    };
-    facts.swaps.push(known.map_or_else(fresh, |area| SwapArea { priority, ..area.clone() }));
-}
-
-/// How large an area will be that is off now.
-fn size(facts: &Facts, settings: &Settings, changes: &[Change], path: &str) -> Bytes {
-    let made = changes.iter().find_map(|change| match change {
-        Change::SwapFile { path: file, after: Some(file_state), .. } if file == path => Some(file_state.size),
-        _ => None,
-    });
-    let wanted = || settings.swap.iter().flat_map(|list| &list.value).find(|area| area.path == path)?.size;
-    let device = || {
-        let name = path.strip_prefix("/dev/")?;
-        let named = |dm: &Option<String>| name.strip_prefix("mapper/").is_some_and(|name| dm.as_deref() == Some(name));
-        facts.block_devices.iter().find(|device| device.name == name || named(&device.dm_name)).map(|device| device.size)
-    };
-    made.or_else(device).or_else(wanted).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! A plan in the making, and the facts and settings that it is made from.
 
-use super::{Note, Plan, Refusal, SCHEMA, Step, When};
+use super::{Note, Plan, Planned, Refusal, SCHEMA, Step, When};
 use crate::change::Change;
 use crate::facts::Facts;
 use crate::forecast::Forecast;
@@ -157,13 +157,15 @@ impl<'a> Draft<'a> {
     }
 
     /// Takes steps out again that a refusal found later forbids.
-    pub(super) fn drop_steps(&mut self, forbidden: impl Fn(&Step) -> bool) {
-        self.plan.steps.retain(|step| !forbidden(step));
+    pub(super) fn drop_changes(&mut self, forbidden: impl Fn(&Change) -> bool) {
+        self.plan.steps.retain(|step| !forbidden(&step.change));
+        self.live.retain(|change| !forbidden(change));
     }
 
-    pub(super) fn finish(mut self) -> Plan {
-        self.plan.capacity = super::capacity::of(&mut self);
-        self.plan
+    pub(super) fn finish(mut self) -> Planned {
+        let after = super::after::facts(self.facts(), self.settings(), &self.live);
+        self.plan.capacity = super::capacity::of(&mut self, &after);
+        Planned { plan: self.plan, after }
     }
 }
 

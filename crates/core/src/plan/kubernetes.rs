@@ -1,6 +1,5 @@
 //! A node of Kubernetes: nothing brings swap to it that its kubelet does not allow, unless the administrator answers for it.
 
-use super::Step;
 use super::draft::Draft;
 use crate::change::Change;
 use crate::facts::Kubelet;
@@ -14,7 +13,7 @@ pub(super) fn guard(draft: &mut Draft<'_>) {
     let facts = draft.facts();
     let objections: Vec<(&Kubelet, String)> =
         facts.system.kubelets.iter().filter_map(|kubelet| Some((kubelet, kubelet.objection()?))).collect();
-    if objections.is_empty() || !draft.steps().iter().any(brings_swap) {
+    if objections.is_empty() || !draft.steps().iter().any(|step| brings_swap(&step.change)) {
         return;
     }
     for (kubelet, objection) in &objections {
@@ -27,7 +26,7 @@ pub(super) fn guard(draft: &mut Draft<'_>) {
         }
     }
     if !draft.settings().allows_kubelet() {
-        draft.drop_steps(moves_swap);
+        draft.drop_changes(moves_swap);
     }
 }
 
@@ -45,21 +44,21 @@ fn hint(kubelet: &Kubelet) -> String {
 }
 
 /// Areas and zram that come up, now or at boot, and zswap, which starts to use those that are up.
-fn brings_swap(step: &Step) -> bool {
-    match &step.change {
+fn brings_swap(change: &Change) -> bool {
+    match change {
         Change::Swap { after: None, .. }
         | Change::Zram { after: None, .. }
         | Change::SwapFile { after: None, .. }
         | Change::SwapHeader { after: None, .. }
         | Change::Module { .. } => false,
-        Change::Knob { after, .. } => after == "Y" && moves_swap(step),
-        _ => moves_swap(step),
+        Change::Knob { after, .. } => after == "Y" && moves_swap(change),
+        _ => moves_swap(change),
     }
 }
 
 /// What concerns swap areas and zswap's switch. Knobs of reclaim are none of the kubelet's business.
-fn moves_swap(step: &Step) -> bool {
-    match &step.change {
+fn moves_swap(change: &Change) -> bool {
+    match change {
         Change::Swap { .. }
         | Change::Zram { .. }
         | Change::SwapFile { .. }

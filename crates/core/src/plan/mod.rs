@@ -2,6 +2,7 @@
 //!
 //! A plan is a pure function of facts and settings. A plan for a machine that is already right is empty.
 
+mod after;
 mod areas;
 #[cfg(test)]
 mod boot_tests;
@@ -34,6 +35,7 @@ mod zram_upkeep;
 use serde::{Deserialize, Serialize};
 
 use crate::change::Change;
+use crate::facts::Facts;
 use crate::forecast::{Forecast, Gain};
 
 pub use capacity::{CAPACITY, CapacityChange, SLOTS};
@@ -175,9 +177,24 @@ impl Plan {
     }
 }
 
+/// A plan, and what comes of it.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// The machine as it leaves it, as far as capacity and the model depend on it.
+    pub after: Facts,
+}
+
 /// Makes the plan: what has to change on this machine for the settings to be in effect, now and at every boot.
 #[must_use]
 pub fn plan(request: &PlanRequest<'_>) -> Plan {
+    planned(request).plan
+}
+
+/// The same, with the machine that it makes.
+#[must_use]
+pub fn planned(request: &PlanRequest<'_>) -> Planned {
     let asked = request;
     let request = &declared::narrowed(asked);
     let mut draft = Draft::new(request);

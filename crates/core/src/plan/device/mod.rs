@@ -90,5 +90,5 @@ fn finish(mut draft: Draft<'_>) -> Plan {
 
 /// What a plan says of capacity is for the whole machine.
 fn without_capacity(draft: Draft<'_>) -> Plan {
-    Plan { capacity: None, ..draft.finish() }
+    Plan { capacity: None, ..draft.finish().plan }
 }

@@ -6,14 +6,14 @@ use swaptune_core::facts::{Facts, SCHEMA};
 use swaptune_core::fleet::{Fleet, MachineGroup};
 use swaptune_core::forecast::Gain;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, PlanRequest, assume, plan};
+use swaptune_core::plan::{PlanRequest, Planned, assume, planned};
 use swaptune_core::profiles::resolve;
 use swaptune_core::settings::Settings;
 
 use super::{files, kept, name, sum};
 use crate::cli::{FleetPlanArgs, WantedArgs};
 use crate::cmd::Context;
-use crate::cmd::plan::{USUAL_BINARY, first_look};
+use crate::cmd::plan::{Proposal, USUAL_BINARY, first_look};
 use crate::configuration;
 use crate::failure::{FINDINGS, Failure};
 use crate::output;
@@ -27,8 +27,8 @@ const SIMULATED: usize = 20;
 pub(super) fn run(context: &Context, args: &FleetPlanArgs) -> Result<u8, Failure> {
     let files = files(&args.facts, "`swaptune inspect --json > NAME.json` on each machine")?;
     let layers = layers(args)?;
-    let one = |path: &Path| facts(path).and_then(|facts| planned(&facts, &layers));
-    let (fleet, unread) = sum(&files, "planning", one, |fleet: &mut Fleet, name, (_, plan)| fleet.add(name, &plan))?;
+    let one = |path: &Path| facts(path).and_then(|facts| plan_of(&facts, &layers));
+    let (fleet, unread) = sum(&files, "planning", one, |fleet: &mut Fleet, name, (_, planned)| fleet.add(name, &planned.plan))?;
     let groups = simulated(fleet.groups(), &files, &layers);
     let is_our_own = layers.iter().cloned().fold(Settings::default(), Settings::overlay) == Settings::default();
     let report = shown::FleetPlanReport { machines: files.len() as u64, is_our_own, groups, unread };
@@ -54,12 +54,12 @@ fn facts(path: &Path) -> Result<Facts, String> {
 }
 
 /// What is wanted of this machine, and the plan for it.
-fn planned(facts: &Facts, layers: &[Settings]) -> Result<(Settings, Plan), String> {
+fn plan_of(facts: &Facts, layers: &[Settings]) -> Result<(Settings, Planned), String> {
     let evidence = Evidence::default();
     let mut facts = facts.clone();
     assume(&mut facts, &layers.iter().cloned().fold(Settings::default(), Settings::overlay));
     let settings = resolve(layers.to_vec(), &facts, &evidence, None).map_err(|error| error.to_string())?;
-    let plan = plan(&PlanRequest {
+    let planned = planned(&PlanRequest {
         facts: &facts,
         settings: &settings,
         evidence: &evidence,
@@ -72,7 +72,7 @@ fn planned(facts: &Facts, layers: &[Settings]) -> Result<(Settings, Plan), Strin
         installed: true,
         seed: 0,
     });
-    Ok((settings, plan))
+    Ok((settings, planned))
 }
 
 /// The groups with what their plan brings, for the largest.
@@ -96,6 +96,8 @@ fn simulated(groups: Vec<MachineGroup>, files: &[PathBuf], layers: &[Settings]) 
 fn brings(group: &MachineGroup, files: &[PathBuf], layers: &[Settings]) -> Option<Gain> {
     let first = group.examples.first()?;
     let facts = facts(files.iter().find(|path| name(path) == *first)?).ok()?;
-    let (settings, _) = planned(&facts, layers).ok()?;
-    first_look(&facts, &Evidence::default(), &settings)?.gain()
+    let (settings, Planned { plan, after }) = plan_of(&facts, layers).ok()?;
+    let evidence = Evidence::default();
+    let proposal = Proposal { facts: &facts, evidence: &evidence, settings: &settings, after: &after };
+    plan.refusals.is_empty().then(|| first_look(&proposal)).flatten()?.gain()
 }

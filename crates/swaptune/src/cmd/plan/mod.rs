@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use swaptune_core::facts::Facts;
 use swaptune_core::forecast::Forecast;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{Plan, PlanRequest, When, plan};
+use swaptune_core::plan::{Plan, PlanRequest, Planned, When, planned};
 use swaptune_core::settings::{Setting, Settings};
 use swaptune_host::inspect::{InspectScope, inspect, look_at_places, look_into_initramfs};
 
@@ -22,16 +22,17 @@ use crate::failure::{FINDINGS as SOMETHING_TO_DO, Failure, REFUSED};
 use crate::{configuration, output};
 
 pub use file::read as reviewed;
-pub use predict::first_look;
+pub use predict::{Proposal, first_look};
 use weigh::Planner;
 pub use weigh::only_comments_differ;
 
 /// Prints the plan. Exit code 3 when it may not be carried out as it stands.
 pub fn run(context: &Context, args: &PlanArgs) -> Result<u8, Failure> {
     let mut made = make(context, &args.wanted, &args.simulated, &args.when, &args.wipe)?;
-    if made.plan.gain.is_none() && !made.plan.is_empty() {
+    if made.plan.gain.is_none() && !made.plan.is_empty() && made.plan.refusals.is_empty() {
         let (evidence, _) = configuration::evidence(&context.machine, &args.wanted)?;
-        made.plan.gain = first_look(&made.facts, &evidence, &made.settings).and_then(|forecast| forecast.gain());
+        let proposal = Proposal { facts: &made.facts, evidence: &evidence, settings: &made.settings, after: &made.after };
+        made.plan.gain = first_look(&proposal).and_then(|forecast| forecast.gain());
     }
     if let Some(path) = &args.out {
         file::write(context, path, &made, &args.when, &args.wipe)?;
@@ -66,6 +67,8 @@ pub struct Made {
     pub seed: u64,
     /// The plan.
     pub plan: Plan,
+    /// The machine as it leaves it.
+    pub after: Facts,
 }
 
 /// Looks at the machine and plans for what is wanted.
@@ -85,19 +88,25 @@ pub fn make(
     let (evidence, unread) = configuration::evidence(&context.machine, wanted)?;
     let planner = Planner { context, wanted, when, wipe, evidence: &evidence, seed: fresh_seed(context) };
     let mut settings = planner.resolve(&facts, None)?;
-    let forecast = simulated.simulate.then(|| predict::forecast(&facts, &evidence, &settings, simulated)).transpose()?;
+    let forecast = simulated.simulate.then(|| {
+        let after = planner.plan(&facts, &settings, None).after;
+        predict::forecast(&planner.proposal(&facts, &settings, &after), simulated)
+    });
+    let forecast = forecast.transpose()?;
     if forecast.is_some() {
         settings = planner.resolve(&facts, forecast.as_ref())?;
     }
     look_if_needed(context, &mut facts, Some(&settings));
-    let mut plan = planner.plan(&facts, &settings, forecast.as_ref());
-    plan.gain = forecast.as_ref().and_then(Forecast::gain);
-    if !plan.is_empty() && is_our_own(context, &facts, wanted)? {
-        (settings, plan) = planner.weigh(&mut facts, settings, plan, forecast)?;
+    let mut planned = planner.plan(&facts, &settings, forecast.as_ref());
+    // A plan that may not be carried out brings nothing.
+    planned.plan.gain = forecast.as_ref().and_then(Forecast::gain).filter(|_| planned.plan.refusals.is_empty());
+    if !planned.plan.is_empty() && is_our_own(context, &facts, wanted)? {
+        (settings, planned) = planner.weigh(&mut facts, settings, planned, forecast)?;
     }
+    let Planned { mut plan, after } = planned;
     plan.notes.extend(unread);
     plan.notes.extend(configuration::adopted(&facts, wanted)?.into_iter().flat_map(|taken| taken.notes));
-    Ok(Made { facts, settings, seed: planner.seed, plan })
+    Ok(Made { facts, settings, seed: planner.seed, plan, after })
 }
 
 /// Whether the plan is our own proposal, which no flag or file asks for: then it must be worth it, or cure something. Else what was applied is kept
@@ -149,10 +158,22 @@ pub fn for_settings(
     RecordResolved(record): RecordResolved,
     wipe: &[String],
 ) -> Plan {
+    outcome(context, facts, basis, when, RecordResolved(record), wipe).plan
+}
+
+/// The same, with the machine that the plan makes.
+pub fn outcome(
+    context: &Context,
+    facts: &Facts,
+    basis: PlanBasis<'_>,
+    when: &WhenArgs,
+    RecordResolved(record): RecordResolved,
+    wipe: &[String],
+) -> Planned {
     let PlanBasis { settings, evidence, forecast, seed } = basis;
     let (binary, installed) = installed_at(context);
     let facts = &with_places(context, facts, settings);
-    plan(&PlanRequest {
+    planned(&PlanRequest {
         facts,
         settings,
         evidence,

@@ -5,10 +5,11 @@ use swaptune_core::facts::Facts;
 use swaptune_core::findings::examine;
 use swaptune_core::forecast::{Forecast, Gain};
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, SYSCTL_FILE, Step};
+use swaptune_core::plan::{APPLIED_FILE, APPLIED_NOW_FILE, FINDINGS, Note, Plan, Planned, SYSCTL_FILE, Step};
 use swaptune_core::settings::Settings;
 
-use super::{PlanBasis, RecordResolved, for_settings, look_if_needed, predict};
+use super::predict::{self, Proposal};
+use super::{PlanBasis, RecordResolved, look_if_needed, outcome};
 use crate::cli::{WantedArgs, WhenArgs};
 use crate::cmd::Context;
 use crate::configuration;
@@ -32,10 +33,10 @@ impl Planner<'_> {
         configuration::resolve(&self.context.machine, facts, self.evidence, forecast, self.wanted)
     }
 
-    /// The plan for settings that are resolved.
-    pub fn plan(&self, facts: &Facts, settings: &Settings, forecast: Option<&Forecast>) -> Plan {
+    /// The plan for settings that are resolved, and the machine that it makes.
+    pub fn plan(&self, facts: &Facts, settings: &Settings, forecast: Option<&Forecast>) -> Planned {
         let basis = PlanBasis { settings, evidence: self.evidence, forecast, seed: self.seed };
-        for_settings(self.context, facts, basis, self.when, RecordResolved(true), self.wipe)
+        outcome(self.context, facts, basis, self.when, RecordResolved(true), self.wipe)
     }
 
     /// Our own proposal, in whose place comes a tier that is clearly better, and which must be worth it. Else what was applied is kept in order; else it
@@ -44,47 +45,59 @@ impl Planner<'_> {
         &self,
         facts: &mut Facts,
         settings: Settings,
-        plan: Plan,
+        Planned { plan, after }: Planned,
         simulated: Option<Forecast>,
-    ) -> Result<(Settings, Plan), Failure> {
-        // What was simulated has had its choice, and a plan that is refused is shown as it is.
-        let is_settled = simulated.is_some() || !plan.refusals.is_empty();
-        let first = simulated.or_else(|| predict::first_look(facts, self.evidence, &settings));
+    ) -> Result<(Settings, Planned), Failure> {
+        // A plan that is refused is shown as it is.
+        if !plan.refusals.is_empty() {
+            return Ok((settings, Planned { plan, after }));
+        }
+        // What was simulated has had its choice.
+        let is_settled = simulated.is_some();
+        let first = simulated.or_else(|| predict::first_look(&self.proposal(facts, &settings, &after)));
         let applied = configuration::applied(facts)?;
         if let Some(first) = first.as_ref().filter(|_| applied.is_none() && !is_settled) {
-            if let Some(better) = self.of_another_tier(facts, &settings, first)? {
+            if let Some(better) = self.of_another_tier(facts, &settings, &after, first)? {
                 return Ok(better);
             }
         }
         let plan = Plan { gain: first.as_ref().and_then(Forecast::gain), ..plan };
         if plan.gain.as_ref().is_none_or(Gain::is_worth_it) {
-            return Ok((settings, plan));
+            return Ok((settings, Planned { plan, after }));
         }
         if let Some((applied, _)) = applied {
-            let kept = self.plan(facts, &applied, None).without(only_comments_differ);
+            let Planned { plan: kept, after } = self.plan(facts, &applied, None);
+            let kept = kept.without(only_comments_differ);
             if !kept.is_in_effect() {
-                return Ok((applied, kept));
+                return Ok((applied, Planned { plan: kept, after }));
             }
         }
         let plan = match cured(facts) {
             Some(cured) => Plan { notes: [vec![cured], plan.notes].concat(), ..plan },
             None => plan.if_worth_it(),
         };
-        Ok((settings, plan))
+        Ok((settings, Planned { plan, after }))
+    }
+
+    /// What a simulation is asked about.
+    pub fn proposal<'a>(&'a self, facts: &'a Facts, settings: &'a Settings, after: &'a Facts) -> Proposal<'a> {
+        Proposal { facts, evidence: self.evidence, settings, after }
     }
 
     fn of_another_tier(
         &self,
         facts: &mut Facts,
         settings: &Settings,
+        after: &Facts,
         first: &Forecast,
-    ) -> Result<Option<(Settings, Plan)>, Failure> {
-        let Some(forecast) = predict::other_tier(facts, self.evidence, settings, first) else { return Ok(None) };
+    ) -> Result<Option<(Settings, Planned)>, Failure> {
+        let Some(forecast) = predict::other_tier(&self.proposal(facts, settings, after), first) else { return Ok(None) };
         let settings = self.resolve(facts, Some(&forecast))?;
         look_if_needed(self.context, facts, Some(&settings));
-        let plan = Plan { gain: forecast.gain(), ..self.plan(facts, &settings, Some(&forecast)) };
+        let Planned { plan, after } = self.plan(facts, &settings, Some(&forecast));
+        let plan = Plan { gain: forecast.gain(), ..plan };
         // One that may not be carried out does not replace one that may.
-        Ok(plan.refusals.is_empty().then_some((settings, plan)))
+        Ok(plan.refusals.is_empty().then_some((settings, Planned { plan, after })))
     }
 }
 

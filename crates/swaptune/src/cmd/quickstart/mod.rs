@@ -22,7 +22,7 @@ use swaptune_host::transaction::{ApplyError, ApplyReport, execute, rollback};
 
 use super::apply::{not_installed, refuse};
 use super::change::{kernel, needs_root, options};
-use super::plan::{PlanBasis, RecordResolved, for_settings, fresh_seed};
+use super::plan::{PlanBasis, RecordResolved, for_settings, fresh_seed, outcome};
 use super::sample::show;
 use super::{Context, temporary};
 use crate::cli::{INTERRUPTED, QuickstartArgs, ResultsArgs, WantedArgs, WhenArgs};
@@ -150,7 +150,10 @@ fn sampled(taken: Result<MemorySample, SampleError>) -> Result<Option<MemorySamp
 
 fn forecast(context: &Context, facts: &Facts, evidence: &Evidence) -> Result<Forecast, Failure> {
     let settings = configuration::resolve(&context.machine, facts, evidence, None, &WantedArgs::default())?;
-    let request = predict::ForecastRequest::usual(facts, evidence, &settings, None, predict::ForecastDetail::thorough(SEEDS));
+    let basis = PlanBasis { settings: &settings, evidence, forecast: None, seed: fresh_seed(context) };
+    let after = outcome(context, facts, basis, &WhenArgs::default(), RecordResolved(true), &[]).after;
+    let detail = predict::ForecastDetail::thorough(SEEDS);
+    let request = predict::ForecastRequest::usual(facts, evidence, &settings, &after, None, detail);
     let progress = ProgressLine::start();
     predict::predict(&request, &|done, of| progress.show("simulating alternatives", done, of)).map_err(|error| {
         Failure::new(REFUSED, format!("there is nothing to offer: {error}"))
