@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
@@ -59,7 +59,8 @@ impl Helper {
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).arg(std::process::id().to_string());
         info!("start {command:?}");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        // In a group of its own: Ctrl-C in a terminal asks us to stop, and a helper ends when we have done with it.
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn().map_err(failed)?;
         let output = child.stdout.take();
         let mut helper = match output {
             Some(output) => Self { child, answers: BufReader::new(output) },

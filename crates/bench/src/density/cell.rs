@@ -129,6 +129,10 @@ impl DensityBench<'_> {
             begun = (Instant::now(), self.counts());
             window = play(&mut crowd.services, &schedule, &mut || self.look());
         }
+        // Whatever broke the window: who asks to stop may have ended a service too.
+        if self.stop.is_asked() {
+            return Ok(None);
+        }
         let end = match window.broken {
             None => DensityEnd::Held,
             Some(Broken::Off(end)) => end,

@@ -46,7 +46,7 @@ impl WakeSchedule {
 /// What came of a window.
 #[derive(Debug, Default)]
 pub(super) struct LoadWindow {
-    /// How long each answered wake took, ns; one that was not answered counts with the time until the window was broken off.
+    /// How long each wake that was due took, ns; each that was not answered counts with the time until the window was broken off.
     pub(super) took: Vec<u64>,
     /// Why it was broken off.
     pub(super) broken: Option<Broken>,
@@ -94,7 +94,7 @@ pub(super) fn play(services: &mut [Service], schedule: &WakeSchedule, look: &mut
             }
         }
     };
-    window.took.extend(services.iter().filter_map(Service::oldest).map(|open| open.as_nanos() as u64));
+    window.took.extend(services.iter().flat_map(Service::unanswered).map(|open| open.as_nanos() as u64));
     window
 }
 

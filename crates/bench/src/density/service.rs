@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,9 @@ impl Service {
     pub(super) fn start(launch: &Launch, number: u32, group: Option<&LimitedGroup>) -> Result<Self, DensityError> {
         let failed = |source: io::Error| DensityError::Service { name: launch.name.clone(), why: source.to_string() };
         let mut command = launch.process(number);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(failed)?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // A terminal sends Ctrl-C to all of its group: a service must not end before we have looked whether to stop.
+        let mut child = command.process_group(0).spawn().map_err(failed)?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(io::ErrorKind::BrokenPipe.into()));
         };
@@ -67,7 +69,8 @@ impl Service {
                     for _ in text.iter().take(length).filter(|byte| **byte == b'\n') {
                         took.extend(self.due.pop_front().map(|due| due.elapsed()));
                         if !self.due.is_empty() && !self.ask() {
-                            return None;
+                            // That it is gone is found at the end of what it said.
+                            return Some(took);
                         }
                     }
                 }
@@ -88,9 +91,9 @@ impl Service {
         self.due.len()
     }
 
-    /// How long the oldest of them has been open.
-    pub(super) fn oldest(&self) -> Option<Duration> {
-        self.due.front().map(Instant::elapsed)
+    /// How long each of them has been open.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = Duration> + '_ {
+        self.due.iter().map(Instant::elapsed)
     }
 
     /// Waits until nothing is open, at most until `until`: a line may come in pieces.

@@ -1,10 +1,15 @@
 //! Services that are real processes: shells that answer.
 
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 use swaptune_core::measurement::DensityEnd;
+use swaptune_trials::{children, wait_for};
 
 use super::load::{Broken, WakeSchedule, play};
+use super::service::readable;
 use super::*;
 use crate::process::HelperProgram;
 
@@ -60,11 +65,25 @@ fn a_service_that_ends_is_found() {
 fn who_falls_behind_is_broken_off_and_counted() {
     let mut services = started(&shell("echo ready; read line; sleep 600"), 1);
     let mut looks = 0;
-    let window = play(&mut services, &WakeSchedule(vec![(Duration::ZERO, 0)]), &mut || {
+    let due = [0, 1, 2, 3_600_000].map(|at| (Duration::from_millis(at), 0));
+    let window = play(&mut services, &WakeSchedule(due.to_vec()), &mut || {
         looks += 1;
         (looks == 2).then_some(Broken::Off(DensityEnd::Stalled))
     });
-    assert_eq!((window.took.len(), window.broken), (1, Some(Broken::Off(DensityEnd::Stalled))));
+    // Two wait behind the one that is not answered; the last was not due yet.
+    assert_eq!((window.took.len(), window.broken), (3, Some(Broken::Off(DensityEnd::Stalled))));
+}
+
+#[test]
+fn what_a_service_answered_before_it_went_is_counted() {
+    let mut services = started(&shell("echo ready; read line; exec <&-; echo done; exec sleep 600"), 1);
+    let begun = Instant::now();
+    (0..2).for_each(|_| services[0].wake(begun));
+    let until = begun + Duration::from_secs(60);
+    while Instant::now() < until && readable(&services, Duration::from_secs(1)).unwrap().is_empty() {}
+    // It reads no more, so the second wake cannot be asked for.
+    assert_eq!(services[0].answers().map(|took| took.len()), Some(1));
+    assert_eq!(services[0].unanswered().count(), 1);
 }
 
 #[test]
@@ -139,12 +158,9 @@ fn an_answer_in_pieces_is_one_answer() {
     assert!(window.took[0] >= 100_000_000, "{:?}", window.took);
 }
 
-#[test]
-fn a_service_that_cannot_be_started_ends_the_level_and_not_the_benchmark() {
-    let launch = shell(ECHO);
-    let nothing = HelperProgram { path: "/nonexistent".into(), arguments: Vec::new() };
-    let launch = Launch { tether: nothing.clone(), ..launch };
-    let options = DensityOptions {
+/// Up to four services, each with 20 wakes in a fifth of a second.
+fn options() -> DensityOptions {
+    DensityOptions {
         memory: Bytes::from_mib(64),
         limit: SpaceWish::Best,
         bound: Nanos(1_000_000_000),
@@ -158,10 +174,45 @@ fn a_service_that_cannot_be_started_ends_the_level_and_not_the_benchmark() {
         stall_percent: 100.0,
         folder: "/nonexistent".into(),
         seed: 1,
-    };
-    let (machine, stop) = (Machine::live(), Stop::default());
-    let space = SmallSpace::as_it_is(options.memory, ("density", &nothing));
-    let bench = DensityBench { machine: &machine, options: &options, launch: &launch, space, stop: &stop };
-    let round = bench.round(1, 1, &mut |_| ()).unwrap().unwrap();
+    }
+}
+
+/// A round on the machine as it is; `None` when it was stopped.
+fn round(launch: &Launch, options: &DensityOptions, stop: &Stop) -> Option<DensityRound> {
+    let machine = Machine::live();
+    let space = SmallSpace::as_it_is(options.memory, ("density", &launch.holder));
+    DensityBench { machine: &machine, options, launch, space, stop }.round(1, 1, &mut |_| ()).unwrap()
+}
+
+#[test]
+fn a_service_that_cannot_be_started_ends_the_level_and_not_the_benchmark() {
+    let nothing = HelperProgram { path: "/nonexistent".into(), arguments: Vec::new() };
+    let launch = Launch { tether: nothing, ..shell(ECHO) };
+    let round = round(&launch, &options(), &Stop::default()).unwrap();
     assert_eq!((round.fits, round.levels.len(), round.levels[0].end), (0, 1, DensityEnd::NotStarted));
+}
+
+/// A round in a process of its own, which a terminal's Ctrl-C reaches with all of its group.
+#[test]
+fn an_interrupted_round_is_no_measurement() {
+    const MARK: &str = "SWAPTUNE_TEST_INTERRUPTED";
+    if std::env::var_os(MARK).is_some() {
+        let stop = Stop::on_signals().unwrap();
+        let launch = shell("echo ready; while read line; do sleep 0.01; echo done; done");
+        let round = round(&launch, &DensityOptions { wakes: 100_000, most: 1, ..options() }, &stop);
+        return println!("\nround: {:?}", round.map(|round| round.fits));
+    }
+    let mut test = Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", "density::tests::an_interrupted_round_is_no_measurement", "--nocapture"]).env(MARK, "1");
+    let child = test.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+    let services = || children(child.id(), |words| words.contains("while read"));
+    assert!(wait_for("a service", || !services().is_empty()).is_ok());
+    let service = Pid::from_raw(services()[0].parse().unwrap());
+    assert_eq!(getpgid(service).ok(), service, "it is beyond the terminal's reach");
+    // A moment of wakes; the 1000 s of all of them are not waited for.
+    std::thread::sleep(Duration::from_millis(500));
+    kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("round: None"), "{said}");
 }
