@@ -119,6 +119,20 @@ impl Store {
     }
 }
 
+/// Whether a file can be written later: nothing is in it, or left of it, that was not before.
+///
+/// # Errors
+/// What the system says to who opens it.
+pub fn can_be_written(path: &Path) -> io::Result<()> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(_) => fs::remove_file(path),
+        // To open a pipe would be to end it for who reads it.
+        Err(_) if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => OpenOptions::new().append(true).open(path).map(drop),
+        Err(error) => Err(error),
+    }
+}
+
 /// True for a file that is not there, is empty, or ends with a newline.
 fn ends_in_a_line(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::FileExt;
@@ -166,7 +180,9 @@ impl<'a> ResultRecorder<'a> {
     /// [`StoreError`] when it could not be kept.
     pub fn record(&mut self, figures: ResultFigures) -> Result<Measurement, StoreError> {
         let conditions = self.since_last();
-        self.keep(figures, conditions)
+        let measurement = self.measurement(figures, conditions);
+        self.keep(std::slice::from_ref(&measurement))?;
+        Ok(measurement)
     }
 
     /// The same for figures that were measured in turns: all have the conditions since the last one.
@@ -174,8 +190,34 @@ impl<'a> ResultRecorder<'a> {
     /// # Errors
     /// [`StoreError`] when one could not be kept; those before it are.
     pub fn record_all(&mut self, figures: impl IntoIterator<Item = ResultFigures>) -> Result<Vec<Measurement>, StoreError> {
+        let measurements = self.measured(figures);
+        self.keep(&measurements)?;
+        Ok(measurements)
+    }
+
+    /// Makes measurements of figures that were measured in turns, and keeps none: what took hours is shown before a disk is asked for room.
+    pub fn measured(&mut self, figures: impl IntoIterator<Item = ResultFigures>) -> Vec<Measurement> {
         let conditions = self.since_last();
-        figures.into_iter().map(|figures| self.keep(figures, conditions.clone())).collect()
+        figures.into_iter().map(|figures| self.measurement(figures, conditions.clone())).collect()
+    }
+
+    /// Appends measurements.
+    ///
+    /// # Errors
+    /// [`StoreError`] when one could not be kept; those before it are.
+    pub fn keep(&self, measurements: &[Measurement]) -> Result<(), StoreError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        measurements.iter().try_for_each(|measurement| store.append(measurement))
+    }
+
+    /// Whether results can be kept, before they are measured.
+    ///
+    /// # Errors
+    /// [`StoreError`]: what keeping them would say.
+    pub fn can_keep(&self) -> Result<(), StoreError> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let folder = store.path.parent().map_or(Ok(()), fs::create_dir_all);
+        folder.and_then(|()| can_be_written(&store.path)).map_err(|source| store.failed(source))
     }
 
     /// The conditions since this was last asked.
@@ -185,19 +227,15 @@ impl<'a> ResultRecorder<'a> {
         conditions
     }
 
-    fn keep(&self, figures: ResultFigures, conditions: Conditions) -> Result<Measurement, StoreError> {
-        let measurement = Measurement {
+    fn measurement(&self, figures: ResultFigures, conditions: Conditions) -> Measurement {
+        Measurement {
             schema: SCHEMA,
             run: self.run.clone(),
             at: Stamp::now().text(),
             command: self.command.clone(),
             conditions,
             figures,
-        };
-        if let Some(store) = &self.store {
-            store.append(&measurement)?;
         }
-        Ok(measurement)
     }
 }
 
@@ -234,6 +272,20 @@ mod tests {
         let made = recorder.record_all([cipher(), cipher(), cipher()]).unwrap();
         assert!(made.len() == 3 && made.iter().all(|one| one.conditions == made[0].conditions));
         assert_eq!(store.read().unwrap().measurements, made);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_found_before_it_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let machine = Machine::live();
+        let told = |path: &Path| ResultRecorder::start(&machine, Some(Store::at(path)), "x", "test").can_keep();
+        let path = folder.path().join("a/results.jsonl");
+        assert!(told(&path).is_ok() && !path.exists(), "nothing is left of it");
+        fs::write(&path, "a line\n").unwrap();
+        assert!(told(&path).is_ok() && fs::read_to_string(&path).unwrap() == "a line\n");
+        assert!(told(folder.path()).is_err() && told(&path.join("b.jsonl")).is_err());
+        assert!(can_be_written(&folder.path().join("missing/report.html")).is_err());
+        assert!(can_be_written(Path::new("/dev/null")).is_ok());
     }
 
     #[test]

@@ -181,10 +181,13 @@ pub fn sample_service(machine: &Machine, facts: &Facts, launch: &Launch) -> Resu
         .map(|figures| SampleFigures { of: SampleFigures::ALL.into(), ..figures }))
 }
 
+/// What came of all configurations, and what ended it before all rounds were done: rounds that were measured before an error stand.
+pub type DensityOutcome = (VariantOutcome<DensityFigures>, Option<DensityError>);
+
 /// Measures this machine as it is: nothing is set, nothing is held, and a daemon goes on. `show` and `stop` as for [`run`].
 ///
 /// # Errors
-/// [`DensityError::Service`], [`DensityError::Lock`].
+/// [`DensityError::Service`], [`DensityError::Lock`], when no round was measured.
 pub fn run_in_place(
     machine: &Machine,
     facts: &Facts,
@@ -192,7 +195,7 @@ pub fn run_in_place(
     options: &DensityOptions,
     stop: &Stop,
     show: &mut dyn FnMut(&DensityProgress<'_>),
-) -> Result<VariantOutcome<DensityFigures>, DensityError> {
+) -> Result<DensityOutcome, DensityError> {
     child::lock_memory().map_err(DensityError::Lock)?;
     // Where it is refused, a level ends earlier and says so.
     let _ = child::open_many_files();
@@ -204,30 +207,27 @@ pub fn run_in_place(
     let space = SmallSpace::as_it_is(options.memory, ("density", &launch.holder));
     let bench = DensityBench { machine, options, launch, space, stop };
     let (begun, of) = (Instant::now(), options.rounds as usize);
-    let mut outcome = VariantOutcome::default();
+    let (mut outcome, mut failed) = (VariantOutcome::default(), None);
     for done in 0..of {
         let left = (done > 0).then(|| begun.elapsed() / done as u32 * (of - done) as u32);
         let mut tell = |services| show(&DensityProgress { variant: NOW, services, done, of, left });
-        match bench.round(row.first(&bench), options.seed.wrapping_add(done as u64), &mut tell)? {
-            Some(found) => row.rounds.push(found),
-            None => outcome.stopped = true,
+        match bench.round(row.first(&bench), options.seed.wrapping_add(done as u64), &mut tell) {
+            Ok(Some(found)) => row.rounds.push(found),
+            Ok(None) => outcome.stopped = true,
+            Err(error) => failed = Some(error),
         }
-        if outcome.stopped {
+        if outcome.stopped || failed.is_some() {
             break;
         }
     }
-    match row.finish(DensityLimit::InPlace, launch, options) {
-        Ok(figures) => outcome.figures.push(figures),
-        Err(skipped) => outcome.skipped.push(skipped),
-    }
-    Ok(outcome)
+    finish(vec![row], failed, (DensityLimit::InPlace, launch, options), outcome)
 }
 
 /// Measures variants on this machine. `facts` are of it as it is; variants were resolved for what [`pose`](crate::variant::pose) makes of them. `show` is
 /// told what is being done; when `stop` is asked for, everything is put back and what was measured in whole rounds is the result.
 ///
 /// # Errors
-/// [`DensityError`]; everything is as before then, or the error says what is not.
+/// [`DensityError`], when no round was measured; everything is as before then, or the error says what is not.
 pub fn run(
     machine: &Machine,
     (facts, evidence): (&Facts, &Evidence),
@@ -235,7 +235,7 @@ pub fn run(
     options: &DensityOptions,
     stop: &Stop,
     show: &mut dyn FnMut(&DensityProgress<'_>),
-) -> Result<VariantOutcome<DensityFigures>, DensityError> {
+) -> Result<DensityOutcome, DensityError> {
     let mut outcome = VariantOutcome::default();
     let mut rows = Vec::new();
     for variant in variants {
@@ -254,21 +254,36 @@ pub fn run(
         .make(switch_off(facts))
         .map_err(DensityError::from)
         .and_then(|()| Ok(SmallSpace::make(machine, options.memory, options.limit, ("density", &launch.holder))?))
-        .and_then(|space| {
+        .map(|space| {
             let limit = space.limit;
             let bench = DensityBench { machine, options, launch, space, stop };
-            Ok((limit, rounds(&bench, &mut temporary, &mut rows, show)?))
+            (limit, rounds(&bench, &mut temporary, &mut rows, show))
         });
-    temporary.close()?;
-    let (limit, whole) = measured?;
-    outcome.stopped = !whole;
-    for row in rows {
-        match row.finish(limit, launch, options) {
-            Ok(figures) => outcome.figures.push(figures),
-            Err(skipped) => outcome.skipped.push(skipped),
+    // What could not be put back weighs more than what could not be measured.
+    let closed = temporary.close().map_err(DensityError::from);
+    let (limit, whole) = match measured {
+        Ok((limit, whole)) => (limit, closed.and(whole)),
+        Err(error) => return Err(closed.err().unwrap_or(error)),
+    };
+    outcome.stopped = whole.as_ref().is_ok_and(|whole| !whole);
+    finish(rows, whole.err(), (limit, launch, options), outcome)
+}
+
+/// Makes figures of what was measured. An error is what came of it where no round was.
+fn finish(
+    rows: Vec<VariantDensity<'_>>,
+    failed: Option<DensityError>,
+    conditions: (DensityLimit, &Launch, &DensityOptions),
+    mut outcome: VariantOutcome<DensityFigures>,
+) -> Result<DensityOutcome, DensityError> {
+    let is_measured = rows.iter().any(|row| !row.rounds.is_empty());
+    match failed {
+        Some(error) if !is_measured => Err(error),
+        failed => {
+            rows.into_iter().for_each(|row| row.finish(conditions, &mut outcome));
+            Ok((outcome, failed))
         }
     }
-    Ok(outcome)
 }
 
 /// A configuration and what was measured of it.
@@ -334,14 +349,24 @@ impl VariantDensity<'_> {
         u32::try_from(first).unwrap_or(u32::MAX).clamp(1, bench.options.most)
     }
 
-    fn finish(self, limit: DensityLimit, launch: &Launch, options: &DensityOptions) -> Result<DensityFigures, Skipped> {
+    /// Its figures, and why it has none or too few: what was measured before it was refused stands.
+    fn finish(
+        self,
+        (limit, launch, options): (DensityLimit, &Launch, &DensityOptions),
+        outcome: &mut VariantOutcome<DensityFigures>,
+    ) {
         let fits: Vec<f64> = self.rounds.iter().map(|round| f64::from(round.fits)).collect();
         let variant = self.variant.name.clone();
-        let Some(fits) = median_interval(&fits).filter(|_| self.refused.is_none()) else {
+        let Some(fits) = median_interval(&fits) else {
             let why = self.refused.unwrap_or_else(|| "it was stopped before a round of it was done".into());
-            return Err(Skipped { variant, why });
+            outcome.skipped.push(Skipped { variant, why });
+            return;
         };
-        Ok(DensityFigures {
+        if let Some(why) = &self.refused {
+            let why = format!("after {} of its rounds: {why}", self.rounds.len());
+            outcome.skipped.push(Skipped { variant: variant.clone(), why });
+        }
+        outcome.figures.push(DensityFigures {
             variant,
             settings: self.preparation.changes.iter().map(ToString::to_string).collect(),
             memory: options.memory,
@@ -360,7 +385,7 @@ impl VariantDensity<'_> {
             },
             rounds: self.rounds,
             fits,
-        })
+        });
     }
 }
 

@@ -216,3 +216,24 @@ fn an_interrupted_round_is_no_measurement() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("round: None"), "{said}");
 }
+
+/// A configuration with rounds of these numbers.
+fn row<'a>(variant: &'a Variant, fits: &[u32], refused: Option<&str>) -> VariantDensity<'a> {
+    let rounds = fits.iter().map(|fits| DensityRound { fits: *fits, levels: Vec::new() }).collect();
+    VariantDensity { variant, preparation: Preparation::default(), rounds, refused: refused.map(str::to_owned) }
+}
+
+#[test]
+fn rounds_before_an_error_or_a_refusal_stand() {
+    let [none, zram] = ["none", "zram"].map(|name| Variant { name: name.into(), algorithm: None, settings: None });
+    let (launch, options) = (shell(ECHO), options());
+    let lost = || Some(DensityError::Lock(std::io::ErrorKind::OutOfMemory.into()));
+    let finished = |rows, failed| finish(rows, failed, (DensityLimit::Group, &launch, &options), VariantOutcome::default());
+    let (outcome, failed) = finished(vec![row(&none, &[3, 4, 3], None), row(&zram, &[6, 5], Some("no room"))], lost()).unwrap();
+    assert!(matches!(failed, Some(DensityError::Lock(_))));
+    assert_eq!(outcome.figures.iter().map(|row| row.rounds.len()).collect::<Vec<_>>(), [3, 2]);
+    assert_eq!(outcome.skipped.iter().map(|row| row.why.as_str()).collect::<Vec<_>>(), ["after 2 of its rounds: no room"]);
+    let refused = finished(vec![row(&none, &[3], None), row(&zram, &[], Some("no zram"))], None).unwrap().0;
+    assert_eq!((refused.figures.len(), refused.skipped[0].why.as_str()), (1, "no zram"));
+    assert!(finished(vec![row(&none, &[], None)], lost()).is_err(), "nothing was measured");
+}

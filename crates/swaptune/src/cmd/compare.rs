@@ -39,6 +39,9 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     check(context, &facts)?;
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let mut recorder = recorder(context, &args.results, &typed());
+    // Hours of runs must not end at a file that cannot be written.
+    recorder.can_keep()?;
+    args.html.as_deref().map_or(Ok(()), report::can_be_written)?;
     let (resumed, mut header) = match &args.resume {
         Some(path) => {
             let (journal, header, before) = CompareFile::resume(path)?;
@@ -87,11 +90,13 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
-    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(ResultFigures::Compare))?;
-    print(context, &outcome, &options, &measurements)?;
-    if let Some(path) = &args.html {
-        report::write(path, &compare::html(&outcome, &options, &measurements))?;
-    }
+    let measurements = recorder.measured(outcome.figures.iter().cloned().map(ResultFigures::Compare));
+    // None of them is left out because another failed.
+    let printed = print(context, &outcome, &options, &measurements);
+    let kept = recorder.keep(&measurements).map_err(Failure::from);
+    let page = || compare::html(&outcome, &options, &measurements);
+    let reported = args.html.as_ref().map_or(Ok(()), |path| report::write(path, &page()));
+    printed.and(kept).and(reported)?;
     // A configuration that was refused after some of its runs may be taken the next time.
     let is_refused = |row: &CompareFigures| outcome.skipped.iter().any(|skipped| skipped.variant == row.variant);
     if outcome.stopped || outcome.figures.iter().any(is_refused) {

@@ -1,7 +1,7 @@
 //! `swaptune bench density`.
 
 use swaptune_bench::density::{
-    DensityError, DensityOptions, KINDS, Launch, check, run as measure, run_in_place, sample_service, try_service,
+    DensityError, DensityOptions, DensityOutcome, KINDS, Launch, check, run as measure, run_in_place, sample_service, try_service,
 };
 use swaptune_bench::results::ResultRecorder;
 use swaptune_bench::sample::fresh_seed;
@@ -37,16 +37,24 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
     try_service(&launch)?;
     let options = options(args, &facts);
     let mut recorder = recorder(context, results, &command(args, options.seed));
+    // Hours of rounds must not end at a file that cannot be written.
+    recorder.can_keep()?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
-    let outcome = match args.in_place {
+    let (outcome, failed) = match args.in_place {
         true => as_it_is(context, &facts, &launch, &options, &stop)?,
         false => compared(context, args, &facts, &launch, &options, &stop)?,
     };
     if let Some(what) = &outcome.recovered {
         output::message(what);
     }
-    let measurements = recorder.record_all(outcome.figures.iter().cloned().map(ResultFigures::Density))?;
-    print(context, &outcome, &measurements)?;
+    let measurements = recorder.measured(outcome.figures.iter().cloned().map(ResultFigures::Density));
+    let printed = print(context, &outcome, &measurements);
+    let kept = recorder.keep(&measurements).map_err(Failure::from);
+    printed.and(kept)?;
+    if let Some(error) = failed {
+        output::message("an error ended it: the figures are of the rounds before");
+        return Err(error.into());
+    }
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }
 
@@ -57,11 +65,11 @@ fn as_it_is(
     launch: &Launch,
     options: &DensityOptions,
     stop: &Stop,
-) -> Result<VariantOutcome<DensityFigures>, Failure> {
+) -> Result<DensityOutcome, Failure> {
     let daemon = || daemon_status::look(&context.machine).value().filter(|report| report.mode.is_running()).cloned();
     let before = daemon();
     let progress = ProgressLine::start();
-    let mut outcome = run_in_place(&context.machine, facts, launch, options, stop, &mut |now| {
+    let (mut outcome, failed) = run_in_place(&context.machine, facts, launch, options, stop, &mut |now| {
         progress.show(&density::progress(now), now.done, now.of);
     })?;
     // What a daemon did meanwhile belongs to the result.
@@ -69,7 +77,7 @@ fn as_it_is(
         let said = density::kept(&before, &after);
         outcome.figures.iter_mut().for_each(|figures| figures.settings.push(said.clone()));
     }
-    Ok(outcome)
+    Ok((outcome, failed))
 }
 
 /// Configurations one after another, each set for a moment.
@@ -80,7 +88,7 @@ fn compared(
     launch: &Launch,
     options: &DensityOptions,
     stop: &Stop,
-) -> Result<VariantOutcome<DensityFigures>, Failure> {
+) -> Result<DensityOutcome, Failure> {
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
     let evidence = match sample_service(&context.machine, facts, launch)? {
         Some(sample) => {

@@ -16,13 +16,23 @@ pub use svg::{Bar, Chart, bars, intervals, lines, stacks, strip};
 use std::io;
 use std::path::Path;
 
+use swaptune_bench::results;
+
 use super::message;
 use crate::failure::Failure;
 
 /// Writes the report that `--html FILE` asks for and says where it is; a file that is there is replaced.
 pub fn write(path: &Path, html: &str) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::new(1, format!("--html {}: {error}", path.display()));
-    std::fs::write(path, html).map_err(failed)?;
+    std::fs::write(path, html).map_err(|error| failed(path, &error))?;
     message(&format!("report: {}", path.display()));
     Ok(())
+}
+
+/// Refuses a page that could not be written later, before what it shall show is measured.
+pub fn can_be_written(path: &Path) -> Result<(), Failure> {
+    results::can_be_written(path).map_err(|error| failed(path, &error).hint("name a file in a folder that is there"))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(1, format!("--html {}: {error}", path.display()))
 }
