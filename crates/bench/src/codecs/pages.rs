@@ -140,6 +140,14 @@ impl BenchPages {
         Ok(Self { of, same_filled, unread: 0, page_size, bytes })
     }
 
+    /// The pages that are `wanted`, and in their name how many of how many; `None` when there is none.
+    pub(super) fn only(&self, wanted: impl FnMut(&[u8]) -> bool) -> Option<Self> {
+        let mut wanted = wanted;
+        let bytes: Vec<u8> = self.iter().filter(|page| wanted(page)).flatten().copied().collect();
+        let of = format!("{}, {} of {} pages", self.of, bytes.len() / self.page_size, self.count());
+        (!bytes.is_empty()).then_some(Self { of, bytes, same_filled: 0, unread: 0, page_size: self.page_size })
+    }
+
     /// Size of each.
     #[must_use]
     pub fn page_size(&self) -> usize {

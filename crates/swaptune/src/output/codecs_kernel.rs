@@ -19,6 +19,9 @@ struct KernelCodecJson<'a> {
     /// Bytes of compressed pages, where the kernel says.
     #[serde(skip_serializing_if = "Option::is_none")]
     compressed: Option<Bytes>,
+    /// Pages of live processes that did not go through, for the kernel might have written them to the swap file.
+    #[serde(skip_serializing_if = "is_zero")]
+    kept_out: u64,
     /// What the library and the model of the allocator say.
     #[serde(skip_serializing_if = "Option::is_none")]
     predicted: Option<JsonPredicted>,
@@ -39,11 +42,16 @@ struct JsonLeftOut<'a> {
     why: &'a str,
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// For programs.
 pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &'a [CodecLeftOut]) -> KernelCodecsJson<'a> {
     let predicted = |Predicted { compressed, used }| JsonPredicted { compressed, used };
     let row = |(row, measurement): (&KernelRow, &'a Measurement)| KernelCodecJson {
         compressed: row.compressed,
+        kept_out: row.kept_out,
         predicted: row.predicted.map(predicted),
         measurement,
     };
@@ -57,13 +65,30 @@ pub fn table(rows: &[KernelRow], left_out: &[CodecLeftOut]) -> String {
     let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", "STORED", "POOL", "PREDICTED"].map(str::to_owned).to_vec();
     let body = rows.iter().map(cells);
     page += &text::columns(&std::iter::once(head).chain(body).collect::<Vec<_>>(), &[2, 3, 4, 5, 6], 0);
-    if !left_out.is_empty() {
+    let kept_out: Vec<&KernelRow> = rows.iter().filter(|row| row.kept_out > 0).collect();
+    if !left_out.is_empty() || !kept_out.is_empty() {
         page.push('\n');
+    }
+    if !kept_out.is_empty() {
+        page += &text::wrap(&kept_out_words(&kept_out), 2);
     }
     for left in left_out {
         page += &text::wrap(&format!("{} {}: left out ({})", left.user, left.name, left.why), 2);
     }
     page
+}
+
+/// Which pages of live processes zswap did not get, and why.
+fn kept_out_words(rows: &[&KernelRow]) -> String {
+    let of = |row: &&KernelRow| {
+        let figures = &row.figures;
+        format!("{} {} of {}", figures.codec, figures.pages, figures.pages + row.kept_out)
+    };
+    format!(
+        "pages through zswap: {}; this kernel writes a page that does not shrink to the swap file in clear text, so only pages that \
+         surely shrink went out",
+        rows.iter().map(of).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn cells(row: &KernelRow) -> Vec<String> {

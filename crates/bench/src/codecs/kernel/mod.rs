@@ -5,6 +5,7 @@
 //! process is killed.
 
 mod error;
+mod in_memory;
 mod predict;
 mod zram;
 mod zswap;
@@ -20,6 +21,8 @@ use swaptune_host::temporary::TemporarySettings;
 
 pub use error::KernelError;
 pub use predict::Predicted;
+
+use in_memory::{ZswapPages, in_memory};
 
 use super::kernel_has::{CodecPresence, in_zram, in_zswap};
 use super::pages::BenchPages;
@@ -49,6 +52,8 @@ pub struct KernelRow {
     pub predicted: Option<Predicted>,
     /// Bytes of compressed pages, where the kernel says.
     pub compressed: Option<Bytes>,
+    /// Pages of live processes that did not go through, for the kernel might have written them to the swap file.
+    pub kept_out: u64,
 }
 
 /// A codec that could not be measured.
@@ -65,6 +70,8 @@ pub struct CodecLeftOut {
 /// What one turn showed.
 #[derive(Clone, Debug)]
 struct CodecTurn {
+    /// Original bytes that went through.
+    bytes: u64,
     store: Duration,
     load: Duration,
     /// Original bytes that are in the pool.
@@ -80,6 +87,8 @@ struct CodecTurns {
     path: CodecPath,
     name: String,
     place: CodecPresence,
+    /// Where not all pages go through: those that do.
+    only: Option<BenchPages>,
     rates: Rates,
     turn: Option<CodecTurn>,
     failed: Option<String>,
@@ -97,7 +106,7 @@ pub fn measure_kernel(
     plan: &KernelPlan,
     mut tell: impl FnMut(&str, usize, usize),
 ) -> Result<(Vec<KernelRow>, Vec<CodecLeftOut>), KernelError> {
-    let (mut entries, mut left_out) = entries(facts, plan);
+    let (mut entries, mut left_out) = entries(facts, pages, plan);
     let mut temporary = TemporarySettings::open(machine, "bench codecs --kernel")?;
     let mut bench = KernelBench { machine, temporary: &mut temporary, source: copy(pages)?, page_size: pages.page_size() };
     if entries.iter().any(|entry| entry.path == CodecPath::Zswap) {
@@ -124,21 +133,40 @@ fn user(path: CodecPath) -> &'static str {
 }
 
 /// What is there to be measured, and what is not there.
-fn entries(facts: &Facts, plan: &KernelPlan) -> (Vec<CodecTurns>, Vec<CodecLeftOut>) {
+fn entries(facts: &Facts, pages: &BenchPages, plan: &KernelPlan) -> (Vec<CodecTurns>, Vec<CodecLeftOut>) {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     let wanted = |name: &&str| plan.only.is_empty() || plan.only.iter().any(|only| only == name);
     for path in [CodecPath::Zram, CodecPath::Zswap] {
         for name in NAMES.into_iter().filter(wanted) {
             let place = if path == CodecPath::Zram { in_zram(name, facts) } else { in_zswap(name, facts) };
             let name = name.to_owned();
-            if place.availability.usable() {
-                entries.push(CodecTurns { path, name, place, rates: Rates::default(), turn: None, failed: None });
-            } else {
-                left_out.push(CodecLeftOut { user: user(path), name, why: place.source });
+            match only(path, &name, &place, facts, pages) {
+                Ok(only) => {
+                    entries.push(CodecTurns { path, name, place, only, rates: Rates::default(), turn: None, failed: None })
+                }
+                Err(why) => left_out.push(CodecLeftOut { user: user(path), name, why }),
             }
         }
     }
     (entries, left_out)
+}
+
+/// The pages that go through a codec where those are not all, or why it is not measured.
+fn only(
+    path: CodecPath,
+    name: &str,
+    place: &CodecPresence,
+    facts: &Facts,
+    pages: &BenchPages,
+) -> Result<Option<BenchPages>, String> {
+    if !place.availability.usable() {
+        return Err(place.source.clone());
+    }
+    match if path == CodecPath::Zswap { in_memory(name, facts, pages) } else { ZswapPages::All } {
+        ZswapPages::All => Ok(None),
+        ZswapPages::Only(pages) => Ok(Some(pages)),
+        ZswapPages::Not(why) => Err(why),
+    }
 }
 
 /// The pages in memory that direct writes can take: it begins with a page.
@@ -162,12 +190,12 @@ impl KernelBench<'_> {
         let mark = self.temporary.mark()?;
         let turn = match entry.path {
             CodecPath::Zram => self.zram(&entry.name),
-            CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name),
+            CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name, entry.only.as_ref()),
         };
         self.temporary.back_to(mark)?;
         match turn {
             Ok(turn) => {
-                let bytes = self.source.bytes_len() as u64;
+                let bytes = turn.bytes;
                 entry.rates.compress.push(CodecWork { bytes, time: turn.store }.rate());
                 entry.rates.decompress.push(CodecWork { bytes, time: turn.load }.rate());
                 entry.turn.get_or_insert(turn);
@@ -184,7 +212,9 @@ impl KernelBench<'_> {
 
 impl CodecTurns {
     fn row(self, facts: &Facts, pages: &BenchPages) -> Option<KernelRow> {
-        let turn = self.turn?;
+        let (turn, all) = (self.turn?, pages.count());
+        let pages = self.only.as_ref().unwrap_or(pages);
+        let kept_out = (all - pages.count()) as u64;
         let ratio = turn.original.0 as f64 / turn.compressed.unwrap_or(turn.used).0.max(1) as f64;
         let allocator = if self.path == CodecPath::Zram { "zsmalloc" } else { zswap::zpool(facts) };
         let pool = PoolFigures {
@@ -207,7 +237,7 @@ impl CodecTurns {
             in_kernel: format!("{}: {}", user(self.path), self.place.text()),
         };
         let predicted = predict::predict(&self.name, self.path, allocator, facts, pages);
-        Some(KernelRow { figures, predicted, compressed: turn.compressed })
+        Some(KernelRow { figures, predicted, compressed: turn.compressed, kept_out })
     }
 }
 

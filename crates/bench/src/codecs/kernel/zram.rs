@@ -35,14 +35,15 @@ impl KernelBench<'_> {
             let mut chunks = back.bytes_mut().chunks_mut(CHUNK).zip((0..).step_by(CHUNK));
             chunks.try_for_each(|(chunk, at)| device.read_exact_at(chunk, at)).map_err(failed)
         })?;
-        self.same(&path, &back)?;
+        self.same(&path, self.source.bytes(), &back)?;
         let original = Bytes(stat.orig_data_size.0 - stat.same_pages * self.page_size as u64);
-        Ok(CodecTurn { store, load, original, used: stat.mem_used_total, compressed: Some(stat.compr_data_size) })
+        let bytes = self.source.bytes_len() as u64;
+        Ok(CodecTurn { bytes, store, load, original, used: stat.mem_used_total, compressed: Some(stat.compr_data_size) })
     }
 
     /// Looks whether every page is as it was.
-    pub(super) fn same(&self, what: &str, back: &OwnRegion) -> Result<(), KernelError> {
-        let mut pairs = self.source.bytes().chunks(self.page_size).zip(back.bytes().chunks(self.page_size));
+    pub(super) fn same(&self, what: &str, pages: &[u8], back: &OwnRegion) -> Result<(), KernelError> {
+        let mut pairs = pages.chunks(self.page_size).zip(back.bytes().chunks(self.page_size));
         match pairs.position(|(page, back)| page != back) {
             None => Ok(()),
             Some(page) => Err(KernelError::Changed { what: what.to_owned(), page }),

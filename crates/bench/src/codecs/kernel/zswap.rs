@@ -10,7 +10,7 @@ use swaptune_core::{Bytes, Facts};
 use swaptune_host::sys::{MadviseAdvice, OwnRegion};
 use swaptune_host::temporary::TOP_PRIORITY;
 
-use super::{CodecTurn, KernelBench, KernelError, timed};
+use super::{BenchPages, CodecTurn, KernelBench, KernelError, timed};
 
 /// Bytes of one call: reclaim works in small steps, and nothing else on the machine waits long for it.
 const CHUNK: usize = 2 << 20;
@@ -42,17 +42,18 @@ impl KernelBench<'_> {
         Ok(())
     }
 
-    /// Pushes all pages out, reads the counters, brings them all back.
-    pub(super) fn zswap(&mut self, compressor: &str) -> Result<CodecTurn, KernelError> {
+    /// Pushes all pages out, or `only` these, reads the counters, brings them all back.
+    pub(super) fn zswap(&mut self, compressor: &str, only: Option<&BenchPages>) -> Result<CodecTurn, KernelError> {
         self.set("zswap.compressor", compressor)?;
         self.set("zswap.enabled", "Y")?;
         let what = format!("zswap with {compressor}");
-        let length = self.source.bytes_len();
+        let source = only.map_or_else(|| self.source.bytes(), BenchPages::bytes);
+        let length = source.len();
         let failed = |source| KernelError::io(what.clone(), source);
         let mut pages = OwnRegion::new(length).map_err(failed)?;
         // EINVAL from a kernel without huge pages, which then has none to avoid.
         let _ = pages.advise(0, length, MadviseAdvice::NoHugePage);
-        pages.bytes_mut().copy_from_slice(self.source.bytes());
+        pages.bytes_mut().copy_from_slice(source);
         let before = self.pool()?;
         let (store, ()) = timed(|| (0..PUSHES).try_for_each(|_| push(&pages)).map_err(failed))?;
         let after = self.pool()?;
@@ -60,14 +61,14 @@ impl KernelBench<'_> {
             (0..length).step_by(self.page_size).for_each(|offset| pages.touch(offset));
             Ok(())
         })?;
-        self.same(&what, &pages)?;
+        self.same(&what, source, &pages)?;
         let (original, used) = (Bytes(after.0.0.saturating_sub(before.0.0)), Bytes(after.1.0.saturating_sub(before.1.0)));
         // What does not compress is refused before 6.18; what came from elsewhere spoils the count.
         if original.0 < length as u64 / 2 || original.0 > length as u64 + SPARE {
             let why = format!("{original} of {} are in the pool", Bytes(length as u64));
             return Err(KernelError::Counters { what, why });
         }
-        Ok(CodecTurn { store, load, original, used, compressed: None })
+        Ok(CodecTurn { bytes: length as u64, store, load, original, used, compressed: None })
     }
 
     /// Original size and RAM of everything in zswap.
