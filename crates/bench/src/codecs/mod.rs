@@ -22,7 +22,9 @@ use swaptune_core::measurement::{CodecFigures, CodecPath};
 use swaptune_core::stats::Quantiles;
 use thiserror::Error;
 
-pub use kernel::{CodecLeftOut, KernelError, KernelPlan, KernelRow, NAMES, Predicted, measure_kernel};
+pub use kernel::{
+    CodecLeftOut, KernelError, KernelOutcome, KernelPlan, KernelRow, NAMES, Predicted, measure_kernel, open_kernel,
+};
 pub use kernel_has::in_zram;
 pub use kernel_has::{CodecPresence, InKernel};
 pub use pages::{BenchPages, PageSource, PagesError, SourceError};

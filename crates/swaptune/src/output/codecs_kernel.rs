@@ -1,9 +1,10 @@
 //! What `bench codecs --kernel` says of the kernel's own codecs.
 
 use serde::Serialize;
-use swaptune_bench::codecs::{CodecLeftOut, KernelRow, Predicted};
+use swaptune_bench::codecs::{KernelOutcome, KernelRow, Predicted};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::{CodecPath, Measurement};
+use swaptune_host::error_chain;
 
 use super::text;
 
@@ -12,6 +13,9 @@ use super::text;
 pub struct KernelCodecsJson<'a> {
     rows: Vec<KernelCodecJson<'a>>,
     left_out: Vec<JsonLeftOut<'a>>,
+    /// Why it ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -47,7 +51,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// For programs.
-pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &'a [CodecLeftOut]) -> KernelCodecsJson<'a> {
+pub fn json<'a>(outcome: &'a KernelOutcome, measurements: &'a [Measurement]) -> KernelCodecsJson<'a> {
     let predicted = |Predicted { compressed, used }| JsonPredicted { compressed, used };
     let row = |(row, measurement): (&KernelRow, &'a Measurement)| KernelCodecJson {
         compressed: row.compressed,
@@ -55,12 +59,14 @@ pub fn json<'a>(rows: &[KernelRow], measurements: &'a [Measurement], left_out: &
         predicted: row.predicted.map(predicted),
         measurement,
     };
-    let left_out = left_out.iter().map(|left| JsonLeftOut { user: left.user, codec: &left.name, why: &left.why });
-    KernelCodecsJson { rows: rows.iter().zip(measurements).map(row).collect(), left_out: left_out.collect() }
+    let left_out = outcome.left_out.iter().map(|left| JsonLeftOut { user: left.user, codec: &left.name, why: &left.why });
+    let failed = outcome.failed.as_ref().map(|error| error_chain(error));
+    KernelCodecsJson { failed, rows: outcome.rows.iter().zip(measurements).map(row).collect(), left_out: left_out.collect() }
 }
 
 /// For people.
-pub fn table(rows: &[KernelRow], left_out: &[CodecLeftOut]) -> String {
+pub fn table(outcome: &KernelOutcome) -> String {
+    let KernelOutcome { rows, left_out, .. } = outcome;
     let mut page = String::from("\nThis kernel's own, each on a new pool; with what zram and the swap path add\n\n");
     let head = ["IN", "CODEC", "STORE MB/s", "LOAD MB/s", "RATIO", "STORED", "POOL", "PREDICTED"].map(str::to_owned).to_vec();
     let body = rows.iter().map(cells);

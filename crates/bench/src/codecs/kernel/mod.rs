@@ -17,7 +17,8 @@ use swaptune_core::measurement::{AllocatorFigures, CodecFigures, CodecPath, Pool
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::machine::Machine;
 use swaptune_host::sys::OwnRegion;
-use swaptune_host::temporary::TemporarySettings;
+use swaptune_host::temporary::{TemporaryError, TemporarySettings};
+use tracing::warn;
 
 pub use error::KernelError;
 pub use predict::Predicted;
@@ -67,6 +68,17 @@ pub struct CodecLeftOut {
     pub why: String,
 }
 
+/// What came of it.
+#[derive(Debug, Default)]
+pub struct KernelOutcome {
+    /// Codecs that were measured, also where it ended early.
+    pub rows: Vec<KernelRow>,
+    /// Codecs that were not.
+    pub left_out: Vec<CodecLeftOut>,
+    /// Why it ended early, or what was not put back.
+    pub failed: Option<KernelError>,
+}
+
 /// What one turn showed.
 #[derive(Clone, Debug)]
 struct CodecTurn {
@@ -94,38 +106,39 @@ struct CodecTurns {
     failed: Option<String>,
 }
 
-/// Measures them all; `tell` is called before each turn with the codec, and how many of how many turns are done.
+/// Begins the temporary settings that [`measure_kernel`] needs: what refuses them is known before anything is measured.
 ///
 /// # Errors
-/// [`KernelError`]: when temporary settings are refused, cannot be put back, or a page comes back different. A codec that the kernel
-/// does not give is left out instead.
+/// [`TemporaryError`].
+pub fn open_kernel(machine: &Machine) -> Result<TemporarySettings, TemporaryError> {
+    TemporarySettings::open(machine, "bench codecs --kernel")
+}
+
+/// Measures them all; `tell` is called before each turn with the codec, and how many of how many turns are done.
+///
+/// It ends early when something cannot be put back, or a page comes back different; what was measured before counts. A codec that the
+/// kernel does not give is left out instead.
 pub fn measure_kernel(
     machine: &Machine,
+    mut temporary: TemporarySettings,
     facts: &Facts,
     pages: &BenchPages,
     plan: &KernelPlan,
     mut tell: impl FnMut(&str, usize, usize),
-) -> Result<(Vec<KernelRow>, Vec<CodecLeftOut>), KernelError> {
+) -> KernelOutcome {
     let (mut entries, mut left_out) = entries(facts, pages, plan);
-    let mut temporary = TemporarySettings::open(machine, "bench codecs --kernel")?;
-    let mut bench = KernelBench { machine, temporary: &mut temporary, source: copy(pages)?, page_size: pages.page_size() };
-    if entries.iter().any(|entry| entry.path == CodecPath::Zswap) {
-        bench.prepare_zswap(&plan.folder)?;
-    }
-    let steps = ROUNDS * entries.len();
-    for round in 0..ROUNDS {
-        for (number, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.failed.is_none()) {
-            tell(&format!("{} {}", user(entry.path), entry.name), round * (steps / ROUNDS) + number, steps);
-            bench.take_turn(entry)?;
-        }
-    }
-    temporary.close()?;
+    let measured = copy(pages).and_then(|source| {
+        let mut bench = KernelBench { machine, temporary: &mut temporary, source, page_size: pages.page_size() };
+        bench.rounds(&mut entries, plan, &mut tell)
+    });
+    // Whatever happened, what was set is put back first.
+    let failed = measured.and(temporary.close().map_err(KernelError::from)).err();
     left_out.extend(
         entries.iter().filter_map(|entry| {
             Some(CodecLeftOut { user: user(entry.path), name: entry.name.clone(), why: entry.failed.clone()? })
         }),
     );
-    Ok((entries.into_iter().filter_map(|entry| entry.row(facts, pages)).collect(), left_out))
+    KernelOutcome { rows: entries.into_iter().filter_map(|entry| entry.row(facts, pages)).collect(), left_out, failed }
 }
 
 fn user(path: CodecPath) -> &'static str {
@@ -185,7 +198,34 @@ struct KernelBench<'a> {
 }
 
 impl KernelBench<'_> {
-    /// One turn, put back afterwards. A codec that the kernel does not give at the first turn has failed, and nothing else.
+    /// All rounds of all codecs.
+    fn rounds(
+        &mut self,
+        entries: &mut [CodecTurns],
+        plan: &KernelPlan,
+        tell: &mut impl FnMut(&str, usize, usize),
+    ) -> Result<(), KernelError> {
+        let mut zswap: Vec<&mut CodecTurns> = entries.iter_mut().filter(|entry| entry.path == CodecPath::Zswap).collect();
+        if !zswap.is_empty() {
+            let mark = self.temporary.mark()?;
+            if let Err(error) = self.prepare_zswap(&plan.folder) {
+                self.temporary.back_to(mark)?;
+                let why = error.words();
+                zswap.iter_mut().for_each(|entry| entry.failed = Some(why.clone()));
+            }
+        }
+        let (each, steps) = (entries.len(), ROUNDS * entries.len());
+        for round in 0..ROUNDS {
+            for (number, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.failed.is_none()) {
+                tell(&format!("{} {}", user(entry.path), entry.name), round * each + number, steps);
+                self.take_turn(entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One turn, put back afterwards. A codec that the kernel does not give at the first turn has failed, and nothing else; at a later one the
+    /// turns that it had count.
     fn take_turn(&mut self, entry: &mut CodecTurns) -> Result<(), KernelError> {
         let mark = self.temporary.mark()?;
         let turn = match entry.path {
@@ -193,24 +233,31 @@ impl KernelBench<'_> {
             CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name, entry.only.as_ref()),
         };
         self.temporary.back_to(mark)?;
+        entry.add(turn)
+    }
+}
+
+impl CodecTurns {
+    fn add(&mut self, turn: Result<CodecTurn, KernelError>) -> Result<(), KernelError> {
         match turn {
             Ok(turn) => {
                 let bytes = turn.bytes;
-                entry.rates.compress.push(CodecWork { bytes, time: turn.store }.rate());
-                entry.rates.decompress.push(CodecWork { bytes, time: turn.load }.rate());
-                entry.turn.get_or_insert(turn);
+                self.rates.compress.push(CodecWork { bytes, time: turn.store }.rate());
+                self.rates.decompress.push(CodecWork { bytes, time: turn.load }.rate());
+                self.turn.get_or_insert(turn);
                 Ok(())
             }
-            Err(error) if error.is_of_the_codec() && entry.turn.is_none() => {
-                entry.failed = Some(error.words());
+            Err(error) if error.is_of_the_codec() => {
+                warn!("{} {}: a turn does not count: {}", user(self.path), self.name, error.words());
+                if self.turn.is_none() {
+                    self.failed = Some(error.words());
+                }
                 Ok(())
             }
             Err(error) => Err(error),
         }
     }
-}
 
-impl CodecTurns {
     fn row(self, facts: &Facts, pages: &BenchPages) -> Option<KernelRow> {
         let (turn, all) = (self.turn?, pages.count());
         let pages = self.only.as_ref().unwrap_or(pages);
@@ -246,4 +293,47 @@ fn timed<T>(work: impl FnOnce() -> Result<T, KernelError>) -> Result<(Duration, 
     let before = processor_time();
     let result = work()?;
     Ok((processor_time() - before, result))
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::facts::Availability;
+
+    use super::*;
+
+    fn turns() -> CodecTurns {
+        let place = CodecPresence { availability: Availability::BuiltIn, source: "test".into() };
+        let (path, name, rates) = (CodecPath::Zswap, "lzo".to_owned(), Rates::default());
+        CodecTurns { path, name, place, only: None, rates, turn: None, failed: None }
+    }
+
+    fn turn(millis: u64) -> CodecTurn {
+        let (store, load, size) = (Duration::from_millis(millis), Duration::from_millis(millis), Bytes::from_mib(1));
+        CodecTurn { bytes: 1_000_000, store, load, original: size, used: size, compressed: None }
+    }
+
+    fn spoilt() -> KernelError {
+        KernelError::Counters { what: "zswap with lzo".into(), why: "0 B of 1 MiB are in the pool".into() }
+    }
+
+    #[test]
+    fn a_later_turn_that_fails_costs_no_other() {
+        let mut lzo = turns();
+        for turn in [Ok(turn(1)), Err(spoilt()), Ok(turn(2)), Ok(turn(4))] {
+            lzo.add(turn).unwrap();
+        }
+        assert!(lzo.failed.is_none());
+        assert_eq!(Rates::median(&lzo.rates.compress), 500.0, "the median of the turns that there are");
+        let pages = BenchPages::of_bytes("test".into(), vec![1; 8192], 4096, true).unwrap();
+        assert!(lzo.row(&Facts::default(), &pages).is_some());
+    }
+
+    #[test]
+    fn a_codec_that_fails_at_once_is_left_out_and_a_changed_page_ends_it() {
+        let mut lzo = turns();
+        lzo.add(Err(spoilt())).unwrap();
+        assert_eq!(lzo.failed.as_deref(), Some("zswap with lzo: 0 B of 1 MiB are in the pool"));
+        let changed = KernelError::Changed { what: "zswap with lzo".into(), page: 3 };
+        assert!(turns().add(Err(changed)).is_err());
+    }
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::Serialize;
 use swaptune_bench::codec::{CODECS, CodecSetting, SettingError};
 use swaptune_bench::codecs::{
-    BenchError, BenchPages, CodecLeftOut, CodecsPlan, KernelError, KernelPlan, KernelRow, NAMES, PageSource, PagesError,
-    SourceError, USUAL, measure, measure_kernel, verdicts,
+    BenchError, BenchPages, CodecsPlan, KernelError, KernelOutcome, KernelPlan, NAMES, PageSource, PagesError, SourceError,
+    USUAL, measure, measure_kernel, open_kernel, verdicts,
 };
 use swaptune_core::measurement::ResultFigures;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::inspect::{InspectScope, inspect};
+use swaptune_host::temporary::TemporarySettings;
 
 use super::recorder;
 use crate::cli::{CodecsArgs, ResultsArgs};
@@ -37,6 +38,8 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     }
     let pool: Bytes = args.pool.parse().map_err(|error| Failure::new(USAGE, format!("--pool: {error}")))?;
     let (plan, kernel_plan) = (plan(args)?, kernel_plan(args)?);
+    // What refuses it does so before a minute of measuring.
+    let kernel_plan = kernel_plan.map(|plan| opened(context).map(|temporary| (plan, temporary))).transpose()?;
     let source: PageSource = args.pages_of.parse()?;
     let pages = BenchPages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
     let facts = inspect(&context.machine, SCOPE);
@@ -49,17 +52,19 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     };
     let measurements = recorder.record_all(rows.iter().map(|row| ResultFigures::Codec(row.figures.clone())))?;
     let verdicts = verdicts(&rows[..plan.settings.len()]);
-    let kernel = kernel_plan.map(|plan| in_kernel(context, &facts, &pages, &plan)).transpose()?;
-    let of_kernel = kernel.iter().flat_map(|(rows, _)| rows).map(|row| ResultFigures::Codec(row.figures.clone()));
+    let kernel = kernel_plan.map(|(plan, temporary)| in_kernel(context, temporary, &facts, &pages, &plan));
+    let of_kernel = kernel.iter().flat_map(|outcome| &outcome.rows).map(|row| ResultFigures::Codec(row.figures.clone()));
     let kernel_measurements = recorder.record_all(of_kernel)?;
     if context.json {
         let library = codecs::json(&pages, &measurements, &verdicts);
-        let kernel = kernel.as_ref().map(|(rows, left_out)| codecs_kernel::json(rows, &kernel_measurements, left_out));
-        return output::json_versioned(&CodecBenchJson { library, kernel }).map(|()| 0);
+        let json = |outcome| codecs_kernel::json(outcome, &kernel_measurements);
+        output::json_versioned(&CodecBenchJson { library, kernel: kernel.as_ref().map(json) })?;
+    } else {
+        let kernel = kernel.as_ref().map_or_else(String::new, codecs_kernel::table);
+        output::data(&(codecs::table(&pages, &rows, &verdicts, pool) + &kernel))?;
     }
-    let kernel = kernel.map_or_else(String::new, |(rows, left_out)| codecs_kernel::table(&rows, &left_out));
-    output::data(&(codecs::table(&pages, &rows, &verdicts, pool) + &kernel))?;
-    Ok(0)
+    // What was measured before is printed and kept; then why there is no more.
+    kernel.and_then(|outcome| outcome.failed).map_or(Ok(0), |error| Err(error.into()))
 }
 
 /// What is printed for programs.
@@ -71,13 +76,21 @@ struct CodecBenchJson<'a> {
     kernel: Option<codecs_kernel::KernelCodecsJson<'a>>,
 }
 
-type KernelResult = (Vec<KernelRow>, Vec<CodecLeftOut>);
-
-fn in_kernel(context: &Context, facts: &Facts, pages: &BenchPages, plan: &KernelPlan) -> Result<KernelResult, Failure> {
+fn opened(context: &Context) -> Result<TemporarySettings, Failure> {
     temporary::recover(context)?;
+    Ok(open_kernel(&context.machine)?)
+}
+
+fn in_kernel(
+    context: &Context,
+    temporary: TemporarySettings,
+    facts: &Facts,
+    pages: &BenchPages,
+    plan: &KernelPlan,
+) -> KernelOutcome {
     let progress = ProgressLine::start();
     let tell = |what: &str, done, of| progress.show(&format!("{what} in the kernel"), done, of);
-    Ok(measure_kernel(&context.machine, facts, pages, plan, tell)?)
+    measure_kernel(&context.machine, temporary, facts, pages, plan, tell)
 }
 
 /// True for a codec that only the kernel has.
