@@ -133,6 +133,18 @@ fn everything_is_set_and_put_back() {
 }
 
 #[test]
+fn in_a_container_nothing_of_the_host_is_set() {
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.path("run/systemd")).unwrap();
+    std::fs::write(fixture.path("run/systemd/container"), "lxc\n").unwrap();
+    let error = open(&fixture.machine()).unwrap_err();
+    assert_eq!(error.exit_code(), 3);
+    let expected = "temporary settings: this is a container (lxc): its kernel's swap belongs to the host";
+    assert_eq!(error.to_string(), expected);
+    assert!(!fixture.path("run/swaptune").exists(), "nothing was begun");
+}
+
+#[test]
 fn without_memory_settings_are_made_and_swap_is_not() {
     let fixture = Fixture::new();
     std::fs::write(fixture.path("proc/meminfo"), "MemTotal: 480000 kB\nMemAvailable: 2400 kB\n").unwrap();

@@ -83,7 +83,7 @@ pub(super) fn module_folder(machine: &Machine, release: &str) -> Option<String> 
 /// A longer release is none that a kernel has (`__NEW_UTS_LEN`); it would become a part of many paths.
 const RELEASE_LIMIT: usize = 64;
 
-fn release(machine: &Machine) -> Fact<String> {
+pub(super) fn release(machine: &Machine) -> Fact<String> {
     let path = "/proc/sys/kernel/osrelease";
     let error = match machine.read_text(path) {
         Ok(text) if text.trim().len() > RELEASE_LIMIT => {

@@ -38,7 +38,7 @@ pub(crate) use initramfs::names as initramfs_names;
 pub(crate) use memory::{BOOT_ID, COUNTERS};
 pub use places::look_at_places;
 pub use steady::Steady;
-pub use system::hypervisor;
+pub use system::{container, hypervisor};
 
 /// Which parts to look at. What is left out stays absent ("not looked for") or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,7 @@ pub(super) fn inspect(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLi
         os,
         os_id,
         init: init(machine),
-        container: container(machine, kernel, mounts),
+        container: container_of(machine, &kernel.release, mounts),
         hypervisor: hypervisor(machine),
         cgroup_version,
         memory_controller,
@@ -94,10 +94,16 @@ fn init(machine: &Machine) -> Fact<InitSystem> {
     }
 }
 
-fn container(machine: &Machine, kernel: &KernelFacts, mounts: &[MountLine]) -> Fact<Container> {
+/// The container that this runs in.
+#[must_use]
+pub fn container(machine: &Machine) -> Fact<Container> {
+    container_of(machine, &super::kernel::release(machine), &super::mounts::lines(machine))
+}
+
+fn container_of(machine: &Machine, release: &Fact<String>, mounts: &[MountLine]) -> Fact<Container> {
     let known = |kind: &str, source: &str| Fact::known(Container { kind: kind.trim().to_owned() }, source);
-    if kernel.release.value().is_some_and(|release| release.to_ascii_lowercase().contains("microsoft")) {
-        return known("wsl", kernel.release.source());
+    if release.value().is_some_and(|release| release.to_ascii_lowercase().contains("microsoft")) {
+        return known("wsl", release.source());
     }
     if let Ok(kind) = machine.read_text("/run/systemd/container") {
         return known(&kind, "/run/systemd/container");

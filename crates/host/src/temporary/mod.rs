@@ -25,6 +25,7 @@ pub use error::TemporaryError;
 use crate::aside::Aside;
 use crate::checkpoint::NoFaults;
 use crate::error_chain;
+use crate::inspect::container;
 use crate::journal::record::{Ending, JournalRecord};
 use crate::journal::{Beginning, Journal, Stamp, StateDir, Transaction, TransactionKind, TransactionStatus, all, pending};
 use crate::kernel::{self, Kernel};
@@ -75,7 +76,7 @@ impl TemporarySettings {
     /// Begins; `what` says for what, to whoever finds it. What a killed run left is put back first.
     ///
     /// # Errors
-    /// [`TemporaryError`]: refused without root, busy while another process has temporary settings or applies a plan.
+    /// [`TemporaryError`]: refused without root and in a container, busy while another process has temporary settings or applies a plan.
     pub fn open(machine: &Machine, what: &str) -> Result<Self, TemporaryError> {
         Self::open_with_guardian(machine, what, &GuardianProgram::default())
     }
@@ -93,6 +94,7 @@ impl TemporarySettings {
     /// # Errors
     /// As [`TemporarySettings::open`].
     pub fn open_with_guardian(machine: &Machine, what: &str, program: &GuardianProgram) -> Result<Self, TemporaryError> {
+        no_container(machine)?;
         Self::begin(machine, what, program, Aside::ask(machine))
     }
 
@@ -378,6 +380,17 @@ fn copy(machine: &Machine) -> (Machine, Box<dyn Kernel>) {
 
 fn run<'a>(machine: &'a Machine, kernel: &'a dyn Kernel) -> Run<'a> {
     Run { machine, kernel, faults: &NoFaults, progress: &|_| () }
+}
+
+/// In a container the settings are those of its host, and of everything beside it.
+fn no_container(machine: &Machine) -> Result<(), TemporaryError> {
+    let found = container(machine);
+    let Some(found) = found.value() else { return Ok(()) };
+    Err(TemporaryError::Refused {
+        what: "temporary settings".into(),
+        why: format!("this is a container ({}): its kernel's swap belongs to the host", found.kind),
+        hint: "run it on the host".into(),
+    })
 }
 
 /// A machine without any memory left could not switch a temporary area off again; `room` will be free by then.
