@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use rustix::io::{read, retry_on_intr};
 use rustix::mm::{MlockAllFlags, mlockall};
@@ -87,9 +89,40 @@ pub fn waited() -> u64 {
     text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0)
 }
 
+/// Where programs of the system are; the `PATH` of a user may lack them, as on Debian.
+const SYSTEM: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// Where a program is: in `PATH`, else where the system has its own; its name where it is in none of them.
+#[must_use]
+pub fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let system = SYSTEM.iter().map(PathBuf::from);
+    among(name, std::env::split_paths(&path).chain(system)).unwrap_or_else(|| name.into())
+}
+
+fn among(name: &str, mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    let is_one = |path: &PathBuf| path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0);
+    folders.find_map(|folder| Some(folder.join(name)).filter(is_one))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_found_behind_the_path_of_a_user() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |name: &str| dir.path().join(name);
+        for (name, mode) in [("bin", 0o644), ("sbin", 0o755)] {
+            fs::create_dir(folder(name)).unwrap();
+            fs::write(folder(name).join("cryptsetup"), "").unwrap();
+            fs::set_permissions(folder(name).join("cryptsetup"), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let look = |name: &str| among(name, [folder("none"), folder("bin"), folder("sbin")].into_iter());
+        assert_eq!(look("cryptsetup"), Some(folder("sbin").join("cryptsetup")), "what cannot be run is none");
+        assert_eq!(look("fio"), None);
+        assert_eq!(program("no-such-program"), PathBuf::from("no-such-program"));
+    }
 
     #[test]
     fn as_many_files_can_be_open_as_the_hard_limit_says() {

@@ -9,6 +9,7 @@ use std::io;
 use std::process::{Command, Output};
 
 use swaptune_core::measurement::{CipherFigures, Measurement, ResultFigures};
+use swaptune_host::child::program;
 use swaptune_host::machine::Machine;
 use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
@@ -95,7 +96,7 @@ pub fn has_aes(machine: &Machine) -> Option<bool> {
 }
 
 fn benchmark(cipher: &str, bits: u32) -> Result<Output, CipherError> {
-    let mut command = Command::new("cryptsetup");
+    let mut command = Command::new(program("cryptsetup"));
     // Words of messages are matched: they must not be translated.
     command.args(["benchmark", "--cipher", cipher, "--key-size", &bits.to_string()]).env("LC_ALL", "C");
     info!("run {command:?}");

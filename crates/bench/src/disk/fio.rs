@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use swaptune_core::Bytes;
+use swaptune_host::child::program;
 use swaptune_host::sys::child::dies_with_us;
 use thiserror::Error;
 use tracing::{info, trace};
@@ -71,7 +72,7 @@ impl Fio {
     /// # Errors
     /// [`FioError::Missing`], [`FioError::Old`], or that it cannot be run.
     pub fn find() -> Result<Self, FioError> {
-        let output = match Command::new("fio").arg("--version").output() {
+        let output = match Command::new(program("fio")).arg("--version").output() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(FioError::Missing),
             output => output?,
         };
@@ -101,7 +102,7 @@ impl Fio {
     /// # Errors
     /// [`FioError`].
     pub fn run(&self, load: &FioLoad<'_>) -> Result<FioOutcome, FioError> {
-        let mut command = Command::new("fio");
+        let mut command = Command::new(program("fio"));
         command.args(["--output-format=json+", "-"]).envs(environment(load, self.engine));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         info!("run {command:?}");
