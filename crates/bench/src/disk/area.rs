@@ -13,6 +13,7 @@ use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags};
 use swaptune_core::parse::{mountinfo, signature};
 use swaptune_core::plan::FILE_RESERVE;
 use swaptune_core::{Bytes, Facts};
+use swaptune_host::kernel::open_by;
 use swaptune_host::machine::Machine;
 use thiserror::Error;
 
@@ -154,6 +155,7 @@ impl LoadedArea {
             }
             opened => File::from(opened.map_err(|error| failed(error.into()))?),
         };
+        safety::nobody_else(path, &open_by(Path::new(&real)).map_err(failed)?)?;
         let mut header = vec![0; HEADER.0.min(device.size.0) as usize];
         file.read_exact_at(&mut header, 0).map_err(failed)?;
         let seen = signature::probe(&header[..header.len().min(signature::HEAD)]);

@@ -1,5 +1,6 @@
 //! Whether a device may be written to. Decided from what is known about it, in one place, before anything is opened for writing.
 
+use swaptune_host::kernel::OpenBy;
 use thiserror::Error;
 
 /// What is known about a device.
@@ -29,13 +30,19 @@ pub enum WriteAccess {
 /// Why a device must not be written to.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceRefusal {
-    /// Another process holds it open, or the kernel uses it.
+    /// The kernel uses it, or another process has it open.
     #[error("{path} is in use: {how}")]
     InUse {
         /// The device.
         path: String,
         /// By what.
         how: String,
+    },
+    /// Who has it open cannot be told.
+    #[error("{path}: whether another process has it open cannot be seen")]
+    Unseen {
+        /// The device.
+        path: String,
     },
     /// It may carry data.
     #[error("{path} is not an unused swap area: it holds {contents}")]
@@ -53,6 +60,7 @@ impl DeviceRefusal {
     pub fn hint(&self) -> String {
         match self {
             Self::InUse { .. } => "name a folder on it with --dir: a scratch file there is harmless".into(),
+            Self::Unseen { .. } => "run it as root".into(),
             Self::CarriesData { path, .. } => {
                 format!("measure a scratch file with --dir, or give up everything on the device with --wipe {path}")
             }
@@ -84,6 +92,19 @@ pub fn decide(state: &DeviceState, give_up: bool) -> Result<WriteAccess, DeviceR
     }
     let contents = if state.contents.is_empty() { "nothing that is known".into() } else { state.contents.join(" and ") };
     Err(DeviceRefusal::CarriesData { path: state.path.clone(), contents })
+}
+
+/// Refuses what anybody else has open: a virtual machine has its disks so, without holding them.
+///
+/// # Errors
+/// [`DeviceRefusal`].
+pub fn nobody_else(path: &str, by: &OpenBy) -> Result<(), DeviceRefusal> {
+    let path = path.to_owned();
+    match by {
+        OpenBy { who: Some(who), .. } => Err(DeviceRefusal::InUse { path, how: format!("{who} has it open") }),
+        OpenBy { unseen: true, .. } => Err(DeviceRefusal::Unseen { path }),
+        OpenBy { .. } => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -128,6 +149,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_another_process_has_open_is_left_alone() {
+        let say = |who: Option<&str>, unseen| {
+            let by = OpenBy { who: who.map(str::to_owned), unseen };
+            nobody_else("/dev/vdb", &by).map_err(|refusal| format!("{refusal}; {}", refusal.hint()))
+        };
+        assert_eq!(say(None, false), Ok(()));
+        let open = say(Some("qemu-system-x86 (process 12)"), false).unwrap_err();
+        assert!(open.starts_with("/dev/vdb is in use: qemu-system-x86 (process 12) has it open"), "{open}");
+        assert!(say(None, true).unwrap_err().ends_with("run it as root"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, IFlags, fallocate, ioctl_getflags, ioctl_setfla
 use rustix::io::Errno;
 use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
-use super::{FileSystem, Kernel, Ran, WriteProgress, storage, supervise};
+use super::{FileSystem, Kernel, Ran, WriteProgress, open_by, storage, supervise};
 use crate::machine::Machine;
 use crate::stop::SIGNALLED;
 use crate::sys;
@@ -103,6 +103,10 @@ impl Kernel for LiveKernel {
             options.custom_flags(libc::O_EXCL);
         }
         options.open(path)
+    }
+
+    fn open_by(&self, path: &Path) -> io::Result<Option<String>> {
+        Ok(open_by(path)?.who)
     }
 
     fn format(&self, path: &Path, format: &DeviceFormat) -> io::Result<()> {

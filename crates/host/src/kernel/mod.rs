@@ -7,6 +7,7 @@
 mod chroot;
 mod image;
 mod live;
+mod open_by;
 mod storage;
 mod supervise;
 
@@ -19,6 +20,7 @@ use swaptune_core::change::{DeviceFormat, MappingState, SwapState};
 
 pub use image::ImageKernel;
 pub use live::LiveKernel;
+pub use open_by::{OpenBy, open_by};
 pub use storage::unfit_key;
 
 use crate::machine::Machine;
@@ -149,6 +151,14 @@ pub trait Kernel {
     /// # Errors
     /// What the kernel says.
     fn open_exclusive(&self, path: &Path, write: bool) -> io::Result<File>;
+
+    /// Who has a device open without holding it, which [`Kernel::open_exclusive`] does not tell; `None` for a folder.
+    ///
+    /// # Errors
+    /// When the device or the processes cannot be looked at.
+    fn open_by(&self, _: &Path) -> io::Result<Option<String>> {
+        Ok(None)
+    }
 
     /// Makes what a device holds as a whole, and waits for the nodes of its partitions.
     ///

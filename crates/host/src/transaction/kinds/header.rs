@@ -210,10 +210,20 @@ pub(super) fn open_to_overwrite(
         }
         Err(error) => return Err(StepError::io("open", real, error)),
     };
+    refuse_if_open(run, real)?;
     if !wipe {
         refuse_contents(run, real, &mut file, expected)?;
     }
     Ok(file)
+}
+
+/// Refuses what a virtual machine, a loop device or any program has open: they do not hold it exclusively.
+pub(super) fn refuse_if_open(run: &Run<'_>, real: &str) -> Result<(), StepError> {
+    match run.kernel.open_by(&run.host(real)) {
+        Ok(None) => Ok(()),
+        Ok(Some(who)) => Err(refused(real, &format!("{who} has it open"), "end what uses it, or name another device")),
+        Err(error) => Err(StepError::io("look who has open", real, error)),
+    }
 }
 
 /// Refuses what carries anything but the swap header that may be replaced: by name, or as bytes without one.

@@ -11,6 +11,7 @@ use swaptune_core::change::ZramState;
 use swaptune_core::knobs;
 use swaptune_core::parse::choice;
 
+use super::header::refuse_if_open;
 use super::{ChangeHandler, Completed, Observed, RecordedStep, Restored, StepContext, UndoState, mismatch};
 use crate::error_chain;
 use crate::journal::{Journal, Saved};
@@ -159,6 +160,7 @@ fn nothing_lost(cx: StepContext<'_>, backing: &str) -> Result<(), StepError> {
     let real = cx.run.real(backing)?;
     let failed = |error| StepError::io("read", backing, error);
     let mut file = cx.run.open_exclusive(&real)?;
+    refuse_if_open(&cx.run, &real)?;
     let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let Some(kind) = swap_header::probe(&mut file, size).map_err(failed)?.into_iter().next() else { return Ok(()) };
     Err(StepError::Refused {
