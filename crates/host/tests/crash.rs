@@ -90,6 +90,8 @@ fn checkpoints(task: &str, fixture: &Fixture) -> u64 {
 struct Expected {
     before: Picture,
     after: Picture,
+    /// An apply was cut short, maybe in a generator.
+    is_torn: bool,
 }
 
 fn expected() -> Expected {
@@ -101,7 +103,7 @@ fn expected() -> Expected {
         assert!(after.contains_key(made) && !before.contains_key(made), "{made}");
     }
     assert!(after["proc/swaps"].1.contains("/dev/dm-0"), "{:?}", after["proc/swaps"]);
-    Expected { before, after }
+    Expected { before, after, is_torn: true }
 }
 
 impl Fixture {
@@ -114,7 +116,7 @@ impl Fixture {
                 Resumed::Applied(_) => assert_same(&self.picture(), &expected.after, when),
                 Resumed::RolledBack(report) => {
                     assert!(report.left().is_empty(), "{when}: {:?}", report.left());
-                    assert_same(&self.picture(), &expected.before, when);
+                    self.assert_before(expected, when);
                 }
             }
         }
@@ -130,8 +132,21 @@ impl Fixture {
             let report = report.unwrap_or_else(|error| panic!("{when}: {error:?}"));
             assert!(report.left().is_empty(), "{when}: {:?}", report.left());
         }
-        assert_same(&self.picture(), &expected.before, when);
+        self.assert_before(expected, when);
         assert!(pending(&state).unwrap().is_none(), "{when}");
+    }
+
+    /// As before: byte for byte, but for what a killed generator may have left, which is made anew from what it was made of before.
+    fn assert_before(&self, expected: &Expected, when: &str) {
+        let (mut found, mut before) = (self.picture(), expected.before.clone());
+        let is_anew = |text: &str| text.starts_with("# made by") && !text.contains("zswap.enabled=1");
+        for path in ["boot/grub/grub.cfg", "boot/grub/new.cfg", "boot/initrd.img-6.1"] {
+            if expected.is_torn && found.get(path).is_some_and(|(_, text)| is_anew(text)) {
+                found.remove(path);
+                before.remove(path);
+            }
+        }
+        assert_same(&found, &before, when);
     }
 }
 
@@ -209,7 +224,7 @@ fn tear_last_line(fixture: &Fixture, number: u64) {
 
 #[test]
 fn a_rollback_killed_anywhere_is_finished() {
-    let expected = expected();
+    let expected = Expected { is_torn: false, ..expected() };
     let apply = |fixture: &Fixture| {
         execute(&fixture.machine(), &fixture.kernel(), &fixture.state(), &rich_plan(), &ApplyOptions::default()).unwrap();
     };
