@@ -6,17 +6,18 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use swaptune_core::plan::{Plan, UNIT_FILE};
+use swaptune_core::plan::UNIT_FILE;
 use tracing::info;
 
 use crate::machine::Machine;
+use crate::transaction::ApplyReport;
 
 const UNIT: &str = "swaptune.service";
 
-/// Starts the service when this plan brought it; says what went wrong.
+/// Starts the service when what was carried out brought it; says what went wrong.
 #[must_use]
-pub fn start(machine: &Machine, plan: &Plan) -> Option<String> {
-    let brought = plan.steps.iter().any(|step| step.change.target() == UNIT_FILE);
+pub fn start(machine: &Machine, report: &ApplyReport) -> Option<String> {
+    let brought = report.steps.iter().any(|step| step.change.target() == UNIT_FILE);
     (brought && runs_systemd(machine)).then(|| systemctl("start")).flatten()
 }
 

@@ -47,6 +47,13 @@ fn main() -> ExitCode {
             let host = host.clone();
             trials.push(Trial::test(format!("{name}::adopted"), move || adopted(&host)));
         }
+        if name == "microvm-6.18" {
+            let (one, other) = (host.clone(), host.clone());
+            trials.push(Trial::test(format!("{name}::a_rollback_of_all_leaves_nothing_unsaid"), move || what_stands(&one)));
+            trials.push(Trial::test(format!("{name}::what_goes_on_with_a_rollback_tells_as_a_rollback_does"), move || {
+                going_on(&other)
+            }));
+        }
         // One distribution of each kind is enough for the loop: its steps are those of the plan.
         if name == "debian13-6.12" || name == "microvm-6.18" {
             trials.push(Trial::test(format!("{name}::killed_at_every_checkpoint"), move || kill_loop(&host)));
@@ -276,6 +283,62 @@ fn not_worth_it(host: &Host) -> Result<(), Failed> {
         return Err(format!("a plan of a file:\n{configured}").into());
     }
     Ok(())
+}
+
+const SWAPPINESS: &str = "proc/sys/vm/swappiness";
+
+impl Machine {
+    /// Sets vm.swappiness by an apply, and says its id.
+    fn apply_swappiness(&self, value: &str) -> Result<String, Failed> {
+        let set = format!("vm.swappiness={value}");
+        let words = ["apply", "--yes", "--now", "--profile", "none", "--set", &set, "--json"];
+        let report: serde_json::Value = serde_json::from_slice(&self.run(&words, None)?.stdout)?;
+        report["id"].as_str().map(str::to_owned).ok_or_else(|| format!("{report:#}").into())
+    }
+
+    fn swappiness(&self) -> Result<String, Failed> {
+        Ok(fs::read_to_string(self.dir.path().join(SWAPPINESS))?)
+    }
+}
+
+fn has(text: &str, part: &str) -> Result<(), Failed> {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.contains(part) { Ok(()) } else { Err(format!("it does not say {part:?}: {text}").into()) }
+}
+
+fn what_stands(host: &Host) -> Result<(), Failed> {
+    let machine = Machine::copy(host)?;
+    let before = machine.swappiness()?;
+    let (older, _) = (machine.apply_swappiness("33")?, machine.apply_swappiness("44")?);
+    // The newer one holds the value, so the older one must leave it alone; when the newer one is back it need not.
+    machine.expect(&["rollback", &older, "--yes"], 1)?;
+    machine.expect(&["rollback", "--all", "--yes"], 0)?;
+    if machine.swappiness()? != before {
+        return Err(format!("vm.swappiness is {} after a rollback of all", machine.swappiness()?).into());
+    }
+    let id = machine.apply_swappiness("33")?;
+    fs::write(machine.dir.path().join(SWAPPINESS), "5\n")?;
+    for _ in 0..2 {
+        let text = machine.expect(&["rollback", "--all", "--yes"], 1)?;
+        has(&text, &format!("rollback {id} --skip 1` gives it up"))?;
+    }
+    machine.expect(&["rollback", &id, "--skip", "1", "--yes"], 1)?;
+    has(&machine.expect(&["rollback", "--all", "--yes"], 0)?, "no apply stands on this machine")
+}
+
+fn going_on(host: &Host) -> Result<(), Failed> {
+    let machine = Machine::copy(host)?;
+    let id = machine.apply_swappiness("33")?;
+    let journal = machine.dir.path().join(format!("var/lib/swaptune/journal/{id}.jsonl"));
+    let undo = "{\"v\":1,\"record\":\"undo\",\"time\":\"2026-11-21T06:52:13Z\",\"boot\":\"b\",\"asked\":true}\n";
+    fs::write(&journal, fs::read_to_string(&journal)? + undo)?;
+    fs::write(machine.dir.path().join(SWAPPINESS), "5\n")?;
+    let refused = machine.expect(&["apply", "--yes"], 3)?;
+    has(&refused, &format!("the rollback of {id} was interrupted with 2 changes to go"))?;
+    has(&refused, &format!("rollback {id}` goes on with it"))?;
+    let told = machine.expect(&["apply", "--resume", "--yes"], 1)?;
+    has(&told, "left alone: vm.swappiness is 5, expected 33")?;
+    has(&told, "is taken back, but for what was left")
 }
 
 /// Kills the apply at checkpoint 1, 2, 3, … until it gets through; resumes after odd ones, rolls back after even ones.

@@ -291,7 +291,7 @@ pub struct ApplyArgs {
     /// Make swap of the device or file PATH even if it holds data
     #[arg(long, value_name = "PATH")]
     pub wipe: Vec<String>,
-    /// Finish an apply that was interrupted
+    /// Finish an apply that was interrupted, or go on with a rollback that was
     #[arg(long)]
     pub resume: bool,
     /// Apply exactly the plan that `swaptune plan --out FILE` wrote, if the machine is still as it was then

@@ -4,11 +4,12 @@ use std::io::IsTerminal;
 
 use swaptune_core::plan::{Plan, UNIT_FILE, When};
 use swaptune_host::counted;
-use swaptune_host::journal::{StateDir, Transaction, pending};
+use swaptune_host::journal::{StateDir, Transaction, TransactionStatus, pending};
 use swaptune_host::service;
-use swaptune_host::transaction::{Resumed, execute, resume, rollback};
+use swaptune_host::transaction::{Resumed, execute, resume};
 
-use super::change::{answer, confirmed, kernel, needs_root, options, print_report};
+use super::change::{answer, confirmed, kernel, needs_root, options, print_report, print_report_of};
+use super::unfinished::Unfinished;
 use super::{Context, plan, temporary};
 use crate::cli::ApplyArgs;
 use crate::failure::{Failure, REFUSED};
@@ -42,7 +43,8 @@ pub fn run(context: &Context, args: &ApplyArgs) -> Result<u8, Failure> {
         }
     }
     let mut report = execute(&context.machine, &*kernel, &state, &plan, &options())?;
-    report.warnings.extend(service::start(&context.machine, &plan));
+    let failed = service::start(&context.machine, &report);
+    report.warnings.extend(failed);
     report.warnings.extend(counted::keep(
         &context.machine,
         &*kernel,
@@ -88,33 +90,57 @@ fn unfinished(context: &Context, state: &StateDir, args: &ApplyArgs) -> Result<O
         }
         return Ok(None);
     };
-    let resuming = args.resume || (!args.yes && std::io::stdin().is_terminal() && wants_resume(&transaction, context, state)?);
-    if !resuming {
-        let message = format!("apply {} was interrupted", transaction.id);
-        let hint = format!("`swaptune apply --resume` finishes it, `swaptune rollback {}` takes it back", transaction.id);
-        return Err(Failure::new(REFUSED, message).hint(hint));
-    }
-    let kernel = kernel(context, false)?;
-    match resume(&context.machine, &*kernel, state, &transaction.id, &options())? {
-        Resumed::Applied(mut report) => {
-            report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
-            print_report(context, &report)?;
+    let found = Unfinished::of(&transaction);
+    let way = match args.resume {
+        true => Way::On,
+        false if !args.yes && std::io::stdin().is_terminal() => ask(&transaction, &found),
+        false => Way::Leave,
+    };
+    let code = match way {
+        Way::On => go_on(context, state, &transaction)?,
+        Way::Back => {
+            let code = super::rollback::one(context, state, &transaction.id, &[])?;
+            output::message("run the command again to apply");
+            code
         }
-        Resumed::RolledBack(report) => output::message(&format!("apply {} is taken back", report.id)),
-    }
-    Ok(Some(0))
+        Way::Leave => return Err(Failure::new(REFUSED, &found.what).hint(found.how())),
+    };
+    Ok(Some(code))
 }
 
-/// Asks what to do about it. Taking it back happens here, and the answer is then no.
-fn wants_resume(transaction: &Transaction, context: &Context, state: &StateDir) -> Result<bool, Failure> {
-    output::message(&format!("apply {} was interrupted", transaction.id));
-    match answer("finish it (r)esume, take it (b)ack, or leave it? [r/b/N] ").as_str() {
-        "r" | "resume" => Ok(true),
-        "b" | "back" => {
-            rollback(&context.machine, &*kernel(context, false)?, state, &transaction.id, &options())?;
-            output::message("taken back; run the command again");
-            Ok(false)
-        }
-        _ => Ok(false),
+/// What to do about an apply or a rollback that was cut short.
+enum Way {
+    /// On in the direction in which it went.
+    On,
+    Back,
+    Leave,
+}
+
+fn ask(transaction: &Transaction, found: &Unfinished) -> Way {
+    output::message(&found.what);
+    if transaction.status == TransactionStatus::Undoing {
+        return match answer("go on taking it (b)ack, or leave it? [b/N] ").as_str() {
+            "b" | "back" => Way::Back,
+            _ => Way::Leave,
+        };
     }
+    match answer("finish it (r)esume, take it (b)ack, or leave it? [r/b/N] ").as_str() {
+        "r" | "resume" => Way::On,
+        "b" | "back" => Way::Back,
+        _ => Way::Leave,
+    }
+}
+
+/// Finishes it, forwards or backwards.
+fn go_on(context: &Context, state: &StateDir, transaction: &Transaction) -> Result<u8, Failure> {
+    let kernel = kernel(context, false)?;
+    let mut report = match resume(&context.machine, &*kernel, state, &transaction.id, &options())? {
+        Resumed::Applied(report) => report,
+        Resumed::RolledBack(report) => return super::rollback::tell(context, &*kernel, report),
+    };
+    let failed = service::start(&context.machine, &report);
+    report.warnings.extend(failed);
+    report.warnings.extend(counted::keep(&context.machine, &*kernel, &format!("apply {}", transaction.id)));
+    print_report_of(context, transaction.kind, &report)?;
+    Ok(0)
 }

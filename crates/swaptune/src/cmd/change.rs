@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 
 use swaptune_host::error_chain;
-use swaptune_host::journal::StepOutcome;
+use swaptune_host::journal::{StepOutcome, TransactionKind};
 use swaptune_host::kernel::{self, Kernel, WriteProgress};
 use swaptune_host::transaction::{ApplyError, ApplyOptions, ApplyReport};
 
@@ -84,14 +84,13 @@ pub fn answer(question: &str) -> String {
     line.trim().to_lowercase()
 }
 
-/// What a transaction did, step by step.
+/// What an apply did, step by step.
 pub fn print_report(context: &Context, report: &ApplyReport) -> Result<(), Failure> {
-    let back = |id: &str| format!("; `swaptune rollback {id}` takes it back");
-    print_report_with(context, report, &back)
+    print_report_of(context, TransactionKind::Apply, report)
 }
 
-/// The same, with what is said of the way back.
-pub fn print_report_with(context: &Context, report: &ApplyReport, back: &dyn Fn(&str) -> String) -> Result<(), Failure> {
+/// The same for another kind of transaction, with what is true of its way back.
+pub fn print_report_of(context: &Context, kind: TransactionKind, report: &ApplyReport) -> Result<(), Failure> {
     if context.json {
         return output::json_versioned(report);
     }
@@ -110,7 +109,11 @@ pub fn print_report_with(context: &Context, report: &ApplyReport, back: &dyn Fn(
     for warning in &report.warnings {
         out += &text::wrap(&format!("warning: {warning}"), 2);
     }
-    let id = report.id.as_deref().map_or_else(String::new, |id| format!(" (transaction {id}{})", back(id)));
+    let back = |id: &str| match kind {
+        TransactionKind::Retire => "what was destroyed does not come back".to_owned(),
+        _ => format!("`swaptune rollback {id}` takes it back"),
+    };
+    let id = report.id.as_deref().map_or_else(String::new, |id| format!(" (transaction {id}; {})", back(id)));
     out += &format!("{}{id}\n", text::count(report.changed(), "change"));
     output::data(&at_root(&out, context.root()))
 }

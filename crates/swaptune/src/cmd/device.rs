@@ -12,7 +12,7 @@ use swaptune_host::kernel::unfit_key;
 use swaptune_host::transaction::{ApplyOptions, execute};
 
 use super::apply::refuse;
-use super::change::{confirmed, kernel, needs_root, options, print_report, print_report_with};
+use super::change::{confirmed, kernel, needs_root, options, print_report_of};
 use super::plan::fresh_seed;
 use super::{Context, temporary};
 use crate::cli::{DeviceArgs, DeviceCommand, Encrypt, PrepareArgs, Rest, WantedArgs};
@@ -173,9 +173,6 @@ fn carry_out(
     let mut report = execute(&context.machine, &*kernel, &state, &plan, &ApplyOptions { kind, ..options() })?;
     let what = format!("{} {}", plan.profile, report.id.as_deref().unwrap_or_default());
     report.warnings.extend(counted::keep(&context.machine, &*kernel, &what));
-    match kind {
-        TransactionKind::Retire => print_report_with(context, &report, &|_| "; what was destroyed does not come back".into())?,
-        _ => print_report(context, &report)?,
-    }
+    print_report_of(context, kind, &report)?;
     Ok(0)
 }

@@ -36,7 +36,8 @@ impl Unfinished {
         }
     }
 
-    fn of(transaction: &Transaction) -> Self {
+    /// Of this one.
+    pub fn of(transaction: &Transaction) -> Self {
         let undoing = transaction.status == TransactionStatus::Undoing;
         let steps = || transaction.steps.iter();
         let left = if undoing {
@@ -59,11 +60,15 @@ impl Unfinished {
 
     /// `…: `swaptune apply --resume` finishes it, …`.
     pub fn sentence(&self) -> String {
-        let next = match self.next.as_slice() {
+        format!("{}: {}", self.what, self.how())
+    }
+
+    /// What to type, and what it does.
+    pub fn how(&self) -> String {
+        match self.next.as_slice() {
             [resume, back] => format!("`{resume}` finishes it, `{back}` takes it back"),
             others => format!("`{}` goes on with it", others.join("`, `")),
-        };
-        format!("{}: {next}", self.what)
+        }
     }
 
     /// For a plan, which is one of a machine in between.

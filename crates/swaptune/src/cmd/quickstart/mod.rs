@@ -278,7 +278,8 @@ impl Sitting<'_> {
         let kernel = kernel(self.context, plan.steps.iter().any(|step| step.when == When::Now))?;
         let state = StateDir::persistent(&self.context.machine);
         let mut report = execute(&self.context.machine, &*kernel, &state, plan, &options())?;
-        report.warnings.extend(service::start(&self.context.machine, plan));
+        let failed = service::start(&self.context.machine, &report);
+        report.warnings.extend(failed);
         let by = format!("apply {}", report.id.as_deref().unwrap_or_default());
         report.warnings.extend(counted::keep(&self.context.machine, &*kernel, &by));
         report.warnings.iter().for_each(|warning| output::message(&format!("warning: {warning}")));
