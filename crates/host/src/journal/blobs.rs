@@ -38,9 +38,14 @@ impl Journal<'_> {
 }
 
 impl StateDir {
+    /// The file that holds saved bytes.
+    pub(crate) fn saved_at(&self, blob: &Blob) -> PathBuf {
+        self.blobs().join(&blob.name)
+    }
+
     /// Reads saved bytes back and checks that they are the ones that were saved.
     pub(crate) fn load(&self, blob: &Blob) -> Result<Vec<u8>, JournalError> {
-        let path = self.blobs().join(&blob.name);
+        let path = self.saved_at(blob);
         let bytes = fs::read(&path).map_err(|source| JournalError::Io { operation: "read", path: path.clone(), source })?;
         let damaged = |why: String| JournalError::Blob { path: path.clone(), why };
         if bytes.len() as u64 != blob.length {

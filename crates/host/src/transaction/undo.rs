@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use swaptune_core::change::Change;
+use swaptune_core::escape::visible;
 use tracing::info;
 
 use super::error::{NotUndone, StepError};
-use super::kinds::{RecordedStep, Restored, StepContext, UndoState, handler, is_half_made};
+use super::kinds::{RecordedStep, Restored, StepContext, UndoState, file_words, handler, is_half_made, lines_still_there};
 use super::offline;
 use super::run::Run;
 use crate::error_chain;
@@ -33,6 +34,9 @@ pub enum UndoOutcome {
         found: String,
         /// What was expected.
         expected: String,
+        /// What is left to do by hand, as one sentence; empty when nothing more is known than that.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        by_hand: String,
     },
     /// The device is not there. What was made on it stays on it, until it is there again and this is undone once more.
     Away,
@@ -64,7 +68,7 @@ impl UndoReport {
     #[must_use]
     pub fn not_undone(&self) -> Option<NotUndone> {
         let why = match &self.outcome {
-            UndoOutcome::Left { found, expected } => format!("it is {found}, expected {expected}"),
+            UndoOutcome::Left { found, expected, .. } => format!("it is {found}, expected {expected}"),
             UndoOutcome::Failed { why } => why.clone(),
             UndoOutcome::SetAside { why } if why.is_empty() => "set aside".into(),
             UndoOutcome::SetAside { why } => format!("set aside: {why}"),
@@ -185,7 +189,8 @@ fn undo_one(
         UndoState::Other(_) if matches!(saved, Saved::Outputs { .. }) => return Ok(None),
         UndoState::Ours if options.later && is_half_made(log) => return Ok(None),
         UndoState::Other(found) if !options.force => {
-            return Ok(Some(UndoOutcome::Left { found, expected: log.step.change.sides().1 }));
+            let expected = expected(&log.step.change);
+            return Ok(Some(UndoOutcome::Left { found, expected, by_hand: by_hand(run, journal, seq) }));
         }
         UndoState::Ours | UndoState::Other(_) => match handler.restore(cx, recorded)? {
             Restored::Kept(why) => UndoOutcome::Kept { why },
@@ -194,6 +199,40 @@ fn undo_one(
     };
     run.remove_folders(made(saved))?;
     Ok(Some(outcome))
+}
+
+/// What a step made, in the words in which its handler says what it finds.
+fn expected(change: &Change) -> String {
+    match change {
+        Change::File { after, .. } => file_words(after.as_deref().map(str::as_bytes)),
+        change => change.sides().1,
+    }
+}
+
+/// How many lines are told.
+const TOLD: usize = 5;
+
+/// What a file that was left alone still has of ours, and where it is as it was before. What cannot be read is not told.
+fn by_hand(run: &Run<'_>, journal: &Journal<'_>, seq: usize) -> String {
+    let log = &journal.transaction().steps[seq];
+    let (Change::File { path, before, after, .. }, Some(Saved::File { at, file, .. })) = (&log.step.change, &log.saved) else {
+        return String::new();
+    };
+    let found = run.read(at).ok().flatten();
+    let lines = lines_still_there(before.as_deref(), after.as_deref(), found.as_deref());
+    let told: Vec<String> = lines.iter().take(TOLD).map(|line| format!("`{}`", visible(line))).collect();
+    let more = lines.len().saturating_sub(TOLD);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let delete = match (lines.len(), file) {
+        (0, _) => None,
+        (_, None) => {
+            Some(format!("before there was no {path}, and what swaptune wrote is still in it: {}{more}", told.join(", ")))
+        }
+        (1, _) => Some(format!("delete this line: {}", told.join(", "))),
+        _ => Some(format!("delete these lines: {}{more}", told.join(", "))),
+    };
+    let saved = file.as_ref().map(|file| format!("as it was before it is in {}", journal.state().saved_at(&file.blob).display()));
+    delete.into_iter().chain(saved).collect::<Vec<_>>().join("; ")
 }
 
 /// True for an area that was switched off, or a mapping that was closed, where a later step of the same transaction has destroyed what it lay on:

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use swaptune_host::checkpoint::{Faults, NoFaults};
 use swaptune_host::journal::{TransactionStatus, history, pending, set_aside};
-use swaptune_host::transaction::{ApplyError, ApplyOptions, rollback};
+use swaptune_host::transaction::{ApplyError, ApplyOptions, UndoOutcome, rollback};
 
 use crate::fixture::*;
 use crate::{apply, undo};
@@ -25,6 +25,31 @@ fn a_rollback_leaves_alone_what_another_program_changed() {
     assert_eq!(history(&fixture.state()).unwrap()[0].left, 2);
     undo(&fixture, &id, true).unwrap();
     assert_same(&fixture.picture(), &before, "after a forced rollback");
+}
+
+#[test]
+fn a_file_that_is_left_alone_is_told_with_what_is_ours_in_it() {
+    let fixture = Fixture::new();
+    let old = fixture.text("etc/fstab");
+    let ours = format!("{old}UUID=1 none swap sw,nofail 0 0\n");
+    let changes = vec![file("/etc/fstab", Some(&old), Some(&ours)), file("/etc/new.conf", None, Some("a\n\nb\n"))];
+    let id = apply(&fixture, &plan(changes)).unwrap().id.unwrap();
+    fs::write(fixture.path("etc/fstab"), format!("{ours}# the admin's\n")).unwrap();
+    fs::write(fixture.path("etc/new.conf"), "b\nc\n").unwrap();
+    let report = undo(&fixture, &id, false).unwrap();
+    let [UndoOutcome::Left { by_hand: created, .. }, UndoOutcome::Left { found, expected, by_hand }] =
+        &report.steps.iter().map(|step| step.outcome.clone()).collect::<Vec<_>>()[..]
+    else {
+        panic!("{report:?}")
+    };
+    assert!(
+        found.starts_with("a file of") && expected.starts_with(&format!("a file of {} bytes", ours.len())),
+        "{found}, {expected}"
+    );
+    assert_eq!(created, "before there was no /etc/new.conf, and what swaptune wrote is still in it: `b`");
+    let (lines, saved) = by_hand.split_once("; as it was before it is in ").unwrap();
+    assert_eq!(lines, "delete this line: `UUID=1 none swap sw,nofail 0 0`");
+    assert_eq!(fs::read_to_string(saved).unwrap(), old);
 }
 
 /// `device retire` takes lines out that several applies have put in.

@@ -132,8 +132,10 @@ fn text(report: &RollbackReport) -> String {
             UndoOutcome::Restored => format!("restored: {}", step.change.inverse()),
             UndoOutcome::Regenerated => format!("made anew: {}", step.change.target()),
             UndoOutcome::Kept { why } => format!("kept: {} ({why})", step.change.target()),
-            UndoOutcome::Left { found, expected } => {
-                format!("left alone: {} is {found}, expected {expected}: it was changed since the apply", step.change.target())
+            UndoOutcome::Left { found, expected, by_hand } => {
+                let target = step.change.target();
+                let by_hand = if by_hand.is_empty() { String::new() } else { format!("; {by_hand}") };
+                format!("left alone: {target} is {found}, expected {expected}: it was changed since the apply{by_hand}")
             }
             UndoOutcome::Away => {
                 let target = step.change.target();

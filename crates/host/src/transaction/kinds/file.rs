@@ -78,9 +78,18 @@ impl FileHandler<'_> {
     }
 }
 
-fn words(bytes: Option<&[u8]>) -> String {
+/// A file by what tells it from others, for both sides of a comparison.
+pub(crate) fn words(bytes: Option<&[u8]>) -> String {
     match bytes {
         None => "no file".into(),
         Some(bytes) => format!("a file of {} bytes ({})", bytes.len(), crate::journal::fingerprint(bytes)),
     }
+}
+
+/// Lines that this step put into a file and that are still in what was found there.
+pub(crate) fn lines_still_there(before: Option<&str>, after: Option<&str>, found: Option<&[u8]>) -> Vec<String> {
+    let found = String::from_utf8_lossy(found.unwrap_or_default());
+    let lines = |text: &str, line: &str| text.lines().any(|other| other == line);
+    let is_ours = |line: &&str| !line.trim().is_empty() && !lines(before.unwrap_or_default(), line) && lines(&found, line);
+    after.unwrap_or_default().lines().filter(is_ours).map(str::to_owned).collect()
 }

@@ -18,6 +18,7 @@ mod zram;
 
 use swaptune_core::change::Change;
 
+pub(crate) use file::{lines_still_there, words as file_words};
 pub(crate) use generated::is_half_made;
 pub(crate) use header::{check_overwrite, is_made_by, must_be_made, not_made_here};
 pub(crate) use knob::{fall_back, read as read_knob, same as same_knob};
