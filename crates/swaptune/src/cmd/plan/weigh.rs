@@ -72,10 +72,12 @@ impl Planner<'_> {
                 return Ok((applied, Planned { plan: kept, after }));
             }
         }
-        let plan = match cured(facts) {
-            Some(cured) => Plan { notes: [vec![cured], plan.notes].concat(), ..plan },
-            None => plan.if_worth_it(),
-        };
+        let wrong = wrong(facts);
+        // What it puts right is no reason to hold fewer applications.
+        let is_held_back = wrong.is_none() || plan.gain.as_ref().is_some_and(Gain::is_loss);
+        let verdict = wrong.map(|wrong| verdict(&wrong, is_held_back));
+        let plan = if is_held_back { plan.if_worth_it() } else { plan };
+        let plan = Plan { notes: verdict.into_iter().chain(plan.notes).collect(), ..plan };
         Ok((settings, Planned { plan, after }))
     }
 
@@ -101,15 +103,21 @@ impl Planner<'_> {
     }
 }
 
-/// A note on what is wrong and is put right, where something is.
-fn cured(facts: &Facts) -> Option<Note> {
+/// What is wrong and would be put right, where something is.
+fn wrong(facts: &Facts) -> Option<String> {
     let found: Vec<&str> = examine(facts).iter().filter(|found| found.is_cured_by_apply()).map(|found| found.title).collect();
-    (!found.is_empty()).then(|| Note {
-        about: FINDINGS.into(),
-        text: format!("proposed although it gains little, for it puts right that {}", found.join("; that ")),
-        evidence: "`swaptune verify`".into(),
-        pending: false,
-    })
+    (!found.is_empty()).then(|| found.join("; that "))
+}
+
+/// A note on it: why a plan of little gain is proposed, or what stays wrong without one of a loss.
+fn verdict(wrong: &str, is_held_back: bool) -> Note {
+    let text = match is_held_back {
+        false => format!("proposed although it gains little, for it puts right that {wrong}"),
+        true => format!(
+            "with the plan fewer applications fit, so it stays as it is that {wrong}; `swaptune apply --profile auto` changes it"
+        ),
+    };
+    Note { about: FINDINGS.into(), text, evidence: "`swaptune verify`".into(), pending: false }
 }
 
 /// True for a file of ours in which no value changes: settings that were read back from a record have another origin, which comments name.
@@ -132,6 +140,13 @@ mod tests {
     use swaptune_core::plan::When;
 
     use super::*;
+
+    #[test]
+    fn a_loss_is_never_called_a_little_gain() {
+        let [proposed, held] = [false, true].map(|is_held_back| verdict("a disk claims to spin", is_held_back).text);
+        assert!(proposed.contains("gains little"), "{proposed}");
+        assert!(held.contains("fewer applications fit") && !held.contains("gains"), "{held}");
+    }
 
     #[test]
     fn a_changed_value_is_no_changed_comment() {
