@@ -9,10 +9,20 @@ pub(super) fn disk(disk: &BlockDevice) -> Option<&'static str> {
     match disk.transport {
         Transport::Mmc => Some("an SD card or eMMC, which swapping wears out"),
         Transport::Usb => Some("a USB disk, which may be pulled out"),
+        Transport::Zram => Some("zram, which is RAM: what is swapped to it stays there"),
+        Transport::Loop => Some("a loop device, whose file may be on anything"),
         _ if disk.removable => Some("removable"),
-        _ => None,
+        _ => BY_NAME.iter().find(|(name, _)| numbered(disk, name)).map(|(_, why)| *why),
     }
 }
+
+/// Devices that only their names tell from disks.
+const BY_NAME: [(&str, &str); 4] = [
+    ("ram", "a RAM disk: what is swapped to it stays in RAM"),
+    ("nbd", "a disk of the network (NBD), which needs memory to be written to"),
+    ("rbd", "a disk of the network (RBD), which needs memory to be written to"),
+    ("drbd", "a disk of the network (DRBD), which needs memory to be written to"),
+];
 
 /// Why the root file system gets no swap file.
 pub(super) fn root(facts: &Facts, root: &Mount) -> Option<String> {
@@ -138,5 +148,27 @@ mod tests {
              sdc: sdc is a swap area that is off; name it under [[swap]]; sdd: too small (5 MiB)",
         );
         check(&Facts::default(), "");
+    }
+
+    #[test]
+    fn no_file_is_made_on_what_is_memory_or_elsewhere() {
+        for (name, transport, why) in [
+            ("ram0", Transport::Other, Some("RAM disk")),
+            ("zram1", Transport::Zram, Some("which is RAM")),
+            ("loop7", Transport::Loop, Some("loop device")),
+            ("nbd0", Transport::Other, Some("(NBD)")),
+            ("rbd12", Transport::Other, Some("(RBD)")),
+            ("drbd1", Transport::Other, Some("(DRBD)")),
+            ("sda", Transport::Scsi, None),
+            ("xvda", Transport::Virtual, None),
+            ("pmem0", Transport::Other, None),
+            ("ram", Transport::Other, None),
+        ] {
+            let said = disk(&device(name, transport));
+            assert!(
+                why.is_none_or(|why| said.is_some_and(|said| said.contains(why))) && said.is_some() == why.is_some(),
+                "{name}: {said:?}"
+            );
+        }
     }
 }
