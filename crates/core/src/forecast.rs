@@ -309,7 +309,13 @@ impl Forecast {
         let others: Vec<&CandidateForecast> =
             self.candidates.iter().filter(|row| row.candidate.differs_in(&proposed.candidate, part)).collect();
         let best = others.iter().max_by_key(|row| row.median())?;
-        let verdict = if proposed.is_clearly_above(best, self.gain_percent) { "confirmed" } else { "no clear difference" };
+        let verdict = if proposed.is_clearly_above(best, self.gain_percent) {
+            "confirmed".to_owned()
+        } else if let Some(followed) = self.preferred().filter(|_| best.is_clearly_above(proposed, self.gain_percent)) {
+            format!("more with {}, but {} is followed, with {}", name(best), followed.candidate, followed.range())
+        } else {
+            "no clear difference".to_owned()
+        };
         let each: Vec<String> = others.iter().map(|row| format!("{} with {}", row.range(), name(row))).collect();
         Some(ForecastVerdict::Keep(format!(
             "simulated: {} with {}, {}: {verdict}",
@@ -475,7 +481,8 @@ mod tests {
         assert!(matches!(forecast.verdict(Part::Pool), Some(ForecastVerdict::Follow(..))));
         // Of the compressor the same candidate says what the rules say.
         let Some(ForecastVerdict::Keep(said)) = forecast.verdict(Part::Compressor) else { panic!() };
-        assert_eq!(said, "simulated: 10 with zstd, 15 with lz4: no clear difference");
+        let followed = "zswap zstd, limit 50 %, shrinker is followed, with 20";
+        assert_eq!(said, format!("simulated: 10 with zstd, 15 with lz4: more with lz4, but {followed}"));
         assert_eq!(forecast.verdict(Part::Shrinker), None, "nothing was compared");
         assert_eq!(forecast.verdict(Part::Tier), None, "it is zswap in any case");
     }
