@@ -3,9 +3,36 @@
 use super::When;
 use super::draft::{Draft, Why};
 use crate::change::{Change, SwapState};
-use crate::facts::SwapArea;
+use crate::edit::fstab;
+use crate::facts::{Facts, SwapArea};
 use crate::profiles::auto;
+use crate::settings::Provenance;
 use crate::units::Bytes;
+
+/// zswap that was asked for, where zram was too or no area can stand behind it.
+pub(super) fn zswap_without_an_area(draft: &mut Draft<'_>) {
+    let (facts, settings) = (draft.facts(), draft.settings());
+    let Some(enabled) = settings.zswap.enabled().filter(|on| on.value && facts.zswap.is_known()) else { return };
+    if settings.wants_zram() {
+        let why = format!("{TWICE}, and both are asked for ({})", enabled.provenance);
+        return draft.refuse("zswap and zram", why, "take the [[zram]] section out, or write enabled = false under [zswap]");
+    }
+    // What areas an image's machine has is not known.
+    if settings.swap.as_ref().is_some_and(|areas| !areas.value.is_empty()) || has_disk_area(facts) || facts.image.is_some() {
+        return;
+    }
+    let why = "zswap needs a swap area: each page in it keeps a slot there, and none is on, listed in fstab or asked for";
+    match enabled.provenance {
+        Provenance::File { .. } | Provenance::Flag(_) => draft.refuse("zswap.enabled", why, "name one under [[swap]]"),
+        _ => draft.note("zswap.enabled", format!("{why}: name one under [[swap]]"), "mm/zswap.c, zswap_store()"),
+    }
+}
+
+/// True where a disk area is on, or comes up by itself.
+fn has_disk_area(facts: &Facts) -> bool {
+    let listed = |spec: String| !spec.starts_with("/dev/zram");
+    facts.swaps.iter().any(|area| !area.is_zram()) || fstab::swap_specs(facts.file("/etc/fstab").unwrap_or_default()).any(listed)
+}
 
 /// zram that stands where zswap is wanted: its areas go off after the disk areas are on.
 pub(super) fn zram_beside_zswap(draft: &mut Draft<'_>) {

@@ -226,6 +226,7 @@ pub fn planned(request: &PlanRequest<'_>) -> Planned {
     conflicts::page_size(&mut draft);
     if request.boot {
         writers::notes(&mut draft);
+    conflicts::zswap_without_an_area(&mut draft);
         persist::plan(&mut draft);
     }
     if request.record {

@@ -142,3 +142,29 @@ fn what_brings_no_swap_is_no_business_of_a_kubelet() {
     assert_eq!(knob(&plan, "vm.swappiness"), Some(("60", "10")));
     assert_eq!(plan_with(&node(fails(), "NoSwap"), "profile = \"off\"\n", &[]).refusals, []);
 }
+
+#[test]
+fn zswap_that_was_asked_for_has_an_area_of_a_disk_behind_it() {
+    let mut bare = server();
+    bare.swaps.clear();
+    bare.files.insert("/etc/fstab".into(), Fact::known(String::new(), "t"));
+    bare.mounts[0].read_only = true;
+    let mut in_zram = bare.clone();
+    in_zram.swaps = vec![area("/dev/zram0", "zram0", 100, 0)];
+    let on = "[zswap]\nenabled = true\n";
+    for facts in [&bare, &in_zram] {
+        let plan = plan_with(facts, on, &[]);
+        let refusal = plan.refusals.first().unwrap();
+        assert!(refusal.why.starts_with("zswap needs a swap area") && refusal.hint == "name one under [[swap]]", "{refusal:?}");
+        let guide = plan_with(facts, "profile = \"idle-guide\"\n", &[]);
+        assert!(guide.refusals.is_empty() && guide.notes.iter().any(|note| note.text.starts_with("zswap needs a swap area")));
+    }
+    let both = plan_with(&server(), &format!("{on}[[zram]]\nsize = \"1G\"\n"), &[]);
+    assert_eq!(both.refusals.first().unwrap().what, "zswap and zram");
+    // A file can stand behind it, and zram makes way.
+    in_zram.mounts[0].read_only = false;
+    let plan = plan_with(&in_zram, on, &[]);
+    assert!(plan.refusals.is_empty(), "{:?}", plan.refusals);
+    assert!(plan.steps.iter().any(|step| matches!(&step.change, Change::SwapFile { after: Some(_), .. })), "{plan:?}");
+    assert!(plan.steps.iter().any(|step| matches!(&step.change, Change::Swap { path, after: None, .. } if path == "/dev/zram0")));
+}

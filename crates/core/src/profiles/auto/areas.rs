@@ -43,8 +43,8 @@ pub(super) fn areas(facts: &Facts, evidence: &Evidence, above: &Settings) -> Vec
     }
     let on = active_areas(facts);
     // Where zram is the only swap, that was chosen; a disk area beside it would only invert the tiers. What zswap takes the place of is
-    // decided later (`tiering::decide`).
-    if facts.swaps.iter().any(SwapArea::is_zram) {
+    // decided later (`tiering::decide`), but where zswap was asked for.
+    if facts.swaps.iter().any(SwapArea::is_zram) && !above.wants_zswap() {
         return on;
     }
     if !on.is_empty() {

@@ -104,8 +104,10 @@ fn by_rule(ground: &RuleGround<'_>) -> (BackingTier, String, String) {
     let zswap = facts.zswap.value().is_some();
     // A device needs a size, and an image does not know that of its machine's RAM.
     let sized = facts.image.is_none() || facts.memory.total() > Bytes(0) || above.wants_zram();
-    let zram = sized && facts.zram.driver.value().is_some_and(|driver| driver.usable());
     let wants_zram = above.wants_zram();
+    // zswap that was asked for by name has no zram of ours behind it: without an area the plan refuses it.
+    let wants_zswap = zswap && !wants_zram && above.wants_zswap();
+    let zram = sized && !wants_zswap && facts.zram.driver.value().is_some_and(|driver| driver.usable());
     if zswap && !areas.is_empty() && !wants_zram && above.zswap.enabled().is_none_or(|on| on.value) {
         // Who sets something of zswap means to have it.
         if let Some((reason, evidence)) = ground.too_few_slots().filter(|_| zram && above.zswap.is_empty()) {
@@ -120,6 +122,13 @@ fn by_rule(ground: &RuleGround<'_>) -> (BackingTier, String, String) {
     if areas.is_empty() && !sized {
         let reason = "its /etc/fstab lists no swap area, and a zram device needs the size of RAM, which an image does not know";
         return (BackingTier::Nothing, reason.into(), "/etc/fstab".into());
+    }
+    if areas.is_empty() && wants_zswap {
+        return (
+            BackingTier::Nothing,
+            "zswap is configured and no area stands behind it".to_owned(),
+            facts.zswap.source().into(),
+        );
     }
     if areas.is_empty() {
         let reason = format!("no disk is fit for swap and this kernel has no zram{}", unfit::reasons(facts));
