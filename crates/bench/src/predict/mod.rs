@@ -5,7 +5,8 @@
 //! - Costs are those of [`crate::this_machine`]: measured where there are results, usual ones elsewhere.
 //! - Applications are those of the generator `idle`: they write their pages once, then sleep, and wake every [`WAKE_SECONDS`] in the mean
 //!   to touch 30 % of them. They have the mean size of a process in the newest sample, or what is asked for, and are neither smaller
-//!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`]: what is counted is memory in units of one application.
+//!   than 1/[`MOST_IN_RAM`] of RAM nor larger than 1/[`LEAST_IN_RAM`], within bounds of their own (`USUAL_APPLICATION`, `LARGEST_APPLICATION`):
+//!   what is counted is memory in units of one application.
 //! - What the kernel and others hold is taken away: RAM less what is available and what applications hold now.
 //! - Pages are as large as those of the machine; sizes within one are brought to the 4 KiB of the model.
 //! - Of a machine with room for more than [`ForecastDetail::applications`] an even part is simulated: RAM, slots and pools, each divided by
@@ -51,6 +52,9 @@ pub const MOST_IN_RAM: u64 = 256;
 pub const LEAST_IN_RAM: u64 = 16;
 /// Where no sample says how large a process is.
 const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
+/// And none is larger than this unless it is asked for: the larger it is, the smaller the machine is made in which it has few pages, and the
+/// more a single page that has to be read counts; with [`LIMIT`] nothing fits then.
+const LARGEST_APPLICATION: Bytes = Bytes::from_mib(256);
 /// Pages of RAM of the machine that is simulated.
 pub const PAGES: u64 = 6_144;
 
@@ -163,6 +167,16 @@ pub enum PredictError {
     /// Nothing is proposed that swaps.
     #[error("no swap comes of the plan, so there is nothing to simulate")]
     NoSwap,
+    /// A wake in the model is slower than the limit whatever the number.
+    #[error(
+        "{candidate}: in the model not even one application of {application} is awake in time, so its figures say nothing here"
+    )]
+    TooSlow {
+        /// The candidate.
+        candidate: String,
+        /// The size of an application.
+        application: Bytes,
+    },
     /// A page set without the codec that is proposed.
     #[error("{file} has no sizes for {codec}; it has {has}")]
     NoSizes {
@@ -232,9 +246,13 @@ pub fn predict(request: &ForecastRequest<'_>, on: &(dyn Fn(usize, usize) + Sync)
     let measured = MeasuredParts { pages: pages.is_measured(), costs: !costs.is_empty() };
     let mut found = found.chunks(seeds.len()).map(<[u32]>::to_vec);
     let mut row = |candidate: Candidate| Some(CandidateForecast { candidate, applications: found.next()? });
-    let rows =
+    let rows: Vec<CandidateForecast> =
         candidates.into_iter().filter_map(|candidate| row_before(&candidate).cloned().or_else(|| row(candidate))).collect();
     let today = request.before.map_or_else(|| row(today), |forecast| forecast.today.clone());
+    let none_fits = today.iter().chain(rows.first()).find(|row: &&CandidateForecast| row.high() == 0);
+    if let Some(row) = none_fits {
+        return Err(PredictError::TooSlow { candidate: row.candidate.to_string(), application: small.application });
+    }
     let mut rests_on = vec![pages.from.clone(), small.application_from.clone()];
     if costs.is_empty() {
         rests_on.push("usual costs of codecs, faults and disks, none measured here".to_owned());
@@ -292,7 +310,9 @@ impl Small {
         let sample = request.evidence.sample();
         let mean = sample.as_ref().map(|sample| Bytes(sample.value.present * page / sample.value.processes.max(1)));
         let wanted = request.application.or(mean).unwrap_or(USUAL_APPLICATION);
-        let application = wanted.clamp(Bytes(ram.0 / MOST_IN_RAM), Bytes(ram.0 / LEAST_IN_RAM)).max(Bytes(page));
+        let least = Bytes(ram.0 / MOST_IN_RAM).min(USUAL_APPLICATION);
+        let largest = if request.application.is_some() { Bytes(u64::MAX) } else { LARGEST_APPLICATION };
+        let application = wanted.clamp(least, Bytes(ram.0 / LEAST_IN_RAM).min(largest)).max(Bytes(page));
         let bounds = if application == wanted { String::new() } else { format!(", brought to {application} for this RAM") };
         let application_from = match (request.application, &sample) {
             (Some(asked), _) => format!("applications of {asked}, as asked for{bounds}"),

@@ -77,6 +77,7 @@ fn failure(error: PredictError) -> Failure {
     let hint = match &error {
         PredictError::NoSizes { .. } => "`swaptune sample --save FILE` keeps the sizes of all usual codecs",
         PredictError::NoSwap => "leave --simulate out",
+        PredictError::TooSlow { .. } => "leave --simulate out, or name smaller applications: --app-size 50M",
         PredictError::Machine(_) | PredictError::Run { .. } => {
             "leave --simulate out, or name what the model has: --set zswap.compressor=zstd"
         }
