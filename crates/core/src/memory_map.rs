@@ -255,7 +255,7 @@ impl MemoryMap {
     }
 
     fn capacity_with(&self, more_swap: Bytes) -> Capacity {
-        let ram = self.ram.value().map_or(Bytes(0), |ram| ram.total);
+        let ram = self.ram.value().map_or(Bytes(0), |ram| Bytes(ram.total.0 - ram.huge_pages.0));
         let swap = Bytes(self.swap.disk_total().0.saturating_add(more_swap.0));
         Capacity::new(ram, swap, self.zswap.value(), &self.zram)
     }

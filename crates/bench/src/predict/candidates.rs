@@ -2,7 +2,7 @@
 //!
 //! Only what a rule chose is varied: what was asked for by name is not up for choice.
 
-use swaptune_core::facts::{Availability, SwapArea};
+use swaptune_core::facts::{Availability, MemoryFacts, SwapArea};
 use swaptune_core::forecast::{BackingTier, Candidate};
 use swaptune_core::profiles::auto::tiering::decide;
 use swaptune_core::profiles::auto::{DiskArea, ZRAM_PRIORITY, largest_pool, pool_percent_max, priority_above, zram_size};
@@ -15,8 +15,8 @@ use super::ForecastRequest;
 use crate::this_machine::{MachineBuilder, ThisMachineError, as_it_is, shrinker, zram_of, zswap_of};
 
 /// Limits of the pool that are tried: the kernel's own, half, and the most that a rule sets.
-fn pools(ram: Bytes) -> [u64; 3] {
-    [20, 50, pool_percent_max(ram)]
+fn pools(memory: &MemoryFacts) -> [u64; 3] {
+    [20, 50, pool_percent_max(memory)]
 }
 
 /// Compressors that are tried, of those that the kernel has: each takes its share of the time.
@@ -77,8 +77,7 @@ impl<'a> CandidateGround<'a> {
         }
         if proposed.tier == BackingTier::Zswap && is_free(zswap.get("max_pool_percent")) {
             all.extend(
-                pools(self.request.facts.memory.total())
-                    .map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }),
+                pools(&self.request.facts.memory).map(|percent| Candidate { pool_percent: Some(percent), ..proposed.clone() }),
             );
         }
         if is_free(zswap.get("shrinker_enabled")) {
@@ -116,7 +115,7 @@ impl<'a> CandidateGround<'a> {
         let zswap = |name: &String| {
             let ratio = evidence.stored_ratio_or_near(name, "zsmalloc").map(|known| known.value);
             Candidate {
-                pool_percent: Some(largest_pool(ratio, facts.memory.total())),
+                pool_percent: Some(facts.memory.percent_of_total(largest_pool(ratio, facts.memory.shared()))),
                 shrinker: has_shrinker(facts).then_some(false),
                 ..unlimited(BackingTier::Zswap, Some(name.clone()))
             }

@@ -50,7 +50,7 @@ pub const LIMIT: u64 = 100_000_000;
 pub const MOST_IN_RAM: u64 = 256;
 /// And not larger than this.
 pub const LEAST_IN_RAM: u64 = 16;
-/// Where no sample says how large a process is.
+/// Where no sample says how large a process is. No application has to be larger than this for the sake of its share of RAM.
 const USUAL_APPLICATION: Bytes = Bytes::from_mib(100);
 /// And none is larger than this unless it is asked for: the larger it is, the smaller the machine is made in which it has few pages, and the
 /// more a single page that has to be read counts; with [`LIMIT`] nothing fits then.
@@ -323,8 +323,9 @@ impl Small {
         };
         let get = |key: &str| memory.get(key).unwrap_or_default().0;
         // Half is left in any case: the model would not run on less, and a machine that is so full now may be emptier tomorrow.
-        let held = ram.0.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
-        let reserved = if memory.get("MemAvailable").is_some() { held.min(ram.0 / 2) } else { 0 };
+        let (shared, set_aside) = (memory.shared().0, ram.0 - memory.shared().0);
+        let held = shared.saturating_sub(get("MemAvailable")).saturating_sub(get("AnonPages"));
+        let reserved = set_aside + if memory.get("MemAvailable").is_some() { held.min(shared / 2) } else { 0 };
         let ForecastDetail { ram_pages, applications, most_swap, wakes, precision, .. } = request.detail;
         let counted = ram.0.max(ram.0.saturating_add(swap.0) / most_swap.max(1));
         let parts = counted.div_ceil(application.0.max(1)).div_ceil(applications.max(1)).max(1);

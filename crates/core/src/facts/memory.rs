@@ -42,6 +42,22 @@ impl MemoryFacts {
     pub fn total(&self) -> Bytes {
         self.get("MemTotal").unwrap_or_default()
     }
+
+    /// `MemTotal` less huge pages that are set aside (`Hugetlb`), which hold nothing but what maps them: what pools and all else share.
+    #[must_use]
+    pub fn shared(&self) -> Bytes {
+        Bytes(self.total().0.saturating_sub(self.get("Hugetlb").unwrap_or_default().0))
+    }
+
+    /// A share of [`Self::shared`] as one of `MemTotal`, of which the kernel takes zswap's limit; whole percent, 1 at least.
+    #[must_use]
+    pub fn percent_of_total(&self, percent: u64) -> u64 {
+        let (shared, total) = (u128::from(self.shared().0), u128::from(self.total().0));
+        match total {
+            0 => percent,
+            _ => u64::try_from(u128::from(percent) * shared / total).unwrap_or(percent).max(1),
+        }
+    }
 }
 
 /// Pressure-stall information for memory: shares of time in percent over 10 s, 60 s, 300 s, and the total in µs.

@@ -45,9 +45,8 @@ fn oom(facts: &Facts) -> Option<FindingEvidence> {
         return None;
     }
     let mut causes = Vec::new();
-    let share = zswap
-        .and_then(|zswap| percent(zswap, "max_pool_percent"))
-        .filter(|share| *share > pool_percent_max(facts.memory.total()));
+    let share =
+        zswap.and_then(|zswap| percent(zswap, "max_pool_percent")).filter(|share| *share > pool_percent_max(&facts.memory));
     causes.extend(share.map(|share| format!("the pool may take {share} % of RAM, which leaves too little to run in")));
     if grown(facts, "pool_limit_hit").is_some_and(|hits| hits > 0) {
         causes.push("the pool was at its limit".to_owned());

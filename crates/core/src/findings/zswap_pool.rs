@@ -145,7 +145,7 @@ fn stuck(facts: &Facts) -> Option<FindingEvidence> {
         pages(facts, passed),
         pages(facts, written)
     );
-    let cure = match (fill.percent + 10).min(pool_percent_max(facts.memory.total())) {
+    let cure = match (fill.percent + 10).min(pool_percent_max(&facts.memory)) {
         higher if higher > fill.percent => format!("swaptune apply --set zswap.max_pool_percent={higher}"),
         _ => "swaptune plan --explain".to_owned(),
     };

@@ -26,7 +26,7 @@ use crate::units::Bytes;
 /// What fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// MemTotal.
+    /// MemTotal less huge pages that are set aside, which hold nothing else.
     pub ram: Bytes,
     /// RAM that the compressed pools take when they are full.
     pub pool_ram: Bytes,

@@ -89,6 +89,13 @@ fn capacity_counts_neither_the_pool_nor_its_slots_twice() {
     assert_eq!(capacity.total.0, capacity.ram.0 - capacity.pool_ram.0 + capacity.compressed.0 + capacity.disk.0);
     assert_eq!(capacity.compressed.0 + capacity.disk.0, Bytes::from_gib(8).0);
 
+    // Huge pages that are set aside hold nothing of it; zswap's limit stays a share of MemTotal.
+    let mut with_huge = facts.clone();
+    with_huge.memory.meminfo = meminfo(&[("MemTotal", Bytes::from_gib(8)), ("Hugetlb", Bytes::from_gib(4))]);
+    let less = MemoryMap::from_facts(&with_huge);
+    let less = less.capacity.value().unwrap();
+    assert_eq!((less.pool_ram, less.total.0), (capacity.pool_ram, capacity.total.0 - Bytes::from_gib(4).0));
+
     // Half the swap: the slots run out before the pool does.
     facts.swaps[0].size = Bytes::from_gib(4);
     let map = MemoryMap::from_facts(&facts);

@@ -82,7 +82,7 @@ pub(super) fn too_plain(facts: &Facts) -> Option<String> {
 /// Slots for what is in the pool, and for what neither pool nor RAM hold.
 pub(super) fn demand(facts: &Facts) -> Bytes {
     let figures = &ASSUMED.swap_file;
-    Bytes(facts.memory.total().0.saturating_mul(figures.slots_percent) / 100).min(figures.max)
+    Bytes(facts.memory.shared().0.saturating_mul(figures.slots_percent) / 100).min(figures.max)
 }
 
 /// Whole 256 MiB, so that a size reads well.

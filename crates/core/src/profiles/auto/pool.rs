@@ -11,6 +11,7 @@
 
 use super::assume::{ASSUMED, PoolRules};
 use super::{RuleGround, areas, derived, measured};
+use crate::facts::MemoryFacts;
 use crate::memory_map::PlanningRatio;
 use crate::settings::{PoolLimit, Setting};
 use crate::units::Bytes;
@@ -29,10 +30,10 @@ fn most(figures: &PoolRules, ram: Bytes) -> u64 {
     (100 - left).clamp(figures.max_percent_small, figures.max_percent)
 }
 
-/// The largest limit of zswap's pool that a rule sets with so much RAM, percent.
+/// The largest limit of zswap's pool that a rule sets on a machine, percent of its RAM.
 #[must_use]
-pub fn pool_percent_max(ram: Bytes) -> u64 {
-    most(&ASSUMED.pool, ram)
+pub fn pool_percent_max(memory: &MemoryFacts) -> u64 {
+    memory.percent_of_total(most(&ASSUMED.pool, memory.shared()))
 }
 
 /// The largest share of `ram` that a plan limits the pool to, percent, when pages compress so; without a ratio the one that is assumed counts.
@@ -50,6 +51,12 @@ fn allowed(figures: &PoolRules, percent: u64, ram: Bytes) -> String {
     format!("less than the most, {} %: {}", most(figures, ram), figures.less)
 }
 
+/// What of RAM is set aside, where something is.
+fn beside_huge_pages(memory: &MemoryFacts) -> String {
+    let set_aside = Bytes(memory.total().0 - memory.shared().0);
+    if set_aside == Bytes(0) { String::new() } else { format!(" beside {set_aside} of huge pages that are set aside") }
+}
+
 impl RuleGround<'_> {
     /// The largest limit that leaves RAM to run in.
     pub(super) fn pool(&self, compressor: &str) -> Setting<PoolLimit> {
@@ -59,13 +66,16 @@ impl RuleGround<'_> {
             Some(known) => (known.value, "a measured"),
             None => (PlanningRatio::choose(None, 0, Some(compressor), Some("zsmalloc")).ratio.value(), "an assumed"),
         };
-        let ram = self.facts.memory.total();
-        let percent = largest(figures, ratio, ram);
+        let memory = &self.facts.memory;
+        let ram = memory.shared();
+        let of_shared = largest(figures, ratio, ram);
+        let percent = memory.percent_of_total(of_shared);
         let held = (percent as f64 * ratio).round();
         let reason = format!(
-            "a full pool of {percent} % holds {held} % of RAM at {word} {ratio:.2} : 1 and leaves {} % to run in, {}{}",
-            100 - percent,
-            allowed(figures, percent, ram),
+            "a full pool of {percent} % holds {held} % of RAM at {word} {ratio:.2} : 1 and leaves {} % to run in{}, {}{}",
+            memory.percent_of_total(100).saturating_sub(percent),
+            beside_huge_pages(memory),
+            allowed(figures, of_shared, ram),
             self.beside_the_swap(percent, ratio)
         );
         match known {
@@ -109,7 +119,21 @@ mod tests {
     #[test]
     fn a_small_machine_keeps_what_its_kernel_needs() {
         for (mib, percent) in [(0, 70), (256, 70), (512, 70), (640, 70), (700, 72), (768, 75), (960, 80), (24_105, 80)] {
-            assert_eq!(pool_percent_max(Bytes::from_mib(mib)), percent, "{mib} MiB");
+            assert_eq!(most(&ASSUMED.pool, Bytes::from_mib(mib)), percent, "{mib} MiB");
+        }
+    }
+
+    #[test]
+    fn what_huge_pages_take_is_no_ram_to_divide() {
+        let memory = |huge: u64| {
+            let lines = [("MemTotal".to_owned(), Bytes::from_gib(8)), ("Hugetlb".to_owned(), Bytes::from_gib(huge))];
+            MemoryFacts { meminfo: crate::Fact::known(lines.into(), "/proc/meminfo"), ..MemoryFacts::default() }
+        };
+        for (huge, percent) in [(0, 80), (4, 40), (6, 20), (8, 1)] {
+            let memory = memory(huge);
+            let limit = pool_percent_max(&memory);
+            assert_eq!(limit, percent, "{huge} GiB");
+            assert!(huge == 8 || memory.total().percent(limit) <= memory.shared().percent(80), "{huge} GiB");
         }
     }
 }

@@ -25,11 +25,11 @@ pub fn zram_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) ->
 }
 
 fn new_size(facts: &Facts, evidence: &Evidence, algorithm: Option<&str>) -> Setting<Bytes> {
-    let (figures, ram) = (&ASSUMED.zram, facts.memory.total());
+    let (figures, ram) = (&ASSUMED.zram, facts.memory.shared());
     match algorithm.and_then(|name| evidence.stored_ratio_or_near(name, "zsmalloc")) {
         Some(MeasuredAnswer { value: ratio, source }) => {
             let size = in_steps(pool_holds(ratio, ram).min(demand(facts)));
-            let percent = size.0 as f64 / ram.0 as f64 * 100.0;
+            let percent = size.0 as f64 / facts.memory.total().0 as f64 * 100.0;
             let reason = format!(
                 "full, a device of {percent:.0} % of RAM takes {:.0} % at a measured {ratio:.2} : 1, and its table {}",
                 percent / ratio,
