@@ -31,10 +31,24 @@ fn knob(draft: &mut Draft<'_>, name: &str, setting: &Setting<String>) {
                 Change::Knob { name: name.into(), path: row.path.into(), before: value.clone(), after, fallbacks: Vec::new() };
             let why = Why::setting(setting, name, draft.settings());
             draft.step(When::Now, change, why);
+            if name == "vm.swappiness" {
+                groups_keep_theirs(draft);
+            }
         }
         Some(crate::Fact::Absent { absent }) => absent_knob(draft, name, absent),
         None => absent_knob(draft, name, "not in this kernel"),
     }
+}
+
+/// With control groups of version 1 each group has a swappiness of its own, which it took from its parent when it was made.
+fn groups_keep_theirs(draft: &mut Draft<'_>) {
+    let system = &draft.facts().system;
+    if system.cgroup_version.value() != Some(&1) || system.memory_controller.value() == Some(&false) {
+        return;
+    }
+    let text = "control groups of version 1 that are there keep the memory.swappiness that they were made with: it counts for those made \
+                later, and for all from the next boot on";
+    draft.note("vm.swappiness", text, "mm/memcontrol.c, mem_cgroup_css_alloc(); cgroup-v1/memory.rst, swappiness");
 }
 
 /// What is disputed about a value that is in effect already; where it is a step, the step says it.

@@ -46,6 +46,18 @@ fn the_reason_for_zswap_says_what_becomes_of_a_full_pool() {
 }
 
 #[test]
+fn groups_of_version_1_keep_their_swappiness_and_the_plan_says_so() {
+    let told = |version: u8, controller: bool| {
+        let mut facts = server();
+        facts.system.cgroup_version = Fact::known(version, "/sys/fs/cgroup");
+        facts.system.memory_controller = Fact::known(controller, "/proc/cgroups");
+        let plan = plan_with(&facts, "", &[]);
+        plan.notes.iter().any(|note| note.about == "vm.swappiness" && note.text.contains("memory.swappiness"))
+    };
+    assert_eq!([told(1, true), told(1, false), told(2, true)], [true, false, false]);
+}
+
+#[test]
 fn auto_turns_the_shrinker_off_and_the_counts_say_why() {
     for cgroups in [1, 2] {
         let mut facts = server();
