@@ -53,11 +53,7 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     let before = device.filter(|device| device.disksize > Bytes(0)).map(state);
     let held = facts.swap_places.iter().find(|place| place.path == path).and_then(|place| place.holds.value());
     if before.is_some() && matches!(held, Some(Holds::Other { .. } | Holds::Unknown)) {
-        return draft.refuse(
-            path.clone(),
-            "the device is set up and holds something other than swap",
-            format!("if nothing in it is needed any more: zramctl --reset {path}"),
-        );
+        return in_other_use(draft, &name, &path);
     }
     let on = SwapState { priority: wanted.priority, discard_once: false };
     let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
@@ -71,6 +67,25 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     let header = SwapHeaderState { uuid: uuid(draft.request.seed, &path), label: "zram".into() };
     draft.step(When::Now, Change::SwapHeader { path: path.clone(), before: None, after: Some(header), wipe: false }, why());
     draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
+}
+
+/// A device that is set up and holds something other than swap: that a file system is mounted from it outweighs all.
+fn in_other_use(draft: &mut Draft<'_>, name: &str, path: &str) {
+    let facts = draft.facts();
+    let mounted = facts.block_device(name).and_then(|device| device.mounted_at.clone());
+    let mount = facts.mounts.iter().find(|mount| mount.device.value().is_some_and(|device| device == name));
+    match mounted.or_else(|| mount.map(|mount| mount.at.clone())) {
+        Some(at) => draft.refuse(
+            path,
+            format!("the device is mounted at {at}, and zram for swap takes the first ones"),
+            "let what sets it up take a higher number, or leave zram out: --set zswap.enabled=true with an area under [[swap]]",
+        ),
+        None => draft.refuse(
+            path,
+            "the device is set up and holds something other than swap",
+            format!("if nothing in it is needed any more: zramctl --reset {path}"),
+        ),
+    }
 }
 
 /// A device that is swap already is not taken away from what is in it; how it differs is said.

@@ -184,7 +184,18 @@ fn a_zram_device_that_is_off_is_taken_as_it_is_or_set_up_anew() {
     };
     assert_eq!(zram(&with(1024, swap_header())), ["/dev/zram0: off → on, priority 100"]);
     assert_eq!(zram(&with(512, swap_header()))[0], "zram0: 512 MiB lz4 → 1 GiB lz4");
-    assert!(refused(&with(1024, Holds::Other { kind: "ext4".into() }), "set up and holds something other than swap"));
+    let other = with(1024, Holds::Other { kind: "ext4".into() });
+    assert!(refused(&other, "set up and holds something other than swap"));
+    assert!(other.refusals[0].hint.contains("zramctl --reset"));
+    // What is mounted is not to be reset.
+    let mut facts = server();
+    facts.zram.driver = Fact::known(Availability::Loaded, "t");
+    facts.zram.devices = vec![ZramDevice { name: "zram0".into(), disksize: Bytes::from_mib(64), ..Default::default() }];
+    facts.mounts.push(Mount { at: "/var/log".into(), device: Fact::known("zram0".into(), "mountinfo"), ..root("ext4") });
+    facts.swap_places = vec![place("/dev/zram0", 64, Holds::Other { kind: "ext4".into() })];
+    let mounted = plan_with(&facts, config, &[]);
+    assert!(refused(&mounted, "mounted at /var/log"), "{:?}", mounted.refusals);
+    assert!(!mounted.refusals[0].hint.contains("reset"));
 }
 
 #[test]
