@@ -23,6 +23,15 @@ impl KernelVersion {
     /// What is assumed where no version is known: the newest long-term kernel that was measured.
     pub const ASSUMED: Self = v(6, 18);
 
+    /// The oldest that the tables know: what older ones lack, or do otherwise, is in none of them.
+    pub const OLDEST: Self = v(5, 10);
+
+    /// True for a kernel that the tables know.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self >= Self::OLDEST
+    }
+
     /// Reads the start of a release string such as `6.12.107+deb13-amd64`.
     #[must_use]
     pub fn from_release(release: &str) -> Option<Self> {

@@ -33,6 +33,7 @@ mod zram;
 mod zram_upkeep;
 
 use serde::{Deserialize, Serialize};
+use swaptune_kernel::KernelVersion;
 
 use crate::change::Change;
 use crate::facts::Facts;
@@ -203,6 +204,11 @@ pub fn planned(request: &PlanRequest<'_>) -> Planned {
         draft.refuse("this machine", why, "run swaptune on the host");
         return draft.finish();
     }
+    if let Some(version) = request.facts.kernel.version.value().filter(|version| !version.is_known()) {
+        let why = format!("Linux {version} found, {} or later expected", KernelVersion::OLDEST);
+        draft.refuse("this kernel", why, "boot a newer one: what is known of settings begins there");
+        return draft.finish();
+    }
     declared::note(&mut draft, asked);
     if request.settings.profile.as_ref().is_some_and(|profile| profile.value == "off") {
         live::zswap(&mut draft);
@@ -220,13 +226,13 @@ pub fn planned(request: &PlanRequest<'_>) -> Planned {
     encryption::note(&mut draft);
     zram::plan(&mut draft);
     live::zswap(&mut draft);
+    conflicts::zswap_without_an_area(&mut draft);
     conflicts::zram_beside_zswap(&mut draft);
     conflicts::inverted_tiers(&mut draft);
     managers::plan(&mut draft);
     conflicts::page_size(&mut draft);
     if request.boot {
         writers::notes(&mut draft);
-    conflicts::zswap_without_an_area(&mut draft);
         persist::plan(&mut draft);
     }
     if request.record {

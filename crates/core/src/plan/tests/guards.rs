@@ -168,3 +168,17 @@ fn zswap_that_was_asked_for_has_an_area_of_a_disk_behind_it() {
     assert!(plan.steps.iter().any(|step| matches!(&step.change, Change::SwapFile { after: Some(_), .. })), "{plan:?}");
     assert!(plan.steps.iter().any(|step| matches!(&step.change, Change::Swap { path, after: None, .. } if path == "/dev/zram0")));
 }
+
+#[test]
+fn a_kernel_that_no_table_knows_is_refused_once() {
+    let mut facts = server();
+    for (version, is_refused) in [(v(4, 19), true), (v(5, 4), true), (v(5, 10), false), (v(7, 1), false)] {
+        facts.kernel.version = Fact::known(version, "uname");
+        let plan = plan_with(&facts, "", &[]);
+        assert_eq!(!plan.refusals.is_empty(), is_refused, "{version}: {:?}", plan.refusals);
+        if let [refusal] = plan.refusals.as_slice() {
+            assert_eq!(refusal.why, format!("Linux {version} found, 5.10 or later expected"));
+            assert!(plan.is_empty());
+        }
+    }
+}
