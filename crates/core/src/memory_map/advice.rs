@@ -49,7 +49,7 @@ fn swap_full(_: &Facts, map: &MemoryMap) -> Option<String> {
 }
 
 fn zswap_without_swap(facts: &Facts, _: &MemoryMap) -> Option<String> {
-    (facts.zswap_is_on() && facts.swaps.is_empty()).then(|| {
+    (facts.zswap_is_on() && facts.swaps.is_empty() && swap_may_be_planned(facts)).then(|| {
         "zswap is on but no swap area is: it stores nothing, for each page needs a slot. `swaptune plan` adds one".into()
     })
 }
@@ -115,16 +115,19 @@ fn priority_inverted(facts: &Facts, _: &MemoryMap) -> Option<String> {
     None
 }
 
+/// Where `plan` refuses what brings swap, no line sends anybody there.
+fn swap_may_be_planned(facts: &Facts) -> bool {
+    !facts.system.container.is_known() && facts.system.kubelets.iter().all(|kubelet| kubelet.objection().is_none())
+}
+
 fn no_swap(facts: &Facts, _: &MemoryMap) -> Option<String> {
-    facts
-        .swaps
-        .is_empty()
+    (facts.swaps.is_empty() && swap_may_be_planned(facts))
         .then(|| "no swap area is on: idle memory of applications stays in RAM uncompressed. `swaptune plan` proposes one".into())
 }
 
 fn uncompressed_swap(facts: &Facts, map: &MemoryMap) -> Option<String> {
     let compressed = facts.zswap_is_on() || facts.swaps.iter().any(SwapArea::is_zram);
     let used = map.swap.used;
-    (!compressed && used > Bytes(0))
+    (!compressed && used > Bytes(0) && swap_may_be_planned(facts))
         .then(|| format!("{used} lie on disk uncompressed: no zswap, no zram. `swaptune plan` proposes compressed swap"))
 }

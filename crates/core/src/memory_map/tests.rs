@@ -270,6 +270,23 @@ fn advice_names_the_worst_thing_only() {
             },
             Some("no-swap"),
         ),
+        (
+            |facts| {
+                facts.zswap = Fact::absent("no zswap");
+                facts.swaps.clear();
+                let container = crate::facts::Container { kind: "lxc".into() };
+                facts.system.container = Fact::known(container, "/proc/1/environ");
+            },
+            None,
+        ),
+        (
+            |facts| {
+                facts.zswap = Fact::absent("no zswap");
+                facts.swaps.clear();
+                facts.system.kubelets = vec![crate::facts::Kubelet::default()];
+            },
+            None,
+        ),
         (|facts| facts.zswap = Fact::absent("no zswap"), Some("uncompressed-swap")),
     ] {
         assert_eq!(code(edit).as_deref(), expect);

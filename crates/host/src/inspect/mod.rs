@@ -116,6 +116,11 @@ pub fn inspect(machine: &Machine, scope: InspectScope) -> Facts {
     facts
 }
 
+/// Fills in which kubelets are here, for advice on swap.
+pub fn look_for_kubelets(machine: &Machine, facts: &mut Facts) {
+    facts.system.kubelets = kubelet::inspect(machine, &residents::RunningResidents::look(machine));
+}
+
 /// Id of the running boot, empty when unknown.
 #[must_use]
 pub fn boot_id(machine: &Machine) -> String {
