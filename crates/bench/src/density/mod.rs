@@ -33,7 +33,7 @@ use crate::variant::{NOW, Preparation, Skipped, Variant, VariantOutcome, prepare
 use cell::DensityBench;
 use service::{Service, Wait};
 
-pub use ratio::ratio;
+pub use ratio::{DensityRatio, ratio};
 pub use services::{KINDS, Launch, ServiceKind};
 
 /// Pages of a service that are sampled.

@@ -17,7 +17,7 @@ pub use crate::stats::Estimate;
 pub use cipher::{CipherChoice, recommend};
 pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, CompareVerdict, Comparison};
 pub use conditions::Conditions;
-pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityLevel, DensityLimit, DensityLoad, DensityRound};
+pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityFit, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{AreaSpread, Evidence, MeasuredAnswer, PageCost, ReadAhead, kernels_name};
 pub use figures::{

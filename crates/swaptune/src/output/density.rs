@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use swaptune_bench::density::{DensityProgress, ratio};
+use swaptune_bench::density::{DensityProgress, DensityRatio, ratio};
 use swaptune_bench::variant::VariantOutcome;
 use swaptune_core::Bytes;
 use swaptune_core::control::DaemonReport;
-use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityLevel, DensityLimit, SampleFigures};
+use swaptune_core::measurement::{DensityEnd, DensityFigures, DensityFit, DensityLevel, DensityLimit, SampleFigures};
 use swaptune_core::stats::{Nanos, Quantiles, median_interval};
 
 use super::text;
@@ -100,12 +100,23 @@ fn bars(figures: &[DensityFigures], names: &[String]) -> String {
         .zip(names)
         .map(|(row, name)| {
             let bar = "█".repeat((row.fits.value / most * BAR).round() as usize);
-            let range = format!("{:.0}–{:.0}", row.fits.low, row.fits.high);
+            let (value, range) = fit(row);
             let range = if row.rounds.len() > 1 { range } else { "1 round".into() };
-            vec![name.clone(), format!("{:.0}", row.fits.value), range, bar]
+            vec![name.clone(), value, range, bar]
         })
         .collect();
     text::columns(&rows, &[1], 2)
+}
+
+/// How many services fit, and its interval.
+pub fn fit(row: &DensityFigures) -> (String, String) {
+    let Some([value, low, high]) = row.fit() else { return ("–".into(), String::new()) };
+    let range = match (low, high) {
+        (DensityFit::Exactly(low), DensityFit::Exactly(high)) => format!("{low:.0}–{high:.0}"),
+        (low, high) if low == high => low.to_string(),
+        (low, high) => format!("{low} to {high}"),
+    };
+    (value.to_string(), range)
 }
 
 /// How uneven wakes are, as a part of a sentence.
@@ -177,7 +188,10 @@ fn level(name: &str, level: &DensityLevel) -> Vec<String> {
 fn verdict(figures: &[DensityFigures]) -> String {
     let Some((last, others)) = figures.split_last() else { return String::new() };
     let lines = others.iter().filter_map(|other| {
-        let ratio = ratio(last, other)?;
+        let ratio = match ratio(last, other)? {
+            DensityRatio::Of(ratio) => ratio,
+            bound => return Some(vec![bounded(bound), other.variant.clone(), String::new(), "a bound".into()]),
+        };
         let word = match ratio {
             ratio if ratio.low > 1.0 => "more",
             ratio if ratio.high < 1.0 => "fewer",
@@ -192,6 +206,16 @@ fn verdict(figures: &[DensityFigures]) -> String {
     }
     let rounds = text::count(last.rounds.len(), "round");
     format!("\n{} holds ({rounds}, 95 %)\n{}", last.variant, text::columns(&lines, &[0], 2))
+}
+
+/// A ratio of which only a bound is known.
+fn bounded(ratio: DensityRatio) -> String {
+    match ratio {
+        DensityRatio::Of(ratio) => format!("{:.2} times", ratio.value),
+        DensityRatio::AtLeast(least) => format!("≥ {least:.2} times"),
+        DensityRatio::AtMost(most) => format!("≤ {most:.2} times"),
+        DensityRatio::Unknown => "–".into(),
+    }
 }
 
 /// The limit of the pool is set in whole percents of all RAM, which is not what was asked for.

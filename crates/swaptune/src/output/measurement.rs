@@ -102,14 +102,11 @@ fn compare(compare: &CompareFigures) -> String {
 }
 
 fn density(density: &DensityFigures) -> String {
-    let (fits, load) = (density.fits, &density.load);
+    let ((fits, range), load) = (super::density::fit(density), &density.load);
     format!(
-        "{} in {}: {:.0} services ({:.0}–{:.0}) of {} {} with p99 within {}, {} rounds",
+        "{} in {}: {fits} services ({range}) of {} {} with p99 within {}, {} rounds",
         density.variant,
         density.memory,
-        fits.value,
-        fits.low,
-        fits.high,
         load.service,
         load.heap,
         load.bound,
