@@ -1,8 +1,10 @@
 //! Making memory small, so that zswap's pool counts.
 //!
-//! `memory.max` of a group is enough where the pool is charged to the group (cgroup v2). Version 1 does not charge it, so that a group
-//! would have the pool on top of its limit. There the whole machine is made small: a process of ours locks all but that much memory, so
-//! that reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us. A part
+//! `memory.max` of a group is enough where all that is compressed is charged to the group: zswap's pool on cgroup v2 since Linux 5.19
+//! (`memory.zswap.current`). Version 1 and older kernels do not charge it, and no kernel charges zram's (drivers/block/zram/zram_drv.c,
+//! `zs_malloc` without `__GFP_ACCOUNT`), so that a group would have the pool on top of its limit. Where one configuration has such a pool,
+//! or no group can be made, the whole machine is made small for all of them: a process of ours locks all but that much memory, so that
+//! reclaim, kswapd and the pool share what is left. The kernel frees it when that process dies, and it dies with us. A part
 //! of it is held for one round only: when settings are put back, a swapoff has to find room for what went out. All of it would take
 //! a minute to lock again on a virtual machine of 24 GiB.
 //! Reserved huge pages would do the same, but fragmented memory has too few of them: of 8 797 wanted, a machine of 24 GiB that had
@@ -15,9 +17,10 @@ use std::time::{Duration, Instant};
 use swaptune_core::Bytes;
 use swaptune_core::measurement::DensityLimit;
 use swaptune_core::parse::{keyed, zoneinfo};
-use swaptune_host::cgroup::{CgroupError, HierarchyVersion, LimitedGroup};
+use swaptune_host::cgroup::{CgroupError, LimitedGroup};
 use swaptune_host::machine::{Machine, ReadError};
 use thiserror::Error;
+use tracing::info;
 
 use crate::memory::hold;
 use crate::process::{Helper, HelperError, HelperProgram};
@@ -25,12 +28,26 @@ use crate::process::{Helper, HelperError, HelperProgram};
 /// How memory is made small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceWish {
-    /// By a group on version 2, else for the whole machine.
+    /// By a group where that pays for all that is compressed, else for the whole machine.
     Best,
     /// By a group.
     Group,
     /// For the whole machine.
     Machine,
+}
+
+/// What compresses pages in the configurations that shall run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CompressedPools {
+    pub(crate) zswap: bool,
+    pub(crate) zram: bool,
+}
+
+impl CompressedPools {
+    /// Those of any.
+    pub(crate) fn of_all(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), |a, b| Self { zswap: a.zswap || b.zswap, zram: a.zram || b.zram })
+    }
 }
 
 /// Why memory was not made small.
@@ -61,7 +78,7 @@ impl SpaceError {
     pub fn hint(&self) -> String {
         match self {
             Self::Refused { hint, .. } => hint.clone(),
-            Self::Group(error) => error.hint().to_owned(),
+            Self::Group(error) => format!("{}; --limit machine needs no group", error.hint()),
             Self::Read(_) | Self::Hold(_) => String::new(),
         }
     }
@@ -96,24 +113,17 @@ impl HeldMemory {
 
 impl<'a> SmallSpace<'a> {
     /// Prepares to leave `memory` to what is measured, and twice as much between rounds; `program` holds the rest where that is needed.
-    /// `name` is that of the groups.
+    /// `name` is that of the groups, `pools` are of all configurations: they are compared by the same means.
     pub(crate) fn make(
         machine: &Machine,
         memory: Bytes,
-        wish: SpaceWish,
+        (wish, pools): (SpaceWish, CompressedPools),
         (name, program): (&'static str, &'a HelperProgram),
     ) -> Result<Self, SpaceError> {
         let rest = rest(machine, memory)?;
-        if wish != SpaceWish::Machine {
-            let version = LimitedGroup::create(machine, name, memory)?.version();
-            if version == HierarchyVersion::V2 {
-                return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: HeldMemory::nothing() });
-            }
-            if wish == SpaceWish::Group {
-                let why = "control groups of version 1 do not charge zswap's pool to the group, so that it would cost nothing";
-                let hint = "leave --limit away: the whole machine is made small then";
-                return Err(SpaceError::Refused { why: why.into(), hint: hint.into() });
-            }
+        let charges_zswap = || LimitedGroup::create(machine, name, memory).map(|group| group.counters().zswap.is_some());
+        if choose(wish, pools, charges_zswap)? == DensityLimit::Group {
+            return Ok(Self { limit: DensityLimit::Group, memory, name, program, _always: HeldMemory::nothing() });
         }
         let always = lock(program, Bytes(rest.0.saturating_sub(memory.0)))?;
         Ok(Self { limit: DensityLimit::Machine, memory, name, program, _always: always })
@@ -142,6 +152,33 @@ impl<'a> SmallSpace<'a> {
         let create = || Ok(LimitedGroup::create(machine, self.name, self.memory)?);
         (self.limit == DensityLimit::Group).then(create).transpose()
     }
+}
+
+/// By what memory is made small. `charges_zswap` says whether a group of this machine pays for zswap's pool, or why there is no group.
+fn choose(
+    wish: SpaceWish,
+    pools: CompressedPools,
+    charges_zswap: impl FnOnce() -> Result<bool, CgroupError>,
+) -> Result<DensityLimit, SpaceError> {
+    if wish == SpaceWish::Machine {
+        return Ok(DensityLimit::Machine);
+    }
+    let why = match charges_zswap() {
+        Err(error) if wish == SpaceWish::Group => return Err(error.into()),
+        Err(error) => error.to_string(),
+        Ok(_) if pools.zram => "zram's memory is charged to no control group, so that it would cost nothing".into(),
+        Ok(false) if pools.zswap => {
+            "these control groups are not charged for zswap's pool (version 2 and Linux 5.19 do), so that it would cost nothing"
+                .into()
+        }
+        Ok(_) => return Ok(DensityLimit::Group),
+    };
+    if wish == SpaceWish::Group {
+        let hint = "leave --limit away: the whole machine is made small then".into();
+        return Err(SpaceError::Refused { why, hint });
+    }
+    info!("the whole machine is made small: {why}");
+    Ok(DensityLimit::Machine)
 }
 
 /// Drops caches of files, directories and inodes; what is dirty is written before.
@@ -237,5 +274,28 @@ mod tests {
         assert_eq!(pool_percent(50, gib(1), gib(4)), 13, "12.5 is rounded");
         assert_eq!(pool_percent(20, gib(1), gib(24)), 1, "never to nothing");
         assert_eq!((pool_percent(0, gib(1), gib(24)), pool_percent(90, gib(4), gib(4))), (0, 90));
+    }
+
+    #[test]
+    fn a_group_limits_only_what_it_pays_for() {
+        let [none, zswap, zram] = [(false, false), (true, false), (true, true)];
+        let chosen = |wish, (zswap, zram), charges_zswap: Option<bool>| {
+            let group = || charges_zswap.ok_or(CgroupError::NoController);
+            choose(wish, CompressedPools { zswap, zram }, group).map_err(|error| error.hint())
+        };
+        let (best, group) = (SpaceWish::Best, SpaceWish::Group);
+        for (pools, charges, limit) in [
+            (none, Some(false), DensityLimit::Group),
+            (zswap, Some(true), DensityLimit::Group),
+            (zswap, Some(false), DensityLimit::Machine),
+            (zram, Some(true), DensityLimit::Machine),
+            (none, None, DensityLimit::Machine),
+        ] {
+            assert_eq!(chosen(best, pools, charges), Ok(limit), "{pools:?} {charges:?}");
+            assert_eq!(chosen(group, pools, charges).ok(), Some(limit).filter(|limit| *limit == DensityLimit::Group));
+            assert_eq!(chosen(SpaceWish::Machine, pools, charges), Ok(DensityLimit::Machine));
+        }
+        assert!(chosen(group, zram, Some(true)).unwrap_err().contains("leave --limit away"));
+        assert!(chosen(group, none, None).unwrap_err().contains("--limit machine"));
     }
 }

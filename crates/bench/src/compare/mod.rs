@@ -27,7 +27,7 @@ use thiserror::Error;
 
 use crate::order::shuffled;
 use crate::process::{HelperError, HelperProgram};
-use crate::space::{SmallSpace, SpaceError, SpaceWish, drop_caches};
+use crate::space::{CompressedPools, SmallSpace, SpaceError, SpaceWish, drop_caches};
 use crate::variant::{Preparation, Variant, VariantOutcome, switch_off};
 use bystander::BystanderKind;
 use command::{CommandJob, CommandRun};
@@ -179,7 +179,8 @@ pub fn run(
     let mut temporary = TemporarySettings::open(machine, "swaptune compare")?;
     outcome.recovered = temporary.recovered().map(str::to_owned);
     let measured = temporary.make(switch_off(facts)).map_err(CompareError::from).and_then(|()| {
-        let space = |memory| SmallSpace::make(machine, memory, options.limit, ("compare", &helpers.holder));
+        let pools = CompressedPools::of_all(rows.iter().filter(|row| row.refused.is_none()).map(|row| row.preparation.pools()));
+        let space = |memory| SmallSpace::make(machine, memory, (options.limit, pools), ("compare", &helpers.holder));
         let space = options.memory.map(space).transpose()?;
         CompareBlocks { machine, options, job: &job, space, stop }.play(&mut temporary, &mut rows, watchers)
     });

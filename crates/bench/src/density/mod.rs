@@ -28,7 +28,7 @@ use thiserror::Error;
 
 use crate::order::shuffled;
 use crate::sample;
-use crate::space::{SmallSpace, SpaceError, SpaceWish};
+use crate::space::{CompressedPools, SmallSpace, SpaceError, SpaceWish};
 use crate::variant::{NOW, Preparation, Skipped, Variant, VariantOutcome, prepare, switch_off};
 use cell::DensityBench;
 use service::{Service, Wait};
@@ -253,7 +253,10 @@ pub fn run(
     let measured = temporary
         .make(switch_off(facts))
         .map_err(DensityError::from)
-        .and_then(|()| Ok(SmallSpace::make(machine, options.memory, options.limit, ("density", &launch.holder))?))
+        .and_then(|()| {
+            let pools = CompressedPools::of_all(rows.iter().map(|row| row.preparation.pools()));
+            Ok(SmallSpace::make(machine, options.memory, (options.limit, pools), ("density", &launch.holder))?)
+        })
         .map(|space| {
             let limit = space.limit;
             let bench = DensityBench { machine, options, launch, space, stop };

@@ -12,7 +12,7 @@ use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Facts};
 
 use super::Variant;
-use crate::space::pool_percent;
+use crate::space::{CompressedPools, pool_percent};
 
 /// What a machine would be that has only `memory`, and no swap yet.
 #[must_use]
@@ -34,6 +34,18 @@ pub struct Preparation {
     pub changes: Vec<Change>,
     /// zswap's limit in percent of the memory that the services have; `None` without zswap.
     pub pool_percent: Option<f64>,
+}
+
+impl Preparation {
+    /// What compresses pages while it is set.
+    pub(crate) fn pools(&self) -> CompressedPools {
+        let is_zram = |change: &Change| match change {
+            Change::Zram { after, .. } => after.is_some(),
+            Change::Swap { path, after, .. } => after.is_some() && path.starts_with("/dev/zram"),
+            _ => false,
+        };
+        CompressedPools { zswap: self.pool_percent.is_some(), zram: self.changes.iter().any(is_zram) }
+    }
 }
 
 /// Switches off what swap there is: every configuration begins without.

@@ -179,3 +179,17 @@ fn the_machine_as_it_is_gets_its_areas_back() {
     assert_eq!(words(&on), ["/dev/zram0: off → on, priority 100", "/swapfile: off → on, priority -2"]);
     assert_eq!(words(&prepared(&facts, "none", facts.memory.total()).unwrap()), Vec::<String>::new(), "all are off before");
 }
+
+#[test]
+fn what_compresses_is_known_of_each_configuration() {
+    let gib = Bytes::from_gib(1);
+    let pools = |name: &str| {
+        let pools = built_in(name, gib).pools();
+        (pools.zswap, pools.zram)
+    };
+    assert_eq!(["none", "disk", "zswap", "zram"].map(pools), [(false, false), (false, false), (true, false), (false, true)]);
+    let mut facts = machine();
+    let area = SwapArea { path: "/dev/zram0".into(), ..serde_json::from_str::<Facts>(DEBIAN).unwrap().swaps.remove(0) };
+    facts.swaps.push(area);
+    assert!(prepared(&facts, "now", gib).unwrap().pools().zram, "an area of the machine as it is");
+}

@@ -13,7 +13,7 @@ use swaptune_core::stats::Nanos;
 /// `bench density`.
 #[derive(Debug, Args)]
 pub struct DensityArgs {
-    /// Memory that the services have, zswap's pool included [default: 1G, or what is available if that is less]
+    /// Memory that the services have, zswap's pool included [default: 1G, or what is available less a tenth (64M at least) if that is less]
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Bytes>,
     /// Measure this machine as it is, with all of its memory: nothing is set or switched off, and `swaptune daemon` goes on
@@ -89,9 +89,9 @@ fn skew(text: &str) -> Result<f64, String> {
 /// What makes memory small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LimitArg {
-    /// A group where zswap's pool is charged to it (cgroup v2), else the whole machine
+    /// A group where all that is compressed is charged to it (cgroup v2, Linux 5.19, no zram), else the whole machine
     Best,
-    /// A control group of version 2
+    /// A control group of version 2; refused where a configuration compresses what is not charged to it
     Group,
     /// The rest of RAM is held, locked, by a process of ours
     Machine,

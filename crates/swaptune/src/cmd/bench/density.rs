@@ -23,6 +23,8 @@ use crate::output::{self, density};
 
 /// Memory of the services where nothing else is said.
 const USUAL: Bytes = Bytes::from_gib(1);
+/// What the usual memory leaves of what is available: between the look at it and the first round other programs take some.
+const MARGIN: Bytes = Bytes::from_mib(64);
 /// Wakes and step of a quick look.
 const QUICK: (u32, u32) = (60, 20);
 
@@ -136,7 +138,7 @@ fn options(args: &DensityArgs, facts: &Facts) -> DensityOptions {
     let available = facts.memory.get("MemAvailable").unwrap_or(USUAL);
     let (wakes, step_percent) = if args.quick { QUICK } else { (args.wakes, args.step) };
     DensityOptions {
-        memory: args.memory.unwrap_or(if args.in_place { available } else { USUAL.min(available) }),
+        memory: args.memory.unwrap_or(if args.in_place { available } else { usual(available) }),
         limit: args.limit.into(),
         bound: args.bound,
         wakes_per_second: args.rate,
@@ -150,6 +152,14 @@ fn options(args: &DensityArgs, facts: &Facts) -> DensityOptions {
         folder: args.dir.clone(),
         seed: args.seed.unwrap_or_else(|| fresh_seed() >> 32),
     }
+}
+
+/// Memory of the services where none was named: a default must not be refused a moment later.
+fn usual(available: Bytes) -> Bytes {
+    let margin = MARGIN.max(available.percent(10)).min(available.percent(50));
+    let left = available.0.saturating_sub(margin.0);
+    // Whole MiB, to be typed again.
+    USUAL.min(Bytes::from_mib(left >> 20))
 }
 
 /// Ascending, each once: services are only added.
@@ -216,5 +226,19 @@ impl From<SpecError> for Failure {
                 Self::new(USAGE, format!("--variant: {error}")).hint(hint)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_memory_leaves_some_of_what_is_available() {
+        let mib = Bytes::from_mib;
+        assert_eq!(usual(Bytes::from_gib(24)), mib(1024));
+        assert_eq!(usual(mib(1024)), mib(921), "a tenth");
+        assert_eq!(usual(mib(400)), mib(336), "64 MiB at least");
+        assert_eq!(usual(mib(10)), mib(5), "but something");
     }
 }
