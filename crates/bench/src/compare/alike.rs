@@ -1,6 +1,6 @@
 //! What all runs of one comparison must have in common: runs of before and after a change would be set against each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,10 @@ impl CompareGround {
             let what = format!("its command ran in {}, and this is {}", self.folder.display(), now.folder.display());
             return differs(what, &format!("cd {}", self.folder.display()));
         }
-        let (name, then) = self.sets.iter().find(|(name, then)| now.sets.get(*name) != Some(then))?;
+        // In whatever order: that of areas is none of the configuration's.
+        let sorted = |sets: &[String]| sets.iter().cloned().collect::<BTreeSet<_>>();
+        let differs_now = |name: &str, then: &[String]| now.sets.get(name).is_none_or(|now| sorted(now) != sorted(then));
+        let (name, then) = self.sets.iter().find(|(name, then)| differs_now(name, then))?;
         let now = now.sets.get(name).cloned().unwrap_or_default();
         let only = |of: &[String], other: &[String]| {
             let only: Vec<&str> = of.iter().filter(|set| !other.contains(set)).map(String::as_str).collect();
@@ -120,6 +123,9 @@ mod tests {
             told(other),
             "the configuration `auto` set zswap.max_pool_percent 80 and would set zswap.max_pool_percent 70 now"
         );
+        let mut turned = ground();
+        turned.sets.get_mut("auto").unwrap().reverse();
+        assert_eq!(ground().difference(&turned), None, "the same in another order");
         assert!(told(|now| drop(now.sets.remove("none"))).contains("`none` set vm.swappiness 60 and would set nothing else now"));
     }
 

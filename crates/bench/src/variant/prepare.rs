@@ -48,7 +48,8 @@ impl Preparation {
     }
 }
 
-/// Switches off what swap there is: every configuration begins without.
+/// Switches off what swap there is: every configuration begins without. The last area goes first, so that undoing it, newest first, brings
+/// them back in the order in which they were: areas without a priority of their own get theirs by that order.
 #[must_use]
 pub fn switch_off(facts: &Facts) -> Vec<Change> {
     let off = |area: &SwapArea| Change::Swap {
@@ -56,7 +57,7 @@ pub fn switch_off(facts: &Facts) -> Vec<Change> {
         before: Some(SwapState { priority: area.priority, discard_once: false }),
         after: None,
     };
-    facts.swaps.iter().map(off).collect()
+    facts.swaps.iter().rev().map(off).collect()
 }
 
 /// The changes, on a machine whose swap is off, or why it cannot do it. `facts` are of the machine as it was; the configuration is one
@@ -78,7 +79,7 @@ pub fn prepare(
     };
     let live = || posed.knob(MAX_POOL).and_then(|text| text.parse().ok());
     let Some(settings) = &variant.settings else {
-        let mut changes: Vec<Change> = switch_off(facts).iter().map(Change::inverse).collect();
+        let mut changes: Vec<Change> = switch_off(facts).iter().rev().map(Change::inverse).collect();
         scale_watermarks(&mut changes, &posed, (memory, total));
         let Some(percent) = live().filter(|_| posed.knob("zswap.enabled") == Some("Y")) else {
             return Ok(Preparation { changes, pool_percent: None });

@@ -177,6 +177,8 @@ fn the_machine_as_it_is_gets_its_areas_back() {
     facts.swaps = vec![area("/dev/zram0", 100), area("/swapfile", -2)];
     let on = prepared(&facts, NOW, facts.memory.total()).unwrap();
     assert_eq!(words(&on), ["/dev/zram0: off → on, priority 100", "/swapfile: off → on, priority -2"]);
+    let undone: Vec<String> = switch_off(&facts).iter().rev().map(|change| change.inverse().to_string()).collect();
+    assert_eq!(undone, words(&on), "undone, newest first, they come back in their order too");
     assert_eq!(words(&prepared(&facts, "none", facts.memory.total()).unwrap()), Vec::<String>::new(), "all are off before");
 }
 
