@@ -10,6 +10,7 @@ mod judge;
 mod keep;
 mod look;
 mod rows;
+mod strays;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -33,6 +34,7 @@ use bystander::BystanderKind;
 use command::{CommandJob, CommandRun};
 use look::KernelCounters;
 use rows::{VariantRuns, finish, rows, why_none_is_left};
+use strays::Strays;
 
 pub use alike::{CompareGround, GroundDifference};
 pub use bystander::SIZE as BYSTANDER;
@@ -202,11 +204,19 @@ pub fn try_command(
     output: Option<&File>,
 ) -> Result<bool, CompareError> {
     let job = CommandJob { tether: &helpers.tether, command: &options.command, output, beside: None };
-    let Some(ran) = job.run(machine, None, stop)? else { return Ok(false) };
+    let Some(ran) = alone(|| job.run(machine, None, stop))? else { return Ok(false) };
     match ran.failed {
         None => Ok(true),
         Some(how) => Err(CompareError::Fails { command: spoken(&options.command), how }),
     }
+}
+
+/// A run of which nothing is left when it has ended.
+fn alone<T>(run: impl FnOnce() -> T) -> T {
+    let strays = Strays::watch();
+    let ran = run();
+    strays.end();
+    ran
 }
 
 /// This program, as a command: of a link that stands for it even when its file was replaced.
@@ -298,7 +308,7 @@ impl CompareBlocks<'_> {
             Some(space) => space.group(self.machine)?,
             None => None,
         };
-        self.job.run(self.machine, group.as_ref(), self.stop)
+        alone(|| self.job.run(self.machine, group.as_ref(), self.stop))
     }
 
     /// Drops file caches where that is wanted, and waits until no task waits for memory.
