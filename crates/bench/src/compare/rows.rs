@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use swaptune_core::Facts;
-use swaptune_core::measurement::{CompareFigures, CompareRun, Comparison, Evidence};
+use swaptune_core::measurement::{CompareFigures, CompareRun, Comparison, Evidence, Incomparable};
 use swaptune_core::stats::median_interval;
 
 use super::{CompareOptions, KeptRun, judge};
@@ -87,6 +87,7 @@ pub(super) fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outco
             let why = format!("after {} of its runs: {why}", row.runs.len());
             outcome.skipped.push(Skipped { variant: variant.clone(), why });
         }
+        let incomparable = (place > 0 && comparison.is_none()).then(|| incomparable(&row.runs, &baseline));
         let elapsed: Vec<f64> = row.runs.iter().filter(|run| run.failed.is_none()).map(|run| run.elapsed_s).collect();
         outcome.figures.push(CompareFigures {
             variant,
@@ -97,8 +98,20 @@ pub(super) fn finish(rows: Vec<VariantRuns<'_>>, options: &CompareOptions, outco
             runs: row.runs,
             elapsed: median_interval(&elapsed),
             comparison,
+            incomparable,
             resolution,
         });
+    }
+}
+
+/// Why runs cannot be set against those of the first configuration.
+fn incomparable(runs: &[CompareRun], baseline: &[CompareRun]) -> Incomparable {
+    let has_ended = |runs: &[CompareRun]| runs.iter().any(|run| run.failed.is_none());
+    match (has_ended(baseline), has_ended(runs)) {
+        (false, true) => Incomparable::FirstNeverEnded,
+        (true, false) => Incomparable::NeverEnded,
+        (false, false) => Incomparable::NeitherEnded,
+        (true, true) => Incomparable::TooFewEnded,
     }
 }
 
@@ -196,5 +209,23 @@ mod tests {
         assert_eq!([0.5, 1.0, 2.0].map(|factor| verdict(factor, [2, 2])), [Better, Equivalent, Worse]);
         assert_eq!([0.5, 1.0, 2.0].map(|factor| verdict(factor, [0, 1])), [Inconclusive, Inconclusive, Worse]);
         assert_eq!([0.5, 1.0, 2.0].map(|factor| verdict(factor, [1, 0])), [Better, Inconclusive, Inconclusive]);
+    }
+
+    #[test]
+    fn a_configuration_without_a_ratio_says_which_of_both_never_ended() {
+        let variants = [variant("none"), variant("other")];
+        let told = |failed: [u32; 2]| {
+            let runs = |failed: u32| (0..BLOCKS).map(|block| run(block, false, 1.0, block < failed)).collect();
+            let mut outcome = VariantOutcome::default();
+            let rows = vec![row(&variants[0], runs(failed[0])), row(&variants[1], runs(failed[1]))];
+            finish(rows, &options(), &mut outcome);
+            assert_eq!(outcome.figures[0].incomparable, None);
+            outcome.figures[1].incomparable
+        };
+        assert_eq!(told([BLOCKS, 0]), Some(Incomparable::FirstNeverEnded));
+        assert_eq!(told([0, BLOCKS]), Some(Incomparable::NeverEnded));
+        assert_eq!(told([BLOCKS, BLOCKS]), Some(Incomparable::NeitherEnded));
+        assert_eq!(told([BLOCKS - 1, 0]), Some(Incomparable::TooFewEnded));
+        assert_eq!(told([0, 0]), None);
     }
 }

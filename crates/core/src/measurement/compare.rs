@@ -24,6 +24,9 @@ pub struct CompareFigures {
     pub elapsed: Option<Estimate>,
     /// Elapsed time against the first configuration's in the same block; `None` for that one itself, or without two such blocks.
     pub comparison: Option<Comparison>,
+    /// Why there is no comparison; not in results from before it was told, nor of the first configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomparable: Option<Incomparable>,
     /// The ratio of elapsed times that two runs of the first configuration may show.
     pub resolution: Option<f64>,
 }
@@ -62,6 +65,33 @@ impl CompareVerdict {
             Self::Worse => "worse",
             Self::Equivalent => "equivalent",
             Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Why two configurations have no ratio: only runs that ended well have a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Incomparable {
+    /// No run of the first configuration ended well, and some of this one did.
+    FirstNeverEnded,
+    /// No run of this one ended well, and some of the first did.
+    NeverEnded,
+    /// No run of either did.
+    NeitherEnded,
+    /// Both ended well in fewer than two blocks.
+    TooFewEnded,
+}
+
+impl Incomparable {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::FirstNeverEnded => "the first never ended",
+            Self::NeverEnded => "never ended",
+            Self::NeitherEnded => "neither ever ended",
+            Self::TooFewEnded => "too few runs ended",
         }
     }
 }

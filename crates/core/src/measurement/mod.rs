@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::stats::Estimate;
 pub use cipher::{CipherChoice, recommend};
-pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, CompareVerdict, Comparison};
+pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, CompareVerdict, Comparison, Incomparable};
 pub use conditions::Conditions;
 pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityFit, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};

@@ -32,7 +32,7 @@ pub struct CompareArgs {
     /// Differences within this are called equivalent, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
     pub delta: f64,
-    /// Keep the page cache between runs [default: drop it before each run]
+    /// Keep the page cache between runs [default: drop it before each run]; where the rest of RAM is held it is dropped all the same
     #[arg(long)]
     pub keep_caches: bool,
     /// Folder of the temporary swap files: its disk takes part in the result

@@ -98,7 +98,8 @@ fn compare(compare: &CompareFigures) -> String {
         let (ratio, verdict) = (comparison.ratio, comparison.verdict.word());
         format!(", {:.2} times {against} ({:.2}–{:.2}): {verdict}", ratio.value, ratio.low, ratio.high)
     });
-    format!("{}: {elapsed}{against}, {} runs", compare.variant, compare.runs.len())
+    let why = compare.incomparable.map_or_else(String::new, |why| format!(", {}", why.words()));
+    format!("{}: {elapsed}{against}{why}, {} runs", compare.variant, compare.runs.len())
 }
 
 fn density(density: &DensityFigures) -> String {

@@ -42,7 +42,7 @@ fn verdicts(page: &mut HtmlPage, figures: &[CompareFigures]) {
             of(|found| format!("{:.3} – {:.3}", found.ratio.low, found.ratio.high)),
             of(|found| format!("{:.3}", found.p)),
             format!("{} of {}", ended(row).count(), row.runs.len()),
-            of(|found| found.verdict.word().into()),
+            row.incomparable.map_or_else(|| of(|found| found.verdict.word().into()), |why| why.words().into()),
         ]
     };
     let head = ["", "elapsed, median", "ratio", "95 % interval", "p, corrected", "ended", "verdict"];

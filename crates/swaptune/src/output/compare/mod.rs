@@ -4,7 +4,7 @@ mod html;
 
 use swaptune_bench::compare::{BYSTANDER, CompareOptions, CompareProgress, blocks_needed, spoken};
 use swaptune_bench::variant::VariantOutcome;
-use swaptune_core::measurement::{CompareFigures, CompareRun};
+use swaptune_core::measurement::{CompareFigures, CompareRun, Incomparable};
 use swaptune_core::stats::median;
 
 use super::text;
@@ -52,7 +52,7 @@ fn verdicts(figures: &[CompareFigures], names: &[String]) -> String {
                 (format!("{:.2} ({:.2}–{:.2})", ratio.value, ratio.low, ratio.high), comparison.verdict.word())
             }
             None if row.against.is_none() => (String::new(), ""),
-            None => ("–".into(), "too few runs ended"),
+            None => ("–".into(), row.incomparable.unwrap_or(Incomparable::TooFewEnded).words()),
         };
         let elapsed = row.elapsed.map_or_else(|| "–".into(), |elapsed| format!("{:.1} s", elapsed.value));
         let range = row.elapsed.map_or_else(String::new, |elapsed| format!("{:.1}–{:.1}", elapsed.low, elapsed.high));
@@ -196,6 +196,7 @@ mod tests {
             runs: vec![run(9.0, None, 0), run(0.1, Some("killed"), 1), run(0.1, Some("killed"), 1)],
             elapsed: None,
             comparison: None,
+            incomparable: None,
             resolution: None,
         };
         let cells: Vec<(&str, String)> =
