@@ -32,6 +32,8 @@ pub struct Results {
     pub measurements: Vec<Measurement>,
     /// Numbers of lines that are no measurement of this version, with the reason. The first line is 1.
     pub unread: Vec<(usize, String)>,
+    /// Root's results, which may be there and cannot be read by this user: why.
+    pub hidden: Option<String>,
 }
 
 impl Results {
@@ -51,46 +53,86 @@ impl Results {
     }
 }
 
+impl Results {
+    /// These and those of root, oldest first; what is spoilt there is for root to know.
+    fn beside(mut self, of_root: &Path) -> Self {
+        match fs::read(of_root) {
+            Ok(bytes) => self.measurements.extend(Self::parse(&bytes).measurements),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return self,
+            Err(error) => {
+                let why = format!(
+                    "what was measured with sudo, if anything was, is in {}, which cannot be read here: {error}",
+                    of_root.display()
+                );
+                return Self { hidden: Some(why), ..self };
+            }
+        }
+        // Stable: the results of a run stay together, and in their order.
+        self.measurements.sort_by(|a, b| (&a.run, &a.at).cmp(&(&b.run, &b.at)));
+        self
+    }
+}
+
 /// A file of results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     path: PathBuf,
+    /// Root's file, which a user reads too where it can be read.
+    of_root: Option<PathBuf>,
 }
 
 impl Store {
-    /// The usual file: the machine's own for root, one below the user's state folder otherwise.
+    /// The usual file: the machine's own for root, one below the user's state folder otherwise, beside which root's is read.
     #[must_use]
     pub fn usual(machine: &Machine) -> Self {
+        let of_root = machine.root().join(SYSTEM.trim_start_matches('/'));
         if machine.is_root() || !machine.is_live() {
-            return Self { path: machine.root().join(SYSTEM.trim_start_matches('/')) };
+            return Self::at(of_root);
         }
-        let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".local/state");
-        Self { path: state.unwrap_or_else(home).join("swaptune/measurements.jsonl") }
+        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")));
+        let path = state.map(|state| state.join("swaptune/measurements.jsonl")).unwrap_or_default();
+        Self { path, of_root: Some(of_root) }
     }
 
     /// A file of the user's choice.
     #[must_use]
     pub fn at(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self { path: path.into(), of_root: None }
     }
 
-    /// The file.
+    /// Refuses a user who has no folder for results, before anything is measured for them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn has_a_place(&self) -> Result<(), StoreError> {
+        let nowhere = || StoreError {
+            path: "no file for results".into(),
+            source: io::Error::new(io::ErrorKind::NotFound, "neither HOME nor XDG_STATE_HOME is the path of a folder"),
+        };
+        if self.path.as_os_str().is_empty() { Err(nowhere()) } else { Ok(()) }
+    }
+
+    /// The file; empty for a user without a folder for one.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Everything in it; nothing when there is no such file.
+    /// Everything in it, and in root's file beside it where that can be read; nothing when there is no such file.
     ///
     /// # Errors
     /// [`StoreError`] when it is there and cannot be read.
     pub fn read(&self) -> Result<Results, StoreError> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(Results::parse(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Results::default()),
-            Err(error) => Err(self.failed(error)),
-        }
+        let own = match fs::read(&self.path) {
+            Ok(bytes) => Results::parse(&bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Results::default(),
+            Err(error) => return Err(self.failed(error)),
+        };
+        Ok(match &self.of_root {
+            Some(path) => own.beside(path),
+            None => own,
+        })
     }
 
     /// Appends one line; it is on disk when this returns.
@@ -286,6 +328,37 @@ mod tests {
         assert!(told(folder.path()).is_err() && told(&path.join("b.jsonl")).is_err());
         assert!(can_be_written(&folder.path().join("missing/report.html")).is_err());
         assert!(can_be_written(Path::new("/dev/null")).is_ok());
+    }
+
+    #[test]
+    fn a_user_sees_what_root_measured_or_why_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, of_root) = (folder.path().join("user.jsonl"), folder.path().join("root.jsonl"));
+        let machine = Machine::live();
+        let record = |path: &Path, run: &str| {
+            let measurement = ResultRecorder::start(&machine, None, "x", "test").record(cipher()).unwrap();
+            Store::at(path).append(&Measurement { run: run.into(), ..measurement }).unwrap();
+        };
+        record(&own, "2");
+        let store = Store { path: own.clone(), of_root: Some(of_root.clone()) };
+        let runs = |results: &Results| results.measurements.iter().map(|m| m.run.clone()).collect::<Vec<_>>();
+        let read = store.read().unwrap();
+        assert_eq!((runs(&read), read.hidden), (vec!["2".to_owned()], None), "root measured nothing");
+        record(&of_root, "1");
+        record(&of_root, "3");
+        assert_eq!(runs(&store.read().unwrap()), ["1", "2", "3"]);
+        // What is no file cannot be read, by root neither.
+        let read = Store { of_root: Some(folder.path().to_owned()), ..store }.read().unwrap();
+        assert!(runs(&read) == ["2"] && read.hidden.is_some_and(|why| why.contains("with sudo")));
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_measured_for_one() {
+        let nowhere = Store { path: PathBuf::new(), of_root: None };
+        assert!(nowhere.read().unwrap().measurements.is_empty());
+        let error = nowhere.has_a_place().unwrap_err().to_string();
+        assert_eq!(error, "no file for results: neither HOME nor XDG_STATE_HOME is the path of a folder");
+        assert!(Store::at("x").has_a_place().is_ok());
     }
 
     #[test]

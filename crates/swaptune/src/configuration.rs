@@ -101,6 +101,12 @@ pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<(Evidence, Opt
         let (first, more) = (format!("line {line}: {why}"), results.unread.len() - 1);
         unread(&store, &if more == 0 { first } else { format!("{first}, and {more} more") })
     });
+    let hidden = results.hidden.map(|why| Note {
+        about: "results".into(),
+        text: format!("{why}; `sudo swaptune plan` rests on it"),
+        evidence: "Permission denied".into(),
+        pending: false,
+    });
     let kernel = machine.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
     let evidence = Evidence::new(results.measurements, &machine_name(machine), kernel.trim());
     if wanted.measured && evidence.is_empty() {
@@ -109,7 +115,7 @@ pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<(Evidence, Opt
             Failure::new(USAGE, message).hint("measure first: `sudo swaptune sample --all`, then `sudo swaptune bench swap`")
         );
     }
-    Ok((evidence, spoilt))
+    Ok((evidence, spoilt.or(hidden)))
 }
 
 fn unread(store: &Store, why: &str) -> Note {

@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &CompareArgs) -> Result<u8, Failure> {
     let facts = inspect(&context.machine, InspectScope::PLAN);
     check(context, &facts)?;
     let (evidence, _) = configuration::evidence(&context.machine, &WantedArgs::default())?;
-    let mut recorder = recorder(context, &args.results, &typed());
+    let mut recorder = recorder(context, &args.results, &typed())?;
     // Hours of runs must not end at a file that cannot be written.
     recorder.can_keep()?;
     args.html.as_deref().map_or(Ok(()), report::can_be_written)?;

@@ -49,7 +49,8 @@ impl CipherReport<'_> {
     /// What encryption costs at the speed of the disk.
     fn cost(&self, choice: &CipherChoice) -> String {
         let Some(disk) = self.disk else {
-            return "what that costs depends on the disk: run `swaptune bench disk`, then this again".into();
+            return "what that costs depends on the disk: run `sudo swaptune bench disk`, then `sudo swaptune bench cipher`"
+                .into();
         };
         let row = self.rows.iter().find(|row| choice.cipher.starts_with(&row.cipher) && row.key_bits == choice.key_bits);
         let cost = 100.0 * row.map_or(0.0, |row| row.cost_at(disk.value));

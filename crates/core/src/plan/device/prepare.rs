@@ -126,7 +126,7 @@ fn cipher(draft: &Draft<'_>) -> (String, u32, String, String) {
         }
         _ => {
             let reason = format!(
-                "{} with {} bits, as cryptsetup takes it: `swaptune bench cipher` finds what is fastest here",
+                "{} with {} bits, as cryptsetup takes it: `sudo swaptune bench cipher` finds what is fastest here",
                 CIPHER.0, CIPHER.1
             );
             (CIPHER.0.into(), CIPHER.1, reason, "cryptsetup(8); no result of `bench cipher`".into())

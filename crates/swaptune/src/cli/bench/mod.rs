@@ -53,7 +53,7 @@ pub enum BenchCommand {
     Disk(super::DiskArgs),
     /// Measure this kernel's ciphers with cryptsetup, and say which suits swap
     #[command(
-        after_help = "Needs no root. With results of `bench disk` it also says what encryption costs at the speed of this disk.\n\nExample:\n  swaptune bench cipher --json | jq .recommended"
+        after_help = "Needs no root, but only what was measured with sudo counts for `sudo swaptune device prepare`. With results of `bench disk` it also says what encryption costs at the speed of this disk.\n\nExamples:\n  sudo swaptune bench cipher\n  swaptune bench cipher --json | jq .recommended"
     )]
     Cipher,
     /// Measure how fast memory is accessed, in RAM and under pressure

@@ -16,7 +16,7 @@ use crate::output::progress::ProgressLine;
 pub fn run(context: &Context, results: &ResultsArgs) -> Result<u8, Failure> {
     needs_live(context)?;
     let disk = evidence(context, results)?.disk_speed();
-    let mut recorder = recorder(context, results, "swaptune bench cipher");
+    let mut recorder = recorder(context, results, "swaptune bench cipher")?;
     let progress = ProgressLine::start();
     let ciphers = cipher::run(&mut recorder, &mut |done, what| progress.show(what, done as usize, CIPHERS.len()));
     drop(progress);

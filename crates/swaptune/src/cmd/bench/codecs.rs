@@ -43,7 +43,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     let source: PageSource = args.pages_of.parse()?;
     let pages = BenchPages::load(&context.machine, &source, args.pages as usize, args.same_filled)?;
     let facts = inspect(&context.machine, SCOPE);
-    let mut recorder = recorder(context, results, &command(args));
+    let mut recorder = recorder(context, results, &command(args))?;
     let rows = {
         let progress = ProgressLine::start();
         measure(&plan, &pages, &facts, |job, done, of| {

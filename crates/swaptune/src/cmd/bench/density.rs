@@ -38,7 +38,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DensityArgs) -> Resu
     let launch = launch(args)?;
     try_service(&launch)?;
     let options = options(args, &facts);
-    let mut recorder = recorder(context, results, &command(args, options.seed));
+    let mut recorder = recorder(context, results, &command(args, options.seed))?;
     // Hours of rounds must not end at a file that cannot be written.
     recorder.can_keep()?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;

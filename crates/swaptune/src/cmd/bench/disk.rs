@@ -30,7 +30,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &DiskArgs) -> Result<
     let time = Duration::from_secs_f64(args.seconds);
     let options = DiskOptions { jobs: args.jobs.clone(), time, rounds: args.rounds, size: args.size.0 };
     let bench = DiskBench::new(&areas, &options)?;
-    let mut recorder = recorder(context, results, &command(args, &facts));
+    let mut recorder = recorder(context, results, &command(args, &facts))?;
     let (runs, seconds) = (bench.runs(), f64::from(bench.runs()) * args.seconds);
     output::message(&format!("{} of fio on {}, about {seconds:.0} s", text::count(runs as usize, "run"), bench.size()));
     let progress = ProgressLine::start();

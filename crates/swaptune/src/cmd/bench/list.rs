@@ -61,6 +61,9 @@ fn read(context: &Context, args: &ResultsArgs) -> Result<Results, Failure> {
     for (line, why) in &results.unread {
         output::message(&format!("warning: {}:{line}: {why}", store.path().display()));
     }
+    if let Some(why) = &results.hidden {
+        output::message(&format!("{why}; put sudo before this command to see it"));
+    }
     Ok(results)
 }
 

@@ -16,7 +16,7 @@ use crate::output;
 pub fn run(context: &Context, results: &ResultsArgs, args: &MemoryArgs) -> Result<u8, Failure> {
     needs_live(context)?;
     let options = options(args)?;
-    let mut recorder = recorder(context, results, &typed());
+    let mut recorder = recorder(context, results, &typed())?;
     let (mut measured, mut killed): (Vec<Measurement>, _) = (Vec::new(), 0);
     memory::run(&context.machine, &options, &program(), &mut |event| {
         match event {

@@ -47,9 +47,10 @@ pub fn store(context: &Context, args: &ResultsArgs) -> Store {
 }
 
 /// A run that keeps its results as the flags say; `command` is what to type to repeat it.
-pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> ResultRecorder<'a> {
+pub fn recorder<'a>(context: &'a Context, args: &ResultsArgs, command: &str) -> Result<ResultRecorder<'a>, Failure> {
     let store = (!args.no_save).then(|| store(context, args));
-    ResultRecorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION"))
+    store.as_ref().map_or(Ok(()), Store::has_a_place)?;
+    Ok(ResultRecorder::start(&context.machine, store, command, env!("SWAPTUNE_VERSION")))
 }
 
 /// Refuses a folder in the place of a machine.

@@ -28,7 +28,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<
         let message = "this kernel has nothing of what was asked for";
         return Err(Failure::new(REFUSED, message).hint("`swaptune inspect` shows its zswap, zram and compressors"));
     }
-    let mut recorder = recorder(context, results, &command(args));
+    let mut recorder = recorder(context, results, &command(args))?;
     let stop = Stop::on_signals().map_err(|error| Failure::new(1, format!("signals: {error}")))?;
     let outcome = {
         let progress = ProgressLine::start();

@@ -126,7 +126,7 @@ fn measure(context: &Context) -> Result<Evidence, Failure> {
     drop(progress);
     if let Some(figures) = sample.and_then(|sample| sample.figures(&EstimatedPools::of(&facts.kernel))) {
         let command = format!("swaptune sample --all --pages {PAGES}");
-        super::bench::recorder(context, &ResultsArgs::default(), &command).record(ResultFigures::Sample(figures))?;
+        super::bench::recorder(context, &ResultsArgs::default(), &command)?.record(ResultFigures::Sample(figures))?;
     }
     Ok(configuration::evidence(&context.machine, &WantedArgs::default())?.0)
 }

@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &SampleArgs) -> Result<u8, Failure> {
     }
     let request = request(args)?;
     let facts = inspect(&context.machine, SCOPE);
-    let mut recorder = recorder(context, &args.results, &command(args));
+    let mut recorder = recorder(context, &args.results, &command(args))?;
     let mut sample = {
         let progress = ProgressLine::start();
         sample::take(&context.machine, &request, &mut |step| show(&progress, step))?
