@@ -141,7 +141,7 @@ pub(super) static ROWS: &[Knob] = &[
         kind: KnobKind::Integer { min: 1, max: 3000 },
         unit: "1/10000",
         default: "10",
-        doc: "Distance between the watermarks in 1/10000 of memory; larger makes kswapd start earlier and free more. Maximum 1000 before 5.19.",
+        doc: "Distance between the watermarks in 1/10000 of memory; larger makes kswapd start earlier and free more. Maximum 1000 before 5.17, unless it has the fix of July 2022 (5.15.58).",
         source: "Documentation/admin-guide/sysctl/vm.rst",
         ..Knob::LIVE
     },
