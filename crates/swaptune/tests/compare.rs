@@ -166,12 +166,13 @@ fn fails(folder: &Path) -> Result<(), Failed> {
 }
 
 fn refused(folder: &Path) -> Result<(), Failed> {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 7] = [
         (&["--variant", "zwsap,none"], 2, "did you mean `zswap`?"),
         (&["--variant", "auto"], 2, "one configuration is compared with nothing"),
         (&["--variant", "none,zswap:nonesuch"], 2, "this kernel has none of nonesuch"),
         (&["--variant", "none,disk", "--runs", "1"], 2, "1 is not in 2..=1000"),
         (&["--variant", "none,disk", "--memory", "1000T"], 3, "are available"),
+        (&["--variant", "none,disk", "--html", "/nonexistent/page.html"], 1, "--html /nonexistent/page.html: No such file"),
         (&["--resume", "/nonexistent"], 2, "cannot be used with"),
     ];
     for (words, code, text) in cases {
