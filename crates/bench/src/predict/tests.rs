@@ -250,3 +250,22 @@ fn what_is_simulated_as_planned_is_the_machine_that_the_plan_makes() {
     let guide = resolve(&bare, "profile = \"idle-guide\"");
     assert!(guide.wants_zswap() && matches!(ask(&bare, &guide, None, 1), Err(PredictError::NoSwap)));
 }
+
+#[test]
+fn on_much_ram_applications_stay_small_and_what_cannot_be_told_is_not() {
+    let mut large = facts();
+    let lines = [("MemTotal", 1024), ("MemFree", 990), ("MemAvailable", 1000)];
+    let lines = lines.map(|(key, gib)| (key.to_owned(), Bytes::from_gib(gib)));
+    large.memory.meminfo = swaptune_core::Fact::known(lines.into(), "/proc/meminfo");
+    let (settings, evidence) = (resolve(&large, ""), Evidence::default());
+    let after = after(&large, &settings);
+    let look = |application| {
+        let quick = ForecastRequest::usual(&large, &evidence, &settings, &after, application, ForecastDetail::QUICK);
+        predict(&ForecastRequest { alternatives: Alternatives::None, ..quick }, &|_, _| ())
+    };
+    let usual = look(None).unwrap();
+    assert!(usual.today.as_ref().unwrap().median() > 8000 && usual.candidates[0].median() > 8000, "{usual:?}");
+    assert!(usual.rests_on[1].starts_with("applications of 100 MiB"), "{:?}", usual.rests_on);
+    // Of so many pages some are on the disk at every wake of the small machine.
+    assert!(matches!(look(Some(Bytes::from_gib(16))), Err(PredictError::TooSlow { .. })));
+}
