@@ -58,6 +58,26 @@ pub fn visible(text: &str) -> String {
     out
 }
 
+/// A word as it is typed to a shell: quoted where the shell would read it otherwise, and with what a terminal or UTF-8 does not show as
+/// `\xNN`, in quotes that bash and zsh resolve.
+#[must_use]
+pub fn shell_word(word: &[u8]) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(byte);
+    let shown = std::str::from_utf8(word).ok().filter(|text| !text.chars().any(char::is_control));
+    match shown {
+        Some(text) if !text.is_empty() && word.iter().all(is_plain) => text.to_owned(),
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => {
+            let byte = |byte: &u8| match byte {
+                b'\\' | b'\'' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                other => format!("\\x{other:02x}"),
+            };
+            format!("$'{}'", word.iter().map(byte).collect::<String>())
+        }
+    }
+}
+
 /// Writes a path so that fstab(5) reads it as one field.
 #[must_use]
 pub fn escape(text: &str) -> String {
@@ -82,6 +102,24 @@ fn octal(group: Option<&[u8]>) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_quoted_as_a_shell_reads_them() {
+        let table: [(&[u8], &str); 9] = [
+            (b"--limit=1G", "--limit=1G"),
+            (b"./a-b_c,d:e@f%", "./a-b_c,d:e@f%"),
+            (b"", "''"),
+            (b"two words", "'two words'"),
+            (b"$HOME; rm *", "'$HOME; rm *'"),
+            (b"it's", r"'it'\''s'"),
+            ("Größe".as_bytes(), "'Größe'"),
+            (b"a\xff'b\\", r"$'a\xff\'b\\'"),
+            (b"a\x1b[2J\n", r"$'a\x1b[2J\x0a'"),
+        ];
+        for (word, typed) in table {
+            assert_eq!(shell_word(word), typed);
+        }
+    }
 
     #[test]
     fn escapes_are_resolved_and_written() {

@@ -9,6 +9,7 @@ mod memory;
 mod swap;
 mod workload;
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -16,6 +17,7 @@ use swaptune_bench::conditions::other_swappable;
 use swaptune_bench::process::HelperProgram;
 use swaptune_bench::results::{ResultRecorder, Store, StoreError};
 use swaptune_bench::space::SpaceWish;
+use swaptune_core::escape::shell_word;
 use swaptune_core::{Bytes, Facts};
 use swaptune_host::child;
 
@@ -93,7 +95,8 @@ fn install(program: &str, debian: &str, fedora: &str, arch: &str) -> String {
 
 /// What was typed, to be typed again.
 pub fn typed() -> String {
-    let words = std::env::args().skip(1).map(|word| if word.contains(' ') { format!("'{word}'") } else { word });
+    // Not `args`, which ends the program at a name that is no UTF-8.
+    let words = std::env::args_os().skip(1).map(|word| shell_word(word.as_bytes()));
     std::iter::once("swaptune".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
