@@ -384,6 +384,32 @@ fn a_plan_cites_each_result_and_tells_of_the_cipher() {
     );
 }
 
+/// The same as [`disk`], on these.
+fn on(disks: &[&str], iops: f64) -> ResultFigures {
+    let ResultFigures::Disk(figures) = disk(DiskShape::Mixed, disks.len(), iops, 60) else { unreachable!() };
+    let disks = disks.iter().map(|name| (*name).to_owned()).collect();
+    ResultFigures::Disk(DiskFigures { disks, ..figures })
+}
+
+#[test]
+fn a_cipher_is_judged_by_the_disk_below_the_swap_areas() {
+    let facts = host!("debian13-6.12");
+    assert_eq!(facts.swap_disk().as_deref(), Some("vda"));
+    let cipher = CipherFigures { cipher: "aes-xts".into(), key_bits: 256, encrypt_mib_s: 2946.0, decrypt_mib_s: 2956.0 };
+    let note = |runs: &[ResultFigures]| {
+        let bench = Bench::on(&facts).run([ResultFigures::Cipher(cipher.clone())]);
+        let plan = runs.iter().fold(bench, |bench, run| bench.run([run.clone()])).plan(&facts);
+        plan.notes.iter().find(|note| note.about == "encryption of swap").unwrap().text.clone()
+    };
+    let of_vda = note(&[on(&["vda"], 1e5)]);
+    assert!(of_vda.contains("of the throughput of vda (run 1 (bench disk"), "{of_vda}");
+    let usb = note(&[on(&["sdb"], 1e3)]);
+    assert!(!usb.contains("throughput"), "another disk says nothing: {usb}");
+    assert_eq!(note(&[on(&["vda"], 1e5), on(&["sdb"], 1e3)]), of_vda, "nor does it when it was measured later");
+    let both = note(&[on(&["vda", "sdb"], 1e6)]);
+    assert!(!both.contains("throughput"), "two disks are as fast as neither: {both}");
+}
+
 #[test]
 fn a_sample_and_a_plan_choose_by_one_rule() {
     let modern = host!("debian13-6.12");

@@ -163,6 +163,21 @@ impl Facts {
         }
     }
 
+    /// The disk below all swap areas but zram, or below `/` where there are none; `None` where that is several, or not known.
+    #[must_use]
+    pub fn swap_disk(&self) -> Option<String> {
+        let areas: Vec<&SwapArea> = self.swaps.iter().filter(|area| !area.is_zram()).collect();
+        let root = || self.mounts.iter().rfind(|mount| mount.at == "/").map(|mount| &mount.device);
+        let devices =
+            if areas.is_empty() { root().into_iter().collect() } else { areas.iter().map(|area| &area.device).collect() };
+        let devices: Vec<&Fact<String>> = devices;
+        let known: Option<Vec<&String>> = devices.into_iter().map(Fact::value).collect();
+        let mut disks: Vec<String> = known?.into_iter().flat_map(|name| self.disks_below(name)).collect();
+        disks.sort_unstable();
+        disks.dedup();
+        disks.pop().filter(|_| disks.is_empty())
+    }
+
     /// The names of all whole disks below a device, sorted: more than one for an array or a volume that spans disks.
     #[must_use]
     pub fn disks_below(&self, name: &str) -> Vec<String> {

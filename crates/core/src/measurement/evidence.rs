@@ -58,6 +58,15 @@ impl PageCost {
     }
 }
 
+/// How fast a disk is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiskSpeed {
+    /// Its name.
+    pub disk: String,
+    /// The most bytes a second that it moved.
+    pub bytes_per_second: f64,
+}
+
 /// What several areas of one disk do for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AreaSpread {
@@ -247,13 +256,16 @@ impl Evidence {
         Some(MeasuredAnswer::new(of_run.map(|(_, figures)| figures).collect(), newest))
     }
 
-    /// The most bytes a second that the newest run moved to or from a disk past the page cache.
+    /// The most bytes a second that the newest run moved to or from this disk past the page cache; where it is not known, the disk of the
+    /// newest run on one. What several disks did together is the speed of none.
     #[must_use]
-    pub fn disk_speed(&self) -> Option<MeasuredAnswer<f64>> {
-        let (newest, _) = self.disks().find(|(_, figures)| is_direct(figures))?;
-        let of_run = self.disks().filter(|(measurement, figures)| measurement.run == newest.run && is_direct(figures));
+    pub fn disk_speed(&self, disk: Option<&str>) -> Option<MeasuredAnswer<DiskSpeed>> {
+        let fits = |figures: &DiskFigures, disk| is_direct(figures) && figures.disks.len() == 1 && is_on(&figures.disks, disk);
+        let (newest, first) = self.disks().find(|(_, figures)| fits(figures, disk))?;
+        let disk = first.disks.first()?.clone();
+        let of_run = self.disks().filter(|(m, figures)| m.run == newest.run && fits(figures, Some(&disk)));
         let most = of_run.map(|(_, figures)| figures.bytes_per_second()).fold(0.0, f64::max);
-        (most > 0.0).then(|| MeasuredAnswer::new(most, newest))
+        (most > 0.0).then(|| MeasuredAnswer::new(DiskSpeed { disk, bytes_per_second: most }, newest))
     }
 
     /// Whether several areas of this disk are faster than one, at the number of jobs that suits one area best.

@@ -19,7 +19,7 @@ pub use compare::{CompareCounts, CompareFigures, CompareLook, CompareRun, Compar
 pub use conditions::Conditions;
 pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityFit, DensityLevel, DensityLimit, DensityLoad, DensityRound};
 pub use disk::{areas_gain, sweet_spot};
-pub use evidence::{AreaSpread, Evidence, MeasuredAnswer, PageCost, ReadAhead, kernels_name};
+pub use evidence::{AreaSpread, DiskSpeed, Evidence, MeasuredAnswer, PageCost, ReadAhead, kernels_name};
 pub use figures::{
     AllocatorFigures, CipherFigures, CodecFigures, CodecPath, ColdPages, DiskFigures, DiskShape, IoFigures, LandingFigures,
     MemoryData, MemoryFigures, MemoryOrder, PoolFigures, ResultFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound,

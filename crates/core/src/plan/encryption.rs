@@ -16,9 +16,11 @@ pub(super) fn note(draft: &mut Draft<'_>) {
     let rows: Vec<CipherFigures> = ciphers.value.into_iter().cloned().collect();
     let Some(choice) = recommend(&rows, None) else { return };
     let chosen = rows.iter().find(|row| choice.cipher.starts_with(&row.cipher) && row.key_bits == choice.key_bits);
-    let cost = chosen.zip(evidence.disk_speed()).map_or_else(String::new, |(cipher, disk)| {
-        format!(", at most {:.0} % of this disk's throughput ({})", 100.0 * cipher.cost_at(disk.value), disk.source)
-    });
+    let cost =
+        chosen.zip(evidence.disk_speed(draft.facts().swap_disk().as_deref())).map_or_else(String::new, |(cipher, disk)| {
+            let percent = 100.0 * cipher.cost_at(disk.value.bytes_per_second);
+            format!(", at most {percent:.0} % of the throughput of {} ({})", disk.value.disk, disk.source)
+        });
     let text = format!(
         "what is swapped out stays readable on the disk after power-off; {} with a key of {} bits does {:.0} MiB/s here{cost}",
         choice.cipher, choice.key_bits, choice.mib_s

@@ -1,7 +1,7 @@
 //! What `bench cipher` measured, as a table and sentences.
 
 use serde_json::{Value, json};
-use swaptune_core::measurement::{CipherChoice, CipherFigures, MeasuredAnswer, Measurement};
+use swaptune_core::measurement::{CipherChoice, CipherFigures, DiskSpeed, MeasuredAnswer, Measurement};
 
 use super::text::{columns, wrap};
 
@@ -14,8 +14,8 @@ pub struct CipherReport<'a> {
     pub unavailable: &'a [String],
     /// What is recommended.
     pub choice: Option<&'a CipherChoice>,
-    /// Bytes a second of this machine's disk, where `bench disk` measured them.
-    pub disk: Option<&'a MeasuredAnswer<f64>>,
+    /// The disk below the swap areas, where `bench disk` measured them.
+    pub disk: Option<&'a MeasuredAnswer<DiskSpeed>>,
 }
 
 impl CipherReport<'_> {
@@ -39,7 +39,9 @@ impl CipherReport<'_> {
         let head = ["CIPHER", "KEY BITS", "ENCRYPT MiB/s", "DECRYPT MiB/s", "SLOWS THE DISK BY"].map(str::to_owned);
         let mut cells = vec![head.to_vec()];
         cells.extend(self.rows.iter().map(|row| {
-            let cost = self.disk.map_or_else(|| "–".into(), |disk| format!("< {:.1} %", 100.0 * row.cost_at(disk.value)));
+            let cost = self
+                .disk
+                .map_or_else(|| "–".into(), |disk| format!("< {:.1} %", 100.0 * row.cost_at(disk.value.bytes_per_second)));
             let speed = |speed: f64| format!("{speed:.0}");
             vec![row.cipher.clone(), row.key_bits.to_string(), speed(row.encrypt_mib_s), speed(row.decrypt_mib_s), cost]
         }));
@@ -53,11 +55,12 @@ impl CipherReport<'_> {
                 .into();
         };
         let row = self.rows.iter().find(|row| choice.cipher.starts_with(&row.cipher) && row.key_bits == choice.key_bits);
-        let cost = 100.0 * row.map_or(0.0, |row| row.cost_at(disk.value));
+        let cost = 100.0 * row.map_or(0.0, |row| row.cost_at(disk.value.bytes_per_second));
         format!(
-            "the disk did {:.0} MB/s ({}), this cipher does {:.0} MB/s on one processor: throughput drops by less than {cost:.1} %, and \
+            "{} did {:.0} MB/s ({}), this cipher does {:.0} MB/s on one processor: throughput drops by less than {cost:.1} %, and \
              only if the processor encrypts nothing while the disk works",
-            disk.value / 1e6,
+            disk.value.disk,
+            disk.value.bytes_per_second / 1e6,
             disk.source,
             choice.mib_s * 1.048_576,
         )
@@ -70,7 +73,9 @@ impl CipherReport<'_> {
                 "cipher": choice.cipher, "key_bits": choice.key_bits, "mib_s": choice.mib_s, "reasons": choice.reasons,
             })
         });
-        let disk = self.disk.map(|disk| json!({ "bytes_per_second": disk.value, "source": disk.source }));
+        let disk = self.disk.map(
+            |disk| json!({ "name": disk.value.disk, "bytes_per_second": disk.value.bytes_per_second, "source": disk.source }),
+        );
         json!({ "measurements": measured, "unavailable": self.unavailable, "recommended": choice, "disk": disk })
     }
 }
@@ -93,15 +98,16 @@ mod tests {
 
     #[test]
     fn the_cost_is_told_at_the_speed_of_the_disk() {
-        let (rows, disk) = (rows(), MeasuredAnswer { value: 300e6, source: "run x".into() });
+        let speed = DiskSpeed { disk: "vda".into(), bytes_per_second: 300e6 };
+        let (rows, disk) = (rows(), MeasuredAnswer { value: speed, source: "run x".into() });
         let choice = recommend(&rows, Some(true));
         let report = CipherReport { rows: &rows, unavailable: &[], choice: choice.as_ref(), disk: Some(&disk) };
         let text = report.text();
         assert!(text.contains("recommended: aes-xts-plain64 with a key of 256 bits"), "{text}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(
-            words.contains("300 MB/s (run x), this cipher does 3089 MB/s on one processor: throughput drops by less than 8.9 %")
-        );
+        assert!(words.contains(
+            "vda did 300 MB/s (run x), this cipher does 3089 MB/s on one processor: throughput drops by less than 8.9 %"
+        ));
         assert_eq!(report.json(&[])["recommended"]["key_bits"], 256);
     }
 

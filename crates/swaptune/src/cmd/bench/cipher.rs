@@ -3,6 +3,7 @@
 use swaptune_bench::cipher::{self, CIPHERS, CipherError};
 use swaptune_bench::conditions;
 use swaptune_core::measurement::{CipherFigures, Evidence, ResultFigures, recommend};
+use swaptune_host::inspect::{InspectScope, inspect};
 
 use super::{install, needs_live, recorder, store};
 use crate::cli::ResultsArgs;
@@ -15,7 +16,8 @@ use crate::output::progress::ProgressLine;
 /// Measures the ciphers that this kernel has, and keeps the results.
 pub fn run(context: &Context, results: &ResultsArgs) -> Result<u8, Failure> {
     needs_live(context)?;
-    let disk = evidence(context, results)?.disk_speed();
+    let swap_disk = inspect(&context.machine, InspectScope::STATUS).swap_disk();
+    let disk = evidence(context, results)?.disk_speed(swap_disk.as_deref());
     let mut recorder = recorder(context, results, "swaptune bench cipher")?;
     let progress = ProgressLine::start();
     let ciphers = cipher::run(&mut recorder, &mut |done, what| progress.show(what, done as usize, CIPHERS.len()));
