@@ -110,9 +110,49 @@ fn in_zram_driver(name: &str, kernel: &KernelFacts, driver: Availability) -> Opt
     if kernel.does(&behaviours::ZRAM_OWN_CODECS) == Some(false) {
         return None;
     }
-    let option = format!("CONFIG_ZRAM_BACKEND_{}", name.to_ascii_uppercase());
+    // One option for both (drivers/block/zram/Kconfig).
+    let backend = if name == "lzo-rle" { "lzo" } else { name };
+    let option = format!("CONFIG_ZRAM_BACKEND_{}", backend.to_ascii_uppercase());
     let source = kernel.config.source();
-    let set = kernel.config.value().is_some_and(|config| config.get(&option).is_some_and(|value| value == "y"));
-    let (availability, says) = if set { (driver, "=y") } else { (Availability::Absent, " is not set") };
+    let (availability, says) = match kernel.config.value() {
+        Some(config) if config.get(&option).is_some_and(|value| value == "y") => (driver, "=y"),
+        Some(_) => (Availability::Absent, " is not set"),
+        // Whoever sets up a device finds out.
+        None => (driver, " is not known"),
+    };
     Some(CodecPresence { availability, source: format!("{source}: {option}{says}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use swaptune_core::Fact;
+    use swaptune_kernel::v;
+
+    use super::*;
+
+    fn says(name: &str, config: Fact<&[(&str, &str)]>) -> String {
+        let pairs = |config: &[(&str, &str)]| config.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let config = match config.value() {
+            Some(config) => Fact::known(pairs(config), "/proc/config.gz"),
+            None => Fact::absent(config.source()),
+        };
+        let kernel = KernelFacts { version: Fact::known(v(6, 18), "test"), config, ..KernelFacts::default() };
+        let mut facts = Facts { kernel, ..Facts::default() };
+        facts.zram.driver = Fact::known(Availability::Module, "test");
+        in_zram(name, &facts).text()
+    }
+
+    #[test]
+    fn lzo_rle_comes_with_lzo() {
+        let config = || Fact::known(&[("CONFIG_ZRAM_BACKEND_LZO", "y")][..], "test");
+        assert_eq!(says("lzo-rle", config()), "module (/proc/config.gz: CONFIG_ZRAM_BACKEND_LZO=y)");
+        assert_eq!(says("lzo", config()), "module (/proc/config.gz: CONFIG_ZRAM_BACKEND_LZO=y)");
+        assert_eq!(says("zstd", config()), "absent (/proc/config.gz: CONFIG_ZRAM_BACKEND_ZSTD is not set)");
+    }
+
+    #[test]
+    fn what_a_kernel_has_that_does_not_say_is_tried() {
+        let said = says("zstd", Fact::absent("/proc/config.gz: not there"));
+        assert_eq!(said, "module (/proc/config.gz: not there: CONFIG_ZRAM_BACKEND_ZSTD is not known)");
+    }
 }
