@@ -63,17 +63,23 @@ impl Watch {
     /// The conditions until now, with the parameters as they are at this moment.
     #[must_use]
     pub fn conditions(&self, machine: &Machine) -> Conditions {
-        let parameter = |name: &&str| {
-            let knob = knobs::find(name)?;
-            let text = machine.read_text(knob.path).ok()?;
-            Some(((*name).to_owned(), choice::value(&text)))
-        };
         Conditions {
             steal_percent: self.ticks.steal_percent(Ticks::read(machine)),
-            parameters: PARAMETERS.iter().filter_map(parameter).collect(),
+            parameters: parameters(machine),
             ..self.before.clone()
         }
     }
+}
+
+/// The knobs that bear on some result, as they are at this moment.
+#[must_use]
+pub fn parameters(machine: &Machine) -> BTreeMap<String, String> {
+    let parameter = |name: &&str| {
+        let knob = knobs::find(name)?;
+        let text = machine.read_text(knob.path).ok()?;
+        Some(((*name).to_owned(), choice::value(&text)))
+    };
+    PARAMETERS.iter().filter_map(parameter).collect()
 }
 
 /// A name for this machine that lasts and gives nothing away: a hash of its machine id, or of its board where it has none.

@@ -1,5 +1,6 @@
 //! Results on disk: one JSON line each, appended as soon as it is measured.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -262,6 +263,19 @@ impl<'a> ResultRecorder<'a> {
         folder.and_then(|()| can_be_written(&store.path)).map_err(|source| store.failed(source))
     }
 
+    /// The same for figures that were measured with other settings than stand now: each with those that it was measured under.
+    ///
+    /// # Errors
+    /// [`StoreError`] when one could not be kept; those before it are.
+    pub fn record_under(
+        &mut self,
+        figures: impl IntoIterator<Item = (ResultFigures, BTreeMap<String, String>)>,
+    ) -> Result<Vec<Measurement>, StoreError> {
+        let conditions = self.since_last();
+        let under = |(figures, parameters)| self.keep(figures, Conditions { parameters, ..conditions.clone() });
+        figures.into_iter().map(under).collect()
+    }
+
     /// The conditions since this was last asked.
     fn since_last(&mut self) -> Conditions {
         let conditions = self.watch.conditions(self.machine);
@@ -359,6 +373,17 @@ mod tests {
         let error = nowhere.has_a_place().unwrap_err().to_string();
         assert_eq!(error, "no file for results: neither HOME nor XDG_STATE_HOME is the path of a folder");
         assert!(Store::at("x").has_a_place().is_ok());
+    }
+
+    #[test]
+    fn figures_that_were_measured_with_other_settings_have_those() {
+        let machine = Machine::live();
+        let mut recorder = ResultRecorder::start(&machine, None, "swaptune bench swap", "test");
+        let under = |value: &str| BTreeMap::from([("zswap.compressor".to_owned(), value.to_owned())]);
+        let made = recorder.record_under([(cipher(), under("lz4")), (cipher(), under("zstd"))]).unwrap();
+        let parameters: Vec<_> = made.iter().map(|one| one.conditions.parameters.clone()).collect();
+        assert_eq!(parameters, [under("lz4"), under("zstd")]);
+        assert_eq!(made[0].conditions.cpu, made[1].conditions.cpu);
     }
 
     #[test]

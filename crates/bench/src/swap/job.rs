@@ -156,6 +156,8 @@ pub(super) struct JobRounds {
     overhead: Vec<u64>,
     rounds: Vec<SwapRound>,
     tier: Option<SwapTier>,
+    /// Settings while it is measured.
+    pub parameters: BTreeMap<String, String>,
     landing: LandingFigures,
     missed: Option<String>,
 }
@@ -163,7 +165,17 @@ pub(super) struct JobRounds {
 impl JobRounds {
     pub fn new(job: SwapJob) -> Self {
         let (stores, loads, overhead, rounds) = Default::default();
-        Self { job, stores, loads, overhead, rounds, tier: None, landing: LandingFigures::default(), missed: None }
+        Self {
+            job,
+            stores,
+            loads,
+            overhead,
+            rounds,
+            tier: None,
+            parameters: BTreeMap::new(),
+            landing: LandingFigures::default(),
+            missed: None,
+        }
     }
 
     /// It cannot be measured.

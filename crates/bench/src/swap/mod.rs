@@ -16,6 +16,7 @@ mod measure;
 mod places;
 mod tier;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use swaptune_core::measurement::SwapFigures;
@@ -32,6 +33,7 @@ use thiserror::Error;
 pub use job::{SwapJob, SwapWish, jobs};
 pub use tier::BenchTier;
 
+use crate::conditions::parameters;
 use job::JobRounds;
 
 /// Where disk tiers lie.
@@ -68,6 +70,8 @@ pub struct Missed {
 pub struct SwapOutcome {
     /// Results, in the order of the jobs.
     pub figures: Vec<SwapFigures>,
+    /// The settings that each was measured under, in the same order.
+    pub parameters: Vec<BTreeMap<String, String>>,
     /// Jobs without one.
     pub missed: Vec<Missed>,
     /// True when it was stopped before all rounds were done.
@@ -150,9 +154,13 @@ pub fn run(
     // Whatever happened, what was set is put back first.
     temporary.close()?;
     outcome.stopped = !measured?;
-    for row in rows {
+    for mut row in rows {
+        let parameters = std::mem::take(&mut row.parameters);
         match row.finish() {
-            Ok(figures) => outcome.figures.push(figures),
+            Ok(figures) => {
+                outcome.figures.push(figures);
+                outcome.parameters.push(parameters);
+            }
             Err(missed) => outcome.missed.push(missed),
         }
     }
@@ -219,6 +227,8 @@ fn one_tier(
         show(&row.job.to_string());
         let mark = temporary.mark()?;
         temporary.knob("vm.page-cluster", &row.job.page_cluster.to_string())?;
+        // What it is measured under is gone when this ends.
+        row.parameters = parameters(machine);
         let measured = measure::once(machine, temporary, &row.job, stop);
         temporary.back_to(mark)?;
         match measured? {

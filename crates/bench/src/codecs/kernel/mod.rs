@@ -10,6 +10,7 @@ mod predict;
 mod zram;
 mod zswap;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use in_memory::{ZswapPages, in_memory};
 use super::kernel_has::{CodecPresence, in_zram, in_zswap};
 use super::pages::BenchPages;
 use super::rounds::{CodecWork, Rates, processor_time};
+use crate::conditions::parameters;
 
 /// How often each takes its turn.
 const ROUNDS: usize = 5;
@@ -55,6 +57,8 @@ pub struct KernelRow {
     pub compressed: Option<Bytes>,
     /// Pages of live processes that did not go through, for the kernel might have written them to the swap file.
     pub kept_out: u64,
+    /// The settings that it was measured under.
+    pub parameters: BTreeMap<String, String>,
 }
 
 /// A codec that could not be measured.
@@ -103,6 +107,7 @@ struct CodecTurns {
     only: Option<BenchPages>,
     rates: Rates,
     turn: Option<CodecTurn>,
+    parameters: BTreeMap<String, String>,
     failed: Option<String>,
 }
 
@@ -154,9 +159,16 @@ fn entries(facts: &Facts, pages: &BenchPages, plan: &KernelPlan) -> (Vec<CodecTu
             let place = if path == CodecPath::Zram { in_zram(name, facts) } else { in_zswap(name, facts) };
             let name = name.to_owned();
             match only(path, &name, &place, facts, pages) {
-                Ok(only) => {
-                    entries.push(CodecTurns { path, name, place, only, rates: Rates::default(), turn: None, failed: None })
-                }
+                Ok(only) => entries.push(CodecTurns {
+                    path,
+                    name,
+                    place,
+                    only,
+                    rates: Rates::default(),
+                    turn: None,
+                    parameters: BTreeMap::new(),
+                    failed: None,
+                }),
                 Err(why) => left_out.push(CodecLeftOut { user: user(path), name, why }),
             }
         }
@@ -232,6 +244,7 @@ impl KernelBench<'_> {
             CodecPath::Zram => self.zram(&entry.name),
             CodecPath::Zswap | CodecPath::Library => self.zswap(&entry.name, entry.only.as_ref()),
         };
+        entry.parameters = parameters(self.machine);
         self.temporary.back_to(mark)?;
         entry.add(turn)
     }
@@ -284,7 +297,7 @@ impl CodecTurns {
             in_kernel: format!("{}: {}", user(self.path), self.place.text()),
         };
         let predicted = predict::predict(&self.name, self.path, allocator, facts, pages);
-        Some(KernelRow { figures, predicted, compressed: turn.compressed, kept_out })
+        Some(KernelRow { figures, predicted, compressed: turn.compressed, kept_out, parameters: self.parameters })
     }
 }
 
@@ -304,7 +317,7 @@ mod tests {
     fn turns() -> CodecTurns {
         let place = CodecPresence { availability: Availability::BuiltIn, source: "test".into() };
         let (path, name, rates) = (CodecPath::Zswap, "lzo".to_owned(), Rates::default());
-        CodecTurns { path, name, place, only: None, rates, turn: None, failed: None }
+        CodecTurns { path, name, place, only: None, rates, turn: None, parameters: BTreeMap::new(), failed: None }
     }
 
     fn turn(millis: u64) -> CodecTurn {

@@ -53,8 +53,9 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &CodecsArgs) -> Resul
     let measurements = recorder.record_all(rows.iter().map(|row| ResultFigures::Codec(row.figures.clone())))?;
     let verdicts = verdicts(&rows[..plan.settings.len()]);
     let kernel = kernel_plan.map(|(plan, temporary)| in_kernel(context, temporary, &facts, &pages, &plan));
-    let of_kernel = kernel.iter().flat_map(|outcome| &outcome.rows).map(|row| ResultFigures::Codec(row.figures.clone()));
-    let kernel_measurements = recorder.record_all(of_kernel)?;
+    let kernel_rows = kernel.iter().flat_map(|outcome| &outcome.rows);
+    let of_kernel = kernel_rows.map(|row| (ResultFigures::Codec(row.figures.clone()), row.parameters.clone()));
+    let kernel_measurements = recorder.record_under(of_kernel)?;
     if context.json {
         let library = codecs::json(&pages, &measurements, &verdicts);
         let json = |outcome| codecs_kernel::json(outcome, &kernel_measurements);

@@ -38,7 +38,7 @@ pub fn run(context: &Context, results: &ResultsArgs, args: &SwapArgs) -> Result<
         output::message(what);
     }
     let figures = outcome.figures.iter().cloned().map(ResultFigures::Swap);
-    let measurements = recorder.record_all(figures)?;
+    let measurements = recorder.record_under(figures.zip(outcome.parameters.iter().cloned()))?;
     print(context, &outcome, &measurements)?;
     Ok(if outcome.stopped || outcome.figures.is_empty() { FINDINGS } else { 0 })
 }
