@@ -88,11 +88,15 @@ pub fn machine_name(machine: &Machine) -> String {
     const PLACES: &[&str] =
         &["/etc/machine-id", "/var/lib/dbus/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/hostname"];
     let id = PLACES.iter().find_map(|path| machine.read_text(path).ok().filter(|id| !id.trim().is_empty()));
-    let id = id.unwrap_or_default();
+    hash(id.unwrap_or_default().trim())
+}
+
+/// A name that stands for another and gives nothing of it away.
+pub(crate) fn hash(id: &str) -> String {
     // FNV-1a: the same on every machine and in every version, which the standard library's hasher does not promise.
     let hash = b"swaptune "
         .iter()
-        .chain(id.trim().as_bytes())
+        .chain(id.as_bytes())
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }

@@ -211,6 +211,10 @@ impl<'a> ResultRecorder<'a> {
         Self { machine, store, run: Stamp::now().id(), command, swaptune, watch }
     }
 
+    pub(crate) fn machine(&self) -> &Machine {
+        self.machine
+    }
+
     /// The run's name.
     #[must_use]
     pub fn run(&self) -> &str {

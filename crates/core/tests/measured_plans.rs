@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use swaptune_core::facts::{CountersSinceBoot, Transport};
 use swaptune_core::measurement::{
-    CipherFigures, Conditions, DiskFigures, DiskShape, Estimate, Evidence, IoFigures, LandingFigures, Measurement, MemoryOrder,
-    ResultFigures, SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
+    CipherFigures, Conditions, DiskFigures, DiskIdentity, DiskShape, Estimate, Evidence, IoFigures, LandingFigures, Measurement,
+    MemoryOrder, ResultFigures, SCHEMA, SampleFigures, SampledCodec, SwapFigures, SwapRound, SwapTier,
 };
 use swaptune_core::memory_map::MemoryMap;
 use swaptune_core::plan::{Plan, PlanRequest, plan};
@@ -149,6 +149,7 @@ fn disk(shape: DiskShape, places: usize, iops: f64, micros: u64) -> ResultFigure
     let io = IoFigures { iops, bytes_per_second: iops * 4096.0, latency: quantiles(micros) };
     ResultFigures::Disk(DiskFigures {
         disks: vec!["vda".into()],
+        identities: Vec::new(),
         places: (0..places).map(|number| format!("/swap{number}")).collect(),
         shape,
         jobs: 1,
@@ -408,6 +409,29 @@ fn a_cipher_is_judged_by_the_disk_below_the_swap_areas() {
     assert_eq!(note(&[on(&["vda"], 1e5), on(&["sdb"], 1e3)]), of_vda, "nor does it when it was measured later");
     let both = note(&[on(&["vda", "sdb"], 1e6)]);
     assert!(!both.contains("throughput"), "two disks are as fast as neither: {both}");
+}
+
+#[test]
+fn a_result_counts_for_the_disk_and_not_for_its_name() {
+    let facts = host!("debian13-6.12");
+    let identity = |id: Option<&str>, gib| DiskIdentity {
+        id: id.map(str::to_owned),
+        size: Some(Bytes::from_gib(gib)),
+        model: Some("a model".into()),
+    };
+    let counts = |then: Option<DiskIdentity>, now: Option<DiskIdentity>| {
+        let ResultFigures::Disk(figures) = disk(DiskShape::PageRead, 1, 1e4, 60) else { unreachable!() };
+        let figures = DiskFigures { identities: then.into_iter().collect(), ..figures };
+        let evidence = Bench::on(&facts).run([ResultFigures::Disk(figures)]).evidence(&facts);
+        evidence.of_disks(|name| now.clone().filter(|_| name == "vda")).page_read(Some("vda")).is_some()
+    };
+    assert!(counts(Some(identity(Some("a"), 8)), Some(identity(Some("a"), 8))));
+    assert!(counts(Some(identity(Some("a"), 8)), Some(identity(Some("a"), 16))), "it has grown");
+    assert!(!counts(Some(identity(Some("a"), 8)), Some(identity(Some("b"), 8))), "another of its kind");
+    assert!(!counts(Some(identity(None, 8)), Some(identity(None, 16))));
+    assert!(!counts(Some(identity(Some("a"), 8)), Some(identity(None, 16))));
+    assert!(counts(None, Some(identity(Some("a"), 8))), "an older result does not say");
+    assert!(counts(Some(identity(Some("a"), 8)), None), "the machine does not say");
 }
 
 #[test]

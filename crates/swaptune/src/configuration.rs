@@ -1,6 +1,7 @@
 //! Configuration files and flags → settings.
 
 use swaptune_bench::conditions::machine_name;
+use swaptune_bench::disk::identity;
 use swaptune_bench::results::Store;
 use swaptune_core::adopt::{Taken, adopt};
 use swaptune_core::facts::Facts;
@@ -108,7 +109,8 @@ pub fn evidence(machine: &Machine, wanted: &WantedArgs) -> Result<(Evidence, Opt
         pending: false,
     });
     let kernel = machine.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let evidence = Evidence::new(results.measurements, &machine_name(machine), kernel.trim());
+    let evidence =
+        Evidence::new(results.measurements, &machine_name(machine), kernel.trim()).of_disks(|name| identity(machine, name));
     if wanted.measured && evidence.is_empty() {
         let message = format!("{}: holds no result of this machine", store.path().display());
         return Err(

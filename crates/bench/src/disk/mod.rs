@@ -5,6 +5,7 @@
 
 pub mod area;
 pub mod fio;
+mod identity;
 pub mod layout;
 pub mod output;
 pub mod run;
@@ -13,4 +14,5 @@ pub mod shapes;
 
 pub use area::{LoadedArea, PlaceError};
 pub use fio::{Fio, FioError};
+pub use identity::identity;
 pub use run::{DiskBench, DiskError, DiskOptions, Placed};

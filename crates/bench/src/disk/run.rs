@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::area::LoadedArea;
 use super::fio::{self, Fio, FioError};
+use super::identity::identities;
 use super::layout::{self, AreaLayout, CandidateArea};
 use super::output::{DirectionFigures, FioOutcome};
 use super::shapes::{FILL, SHAPES, Shape};
@@ -133,6 +134,8 @@ impl<'a> DiskBench<'a> {
                 step(done, what);
                 done += 1;
             })? {
+                let identities = identities(recorder.machine(), &figures.disks);
+                let figures = DiskFigures { identities, ..figures };
                 rows.push(recorder.record(ResultFigures::Disk(figures))?);
             }
         }
@@ -184,6 +187,7 @@ impl<'a> DiskBench<'a> {
         };
         DiskFigures {
             disks: layout.disks.clone(),
+            identities: Vec::new(),
             places: layout.areas.iter().map(|area| self.areas[*area].area.name.clone()).collect(),
             shape: group.shape.shape,
             jobs: group.jobs,

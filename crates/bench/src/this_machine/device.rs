@@ -61,6 +61,7 @@ mod tests {
         let engine = "libaio".to_owned();
         DiskFigures {
             disks: vec!["vda".into()],
+            identities: Vec::new(),
             places,
             shape,
             jobs,

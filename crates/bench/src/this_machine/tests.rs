@@ -70,6 +70,7 @@ fn page_read(disk: &str, iops: f64) -> Measurements {
     let io = IoFigures { iops, bytes_per_second: iops * 4096.0, latency: quantiles(200_000) };
     Measurements::Disk(DiskFigures {
         disks: vec![disk.into()],
+        identities: Vec::new(),
         places: vec![format!("/dev/{disk}1")],
         shape: DiskShape::PageRead,
         jobs: 1,

@@ -50,6 +50,7 @@ mod tests {
         let io = |iops: f64| Some(IoFigures { iops, bytes_per_second: iops * 4096.0, latency });
         DiskFigures {
             disks: vec!["vda".into()],
+            identities: Vec::new(),
             places: vec!["/dev/vda2".into()],
             shape: DiskShape::Mixed,
             jobs,

@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 
 use super::{
-    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskShape, Estimate, Measurement, MemoryOrder, ResultFigures,
-    SampleFigures, SwapFigures, SwapTier, areas_gain,
+    CipherFigures, CodecFigures, CodecPath, DiskFigures, DiskIdentity, DiskShape, Estimate, Measurement, MemoryOrder,
+    ResultFigures, SampleFigures, SwapFigures, SwapTier, areas_gain,
 };
 use crate::canary::CanaryClass;
 use crate::stats::{Nanos, paired_ratio};
@@ -105,6 +105,17 @@ impl Evidence {
         measurements.retain(|measurement| measurement.conditions.machine == machine);
         measurements.sort_by_key(|measurement| Reverse((measurement.at.clone(), measurement.run.clone())));
         Self { measurements, kernel: kernel.to_owned() }
+    }
+
+    /// The same without results of disks whose name another disk has now; `now` says which disk has a name, where that is known.
+    #[must_use]
+    pub fn of_disks(mut self, now: impl Fn(&str) -> Option<DiskIdentity>) -> Self {
+        let has_changed = |(name, then): (&String, &DiskIdentity)| now(name).is_some_and(|now| now.is_another(then));
+        self.measurements.retain(|measurement| match &measurement.figures {
+            ResultFigures::Disk(disk) => !disk.disks.iter().zip(&disk.identities).any(has_changed),
+            _ => true,
+        });
+        self
     }
 
     /// The same with a result that counts as the newest.

@@ -196,11 +196,43 @@ pub struct IoFigures {
     pub latency: Quantiles,
 }
 
+/// What tells a disk from another, which may have its name after a boot. What the kernel does not say is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskIdentity {
+    /// A hash of its world-wide name or serial number, which gives nothing away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Capacity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl DiskIdentity {
+    /// True when they cannot be the same disk. One that has kept its world-wide name may have grown.
+    #[must_use]
+    pub fn is_another(&self, other: &Self) -> bool {
+        match (&self.id, &other.id) {
+            (Some(one), Some(other)) => one != other,
+            _ => differ(self.size, other.size) || differ(self.model.as_ref(), other.model.as_ref()),
+        }
+    }
+}
+
+fn differ<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
+}
+
 /// One load on one disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiskFigures {
     /// Whole disks that lie below (`vda`).
     pub disks: Vec<String>,
+    /// What tells each of them from another of its name, in the same order; empty in results that are older than this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identities: Vec<DiskIdentity>,
     /// The files or devices that were loaded.
     pub places: Vec<String>,
     /// The load.

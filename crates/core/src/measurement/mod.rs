@@ -21,9 +21,9 @@ pub use density::{DensityCounts, DensityEnd, DensityFigures, DensityFit, Density
 pub use disk::{areas_gain, sweet_spot};
 pub use evidence::{AreaSpread, DiskSpeed, Evidence, MeasuredAnswer, PageCost, ReadAhead, kernels_name};
 pub use figures::{
-    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, ColdPages, DiskFigures, DiskShape, IoFigures, LandingFigures,
-    MemoryData, MemoryFigures, MemoryOrder, PoolFigures, ResultFigures, SampleFigures, SampledCodec, SwapFigures, SwapRound,
-    SwapTier,
+    AllocatorFigures, CipherFigures, CodecFigures, CodecPath, ColdPages, DiskFigures, DiskIdentity, DiskShape, IoFigures,
+    LandingFigures, MemoryData, MemoryFigures, MemoryOrder, PoolFigures, ResultFigures, SampleFigures, SampledCodec, SwapFigures,
+    SwapRound, SwapTier,
 };
 
 /// Version of the line; raised when a field changes its meaning.

@@ -277,6 +277,7 @@ mod tests {
         let io = |iops: f64| Some(IoFigures { iops, bytes_per_second: iops * 4096.0, latency });
         DiskFigures {
             disks: vec!["vda".into()],
+            identities: Vec::new(),
             places: (1..=areas).map(|number| format!("scratch file {number} in /var/tmp")).collect(),
             shape,
             jobs,

@@ -2,6 +2,7 @@
 
 use swaptune_bench::cipher::{self, CIPHERS, CipherError};
 use swaptune_bench::conditions;
+use swaptune_bench::disk::identity;
 use swaptune_core::measurement::{CipherFigures, Evidence, ResultFigures, recommend};
 use swaptune_host::inspect::{InspectScope, inspect};
 
@@ -42,7 +43,8 @@ pub fn run(context: &Context, results: &ResultsArgs) -> Result<u8, Failure> {
 fn evidence(context: &Context, results: &ResultsArgs) -> Result<Evidence, Failure> {
     let machine = conditions::machine_name(&context.machine);
     let kernel = context.machine.read_text("/proc/sys/kernel/osrelease").unwrap_or_default();
-    Ok(Evidence::new(store(context, results).read()?.measurements, &machine, kernel.trim()))
+    let evidence = Evidence::new(store(context, results).read()?.measurements, &machine, kernel.trim());
+    Ok(evidence.of_disks(|name| identity(&context.machine, name)))
 }
 
 impl From<CipherError> for Failure {
