@@ -189,7 +189,7 @@ table! {
         "mm/memory.c, alloc_swap_folio(); zswap_never_enabled()";
 
     // zram.
-    ZRAM_OWN_CODECS: "zram-own-codecs", since(6, 12), ["bench"],
+    ZRAM_OWN_CODECS: "zram-own-codecs", since(6, 12), ["core", "bench"],
         "zram has codecs of its own, chosen when it is built; before, it asks the crypto API",
         "drivers/block/zram/Kconfig, ZRAM_BACKEND_*";
     ZRAM_IDLE_BY_AGE: "zram-idle-by-age", since(5, 16), ["tiers"],

@@ -216,15 +216,33 @@ impl Facts {
         names.iter().find(usable).cloned()
     }
 
-    /// True when a zram device of this kernel can use a compressor. What zram has is known once there is a device; before that the kernel's
-    /// own list stands for it, which it is up to 6.11.
+    /// True when a zram device of this kernel can use a compressor. A device says what it has. Before there is one: since 6.12 zram has what it was
+    /// built with, and before that, or where the configuration of the build is not known, what the crypto API has.
     #[must_use]
     pub fn zram_offers(&self, name: &str) -> bool {
         let mut lists = self.zram.devices.iter().map(|device| &device.algorithms).filter(|list| !list.is_empty()).peekable();
-        if lists.peek().is_none() {
-            return self.first_usable(&[name.to_owned()]).is_some();
+        if lists.peek().is_some() {
+            return lists.all(|list| list.iter().any(|offered| offered == name));
         }
-        lists.all(|list| list.iter().any(|offered| offered == name))
+        match self.kernel.config.value().filter(|_| self.kernel.does(&behaviours::ZRAM_OWN_CODECS) == Some(true)) {
+            Some(config) => config.get(&zram_backend(name)).is_some_and(|value| value == "y"),
+            None => self.first_usable(&[name.to_owned()]).is_some(),
+        }
+    }
+
+    /// All that zram of this kernel offers.
+    #[must_use]
+    pub fn zram_algorithms(&self) -> Vec<String> {
+        match self.zram.devices.iter().find(|device| !device.algorithms.is_empty()) {
+            Some(device) => device.algorithms.clone(),
+            None => ZRAM_ALGORITHMS.iter().filter(|name| self.zram_offers(name)).map(|name| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// The first compressor of a list that zram of this kernel offers.
+    #[must_use]
+    pub fn first_of_zram(&self, names: &[String]) -> Option<String> {
+        names.iter().find(|name| self.zram_offers(name)).cloned()
     }
 
     /// True when zswap is built in and on.
@@ -232,6 +250,15 @@ impl Facts {
     pub fn zswap_is_on(&self) -> bool {
         self.zswap.value().is_some_and(|zswap| zswap.enabled)
     }
+}
+
+/// What zram can be built with (drivers/block/zram/Kconfig).
+const ZRAM_ALGORITHMS: [&str; 7] = ["lzo", "lzo-rle", "lz4", "lz4hc", "zstd", "deflate", "842"];
+
+/// The option that builds a compressor into zram; both forms of lzo have the same.
+fn zram_backend(name: &str) -> String {
+    let backend = if name == "lzo-rle" { "lzo" } else { name };
+    format!("CONFIG_ZRAM_BACKEND_{}", backend.to_ascii_uppercase())
 }
 
 /// The mapping of dm-crypt that whatever is written to a device goes through, the first where there are several; `None` when any of
@@ -276,6 +303,25 @@ mod tests {
         let all = ["sda", "dm-0", "dm-1", "dm-2", "dm-3", "none"].map(|name| facts.encrypts(name));
         assert_eq!(all, [false, true, true, false, false, false]);
         assert_eq!(encrypting(&facts.block_devices, "dm-1").map(|device| device.name.as_str()), Some("dm-0"));
+    }
+
+    #[test]
+    fn what_zram_offers_before_there_is_a_device() {
+        let mut facts = Facts::default();
+        let crypto = |name: &str| Compressor { name: name.into(), availability: Availability::BuiltIn, source: "t".into() };
+        facts.compressors = ["lzo", "lzo-rle", "zstd"].map(crypto).to_vec();
+        let config = "CONFIG_ZRAM_BACKEND_LZ4=y\nCONFIG_ZRAM_BACKEND_ZSTD=y\n# CONFIG_ZRAM_BACKEND_LZO is not set\n";
+        facts.kernel.config = Fact::known(crate::parse::kconfig::parse(config), "t");
+        let offers = |facts: &Facts| facts.zram_algorithms().join(" ");
+        facts.kernel.version = Fact::known(swaptune_kernel::v(6, 11), "t");
+        assert_eq!(offers(&facts), "lzo lzo-rle zstd", "it asks the crypto API");
+        facts.kernel.version = Fact::known(swaptune_kernel::v(6, 12), "t");
+        assert_eq!(offers(&facts), "lz4 zstd", "it has its own");
+        assert_eq!(facts.first_of_zram(&["lzo-rle".into(), "zstd".into()]).as_deref(), Some("zstd"));
+        facts.kernel.config = Fact::known(crate::parse::kconfig::parse("CONFIG_ZRAM_BACKEND_LZO=y\n"), "t");
+        assert_eq!(offers(&facts), "lzo lzo-rle", "one option for both");
+        facts.zram.devices = vec![ZramDevice { algorithms: vec!["842".into()], ..ZramDevice::default() }];
+        assert_eq!(offers(&facts), "842", "a device knows best");
     }
 
     #[test]

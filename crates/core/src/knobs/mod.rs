@@ -28,7 +28,7 @@ pub enum KnobKind {
         /// Largest value, included.
         max: i64,
     },
-    /// One word of these; the kernel shows the chosen one in brackets.
+    /// One word of these; in sysfs the kernel shows the chosen one in brackets.
     Choice(&'static [&'static str]),
     /// A name that only the kernel can check (a compressor, an allocator, a device).
     Name,

@@ -18,7 +18,7 @@ pub(super) static ROWS: &[Knob] = &[
     Knob {
         name: "zswap.zpool",
         path: "/sys/module/zswap/parameters/zpool",
-        kind: KnobKind::Name,
+        kind: KnobKind::Choice(&["zsmalloc", "zbud", "z3fold"]),
         default: "zbud up to 6.6, zsmalloc from 6.7",
         built: Built::Text("CONFIG_ZSWAP_ZPOOL_DEFAULT"),
         gone: Some(v(6, 18)),

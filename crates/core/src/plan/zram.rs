@@ -42,7 +42,7 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
         let why = Why::rule("zram is a module that is not loaded", facts.zram.driver.source());
         draft.step(When::Now, Change::Module { name: "zram".into(), before: false, after: true }, why);
     }
-    let algorithm = zram_algorithm(draft, device.map_or(&[][..], |device| &device.algorithms), &wanted.algorithm);
+    let algorithm = zram_algorithm(draft, &wanted.algorithm);
     let after = ZramState {
         algorithm,
         disksize: wanted.size,
@@ -145,15 +145,19 @@ pub(super) fn state(device: &ZramDevice) -> ZramState {
     }
 }
 
-/// The first algorithm that the device offers; before the module is loaded, the first that the kernel has, or that was asked for.
-fn zram_algorithm(draft: &mut Draft<'_>, offered: &[String], wanted: &[String]) -> String {
+/// The first algorithm that zram of this kernel offers. Where it offers none of them that is refused, and a boot, which passes over a refusal, gets
+/// what there is.
+fn zram_algorithm(draft: &mut Draft<'_>, wanted: &[String]) -> String {
+    let facts = draft.facts();
     let first = wanted.first().cloned().unwrap_or_default();
-    if offered.is_empty() {
-        return draft.facts().first_usable(wanted).unwrap_or(first);
-    }
-    let chosen = wanted.iter().find(|name| offered.contains(name)).or(offered.first()).cloned().unwrap_or_default();
+    let has = facts.zram_algorithms();
+    let Some(chosen) = facts.first_of_zram(wanted).or_else(|| wanted.is_empty().then(String::new)) else {
+        let why = format!("this kernel's zram has none of {}; it has {}", wanted.join(", "), has.join(", "));
+        draft.refuse("zram.comp_algorithm", why, "name one that it has under [[zram]] algorithm");
+        return has.first().cloned().unwrap_or(first);
+    };
     if chosen != first {
-        let text = format!("{first} is not among this kernel's zram compressors ({}), so {chosen} is taken", offered.join(", "));
+        let text = format!("{first} is not among this kernel's zram compressors ({}), so {chosen} is taken", has.join(", "));
         draft.note("zram.comp_algorithm", text, "comp_algorithm; since 6.12 zram has backends of its own, fixed at build");
     }
     chosen

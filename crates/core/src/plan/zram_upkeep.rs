@@ -20,12 +20,11 @@ pub(super) fn possible(draft: &mut Draft<'_>, device: Option<&ZramDevice>, wante
     if !names.is_empty() && !can(draft, shown, "zram.recomp_algorithm", "CONFIG_ZRAM_MULTI_COMP") {
         names.clear();
     }
-    let offered = device.map_or(&[][..], |device| &device.algorithms);
-    let is_missing = |name: &String| !offered.is_empty() && !offered.contains(name);
-    let missing: Vec<String> = names.iter().filter(|name| is_missing(name)).cloned().collect();
+    let missing: Vec<String> = names.iter().filter(|name| !draft.facts().zram_offers(name)).cloned().collect();
     if !missing.is_empty() {
-        names.retain(|name| !is_missing(name));
-        let text = format!("left out: {}; this kernel's zram has {}", missing.join(", "), offered.join(", "));
+        names.retain(|name| !missing.contains(name));
+        let text =
+            format!("left out: {}; this kernel's zram has {}", missing.join(", "), draft.facts().zram_algorithms().join(", "));
         draft.note("zram.recomp_algorithm", text, "comp_algorithm");
     }
     // In an image no device is seen; what is applied there is looked at when the machine boots.

@@ -177,8 +177,18 @@ impl TableReader<'_> {
         Ok(match row.kind {
             KnobKind::Bool => self.boolean(key, value)?.map(WantedParameter::Flag),
             KnobKind::Integer { min, max } => self.integer(key, value, min..max + 1)?.map(WantedParameter::Number),
+            KnobKind::Choice(words) => self.choices(key, value, words)?.map(WantedParameter::Names),
             _ => self.names(key, value)?.map(WantedParameter::Names),
         })
+    }
+
+    /// Names of which each is one of these words.
+    fn choices(&self, key: &str, value: &Spanned<DeValue<'_>>, words: &[&str]) -> Result<Setting<Vec<String>>, SettingsError> {
+        let names = self.names(key, value)?;
+        match names.value.iter().find(|name| !words.contains(&name.as_str())) {
+            Some(name) => Err(self.error(value.span(), format!("{key}: found \"{name}\", expected one of {}", words.join(", ")))),
+            None => Ok(names),
+        }
     }
 
     /// The limit of the pool as a size.
@@ -238,7 +248,7 @@ impl TableReader<'_> {
         let keys = ["size", "algorithm", "priority", "mem_limit", "recomp_algorithm", "backing_dev"];
         for (key, value) in self.entries(" in [[zram]]", table, &keys)? {
             match key {
-                "size" => zram.size = self.size(key, value)?.value,
+                "size" => zram.size = self.area_size(key, value)?,
                 "algorithm" => zram.algorithm = self.names(key, value)?.value,
                 "priority" => zram.priority = self.priority(key, value)?,
                 "recomp_algorithm" => zram.recomp_algorithm = self.secondary(key, value)?,

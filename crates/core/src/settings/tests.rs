@@ -58,7 +58,9 @@ fn bad_configurations_get_a_sentence_with_the_line() {
     check("[[swap]]\npath = \"/x\"\npriority = -1", "found -1, expected a whole number from 0 to 32767");
     check("[[zram]]\nsize = \"1G\"\npriority = 32768", "from 0 to 32767");
     check("[[swap]]\npath = \"/x\"\nsize = \"0\"", "c.toml:3: size: found \"0\", expected at least \"40K\"");
-    check("[[zram]]\nsize = \"0\"", "[[zram]] needs a size");
+    check("[[zram]]\nsize = \"0\"", "size: found \"0\", expected at least \"40K\"");
+    check("[[zram]]\nsize = \"4096\"", "c.toml:2: size: found \"4096\", expected at least \"40K\"");
+    check("[zswap]\nzpool = \"foo\"", "zpool: found \"foo\", expected one of zsmalloc, zbud, z3fold");
     check("[[zram]]\nsize = \"99999999T\"", "expected a size such as");
     check("[[zram]]\nsize = \"1G\"\nrecomp_algorithm = [\"a\", \"b\", \"c\", \"d\"]", "expected at most three compressors");
     check("[[zram]]\nsize = \"1G\"\nbacking_dev = \"vdb\"", "found \"vdb\", expected a block device");
@@ -119,6 +121,7 @@ fn every_row_of_zswap_is_a_key_of_its_section() {
     let value = |row: &Knob| match row.kind {
         KnobKind::Bool => "true".to_owned(),
         KnobKind::Integer { max, .. } => max.to_string(),
+        KnobKind::Choice(words) => format!("{words:?}"),
         _ => "[\"a\", \"b\"]".to_owned(),
     };
     let lines: String = ZswapSettings::rows().map(|row| format!("{} = {}\n", row.parameter(), value(row))).collect();

@@ -90,8 +90,9 @@ fn a_kernel_without_them_leaves_them_out() {
     // Before there is a device, the configuration of the kernel says it.
     facts.zram.devices.clear();
     let set = |facts: &mut Facts, value: &str| {
+        let built = ["CONFIG_ZRAM_BACKEND_LZ4", "CONFIG_ZRAM_BACKEND_ZSTD"].map(|name| (name.to_owned(), "y".to_owned()));
         let options = ["CONFIG_ZRAM_MULTI_COMP", "CONFIG_ZRAM_WRITEBACK"].map(|name| (name.to_owned(), value.to_owned()));
-        facts.kernel.config = Fact::known(options.into(), "t");
+        facts.kernel.config = Fact::known([built, options].concat().into_iter().collect(), "t");
     };
     set(&mut facts, "n");
     assert_eq!(state(&plan_with(&facts, CONFIG, &[])).words(), "1 GiB lz4");
@@ -99,6 +100,25 @@ fn a_kernel_without_them_leaves_them_out() {
     assert_eq!(state(&plan_with(&facts, CONFIG, &[])).words(), "1 GiB lz4, again with zstd, backed by /dev/vdb");
     facts.kernel.version = Fact::known(v(6, 1), "t");
     assert_eq!(state(&plan_with(&facts, CONFIG, &[])).words(), "1 GiB lz4, backed by /dev/vdb");
+}
+
+#[test]
+fn a_compressor_that_zram_lacks_is_passed_over_or_refused() {
+    let mut facts = with(Holds::Blank);
+    facts.zram.devices.clear();
+    facts.kernel.version = Fact::known(v(6, 12), "t");
+    let options = ["LZ4", "ZSTD"].map(|name| (format!("CONFIG_ZRAM_BACKEND_{name}"), "y".to_owned()));
+    facts.kernel.config = Fact::known(options.into(), "t");
+    let planned =
+        |names: &str| plan_with(&facts, &format!("profile = \"none\"\n[[zram]]\nsize = \"1G\"\nalgorithm = {names}\n"), &[]);
+    let plan = planned("[\"lzo-rle\", \"zstd\"]");
+    assert_eq!((state(&plan).words(), plan.refusals.len()), ("1 GiB zstd".to_owned(), 0));
+    assert!(
+        plan.notes.iter().any(|note| note.text.starts_with("lzo-rle is not among this kernel's zram compressors (lz4, zstd)"))
+    );
+    let plan = planned("\"zsdt\"");
+    assert!(refused(&plan, "this kernel's zram has none of zsdt; it has lz4, zstd"), "{:?}", plan.refusals);
+    assert_eq!(state(&plan).words(), "1 GiB lz4", "a boot, which passes over a refusal, has zram");
 }
 
 #[test]

@@ -289,6 +289,11 @@ mod tests {
         let mut facts = facts();
         facts.compressors.retain(|one| !names.contains(&one.name.as_str()));
         facts.compressors.iter_mut().filter(|one| one.name == "deflate").for_each(|one| one.availability = Availability::BuiltIn);
+        // Its zram is built with the same.
+        if let Fact::Known { value: config, .. } = &mut facts.kernel.config {
+            config.insert("CONFIG_ZRAM_BACKEND_LZO".into(), "y".into());
+            config.extend(names.iter().map(|name| (format!("CONFIG_ZRAM_BACKEND_{}", name.to_uppercase()), "n".to_owned())));
+        }
         facts
     }
 
@@ -307,7 +312,7 @@ mod tests {
             assert_eq!(settings.wants_zram(), zram);
             let of_zram = || settings.zram.as_ref().unwrap().value[0].algorithm.clone();
             let names = settings.zswap.compressor().map_or_else(of_zram, |setting| setting.value);
-            let planned = facts.first_usable(&names).unwrap();
+            let planned = if zram { facts.first_of_zram(&names) } else { facts.first_usable(&names) }.unwrap();
             let text = advice(&figures, &facts, &evidence, true);
             let advised = text.split([':', ',']).next().unwrap();
             assert_eq!(advised, planned, "without {missing:?}: {text}");
