@@ -6,9 +6,11 @@ use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
+use swaptune_core::change::Change;
 use swaptune_core::emit::{Emitted, FORMATS};
 use swaptune_core::knobs;
 use swaptune_core::parse::{cmdline, sysctl, yaml, zram_generator};
+use swaptune_core::plan::{APPLIED_FILE, Plan, When};
 use swaptune_core::settings::{Settings, read_toml};
 use swaptune_trials::{needing, program};
 
@@ -25,6 +27,8 @@ fn main() -> ExitCode {
             move || test(&host)
         };
         trials.push(Trial::test(format!("{}::cloud_init_is_the_plan_again", host.name), of(cloud_init)));
+        trials.push(Trial::test(format!("{}::it_is_what_plan_chooses", host.name), of(as_planned)));
+        trials.push(Trial::test(format!("{}::what_is_left_out_is_told", host.name), of(told)));
         trials.push(Trial::test(format!("{}::systemd_files_say_the_same", host.name), of(systemd)));
         trials.push(Trial::test(format!("{}::ansible_writes_the_files_of_systemd", host.name), of(ansible)));
         trials.push(Trial::test(format!("{}::dracut_says_the_same", host.name), of(dracut)));
@@ -42,8 +46,12 @@ fn swaptune(words: &[&str], root: &Path) -> Result<Output, Failed> {
     Ok(Command::new(env!("CARGO_BIN_EXE_swaptune")).args(words).arg("--root").arg(root).output()?)
 }
 
-/// What is written in a format; `None` where the plan is refused, and for that alone.
+/// What is written in a format by the rules alone, which takes no simulation; `None` where the plan is refused, and for that alone.
 fn emitted(format: &str, more: &[&str], root: &Path) -> Result<Option<Emitted>, Failed> {
+    written(format, &[&["--profile", "auto"], more].concat(), root)
+}
+
+fn written(format: &str, more: &[&str], root: &Path) -> Result<Option<Emitted>, Failed> {
     let output = swaptune(&[&["emit", format, "--json"], more].concat(), root)?;
     if output.status.success() {
         return Ok(Some(serde_json::from_slice(&output.stdout)?));
@@ -61,7 +69,10 @@ fn emitted(format: &str, more: &[&str], root: &Path) -> Result<Option<Emitted>, 
 
 /// The settings in what cloud-init would write.
 fn wanted(more: &[&str], root: &Path) -> Result<Option<(String, Settings)>, Failed> {
-    let Some(emitted) = emitted("cloud-init", more, root)? else { return Ok(None) };
+    emitted("cloud-init", more, root)?.map(|emitted| configured(&emitted)).transpose()
+}
+
+fn configured(emitted: &Emitted) -> Result<(String, Settings), Failed> {
     let [file] = emitted.files.as_slice() else { return Err("cloud-init takes one file".into()) };
     is(file.text.starts_with("#cloud-config\n"), || "cloud-init knows it by its first line".into())?;
     let values = yaml::values(&file.text)?;
@@ -69,7 +80,7 @@ fn wanted(more: &[&str], root: &Path) -> Result<Option<(String, Settings)>, Fail
     is(value(&["write_files", "path"]).as_deref() == Some("/etc/swaptune/config.toml"), || file.text.clone())?;
     let content = value(&["write_files", "content"]).ok_or("no content")?;
     let settings = read_toml("content", &content, None)?;
-    Ok(Some((content, settings)))
+    Ok((content, settings))
 }
 
 fn is(right: bool, text: impl FnOnce() -> String) -> Result<(), Failed> {
@@ -88,6 +99,48 @@ fn cloud_init(host: &Host) -> Result<(), Failed> {
     let values =
         |text: &str| text.lines().map(|line| line.split(" # ").next().unwrap_or_default().to_owned()).collect::<Vec<_>>();
     is(values(&content) == values(&again), || format!("{content}\nbecomes\n{again}"))
+}
+
+/// What `plan` shows; `None` where it proposes no change, or what was applied already.
+fn planned(root: &Path) -> Result<Option<Plan>, Failed> {
+    let plan: Plan = serde_json::from_slice(&swaptune(&["plan", "--json"], root)?.stdout)?;
+    Ok(Some(plan).filter(|plan| plan.refusals.is_empty() && plan.held_back == 0))
+}
+
+/// The settings that `plan` writes down for the boot are those that are emitted, comments apart.
+fn as_planned(host: &Host) -> Result<(), Failed> {
+    let root = host.copy()?;
+    let Some(plan) = planned(root.path())? else { return Ok(()) };
+    let recorded = plan.steps.iter().find_map(|step| match &step.change {
+        Change::File { path, after, .. } if path == APPLIED_FILE => after.clone(),
+        _ => None,
+    });
+    let Some(recorded) = recorded else { return Ok(()) };
+    let (content, _) = configured(&written("cloud-init", &[], root.path())?.ok_or("planned, and not emitted")?)?;
+    let values = |text: &str| {
+        let lines = text.lines().map(|line| line.split(" # ").next().unwrap_or_default().to_owned());
+        lines.filter(|line| !(line.is_empty() || line.starts_with('#'))).collect::<Vec<_>>()
+    };
+    is(values(&content) == values(&recorded), || format!("emitted {content}\nplanned {recorded}"))
+}
+
+/// Each manager that the plan silences and each file of others that it edits is in the notes of a form that swaptune does not apply.
+fn told(host: &Host) -> Result<(), Failed> {
+    let root = host.copy()?;
+    let Some(plan) = planned(root.path())? else { return Ok(()) };
+    let Some(emitted) = written("systemd", &[], root.path())? else { return Ok(()) };
+    let has_zram = emitted.files.iter().any(|file| file.path.contains("zram-generator"));
+    for step in plan.steps.iter().filter(|step| step.when == When::Boot) {
+        let target = step.change.target();
+        let name = match &step.change {
+            Change::Link { after, .. } if after.as_deref() == Some("/dev/null") => target.rsplit('/').next().unwrap_or_default(),
+            Change::File { .. } if target.contains("/zram-generator.conf.d/") && !has_zram => target,
+            Change::File { before: Some(_), .. } if !(target.contains("swaptune") || target == "/etc/fstab") => target,
+            _ => continue,
+        };
+        is(emitted.notes.iter().any(|note| note.contains(name)), || format!("{name} is not in {:#?}", emitted.notes))?;
+    }
+    Ok(())
 }
 
 /// Sysctls and lines of tmpfiles.d that the settings come to, as far as this kernel has them.

@@ -6,6 +6,7 @@
 mod ansible;
 mod cloud_init;
 mod dracut;
+mod left_out;
 mod nixos;
 mod systemd;
 mod zram_generator;
@@ -14,7 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::Facts;
 use crate::knobs;
+use crate::plan::Plan;
 use crate::settings::{Settings, SwapWanted, WantedParameter, ZramWanted, ZswapSettings};
+use left_out::Leaves;
 
 /// A form to write a plan in.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct EmitFormat {
     /// What it is for, in one sentence.
     pub about: &'static str,
     write: fn(&EmittedValues<'_>, &mut Emitted),
+    leaves: Leaves,
 }
 
 /// All of them.
@@ -32,24 +36,38 @@ pub const FORMATS: [EmitFormat; 6] = [
         name: "ansible",
         about: "a playbook with the files of `systemd`; the machine needs no swaptune",
         write: ansible::write,
+        leaves: Leaves::Steps,
     },
     EmitFormat {
         name: "cloud-init",
         about: "user data: swaptune's configuration, and its apply at the first boot",
         write: cloud_init::write,
+        leaves: Leaves::Nothing,
     },
     EmitFormat {
         name: "dracut",
         about: "dracut.conf.d: modules and kernel arguments that zswap needs before the root file system is there",
         write: dracut::write,
+        leaves: Leaves::Silencing,
     },
-    EmitFormat { name: "nixos", about: "a module for configuration.nix, with NixOS's own options", write: nixos::write },
+    EmitFormat {
+        name: "nixos",
+        about: "a module for configuration.nix, with NixOS's own options",
+        write: nixos::write,
+        leaves: Leaves::Steps,
+    },
     EmitFormat {
         name: "systemd",
         about: "sysctl.d, tmpfiles.d and swap units; the machine needs no swaptune",
         write: systemd::write,
+        leaves: Leaves::Steps,
     },
-    EmitFormat { name: "zram-generator", about: "zram-generator.conf for the zram devices", write: zram_generator::write },
+    EmitFormat {
+        name: "zram-generator",
+        about: "zram-generator.conf for the zram devices",
+        write: zram_generator::write,
+        leaves: Leaves::Silencing,
+    },
 ];
 
 /// A file of the form.
@@ -80,12 +98,13 @@ impl Emitted {
     }
 }
 
-/// Writes these settings down for this machine.
+/// Writes these settings down for this machine; of the plan for them, what the format has nothing for is told.
 #[must_use]
-pub fn emit(format: &EmitFormat, facts: &Facts, settings: &Settings) -> Emitted {
+pub fn emit(format: &EmitFormat, facts: &Facts, settings: &Settings, plan: &Plan) -> Emitted {
     let mut emitted = Emitted::default();
     let values = EmittedValues::of(facts, settings, &mut emitted);
     (format.write)(&values, &mut emitted);
+    emitted.notes.extend(left_out::notes(format.leaves, &values, plan));
     emitted
 }
 
@@ -126,7 +145,7 @@ impl<'a> EmittedValues<'a> {
             }
         }
         let usable = |zram: &ZramWanted| ZramWanted {
-            algorithm: facts.first_usable(&zram.algorithm).or(zram.algorithm.first().cloned()).into_iter().collect(),
+            algorithm: facts.first_of_zram(&zram.algorithm).or(zram.algorithm.first().cloned()).into_iter().collect(),
             backing_dev: zram.backing_dev.as_deref().and_then(path_of),
             ..zram.clone()
         };

@@ -107,6 +107,11 @@ pub fn treats_manager(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name)
 }
 
+/// True when a manager of this name sets up zram or zswap.
+pub(crate) fn sets_up_swap(name: &str) -> bool {
+    TABLE.iter().any(|row| row.name == name && row.makes != Makes::Other)
+}
+
 const fn row(name: &'static str, makes: Makes, silence: Silence, says: &'static str) -> ManagerRow {
     ManagerRow { name, makes, silence, says }
 }

@@ -44,7 +44,9 @@ use draft::Draft;
 pub use draft::PlanRequest;
 pub use image::assume;
 pub use initramfs_tools::{INITRAMFS_BUILDERS, InitramfsBuilder};
+pub(crate) use managers::sets_up_swap;
 pub use managers::treats_manager;
+pub(crate) use owned::ZRAM_GENERATOR_FILE;
 pub use owned::{APPLIED_FILE, APPLIED_NOW_FILE, CONFIG_FILE, SYSCTL_FILE, UNIT_FILE, UNIT_LINK};
 pub use sizes::FILE_RESERVE;
 
