@@ -17,7 +17,7 @@ use support::hosts;
 type Test = fn() -> Result<(), Failed>;
 
 fn main() -> ExitCode {
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 11] = [
         ("items of a grid come to the same as one run", items),
         ("measured figures are used and cited", measured),
         ("without the flag they are not", usual),
@@ -26,6 +26,9 @@ fn main() -> ExitCode {
         ("a file elsewhere names the trace of the flags", file_of_trace),
         ("a trace can come from a pipe", pipe),
         ("a report is one file beside JSON", report_beside_json),
+        ("a trace that is there is not written over", kept),
+        ("a scenario that is there is not written over", kept_scenario),
+        ("every question has an answer in JSON or none", as_json),
     ];
     let mut trials: Vec<Trial> = tests.into_iter().map(|(name, test)| Trial::test(name, test)).collect();
     trials.push(needing("reports can be read in a browser", || report::browser().map(drop), rendered));
@@ -232,4 +235,55 @@ fn rendered() -> Result<(), Failed> {
     contains(&String::from_utf8_lossy(&output.stdout), &["policy,size"])?;
     report::is_well_formed(&std::fs::read_to_string(&path)?)?;
     report::is_readable(&path, 1)
+}
+
+/// What `simulate` says, and how it ends.
+fn answer(words: &[&str]) -> Result<(Option<i32>, String, String), Failed> {
+    let output = Command::new(env!("CARGO_BIN_EXE_swaptune")).arg("simulate").args(words).output()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok((output.status.code(), text(&output.stdout), text(&output.stderr)))
+}
+
+/// A conversion onto its own input, or onto any other file, is refused; with the flag it takes its place when all of it is written.
+fn kept() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("mine.csv");
+    let name = path.display().to_string();
+    let written = answer(&["convert", "--generate", "hold:pages=50", "--output", &name])?;
+    assert_eq!(written.0, Some(0), "{written:?}");
+    let before = std::fs::read(&path)?;
+    let refused = answer(&["convert", "--trace", &name, "--output", &name])?;
+    assert!(refused.0 == Some(3) && refused.2.contains("is there already") && refused.2.contains("--overwrite"), "{refused:?}");
+    assert_eq!(std::fs::read(&path)?, before);
+    let again = answer(&["convert", "--trace", &name, "--output", &name, "--overwrite", "--json"])?;
+    assert_eq!(again.0, Some(0), "{again:?}");
+    let said: serde_json::Value = serde_json::from_str(&again.1)?;
+    assert!(said["schema"] == 1 && said["pages"] == 50 && said["file"] == name, "{said}");
+    assert_eq!(std::fs::read(&path)?, before, "the same trace again");
+    assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "nothing is left beside it");
+    Ok(())
+}
+
+fn kept_scenario() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("mine.toml");
+    std::fs::write(&path, "mine")?;
+    let name = path.display().to_string();
+    let flags = ["run", "--generate", "hold", "--tiering", "disk", "--ram", "8M", "--write-scenario", &name];
+    let refused = answer(&flags)?;
+    assert!(refused.0 == Some(3) && refused.2.contains("is there already"), "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&path)?, "mine");
+    let written = answer(&[&flags[..], &["--overwrite"]].concat())?;
+    assert!(written.0 == Some(0) && std::fs::read_to_string(&path)?.contains("hold"), "{written:?}");
+    Ok(())
+}
+
+fn as_json() -> Result<(), Failed> {
+    let list: serde_json::Value = serde_json::from_str(&answer(&["list", "--json"])?.1)?;
+    let has = |key: &str| list[key].as_array().is_some_and(|rows| !rows.is_empty());
+    let keys = ["tierings", "policies", "devices", "codecs", "metrics", "replays", "generators", "formats"];
+    assert!(list["schema"] == 1 && keys.iter().all(|key| has(key)), "{list:#}");
+    let merged = answer(&["merge", "-", "--json"])?;
+    assert!(merged.0 == Some(2) && merged.2.contains("--csv"), "{merged:?}");
+    Ok(())
 }

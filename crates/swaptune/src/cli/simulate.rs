@@ -128,6 +128,9 @@ pub struct RunArgs {
     /// Run nothing; write the scenario that the flags make to FILE, which ends in .toml
     #[arg(long, value_name = "FILE", conflicts_with_all = ["scenarios", "html"])]
     pub write_scenario: Option<PathBuf>,
+    /// Let --write-scenario replace an existing FILE
+    #[arg(long, requires = "write_scenario")]
+    pub overwrite: bool,
 }
 
 /// `simulate fit`.
@@ -191,6 +194,9 @@ pub struct ConvertArgs {
     /// Write it to FILE, in the format of its ending: .swtrace, .csv or .oracleGeneral
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Let --output replace an existing FILE
+    #[arg(long)]
+    pub overwrite: bool,
 }
 
 /// `simulate merge`.

@@ -11,6 +11,7 @@ pub mod fleet;
 pub mod history;
 pub mod inspect;
 pub mod knobs;
+pub mod partial;
 pub mod plan;
 pub mod quickstart;
 pub mod rollback;

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use swaptune_core::Bytes;
 use swaptune_core::stats::Nanos;
 use swaptune_tiers::generate::GeneratorRow;
@@ -133,6 +134,28 @@ pub fn list(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[For
         vec![row.name.to_owned(), endings, row.doc.to_owned()]
     });
     page + &format!("\nformats, each also zstd-compressed when it is read\n{}", text::columns(&rows.collect::<Vec<_>>(), &[], 2))
+}
+
+/// The same for programs: each name with what it is.
+pub fn names(policies: &[ReplayRow], generators: &[&GeneratorRow], formats: &[FormatRow]) -> Value {
+    let named = |name: &str, about: &str| json!({ "name": name, "about": about });
+    let generator = |row: &&GeneratorRow| {
+        let parameters = row.parameters.iter().map(|row| json!({ "name": row.name, "default": row.default, "about": row.doc }));
+        json!({ "name": row.name, "about": row.doc, "parameters": parameters.collect::<Vec<_>>() })
+    };
+    let format =
+        |row: &FormatRow| json!({ "name": row.name, "about": row.doc, "endings": row.endings, "is_written": row.is_written() });
+    let figures = ModelFigures::default();
+    json!({
+        "tierings": GRAMMAR.iter().map(|(form, doc)| named(form, doc)).collect::<Vec<_>>(),
+        "policies": POLICIES.iter().map(|policy| named(policy.name, policy.about)).collect::<Vec<_>>(),
+        "devices": figures.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>(),
+        "codecs": figures.zswap.iter().map(|codec| codec.name.to_owned()).collect::<Vec<_>>(),
+        "metrics": METRICS.iter().map(|metric| named(metric.name, metric.about)).collect::<Vec<_>>(),
+        "replays": policies.iter().map(|row| named(row.name, row.doc)).collect::<Vec<_>>(),
+        "generators": generators.iter().map(generator).collect::<Vec<_>>(),
+        "formats": formats.iter().map(format).collect::<Vec<_>>(),
+    })
 }
 
 /// What tierings can name.

@@ -13,6 +13,7 @@ use swaptune_tiers::scenario::{METRICS, Point, Scenario, Tiering, WorkloadSource
 use super::jobs::{ScenarioJob, work};
 use super::request::{ScenarioOrigin, SimulateRequest};
 use crate::cli::MergeArgs;
+use crate::cmd::Context;
 use crate::failure::{FINDINGS, Failure, USAGE};
 use crate::output;
 use crate::output::scenario::quoted;
@@ -185,7 +186,11 @@ impl ItemLine {
 }
 
 /// `simulate merge`: the lines of a grid, each item once, in their order.
-pub fn merge(args: &MergeArgs) -> Result<u8, Failure> {
+pub fn merge(context: &Context, args: &MergeArgs) -> Result<u8, Failure> {
+    if context.json {
+        let message = "`simulate merge` has no JSON: the lines that it reads are";
+        return Err(Failure::new(USAGE, message).hint("leave --json out, or take --csv in its place"));
+    }
     let mut lines: BTreeMap<usize, ItemLine> = BTreeMap::new();
     let mut doubled = BTreeSet::new();
     let mut grid: Option<(String, usize)> = None;

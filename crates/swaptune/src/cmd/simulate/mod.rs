@@ -29,8 +29,11 @@ pub fn run(context: &Context, args: &SimulateArgs) -> Result<u8, Failure> {
         SimulateCommand::Run(args) => run::run(context, args),
         SimulateCommand::Fit(args) => fit::run(context, args),
         SimulateCommand::Replay(args) => replay::run(context, args),
-        SimulateCommand::Convert(args) => convert::run(args),
-        SimulateCommand::Merge(args) => items::merge(args),
+        SimulateCommand::Convert(args) => convert::run(context, args),
+        SimulateCommand::Merge(args) => items::merge(context, args),
+        SimulateCommand::List if context.json => {
+            output::json_versioned(&output::simulate::names(&REPLAYS, &GENERATORS, &FORMATS)).map(|()| 0)
+        }
         SimulateCommand::List => output::data(&output::simulate::list(&REPLAYS, &GENERATORS, &FORMATS)).map(|()| 0),
     }
 }

@@ -1,5 +1,6 @@
 //! `simulate run`: tierings side by side, run on all cores.
 
+use std::io::Write;
 use std::path::Path;
 
 use swaptune_tiers::scenario::{Changes, Scenario, TieringRun, Typed, WorkloadSource};
@@ -10,6 +11,7 @@ use super::{LIST, items};
 use crate::cli::{RunArgs, TraceArgs};
 use crate::cmd::Context;
 use crate::cmd::bench::typed;
+use crate::cmd::partial::{Partial, refuse_existing};
 use crate::failure::{Failure, USAGE};
 use crate::output::scenario_html::html;
 use crate::output::{self, scenario as page};
@@ -21,7 +23,7 @@ pub fn run(context: &Context, args: &RunArgs) -> Result<u8, Failure> {
     }
     let request = SimulateRequest::run(context, args)?;
     if let (Some(path), [ScenarioOrigin::Flags(typed)]) = (&args.write_scenario, request.origins.as_slice()) {
-        return write(path, typed, &request.changes);
+        return write(path, typed, &request.changes, args.overwrite);
     }
     let read = |origin: &ScenarioOrigin| origin.read(&request.changes, &request.traces);
     let scenarios = request.origins.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -75,15 +77,21 @@ fn named_from(path: &Path, source: &WorkloadSource) -> std::io::Result<WorkloadS
 }
 
 /// Writes the scenario that flags make.
-fn write(path: &Path, typed: &Typed, changes: &Changes) -> Result<u8, Failure> {
+fn write(path: &Path, typed: &Typed, changes: &Changes, overwrite: bool) -> Result<u8, Failure> {
     if path.extension().is_none_or(|end| end != "toml") {
         let message = format!("--write-scenario {}: expected a name that ends in .toml", path.display());
         return Err(Failure::new(USAGE, message).hint("`swaptune simulate convert` writes a trace"));
     }
+    refuse_existing("--write-scenario", path, overwrite)?;
     let unwritten = |error| Failure::new(1, format!("{}: {error}", path.display()));
     let source = named_from(path, &typed.source).map_err(unwritten)?;
     let text = Typed { source, ..typed.clone() }.text(changes).map_err(|error| Failure::new(USAGE, error).hint(LIST))?;
-    std::fs::write(path, text).map_err(unwritten)?;
+    let store = || {
+        let (partial, mut out) = Partial::beside(path)?;
+        out.write_all(text.as_bytes())?;
+        partial.finished(out, path)
+    };
+    store().map_err(unwritten)?;
     output::data(&format!("{}: run it with `swaptune simulate run {0}`\n", path.display())).map(|()| 0)
 }
 

@@ -1,7 +1,7 @@
 //! Reads, generates and writes traces.
 
 use std::fs::File;
-use std::io::{BufWriter, Write, stdin};
+use std::io::stdin;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -15,6 +15,7 @@ use swaptune_tiers::trace::{
 };
 
 use crate::cli::TraceArgs;
+use crate::cmd::partial::Partial;
 use crate::failure::{Failure, USAGE};
 use crate::output::progress::ProgressLine;
 
@@ -77,7 +78,7 @@ pub fn read(args: &TraceArgs, keep: KeptColumns) -> Result<Trace, Failure> {
     Ok(trace)
 }
 
-/// Writes it in the format that the name tells.
+/// Writes it in the format that the name tells: whole, or not at all.
 pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
     let Some(format) = TraceFormat::of_name(&path.to_string_lossy()) else {
         let endings: Vec<&str> = FORMATS.iter().flat_map(|row| row.endings).copied().collect();
@@ -93,13 +94,13 @@ pub fn write(trace: &Trace, path: &Path) -> Result<(), Failure> {
     }
     let is_packed = TraceFormat::is_packed_name(&path.to_string_lossy());
     let store = || {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let (partial, mut out) = Partial::beside(path)?;
         if is_packed {
             write_packed(trace, format, &mut out)?
         } else {
             write_trace(trace, format, &mut out)?
         }
-        out.flush()
+        partial.finished(out, path)
     };
     store().map_err(|error| Failure::new(1, format!("{}: {error}", path.display())))
 }
