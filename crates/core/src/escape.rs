@@ -5,6 +5,8 @@
 //! The kernel writes space, tab, newline and backslash as `\040`, `\011`, `\012`, `\134` (`mangle_path`,
 //! fs/seq_file.c); fstab(5) reads the same form.
 
+use std::borrow::Cow;
+
 /// Resolves `\ooo`. A backslash that starts no such escape stays as it is.
 #[must_use]
 pub fn unescape(text: &str) -> String {
@@ -43,6 +45,16 @@ pub fn unescape_hex(text: &str) -> String {
         at += if byte.is_some() { 4 } else { 1 };
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A text of lines, so that a terminal shows it and does nothing else: control characters but newline and tab as `\xNN`.
+#[must_use]
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(acts) {
+        return Cow::Borrowed(text);
+    }
+    text.chars().map(|c| if acts(c) { format!("\\x{:02x}", u32::from(c)) } else { c.to_string() }).collect::<String>().into()
 }
 
 /// A name that its owner chose, so that a terminal shows it and does nothing else: control characters as `\xNN`, as systemd writes them.
@@ -119,6 +131,12 @@ mod tests {
         for (word, typed) in table {
             assert_eq!(shell_word(word), typed);
         }
+    }
+
+    #[test]
+    fn lines_keep_their_ends_and_nothing_else_that_acts() {
+        assert_eq!(visible_lines("a\tä\n"), "a\tä\n");
+        assert_eq!(visible_lines("a\u{1b}[2J\r\u{9b}1m\u{7f}\n"), "a\\x1b[2J\\x0d\\x9b1m\\x7f\n");
     }
 
     #[test]

@@ -31,26 +31,27 @@ pub mod text;
 use std::io::{ErrorKind, Write};
 
 use serde::Serialize;
+use swaptune_core::escape::visible_lines;
 
 use crate::failure::Failure;
 
-/// Prints data. A reader that has gone away (`swaptune plan | head`) ends it without a word.
+/// Prints data. What names of this or another machine hold does nothing to a terminal. A reader that has gone away (`swaptune plan | head`) ends it without a word.
 pub fn data(text: &str) -> Result<(), Failure> {
     stream(text).map(drop)
 }
 
 /// The same for what does not end by itself: whether its reader is still there.
 pub fn stream(text: &str) -> Result<bool, Failure> {
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
+    match std::io::stdout().lock().write_all(visible_lines(text).as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(error) => Err(Failure::new(1, format!("standard output: {error}"))),
         Ok(()) => Ok(true),
     }
 }
 
-/// Prints a line to standard error. An error of that is ignored: there is no other place to report it.
+/// Prints a line to standard error, with names made visible as in [`data`]. An error of that is ignored: there is no other place to report it.
 pub fn message(line: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(line));
 }
 
 /// Prints to standard error without an end of the line, for a question or for progress. An error is ignored, as that of [`message`]: a
