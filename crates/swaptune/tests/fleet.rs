@@ -14,6 +14,8 @@ fn main() -> ExitCode {
         Trial::test("what_cannot_be_read_is_named_and_the_others_are_planned_for", unread),
         Trial::test("what_is_wrong_for_all_is_an_error", wrong),
         Trial::test("what_machines_hold_is_summed_up", report),
+        Trial::test("machines_of_one_name_are_told_apart_by_their_folder", folders),
+        Trial::test("names_of_other_machines_do_nothing_to_a_terminal", hostile),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -133,4 +135,36 @@ fn report() -> Result<(), Failed> {
     is(page.contains("<svg") && page.contains("web2") && !page.contains("http"), &page)?;
     let json: Value = serde_json::from_slice(&swaptune(&["fleet", "report", &name, "--json"])?.stdout)?;
     is(json["machines"] == 3 && json["most"][0]["name"] == "web2", &json)
+}
+
+fn folders() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut paths = Vec::new();
+    for site in ["berlin", "oslo"] {
+        let path = folder.path().join(site);
+        fs::create_dir(&path)?;
+        keep(&path, "web", &facts("debian13-6.12")?)?;
+        paths.push(path.display().to_string());
+    }
+    keep(folder.path(), "database", &facts("debian13-6.12")?)?;
+    let database = folder.path().join("database.json").display().to_string();
+    let output = swaptune(&["fleet", "plan", &paths[0], &paths[1], &database, "--json"])?;
+    let found: Value = serde_json::from_slice(&output.stdout)?;
+    let mut names: Vec<String> = found["groups"][0]["examples"].as_array().into_iter().flatten().map(Value::to_string).collect();
+    names.sort_unstable();
+    let expected = |path: &String| format!("\"{path}/web\"");
+    is(names == [expected(&paths[0]), expected(&paths[1]), "\"database\"".to_owned()], &names)
+}
+
+/// A name of a file, and a kind of container, that would set the title of a terminal.
+fn hostile() -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let mut container = facts("debian13-6.12")?;
+    let kind = serde_json::json!({ "kind": "\u{1b}]0;mine\u{7}\u{9b}31m" });
+    container["system"]["container"] = serde_json::json!({ "value": kind, "source": "t" });
+    keep(folder.path(), "\u{1b}]0;mine\u{7}", &container)?;
+    let output = swaptune(&["fleet", "plan", &folder.path().display().to_string()])?;
+    let said = String::from_utf8([output.stdout, output.stderr].concat())?;
+    let acts = |c: char| c.is_control() && c != '\n' && c != '\t';
+    is(!said.contains(acts) && said.contains("\\x1b]0;mine\\x07"), &said)
 }

@@ -32,13 +32,14 @@ pub const EXIT_CODES: &[ExitCode] = &[
         meaning: "findings or drift",
         when: "`verify`: an error or a warning, a setting that is not as applied, or a proof that did not succeed; `plan --detailed-exitcode`: there is \
                something to do; `rollback`: something was left, and is named; `bench`, `compare`: stopped, or nothing was measured; `daemon status`: \
-               none runs; `fleet`: a plan is refused, or facts cannot be read; `simulate`: lines are lost. Any command whose output \
+               none runs; `fleet`: a plan is refused, or one of the files cannot be read; `simulate`: lines are lost. Any command whose output \
                cannot be written",
     },
     ExitCode {
         code: USAGE,
         meaning: "usage or configuration error",
-        when: "a flag, key or value that is unknown or out of range, a file that was named and cannot be read, a question without a terminal \
+        when: "a flag, key or value that is unknown or out of range, a file that was named and cannot be read (of \
+               `fleet`: none of them), a question without a terminal \
                and without `--yes`. Nothing was changed",
     },
     ExitCode {

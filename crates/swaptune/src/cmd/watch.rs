@@ -61,7 +61,12 @@ fn unreadable(error: RecordError) -> Failure {
 }
 
 fn open(path: &Path) -> Result<SampleRecorder, Failure> {
-    let recorder = SampleRecorder::open(path).map_err(unreadable)?;
+    // A file that holds something else was named wrongly; one that cannot be written is output like any other.
+    let unwritable = |error| match error {
+        RecordError::Io { .. } => Failure::new(1, error_chain(&error)),
+        other => unreadable(other),
+    };
+    let recorder = SampleRecorder::open(path).map_err(unwritable)?;
     if recorder.cut > 0 {
         output::message(&format!(
             "{}: cut off {} B of a sample that an earlier run left unfinished",

@@ -1,5 +1,7 @@
 //! `swaptune bench list` and `bench show`: results that are kept.
 
+use std::fmt::Display;
+
 use swaptune_bench::results::Results;
 use swaptune_core::measurement::{Conditions, Measurement};
 
@@ -57,7 +59,15 @@ pub fn show(context: &Context, args: &ResultsArgs, which: &ShowArgs) -> Result<u
 
 fn read(context: &Context, args: &ResultsArgs) -> Result<Results, Failure> {
     let store = store(context, args);
-    let results = store.read()?;
+    let wrong =
+        |why: &dyn Display| Failure::new(USAGE, why).hint("--results FILE takes a file that `--results` of a benchmark wrote");
+    if let Some(path) = args.results.as_ref().filter(|path| !path.exists()) {
+        return Err(wrong(&format_args!("{}: no such file", path.display())));
+    }
+    let results = store.read().map_err(|error| wrong(&error))?;
+    if let ([], [(line, why), ..]) = (&results.measurements[..], &results.unread[..]) {
+        return Err(wrong(&format_args!("{}: no result can be read: line {line}: {why}", store.path().display())));
+    }
     for (line, why) in &results.unread {
         output::message(&format!("warning: {}:{line}: {why}", store.path().display()));
     }

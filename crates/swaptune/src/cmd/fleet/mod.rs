@@ -48,10 +48,13 @@ fn files(named: &[PathBuf], hint: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
+/// Reasons that are told beside the first where no file can be read.
+const OTHERS: usize = 4;
+
 /// Makes something of every file on all processors, a file at a time in each thread, and adds it up; what could not be read is told of.
 ///
 /// # Errors
-/// When no file can be read, all for the same reason: then it is wrong what was asked for.
+/// When no file can be read: then it is wrong what was asked for.
 fn sum<Sum: Default + Send, One>(
     files: &[PathBuf],
     what: &str,
@@ -65,7 +68,7 @@ fn sum<Sum: Default + Send, One>(
             let found = one(path);
             let mut summed = summed.lock().unwrap_or_else(PoisonError::into_inner);
             match found {
-                Ok(one) => add(&mut summed.0, &name(path), one),
+                Ok(one) => add(&mut summed.0, &name(path, files), one),
                 Err(why) => summed.1.push(Unread { file: path.clone(), why }),
             }
             progress.show(what, next.load(Ordering::Relaxed).min(files.len()), files.len());
@@ -76,8 +79,11 @@ fn sum<Sum: Default + Send, One>(
     let (sum, mut unread) = summed.into_inner().unwrap_or_else(PoisonError::into_inner);
     unread.sort_by(|a, b| a.file.cmp(&b.file));
     match &unread[..] {
-        [first, others @ ..] if unread.len() == files.len() && others.iter().all(|other| other.why == first.why) => {
-            Err(Failure::new(USAGE, format!("{}: {}", first.file.display(), first.why)))
+        [first, others @ ..] if unread.len() == files.len() => {
+            let differ = others.iter().filter(|other| other.why != first.why);
+            let why = |other: &Unread| format!("; {}: {}", other.file.display(), other.why);
+            let others: String = differ.take(OTHERS).map(why).collect();
+            Err(Failure::new(USAGE, format!("{}: {}{others}", first.file.display(), first.why)))
         }
         _ => Ok((sum, unread)),
     }
@@ -89,7 +95,9 @@ fn kept<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, String> {
     serde_json::from_slice(&text).map_err(|error| format!("no {what}: {error}"))
 }
 
-/// A machine by the name of its file.
-fn name(path: &Path) -> String {
-    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+/// A machine by the name of its file, with the folder where another one has that name too.
+fn name(path: &Path, files: &[PathBuf]) -> String {
+    let is_alone = files.iter().filter(|other| other.file_stem() == path.file_stem()).count() < 2;
+    let name = if is_alone { path.file_stem().map(Path::new) } else { None };
+    name.unwrap_or(&path.with_extension("")).display().to_string()
 }

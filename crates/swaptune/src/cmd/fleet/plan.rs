@@ -95,7 +95,7 @@ fn simulated(groups: Vec<MachineGroup>, files: &[PathBuf], layers: &[Settings]) 
 /// What the plan of a group brings on the first of its machines.
 fn brings(group: &MachineGroup, files: &[PathBuf], layers: &[Settings]) -> Option<Gain> {
     let first = group.examples.first()?;
-    let facts = facts(files.iter().find(|path| name(path) == *first)?).ok()?;
+    let facts = facts(files.iter().find(|path| name(path, files) == *first)?).ok()?;
     let (settings, Planned { plan, after }) = plan_of(&facts, layers).ok()?;
     let evidence = Evidence::default();
     let proposal = Proposal { facts: &facts, evidence: &evidence, settings: &settings, after: &after };
