@@ -276,8 +276,10 @@ impl<'a> ResultRecorder<'a> {
         figures: impl IntoIterator<Item = (ResultFigures, BTreeMap<String, String>)>,
     ) -> Result<Vec<Measurement>, StoreError> {
         let conditions = self.since_last();
-        let under = |(figures, parameters)| self.keep(figures, Conditions { parameters, ..conditions.clone() });
-        figures.into_iter().map(under).collect()
+        let under = |(figures, parameters)| self.measurement(figures, Conditions { parameters, ..conditions.clone() });
+        let measurements: Vec<Measurement> = figures.into_iter().map(under).collect();
+        self.keep(&measurements)?;
+        Ok(measurements)
     }
 
     /// The conditions since this was last asked.

@@ -12,13 +12,24 @@ use serde::{Deserialize, Serialize};
 use crate::units::Bytes;
 
 /// How a swap area is switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapState {
     /// Priority, 0 to 32767; negative only for an area that was switched on without one.
     pub priority: i32,
     /// Discard the whole area once at swapon.
     #[serde(default)]
     pub discard_once: bool,
+    /// Discard slots as they come free.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard_pages: bool,
+}
+
+impl SwapState {
+    /// On with this priority, and nothing is discarded.
+    #[must_use]
+    pub fn at(priority: i32) -> Self {
+        Self { priority, ..Self::default() }
+    }
 }
 
 /// How a zram device is set up.

@@ -23,7 +23,11 @@ fn header_state() -> impl Strategy<Value = SwapHeaderState> {
 }
 
 fn area_state() -> impl Strategy<Value = SwapState> {
-    (any::<i32>(), any::<bool>()).prop_map(|(priority, discard_once)| SwapState { priority, discard_once })
+    (any::<i32>(), any::<bool>(), any::<bool>()).prop_map(|(priority, discard_once, discard_pages)| SwapState {
+        priority,
+        discard_once,
+        discard_pages,
+    })
 }
 
 fn zram_state() -> impl Strategy<Value = ZramState> {

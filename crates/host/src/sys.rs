@@ -24,10 +24,13 @@ use std::slice;
 
 /// Flag of [`swapon`]: the low 15 bits are a priority.
 pub const SWAP_FLAG_PREFER: c_int = 0x8000;
-/// Flag of [`swapon`]: discard pages (with [`SWAP_FLAG_DISCARD_ONCE`]: only the whole area, once, now).
+/// Flag of [`swapon`]: discard the whole area once and slots as they come free, unless one of the two below is given too.
 pub const SWAP_FLAG_DISCARD: c_int = 0x1_0000;
 /// Flag of [`swapon`]: discard the whole area once.
 pub const SWAP_FLAG_DISCARD_ONCE: c_int = 0x2_0000;
+
+/// Flag of [`swapon`]: discard slots as they come free.
+pub const SWAP_FLAG_DISCARD_PAGES: c_int = 0x4_0000;
 
 /// Switches a swap area on, swapon(2).
 ///

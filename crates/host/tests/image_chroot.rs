@@ -219,7 +219,7 @@ fn not_running() -> Result<(), Failed> {
     let machine = Machine::at(image.path());
     let kernel = kernel::of(&machine);
     assert!(!kernel.serves(&machine) && kernel.generates_in(&machine) && !kernel.generates_in(&Machine::live()));
-    let (path, state) = (Path::new("/x"), swaptune_core::change::SwapState { priority: 1, discard_once: false });
+    let (path, state) = (Path::new("/x"), swaptune_core::change::SwapState::at(1));
     for error in [
         kernel.set(path, "1").unwrap_err(),
         kernel.swap_on(path, state).unwrap_err(),

@@ -173,7 +173,7 @@ impl Model {
             return None;
         }
         let before = put(&mut self.areas, path, priority);
-        let state = |priority| SwapState { priority, discard_once: false };
+        let state = |priority| SwapState::at(priority);
         Some(Change::Swap { path: path.into(), before: before.map(state), after: priority.map(state) })
     }
 }

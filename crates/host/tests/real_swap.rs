@@ -130,7 +130,7 @@ fn header(path: &str) -> Change {
 }
 
 fn on(path: &str, before: Option<i32>, after: Option<i32>) -> Change {
-    let state = |priority| SwapState { priority, discard_once: false };
+    let state = |priority| SwapState::at(priority);
     Change::Swap { path: path.into(), before: before.map(state), after: after.map(state) }
 }
 

@@ -376,7 +376,7 @@ mod tests {
         let path = dir.path().join("swapfile");
         let file = File::create(&path).unwrap();
         file.set_len(1 << 20).unwrap();
-        let state = SwapState { priority: 10, discard_once: false };
+        let state = SwapState::at(10);
         assert_eq!(kernel.swap_on(&path, state).unwrap_err().raw_os_error(), Some(libc::EINVAL));
         let header = swap_header::page("8f2a0102-0304-0506-0708-090a0b0c0d0e", "", 1 << 20, 4096).unwrap();
         fs::write(&path, &header).unwrap();

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use swaptune_core::change::{Change, SwapState};
+use swaptune_core::change::Change;
 use swaptune_core::facts::SwapArea;
 use swaptune_core::knobs;
 use swaptune_core::measurement::Evidence;
-use swaptune_core::plan::{PlanRequest, When, plan};
+use swaptune_core::plan::{PlanRequest, When, active_state, plan};
 use swaptune_core::settings::Settings;
 use swaptune_core::{Bytes, Facts};
 
@@ -52,11 +52,7 @@ impl Preparation {
 /// them back in the order in which they were: areas without a priority of their own get theirs by that order.
 #[must_use]
 pub fn switch_off(facts: &Facts) -> Vec<Change> {
-    let off = |area: &SwapArea| Change::Swap {
-        path: area.path.clone(),
-        before: Some(SwapState { priority: area.priority, discard_once: false }),
-        after: None,
-    };
+    let off = |area: &SwapArea| Change::Swap { path: area.path.clone(), before: Some(active_state(facts, area)), after: None };
     facts.swaps.iter().rev().map(off).collect()
 }
 

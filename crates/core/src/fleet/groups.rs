@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn area(path: &str, priority: i32) -> Change {
-        Change::Swap { path: path.into(), before: None, after: Some(SwapState { priority, discard_once: false }) }
+        Change::Swap { path: path.into(), before: None, after: Some(SwapState::at(priority)) }
     }
 
     #[test]

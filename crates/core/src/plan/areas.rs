@@ -45,7 +45,7 @@ impl WantedArea<'_> {
     }
 
     fn wanted_state(&self) -> SwapState {
-        SwapState { priority: self.wanted.priority, discard_once: self.wanted.discard_once }
+        SwapState { discard_once: self.wanted.discard_once, ..SwapState::at(self.wanted.priority) }
     }
 }
 
@@ -174,14 +174,17 @@ struct Cycle {
 fn cycle(draft: &mut Draft<'_>, area: &WantedArea<'_>, active: &SwapArea, disks: &mut SpinningDisks) -> Option<Cycle> {
     let disk = pretender(draft, area);
     disks.pretenders.extend(disk.clone());
-    let before = SwapState { priority: active.priority, discard_once: false };
-    let after = SwapState { priority: area.wanted.priority, discard_once: false };
-    if before == after && disk.is_none() {
+    let before = active_state(draft.facts(), active);
+    // What is discarded is not shown, so a wish for it is no reason to switch it off and on.
+    let discard_once = before.discard_once || area.wanted.discard_once;
+    let after = SwapState { priority: area.wanted.priority, discard_once, ..before };
+    let moves = before.priority != after.priority;
+    if !moves && disk.is_none() {
         return None;
     }
     let path = active.path.clone();
     if active.used > Bytes(0) {
-        let priority = (before != after).then(|| format!("its priority is {} and not {}", before.priority, after.priority));
+        let priority = moves.then(|| format!("its priority is {} and not {}", before.priority, after.priority));
         let kind = disk.map(|disk| format!("its disk {disk} counts as one that spins"));
         let what: Vec<String> = priority.into_iter().chain(kind).collect();
         let text = format!("it holds {}, which is not moved now, so until the next boot {}", active.used, what.join(" and "));
@@ -189,6 +192,21 @@ fn cycle(draft: &mut Draft<'_>, area: &WantedArea<'_>, active: &SwapArea, disks:
         return None;
     }
     Some(Cycle { path, before, after, disk })
+}
+
+/// How an area is on: with its priority, and what the line of fstab that brought it has discarded, which the kernel does not show.
+#[must_use]
+pub fn active_state(facts: &Facts, area: &SwapArea) -> SwapState {
+    let device = area.device.value().filter(|_| area.kind == SwapKind::Partition).and_then(|name| facts.block_device(name));
+    let is_it = |spec: &str| spec == area.path || device.is_some_and(|device| device.is_named(spec));
+    let lines = fstab::entries(facts.file(FSTAB).unwrap_or_default());
+    let line = lines.into_iter().flatten().find(|entry| entry.is_swap() && is_it(&entry.spec));
+    let discard = line.as_ref().and_then(|line| line.option("discard"));
+    SwapState {
+        discard_once: matches!(discard, Some("" | "once")),
+        discard_pages: matches!(discard, Some("" | "pages")),
+        ..SwapState::at(area.priority)
+    }
 }
 
 /// All of them off, then the disks corrected, then all on: areas of one disk share its flag.

@@ -50,7 +50,7 @@ const TWICE: &str = "zswap in front of zram compresses every page twice and move
 
 fn zram_off(draft: &mut Draft<'_>, area: &SwapArea) {
     let why = || Why::rule(TWICE, "mm/zswap.c; zram.rst");
-    let state = SwapState { priority: area.priority, discard_once: false };
+    let state = SwapState::at(area.priority);
     draft.step(When::Now, Change::Swap { path: area.path.clone(), before: Some(state), after: None }, why());
     let name = area.path.trim_start_matches("/dev/").to_owned();
     let device = draft.facts().zram.devices.iter().find(|device| device.name == name);
@@ -69,11 +69,11 @@ pub(super) fn inverted_tiers(draft: &mut Draft<'_>) {
     let ours = settings.zram.as_ref().map_or(0, |list| list.value.len());
     let is_ours = |area: &SwapArea| (0..ours).any(|number| area.path == format!("/dev/zram{number}"));
     for area in facts.swaps.iter().filter(|area| area.is_zram() && !is_ours(area)) {
-        let after = SwapState { priority: auto::priority_above(area.priority, Some(disk)), discard_once: false };
+        let after = SwapState::at(auto::priority_above(area.priority, Some(disk)));
         if after.priority == area.priority {
             continue;
         }
-        let before = SwapState { priority: area.priority, discard_once: false };
+        let before = SwapState::at(area.priority);
         let reason = format!("its priority {} is not above the disk's {disk}: pages would go to the disk first", area.priority);
         let change = Change::Swap { path: area.path.clone(), before: Some(before), after: Some(after) };
         if area.used == Bytes(0) {

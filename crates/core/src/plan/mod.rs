@@ -39,6 +39,7 @@ use crate::change::Change;
 use crate::facts::Facts;
 use crate::forecast::{Forecast, Gain};
 
+pub use areas::active_state;
 pub use capacity::{CAPACITY, CapacityChange, SLOTS};
 use draft::Draft;
 pub use draft::PlanRequest;

@@ -55,7 +55,7 @@ fn device(draft: &mut Draft<'_>, number: usize, wanted: &ZramWanted) {
     if before.is_some() && matches!(held, Some(Holds::Other { .. } | Holds::Unknown)) {
         return in_other_use(draft, &name, &path);
     }
-    let on = SwapState { priority: wanted.priority, discard_once: false };
+    let on = SwapState::at(wanted.priority);
     let why = || Why::rule("compressed RAM as swap, before every disk", "zram.rst");
     if before.as_ref() == Some(&after) && matches!(held, Some(Holds::Swap { .. })) {
         return draft.step(When::Now, Change::Swap { path, before: None, after: Some(on) }, why());
@@ -126,7 +126,7 @@ fn priority(draft: &mut Draft<'_>, active: &SwapArea, wanted: i32) -> i32 {
     if active.priority == wanted || active.used > Bytes(0) {
         return active.priority;
     }
-    let state = |priority| Some(SwapState { priority, discard_once: false });
+    let state = |priority| Some(SwapState::at(priority));
     let change = Change::Swap { path: active.path.clone(), before: state(active.priority), after: state(wanted) };
     let reason =
         format!("its priority is {} and not {wanted}, and it holds nothing that would have to be moved", active.priority);

@@ -44,14 +44,7 @@ impl Kernel for LiveKernel {
     }
 
     fn swap_on(&self, path: &Path, state: SwapState) -> io::Result<()> {
-        let mut flags = 0;
-        if state.priority >= 0 {
-            flags |= sys::SWAP_FLAG_PREFER | (state.priority & PRIORITY_MASK);
-        }
-        if state.discard_once {
-            flags |= sys::SWAP_FLAG_DISCARD | sys::SWAP_FLAG_DISCARD_ONCE;
-        }
-        sys::swapon(path, flags)
+        sys::swapon(path, flags(state))
     }
 
     fn swap_off(&self, path: &Path) -> io::Result<()> {
@@ -199,6 +192,18 @@ fn modprobe(arguments: &[&str]) -> io::Result<()> {
     Err(io::Error::other(why))
 }
 
+/// Flags of swapon(2). Both kinds of discard are that of none alone: each of the two switches the other one off (mm/swapfile.c).
+fn flags(state: SwapState) -> libc::c_int {
+    let priority = if state.priority >= 0 { sys::SWAP_FLAG_PREFER | (state.priority & PRIORITY_MASK) } else { 0 };
+    let discard = match (state.discard_once, state.discard_pages) {
+        (false, false) => 0,
+        (true, false) => sys::SWAP_FLAG_DISCARD | sys::SWAP_FLAG_DISCARD_ONCE,
+        (false, true) => sys::SWAP_FLAG_DISCARD | sys::SWAP_FLAG_DISCARD_PAGES,
+        (true, true) => sys::SWAP_FLAG_DISCARD,
+    };
+    priority | discard
+}
+
 /// Repeats a call that a signal broke off, as Ctrl-Z, a debugger or the freezer of a suspend does, until it has ended. A signal that asks this
 /// process to stop ends it; one that came before the call does not, for then the call puts something back.
 fn uninterrupted(mut call: impl FnMut() -> io::Result<()>) -> io::Result<()> {
@@ -251,6 +256,13 @@ mod tests {
         assert_eq!(ran, Ran { code: Some(3), output: "said".into() });
         assert!(command(&["/nonexistent/generator"]).is_err());
         assert!(command(&[]).is_err());
+    }
+
+    #[test]
+    fn discard_is_asked_for_as_swapon_has_it() {
+        let of = |discard_once, discard_pages| flags(SwapState { priority: 5, discard_once, discard_pages });
+        assert_eq!([of(false, false), of(true, false), of(false, true), of(true, true)], [0x8005, 0x3_8005, 0x5_8005, 0x1_8005]);
+        assert_eq!(flags(SwapState::at(-2)), 0);
     }
 
     #[test]

@@ -463,7 +463,7 @@ fn header(path: &str) -> Change {
 }
 
 fn on(path: &str, priority: i32) -> Change {
-    let after = Some(SwapState { priority, discard_once: false });
+    let after = Some(SwapState::at(priority));
     Change::Swap { path: path.to_owned(), before: None, after }
 }
 

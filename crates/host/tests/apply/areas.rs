@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use swaptune_core::change::{Change, SwapHeaderState};
+use swaptune_core::change::{Change, SwapHeaderState, SwapState};
+use swaptune_host::journal::{Saved, transaction};
 use swaptune_host::transaction::{ApplyError, UndoOutcome};
 
 use crate::fixture::*;
@@ -26,6 +27,17 @@ fn a_file_that_is_replaced_on_demand_makes_room_for_the_new_one() {
         "{report:?}"
     );
     assert!(!fixture.path("swap/file").exists());
+}
+
+#[test]
+fn what_the_kernel_does_not_show_of_an_area_is_known_for_the_way_back() {
+    let fixture = Fixture::new();
+    let before = SwapState { discard_pages: true, ..SwapState::at(-2) };
+    let off = Change::Swap { path: "/dev/vdc".into(), before: Some(before), after: None };
+    let id = apply(&fixture, &plan(vec![off])).unwrap().id.unwrap();
+    let saved = transaction(&fixture.state(), &id).unwrap().unwrap().steps[0].saved.clone();
+    assert!(matches!(saved, Some(Saved::Area { state: Some(state), .. }) if state == before), "{saved:?}");
+    undo(&fixture, &id, false).unwrap();
 }
 
 #[test]

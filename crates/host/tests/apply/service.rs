@@ -127,7 +127,7 @@ fn a_device_that_is_on_in_another_way_keeps_no_stop_from_the_rest() {
     apply(&fixture, &rich_plan()).unwrap();
     // The administrator gives it another priority.
     kernel.swap_off(&fixture.path("/dev/zram0")).unwrap();
-    kernel.swap_on(&fixture.path("/dev/zram0"), SwapState { priority: 7, discard_once: false }).unwrap();
+    kernel.swap_on(&fixture.path("/dev/zram0"), SwapState::at(7)).unwrap();
     let report = deactivate(&machine, &kernel, &[&fixture.state(), &volatile], &volatile, &ApplyOptions::default()).unwrap();
     assert!(report.changed() >= 5, "{report:?}");
     assert!(fixture.text("/proc/swaps").contains("/dev/zram0"));

@@ -1,7 +1,7 @@
 //! A swap area that is there already, taken into the configuration; nothing on it is touched.
 
 use super::super::draft::{Draft, Why};
-use super::super::{Plan, PlanRequest, When};
+use super::super::{Plan, PlanRequest, When, active_state};
 use super::lines::{self, BootArea};
 use super::{DeviceWish, KeyFile, begin, finish};
 use crate::change::{Change, SwapState};
@@ -36,8 +36,8 @@ fn take(draft: &mut Draft<'_>, wish: &DeviceWish<'_>) {
     };
     let Ok(mapping) = crypttab_line(draft, device, wish) else { return };
     if active.is_none_or(|area| area.priority != wish.priority) {
-        let before = active.map(|area| SwapState { priority: area.priority, discard_once: false });
-        let after = Some(SwapState { priority: wish.priority, discard_once: false });
+        let before = active.map(|area| active_state(facts, area));
+        let after = Some(SwapState { priority: wish.priority, ..before.unwrap_or_default() });
         let change = Change::Swap { path: device.node(), before, after };
         draft.step(When::Now, change, Why::rule("the area is on, with the priority that its line has", "swapon(2)"));
     }

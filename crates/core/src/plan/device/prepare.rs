@@ -24,7 +24,7 @@ pub fn prepare(request: &PlanRequest<'_>, wish: &DeviceWish<'_>) -> Plan {
         }
         table(&mut draft, wish, &target);
         let path = contents(&mut draft, wish, &target);
-        let state = SwapState { priority: wish.priority, discard_once: target.discard };
+        let state = SwapState { discard_once: target.discard, ..SwapState::at(wish.priority) };
         let change = Change::Swap { path, before: None, after: Some(state) };
         draft.step(When::Now, change, Why::rule("the area is on at once", "swapon(2)"));
         last(&mut draft, wish, &target);

@@ -4,7 +4,7 @@ use super::super::draft::{Draft, Why};
 use super::super::{Plan, PlanRequest, When, areas};
 use super::lines::{self, CRYPTTAB, FSTAB};
 use super::{DeviceWish, begin, without_capacity};
-use crate::change::{Change, DeviceFormat, MappingKey, MappingState, SwapHeaderState, SwapState};
+use crate::change::{Change, DeviceFormat, MappingKey, MappingState, SwapHeaderState};
 use crate::device::KEY_DIR;
 use crate::edit::fstab;
 use crate::facts::{BlockDevice, Encryption, SwapArea, SwapKind};
@@ -112,7 +112,7 @@ fn holds_swap(found: &FoundArea<'_>) -> bool {
 
 fn off(draft: &mut Draft<'_>, found: &FoundArea<'_>) {
     let Some((area, device)) = found.area.zip(found.mapping.or(found.below)) else { return };
-    let before = Some(SwapState { priority: area.priority, discard_once: false });
+    let before = Some(areas::active_state(draft.facts(), area));
     let why = Why::rule("its pages come back first; refused where they do not fit", "swapoff(2)");
     draft.step(When::Now, Change::Swap { path: device.node(), before, after: None }, why);
 }

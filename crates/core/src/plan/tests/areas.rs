@@ -14,6 +14,29 @@ fn a_virtual_disk_that_says_it_spins_is_corrected_between_swapoff_and_swapon() {
 }
 
 #[test]
+fn an_area_that_goes_off_and_on_keeps_its_discard() {
+    for (option, once, pages) in
+        [("sw", false, false), ("discard", true, true), ("discard=once", true, false), ("discard=pages", false, true)]
+    {
+        let mut facts = server();
+        facts.files.insert("/etc/fstab".into(), Fact::known(format!("UUID=5a5a none swap {option} 0 0\n"), "t"));
+        let plan = plan_with(&facts, "", &[]);
+        let sides: Vec<SwapState> = plan
+            .steps
+            .iter()
+            .filter_map(|step| match &step.change {
+                Change::Swap { path, before, after } if path == "/dev/vda3" => Some([*before, *after]),
+                _ => None,
+            })
+            .flatten()
+            .flatten()
+            .collect();
+        assert_eq!(sides.len(), 2, "{option}: {sides:?}");
+        assert!(sides.iter().all(|side| (side.discard_once, side.discard_pages) == (once, pages)), "{option}: {sides:?}");
+    }
+}
+
+#[test]
 fn a_disk_that_is_corrected_already_keeps_its_rule_when_another_is() {
     let mut facts = server();
     let first = plan_with(&facts, "", &[]);

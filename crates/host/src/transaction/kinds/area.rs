@@ -28,7 +28,9 @@ impl ChangeHandler for AreaHandler<'_> {
 
     fn save(&self, cx: StepContext<'_>, _: &Journal<'_>, _: usize) -> Result<Saved, StepError> {
         let real = cx.run.real(self.path)?;
-        let state = state(cx.run.area(&real)?);
+        // What is discarded is not shown: the plan knows it from the line that brought the area.
+        let known = self.before.unwrap_or_default();
+        let state = state(cx.run.area(&real)?).map(|found| SwapState { priority: found.priority, ..known });
         Ok(Saved::Area { at: real, state })
     }
 
@@ -95,7 +97,7 @@ fn become_state(cx: StepContext<'_>, real: &str, wanted: Option<SwapState>) -> R
 }
 
 fn state(area: Option<SwapLine>) -> Option<SwapState> {
-    area.map(|area| SwapState { priority: area.priority, discard_once: false })
+    area.map(|area| SwapState::at(area.priority))
 }
 
 /// The kernel numbers areas without a priority downwards as they come, so that any negative one is the same. It does not

@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn on(priority: i32) -> Option<SwapState> {
-        Some(SwapState { priority, discard_once: false })
+        Some(SwapState::at(priority))
     }
 
     fn swap(before: Option<SwapState>, after: Option<SwapState>) -> Change {
