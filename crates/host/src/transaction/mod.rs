@@ -23,6 +23,8 @@ mod undo;
 mod write;
 mod zswap;
 
+use std::time::Duration;
+
 use swaptune_core::plan::Plan;
 
 pub use deactivate::deactivate;
@@ -42,7 +44,7 @@ use crate::aside::Aside;
 use crate::error_chain;
 use crate::journal::{Beginning, Journal, StateDir, TransactionKind, pending};
 use crate::kernel::Kernel;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockError};
 use crate::machine::Machine;
 
 /// Carries out a plan.
@@ -94,13 +96,45 @@ pub fn execute(
     forward::forward(&run, &mut journal)
 }
 
-/// Makes the state folder, has a daemon step aside, takes the lock, and ends what a run that was killed has left running.
-pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<(Option<Aside>, Lock), ApplyError> {
+/// What keeps others from changing this machine meanwhile; all of it ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    _aside: Option<Aside>,
+    // Freed in the order in which they stand here: that of the folder first.
+    _lock: Lock,
+    _applies: Option<Lock>,
+}
+
+/// Makes the state folder, has a daemon step aside, takes the locks, and ends what a run that was killed has left running.
+pub(crate) fn begin(run: &Run<'_>, state: &StateDir) -> Result<Turn, ApplyError> {
     state.create()?;
     let aside = Aside::ask(run.machine);
+    let applies = no_apply_beside(run, state)?;
     let lock = Lock::take(&state.lock_path())?;
     run.end_left()?;
-    Ok((aside, lock))
+    Ok(Turn { _aside: aside, _lock: lock, _applies: applies })
+}
+
+/// How often and how long the boot service waits until an apply or a rollback is done.
+const PATIENCE: (u32, Duration) = (60, Duration::from_millis(250));
+
+/// The boot service works on the same settings from a folder of its own: it takes the lock of applies too, once that is free. A machine that
+/// keeps no such lock yet (early in a boot `/var` may be read-only, or not there) has no apply either, and must come up.
+fn no_apply_beside(run: &Run<'_>, state: &StateDir) -> Result<Option<Lock>, ApplyError> {
+    let persistent = StateDir::persistent(run.machine);
+    if state.path() != StateDir::volatile(run.machine).path() {
+        return Ok(None);
+    }
+    for _ in 1..PATIENCE.0 {
+        match Lock::take(&persistent.lock_path()) {
+            Err(LockError::Held { .. }) => std::thread::sleep(PATIENCE.1),
+            taken => return Ok(taken.ok()),
+        }
+    }
+    match Lock::take(&persistent.lock_path()) {
+        Err(error @ LockError::Held { .. }) => Err(error.into()),
+        taken => Ok(taken.ok()),
+    }
 }
 
 fn summary(plan: &Plan) -> String {

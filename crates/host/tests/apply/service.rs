@@ -1,10 +1,12 @@
 //! The boot service switches on, off, and takes back what it left half done.
 
 use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use swaptune_core::change::{Change, SwapState, ZramState};
 use swaptune_host::journal::{StateDir, TransactionKind, pending};
 use swaptune_host::kernel::Kernel;
+use swaptune_host::lock::Lock;
 use swaptune_host::transaction::{ApplyOptions, deactivate, execute, rollback};
 
 use crate::fixture::*;
@@ -132,4 +134,29 @@ fn a_device_that_is_on_in_another_way_keeps_no_stop_from_the_rest() {
     assert!(report.changed() >= 5, "{report:?}");
     assert!(fixture.text("/proc/swaps").contains("/dev/zram0"));
     assert_ne!(fixture.text("/sys/block/zram0/disksize").trim(), "0", "what is swapped to it would be lost");
+}
+
+#[test]
+fn the_service_waits_for_an_apply_and_needs_no_lock_that_cannot_be() {
+    let fixture = Fixture::new();
+    let start = |value: &str, before: &str| {
+        let plan = plan(vec![knob("vm.swappiness", "/proc/sys/vm/swappiness", before, value)]);
+        let options = ApplyOptions { kind: TransactionKind::Service, ..ApplyOptions::default() };
+        execute(&fixture.machine(), &fixture.kernel(), &StateDir::volatile(&fixture.machine()), &plan, &options)
+    };
+    // No folder of applies, as on a machine whose /var is not there yet.
+    assert!(!fixture.state().path().exists());
+    start("77", "60").unwrap();
+    std::fs::create_dir_all(fixture.state().path()).unwrap();
+    let lock = Lock::take(&fixture.state().lock_path()).unwrap();
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(600));
+            drop(lock);
+        });
+        start("66", "77").unwrap();
+    });
+    assert!(begun.elapsed() >= Duration::from_millis(600), "{:?}", begun.elapsed());
+    assert_eq!(fixture.text("proc/sys/vm/swappiness").trim(), "66");
 }
