@@ -15,14 +15,16 @@ pub fn line(entry: &DecisionEntry) -> String {
 /// The status of a daemon.
 pub fn text(report: &DaemonReport) -> String {
     let mut out = head(report);
-    let limit = limit(report);
-    for (law, said) in [
-        ("limit", format!("{limit}; {}", report.limit)),
-        ("pacing", report.pacing.clone()),
-        ("reclaim", reclaim(report)),
-        ("zram", report.zram.clone()),
+    let limit = format!("{}; {}", limit(report), report.limit);
+    for (law, said, text) in [
+        ("limit", &report.limit, limit),
+        ("pacing", &report.pacing, report.pacing.clone()),
+        ("reclaim", &report.reclaim, reclaim(report)),
+        ("zram", &report.zram, report.zram.clone()),
     ] {
-        out += &labelled(&format!("  {law}"), &said, 12);
+        // Before the first tick a law has said nothing, and nothing is known of the limit.
+        let text = if said.is_empty() { "not looked at yet" } else { &text };
+        out += &labelled(&format!("  {law}"), text, 12);
     }
     out += "\nSince it began\n";
     let totals = &report.totals;
@@ -178,6 +180,17 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
     }
+
+    #[test]
+    fn before_its_first_look_each_law_says_so() {
+        let report = DaemonReport { pid: 7, mode: Mode::Stopped, mechanism: Some(Mechanism::Groups), ..DaemonReport::default() };
+        let text = text(&report);
+        for law in ["limit", "pacing", "reclaim", "zram"] {
+            let line = text.lines().find(|line| line.trim_start().starts_with(law)).unwrap_or_default();
+            assert_eq!(line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "), "not looked at yet", "{text}");
+        }
+    }
+
     #[test]
     fn a_summary_says_what_was_given_back_and_which_laws_are_off() {
         let totals = Totals { taken: Bytes::from_mib(42), freed: Bytes::from_mib(14), probes: 37, ..Totals::default() };
