@@ -78,13 +78,16 @@ dist:
 	@scripts/setup-tests.sh
 	$(CARGO) xtask dist
 
-# The program, and what is made from its command line: man pages and completions.
+# The program, what is made from its command line (man pages and completions), and the documents that its texts name.
 install: $(BIN)
 	install -D -m 0755 $(BIN) $(DESTDIR)$(PREFIX)/bin/swaptune
 	rm -rf target/share
 	$(CARGO) xtask man target/share
 	find target/share -type f -printf '%P\n' | while read -r file; do \
 		install -D -m 0644 target/share/$$file $(DESTDIR)$(PREFIX)/share/$$file || exit; \
+	done
+	for file in docs/guides/*.md docs/reference/*.md docs/evidence/*.md scenarios/*.toml; do \
+		install -D -m 0644 $$file $(DESTDIR)$(PREFIX)/share/doc/swaptune/$$file || exit; \
 	done
 
 uninstall:
@@ -93,6 +96,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/swaptune
 	rm -f $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_swaptune
 	rm -f $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/swaptune.fish
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/swaptune
 
 clean:
 	$(CARGO) clean

@@ -324,20 +324,28 @@ fn every_command_of_the_documents_exists() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Folders with documents that texts name: the deb, the rpm and `make install` have them.
+const DOCUMENTS: [&str; 4] = ["docs/guides/", "docs/reference/", "docs/evidence/", "scenarios/"];
+
 #[test]
 fn pages_and_targets_that_a_text_names_exist() {
     let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let packages = fs::read_to_string(root().join("crates/swaptune/Cargo.toml")).unwrap();
     let mut faults = Vec::new();
     for Text { place, text } in texts() {
         // swaptune(8) is made from the command line.
         if text.contains("swaptune(5)") && !root().join("docs/man/swaptune.5").exists() {
             faults.push(format!("{place}: there is no page swaptune(5)"));
         }
-        for (at, _) in ["docs/guides/", "docs/reference/"].iter().flat_map(|folder| text.match_indices(folder)) {
+        for (at, folder) in DOCUMENTS.iter().flat_map(|folder| text.match_indices(folder)) {
+            if packages.matches(&format!("../../{folder}*")).count() != 2 || !makefile.contains(&format!(" {folder}*")) {
+                faults.push(format!("{place}: no package has {folder}"));
+            }
             let name: String =
                 text[at..].chars().take_while(|letter| letter.is_ascii_alphanumeric() || "/-.".contains(*letter)).collect();
             let name = name.trim_end_matches('.');
-            if !root().join(name).exists() {
+            // An example may name all of a folder.
+            if !root().join(name).exists() && name != "scenarios/" {
                 faults.push(format!("{place}: there is no {name}"));
             }
         }

@@ -58,7 +58,22 @@ fn alone() -> anyhow::Result<File> {
     Ok(lock)
 }
 
-/// The program, its man pages and completions.
+/// Documents that texts of the program name, by folder and ending; the packages list the same.
+const DOCUMENTS: [(&str, &str); 4] =
+    [("docs/guides", "md"), ("docs/reference", "md"), ("docs/evidence", "md"), ("scenarios", "toml")];
+
+fn documents(from: &Path, ending: &str, to: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == ending) {
+            fs::copy(&path, to.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The program, its man pages and completions, and the documents.
 fn stage(architecture: &Architecture) -> anyhow::Result<()> {
     let stage = Path::new(STAGE);
     if stage.exists() {
@@ -70,6 +85,9 @@ fn stage(architecture: &Architecture) -> anyhow::Result<()> {
     fs::create_dir_all(&doc)?;
     for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
         fs::copy(license, doc.join(license))?;
+    }
+    for (folder, ending) in DOCUMENTS {
+        documents(Path::new(folder), ending, &doc.join(folder))?;
     }
     man::write(&stage.join("share"))
 }

@@ -62,8 +62,12 @@ pub const EXIT_CODES: &[ExitCode] = &[
     },
 ];
 
+/// Where the documents are that texts name by their path in the source.
+const DOCUMENTS: &str =
+    "Files named as docs/… and scenarios/… are below /usr/share/doc/swaptune; `make install` has them below /usr/local.";
+
 /// The codes as `--help` has them, three in a line.
 pub fn exit_codes_help() -> String {
     let line = |rows: &[ExitCode]| rows.iter().map(|row| format!("{} {}", row.code, row.meaning)).collect::<Vec<_>>().join(" · ");
-    format!("Exit codes: {}", EXIT_CODES.chunks(3).map(line).collect::<Vec<_>>().join(" ·\n"))
+    format!("Exit codes: {}\n\n{DOCUMENTS}", EXIT_CODES.chunks(3).map(line).collect::<Vec<_>>().join(" ·\n"))
 }
