@@ -155,7 +155,7 @@ fn a_generator_does_not_outlive_the_rollback() {
     assert_same(&fixture.picture(), &before, "seconds after the rollback");
 }
 
-/// Nobody knows what a killed generator would have made, so what is there now may be newer: of another kernel, of another entry.
+/// What a killed generator would have made is not known, so that what is there now may be newer: of another kernel, of another entry.
 #[test]
 fn what_was_made_since_a_killed_generator_is_not_replaced_by_an_older_one() {
     for broken in [false, true] {

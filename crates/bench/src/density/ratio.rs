@@ -8,9 +8,9 @@ use swaptune_core::stats::{Estimate, paired_ratio};
 pub enum DensityRatio {
     /// The mean of the rounds with its 95 % interval.
     Of(Estimate),
-    /// So many times at least in every round: the other held less than was tried, or this one more.
+    /// At least this ratio in every round: the other held less than was tried, or this one more.
     AtLeast(f64),
-    /// So many times at most in every round.
+    /// At most this ratio in every round.
     AtMost(f64),
     /// What both hold lies beyond the numbers that were tried.
     Unknown,

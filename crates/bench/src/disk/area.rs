@@ -155,7 +155,7 @@ impl LoadedArea {
             }
             opened => File::from(opened.map_err(|error| failed(error.into()))?),
         };
-        safety::nobody_else(path, &open_by(Path::new(&real)).map_err(failed)?)?;
+        safety::refuse_if_open(path, &open_by(Path::new(&real)).map_err(failed)?)?;
         let mut header = vec![0; HEADER.0.min(device.size.0) as usize];
         file.read_exact_at(&mut header, 0).map_err(failed)?;
         let seen = signature::probe(&header[..header.len().min(signature::HEAD)]);

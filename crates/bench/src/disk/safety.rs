@@ -94,11 +94,11 @@ pub fn decide(state: &DeviceState, give_up: bool) -> Result<WriteAccess, DeviceR
     Err(DeviceRefusal::CarriesData { path: state.path.clone(), contents })
 }
 
-/// Refuses what anybody else has open: a virtual machine has its disks so, without holding them.
+/// Refuses what another process or a loop device has open: a virtual machine has its disks so, without holding them.
 ///
 /// # Errors
 /// [`DeviceRefusal`].
-pub fn nobody_else(path: &str, by: &OpenBy) -> Result<(), DeviceRefusal> {
+pub fn refuse_if_open(path: &str, by: &OpenBy) -> Result<(), DeviceRefusal> {
     let path = path.to_owned();
     match by {
         OpenBy { who: Some(who), .. } => Err(DeviceRefusal::InUse { path, how: format!("{who} has it open") }),
@@ -155,7 +155,7 @@ mod tests {
     fn what_another_process_has_open_is_left_alone() {
         let say = |who: Option<&str>, unseen| {
             let by = OpenBy { who: who.map(str::to_owned), unseen };
-            nobody_else("/dev/vdb", &by).map_err(|refusal| format!("{refusal}; {}", refusal.hint()))
+            refuse_if_open("/dev/vdb", &by).map_err(|refusal| format!("{refusal}; {}", refusal.hint()))
         };
         assert_eq!(say(None, false), Ok(()));
         let open = say(Some("qemu-system-x86 (process 12)"), false).unwrap_err();

@@ -20,7 +20,7 @@ pub(super) fn notes(leaves: Leaves, values: &EmittedValues<'_>, plan: &Plan) -> 
     let is_left = |step: &&Step| match leaves {
         Leaves::Nothing => false,
         Leaves::Silencing => silences(step, values),
-        Leaves::Steps => silences(step, values) || is_of_nobody(step, plan),
+        Leaves::Steps => silences(step, values) || is_in_no_file(step, plan),
     };
     let managers = plan.notes.iter().filter(|note| leaves != Leaves::Nothing && sets_up_swap(&note.about));
     let managers = managers.map(|Note { about, text, .. }| format!("{about}: {text}"));
@@ -37,7 +37,7 @@ fn silences(step: &Step, values: &EmittedValues<'_>) -> bool {
 }
 
 /// A step that lasts over a boot and that neither a file of the form nor a note of its own stands for.
-fn is_of_nobody(step: &Step, plan: &Plan) -> bool {
+fn is_in_no_file(step: &Step, plan: &Plan) -> bool {
     // A unit or an entry of swapDevices takes the place of a line in fstab, and says so.
     const STANDS: [&str; 5] = [APPLIED_FILE, UNIT_FILE, SYSCTL_FILE, ZRAM_GENERATOR_FILE, "/etc/fstab"];
     let is_made =

@@ -1,7 +1,7 @@
 //! Which pages of live processes zswap keeps in memory.
 //!
-//! Before Linux 6.18 zswap refuses a page that does not compress, and the kernel writes it to the swap file, in clear text. Nobody who has
-//! a compressor measured asked for the memory of other processes on a disk, where it stays readable after the file is deleted.
+//! Before Linux 6.18 zswap refuses a page that does not compress, and the kernel writes it to the swap file, in clear text. It
+//! stays readable there after the file is deleted, and measuring a compressor must not put memory of other processes on a disk.
 
 use swaptune_core::Facts;
 use swaptune_core::measurement::{CodecFigures, CodecPath};
@@ -29,7 +29,7 @@ pub(super) enum ZswapPages {
     Not(String),
 }
 
-/// The pages that stay in memory whatever happens to them in zswap; all where they are nobody's, or zswap refuses none.
+/// The pages that stay in memory whatever happens to them in zswap; all where no process has them, or zswap refuses none.
 pub(super) fn in_memory(compressor: &str, facts: &Facts, pages: &BenchPages) -> ZswapPages {
     if pages.of != CodecFigures::LIVE || facts.kernel.does(&behaviours::RAW_PAGES) == Some(true) {
         return ZswapPages::All;
@@ -104,7 +104,7 @@ mod tests {
             assert_eq!(count(compressor, &facts(12), &live), Some(5), "{compressor}");
             assert_eq!(count(compressor, &Facts::default(), &live), Some(5), "{compressor}, kernel unknown");
             assert_eq!(count(compressor, &facts(18), &live), Some(15), "{compressor}: kept as it is");
-            assert_eq!(count(compressor, &facts(12), &pages("synthetic")), Some(15), "{compressor}: nobody's pages");
+            assert_eq!(count(compressor, &facts(12), &pages("synthetic")), Some(15), "{compressor}: pages of no process");
         }
     }
 

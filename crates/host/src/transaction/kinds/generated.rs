@@ -2,7 +2,7 @@
 //!
 //! There is nothing to compare before the command runs. Going back restores the captured bytes, unless the command
 //! was run again since: then the files may list newer kernels, and the caller runs it again after their sources are back. What was found
-//! after a run that was killed tells nobody whether another has followed: a later rollback runs it again too ([`is_half_made`]).
+//! after a run that was killed does not tell whether another has followed: a later rollback runs it again too ([`is_half_made`]).
 
 use crate::journal::record::{GeneratorOutput, StepOutcome};
 use crate::journal::{Journal, Saved, StepLog, fingerprint};
